@@ -70,8 +70,7 @@ pub enum PrefixError {
 /// Finds the one identifier that starts with `prefix`; a whole identifier always wins.
 pub fn match_prefix(prefix: &str, ids: impl IntoIterator<Item = SessionId>) -> Result<SessionId, PrefixError> {
     let wanted = prefix.to_ascii_lowercase();
-    let matches: Vec<_> =
-        ids.into_iter().filter(|id| !wanted.is_empty() && id.as_str().starts_with(&wanted)).collect();
+    let matches: Vec<_> = ids.into_iter().filter(|id| !wanted.is_empty() && id.as_str().starts_with(&wanted)).collect();
     match matches.as_slice() {
         [] => Err(PrefixError::NotFound { prefix: prefix.to_owned() }),
         [one] => Ok(*one),
@@ -93,9 +92,12 @@ mod tests {
 
     #[test]
     fn random_bits_become_eight_characters() {
-        for (bits, expected) in
-            [([0; 5], "aaaaaaaa"), ([0xff; 5], "77777777"), ([0, 0, 0, 0, 1], "aaaaaaab"), ([8, 0, 0, 0, 0], "baaaaaaa")]
-        {
+        for (bits, expected) in [
+            ([0; 5], "aaaaaaaa"),
+            ([0xff; 5], "77777777"),
+            ([0, 0, 0, 0, 1], "aaaaaaab"),
+            ([8, 0, 0, 0, 0], "baaaaaaa"),
+        ] {
             assert_eq!(SessionId::from_random(bits).as_str(), expected);
         }
     }

@@ -3,3 +3,6 @@
 //! The rooms, from the core outwards; `docs/architecture.md` says what each of them does not know.
 
 pub mod id;
+
+// Joins.
+pub mod api;

@@ -1,0 +1,41 @@
+//! The daemon about itself.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// `GET /v1/daemon`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DaemonStatus {
+    pub running: bool,
+    pub pid: u32,
+    pub version: String,
+    /// [`crate::api::VERSION`] of the daemon.
+    pub api: u32,
+    pub socket: String,
+    pub uptime_s: u64,
+    pub clients: u32,
+    pub sessions: u32,
+    pub running_turns: u32,
+    /// It accepts no further turn and ends when those that run have ended.
+    pub draining: bool,
+}
+
+/// `POST /v1/daemon/stop`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StopDaemon {
+    #[serde(default)]
+    pub how: StopHow,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StopHow {
+    /// Lets running turns end first.
+    #[default]
+    Drain,
+    /// Interrupts them.
+    Now,
+    /// Only if no turn runs; otherwise it goes on.
+    IfIdle,
+}

@@ -1,0 +1,63 @@
+//! The one shape of a refusal: what happened, which value, what to do about it.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The body of every reply that is not a success.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ErrorBody {
+    pub error: Error,
+}
+
+/// A refusal or failure, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema, thiserror::Error)]
+#[error("{message}")]
+pub struct Error {
+    pub kind: ErrorKind,
+    /// What happened, with the value in backticks; no full stop.
+    pub message: String,
+    /// Why, outermost cause first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub causes: Vec<String>,
+    /// One thing to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What a caller can choose to do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The request itself is wrong: another value is needed.
+    Invalid,
+    /// The thing that was named does not exist.
+    NotFound,
+    /// It exists, but its state does not allow this.
+    Conflict,
+    /// This caller may not do it.
+    Forbidden,
+    /// It was tried and did not work.
+    Failed,
+    /// The daemon is draining, or its storage does not accept writes.
+    Unavailable,
+    /// A bug of ours.
+    Internal,
+}
+
+impl Error {
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None }
+    }
+
+    /// The same error with one thing to do about it.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same error with the chain of sources below it.
+    pub fn with_causes_of(mut self, error: &(dyn std::error::Error + 'static)) -> Self {
+        self.causes = std::iter::successors(error.source(), |cause| cause.source()).map(ToString::to_string).collect();
+        self
+    }
+}

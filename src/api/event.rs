@@ -1,0 +1,302 @@
+//! Events: durable, numbered facts, and the unnumbered records that only a live stream carries.
+//!
+//! A fact is stored as the text of its payload and streamed as it was stored; readers skip types that they do not know.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::session::{Approval, AskedQuestion, Base, Changes, Response, TurnError, Usage};
+
+/// One durable fact as a client sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Event {
+    pub seq: u64,
+    pub session: String,
+    pub at: i64,
+    #[serde(default = "one")]
+    pub v: u16,
+    #[serde(flatten)]
+    pub payload: Payload,
+}
+
+fn one() -> u16 {
+    1
+}
+
+/// What happened. Each variant carries its own version in the envelope's `v`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Payload {
+    SessionCreated {
+        title: String,
+        backend: String,
+        model: Option<String>,
+        base: Base,
+        branch: String,
+    },
+    PromptQueued {
+        number: u32,
+        text: String,
+    },
+    Preparing {
+        /// `worktree`, `files`, `setup` or `backend`.
+        step: String,
+        /// How the step was done, where there is a choice.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        how: Option<String>,
+    },
+    SetupOutput {
+        command: String,
+        text: String,
+        /// Set on the last record of the command.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit: Option<i32>,
+    },
+    TurnStarted {
+        turn: u32,
+        /// Which queued prompt the turn carries.
+        prompt: u32,
+        /// `bootstrap_full`, `delta_only` or `bootstrap_with_replay`.
+        delivery: String,
+        /// When the backend's own program began to run.
+        exec_at: i64,
+    },
+    Message {
+        turn: u32,
+        text: String,
+    },
+    Thought {
+        turn: u32,
+        text: String,
+    },
+    ToolStarted {
+        turn: u32,
+        call: String,
+        tool: String,
+        title: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<Object>)]
+        input: Option<serde_json::Value>,
+    },
+    ToolFinished {
+        turn: u32,
+        call: String,
+        tool: String,
+        title: String,
+        ok: bool,
+        /// Bounded; a mark at its end says when something was cut.
+        output: String,
+    },
+    ApprovalRequested {
+        turn: u32,
+        approval: Approval,
+    },
+    ApprovalResolved {
+        approval: String,
+        /// `allowed`, `denied`, `cancelled` or `expired`.
+        outcome: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    QuestionAsked {
+        turn: u32,
+        questions: Vec<AskedQuestion>,
+    },
+    QuestionAnswered {
+        index: u32,
+        answer: String,
+    },
+    PlanUpdated {
+        turn: u32,
+        entries: Vec<PlanEntry>,
+    },
+    Usage {
+        turn: u32,
+        usage: Usage,
+    },
+    Retry {
+        turn: u32,
+        reason: String,
+    },
+    Checkpoint {
+        turn: u32,
+        commit: String,
+        changes: Changes,
+    },
+    TurnCompleted {
+        turn: u32,
+        response: Response,
+    },
+    TurnFailed {
+        turn: u32,
+        error: TurnError,
+    },
+    TurnInterrupted {
+        turn: u32,
+        reason: String,
+    },
+    Undone {
+        /// The last turn that still counts; 0 is the base.
+        to: u32,
+        commit: String,
+        /// Where the state before the undo is kept.
+        saved: String,
+    },
+    Integrated {
+        commit: String,
+        style: String,
+    },
+    Merged {
+        commit: String,
+        target: String,
+        style: String,
+    },
+    Conflict {
+        files: Vec<String>,
+        with: String,
+    },
+    Archived {},
+    Removed {
+        /// The ref that keeps what was not merged.
+        salvage: Option<String>,
+    },
+    Restored {},
+    Warning {
+        message: String,
+    },
+}
+
+/// One line of an agent's plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanEntry {
+    pub content: String,
+    /// `pending`, `in_progress` or `completed`.
+    pub status: String,
+}
+
+/// A payload split into what the store keeps apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Encoded {
+    pub kind: &'static str,
+    pub version: u16,
+    /// The payload's own fields as one JSON object.
+    pub text: String,
+}
+
+impl Payload {
+    /// The type's name on the wire.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Payload::SessionCreated { .. } => "session_created",
+            Payload::PromptQueued { .. } => "prompt_queued",
+            Payload::Preparing { .. } => "preparing",
+            Payload::SetupOutput { .. } => "setup_output",
+            Payload::TurnStarted { .. } => "turn_started",
+            Payload::Message { .. } => "message",
+            Payload::Thought { .. } => "thought",
+            Payload::ToolStarted { .. } => "tool_started",
+            Payload::ToolFinished { .. } => "tool_finished",
+            Payload::ApprovalRequested { .. } => "approval_requested",
+            Payload::ApprovalResolved { .. } => "approval_resolved",
+            Payload::QuestionAsked { .. } => "question_asked",
+            Payload::QuestionAnswered { .. } => "question_answered",
+            Payload::PlanUpdated { .. } => "plan_updated",
+            Payload::Usage { .. } => "usage",
+            Payload::Retry { .. } => "retry",
+            Payload::Checkpoint { .. } => "checkpoint",
+            Payload::TurnCompleted { .. } => "turn_completed",
+            Payload::TurnFailed { .. } => "turn_failed",
+            Payload::TurnInterrupted { .. } => "turn_interrupted",
+            Payload::Undone { .. } => "undone",
+            Payload::Integrated { .. } => "integrated",
+            Payload::Merged { .. } => "merged",
+            Payload::Conflict { .. } => "conflict",
+            Payload::Archived {} => "archived",
+            Payload::Removed { .. } => "removed",
+            Payload::Restored {} => "restored",
+            Payload::Warning { .. } => "warning",
+        }
+    }
+
+    /// Splits the payload for the store.
+    pub fn encode(&self) -> Encoded {
+        let mut fields = match serde_json::to_value(self) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            // Every variant is a struct of plain values, which always makes an object.
+            Ok(_) | Err(_) => serde_json::Map::new(),
+        };
+        fields.shift_remove("type");
+        Encoded { kind: self.kind(), version: 1, text: serde_json::Value::Object(fields).to_string() }
+    }
+}
+
+/// Joins an envelope and a stored payload into the event's JSON, without reading the payload.
+pub fn compose(seq: u64, session: &str, at: i64, kind: &str, version: u16, payload: &str) -> String {
+    let fields = payload.trim().strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+    let comma = if fields.trim().is_empty() { "" } else { "," };
+    format!(r#"{{"seq":{seq},"session":"{session}","at":{at},"type":"{kind}","v":{version}{comma}{fields}}}"#)
+}
+
+/// An event whose payload is left as text: what a list of events holds, types unknown to this version included.
+pub type RawEvent = Box<RawValue>;
+
+/// What a live stream carries besides events: never stored, never numbered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Live {
+    /// The block in progress when the stream began: everything that deltas carried so far.
+    InProgress { session: String, turn: u32, block: Block, text: String },
+    /// More text of the block in progress.
+    Delta { session: String, turn: u32, block: Block, text: String },
+    /// How far a long step is.
+    Progress { session: String, step: String, done: u64, total: u64 },
+    /// The session object changed without a fact of its own, or the stream begins.
+    Status { session: String, status: super::session::Status },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Block {
+    Message,
+    Thought,
+    Tool { call: String },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_payload_reads_back_as_the_event() {
+        let payload = Payload::TurnInterrupted { turn: 2, reason: "stopped by the user".into() };
+        let Encoded { kind, version, text } = payload.encode();
+        assert_eq!(text, r#"{"turn":2,"reason":"stopped by the user"}"#);
+        let line = compose(7, "abcdefgh", 1_700, kind, version, &text);
+        assert_eq!(
+            serde_json::from_str::<Event>(&line).unwrap(),
+            Event { seq: 7, session: "abcdefgh".into(), at: 1_700, v: 1, payload }
+        );
+    }
+
+    #[test]
+    fn an_empty_payload_leaves_no_comma_behind() {
+        let Encoded { kind, version, text } = Payload::Archived {}.encode();
+        assert_eq!(
+            compose(1, "abcdefgh", 2, kind, version, &text),
+            r#"{"seq":1,"session":"abcdefgh","at":2,"type":"archived","v":1}"#
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_type_is_its_tag() {
+        for payload in [
+            Payload::Warning { message: "x".into() },
+            Payload::Restored {},
+            Payload::Conflict { files: vec![], with: "main".into() },
+            Payload::PromptQueued { number: 1, text: "x".into() },
+        ] {
+            assert_eq!(serde_json::to_value(&payload).unwrap()["type"], payload.kind());
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Things of a repository or of the machine: trust, configuration, models, health.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Names a repository by a directory inside it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    pub cwd: String,
+}
+
+/// `GET /v1/trust`: what the repository asks for, and what the user agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Trust {
+    pub project: String,
+    pub state: TrustState,
+    /// The commit that the text was read from.
+    pub commit: String,
+    /// The granting part of the repository's files; absent when it grants nothing.
+    pub grants: Option<String>,
+    /// A unified difference to what was trusted before.
+    pub difference: Option<String>,
+    /// Identifies exactly this text.
+    pub hash: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustState {
+    /// The repository grants nothing.
+    NothingToTrust,
+    Untrusted,
+    Trusted,
+    /// Trusted once, and the text changed since.
+    Changed,
+}
+
+/// `POST /v1/trust`: agrees to exactly the text with this hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrantTrust {
+    pub cwd: String,
+    pub hash: String,
+}
+
+/// `GET /v1/config`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigQuery {
+    /// With the layers of the repository that holds this directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// One effective value and where it came from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ConfigValue {
+    pub key: String,
+    #[schema(value_type = Object)]
+    pub value: serde_json::Value,
+    /// `default`, or the file that set it.
+    pub origin: String,
+    pub about: String,
+    /// Set when a layer's value does not count, with the reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ignored: Option<String>,
+}
+
+/// `PUT /v1/config`: writes one key of the user's file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetConfig {
+    pub key: String,
+    /// As it would stand in the file, or a bare word.
+    pub value: String,
+}
+
+/// `GET /v1/models`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Backend {
+    pub name: String,
+    /// Where its program was found.
+    pub program: Option<String>,
+    /// Why it cannot be used.
+    pub problem: Option<String>,
+    /// Plays scripts instead of asking a model.
+    pub scripted: bool,
+    pub models: Vec<Model>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Model {
+    pub id: String,
+    pub name: Option<String>,
+    pub default: bool,
+}
+
+/// `GET /v1/doctor`: each thing that must work, and whether it does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Check {
+    pub name: String,
+    pub state: CheckState,
+    pub detail: String,
+    pub hint: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    Good,
+    Warning,
+    Bad,
+}

@@ -1,0 +1,163 @@
+//! What a client asks for.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Variables of the client's environment that a backend may see; kept in memory only.
+pub type Environment = BTreeMap<String, String>;
+
+/// `POST /v1/sessions`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateSession {
+    /// A directory inside the repository, normally the client's own.
+    pub cwd: String,
+    /// The first prompt.
+    pub prompt: String,
+    #[serde(default)]
+    pub start: Start,
+    /// `BACKEND` or `BACKEND/MODEL`.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// A branch, tag or commit; the current branch when absent.
+    #[serde(default)]
+    pub base: Option<String>,
+    #[serde(default)]
+    pub title: Option<String>,
+    #[serde(default)]
+    pub env: Environment,
+}
+
+/// Whether a created session begins to work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Start {
+    #[default]
+    AtOnce,
+    AsDraft,
+}
+
+/// `GET /v1/sessions`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ListSessions {
+    /// Only sessions of the repository that holds this directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Only removed sessions that can still be restored.
+    #[serde(default)]
+    pub removed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}
+
+/// `GET /v1/sessions/{id}/turns`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct ListTurns {
+    /// With the agent's last message as it came.
+    #[serde(default)]
+    pub raw: bool,
+}
+
+/// `POST /v1/sessions/{id}/prompts`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendPrompt {
+    pub text: String,
+    #[serde(default)]
+    pub when: When,
+    /// Replaces the captured environment when present.
+    #[serde(default)]
+    pub env: Option<Environment>,
+}
+
+/// When a prompt is sent if a turn is in progress.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum When {
+    /// After the turns that are queued already.
+    #[default]
+    InOrder,
+    /// The turn in progress is interrupted, and this prompt is next.
+    Now,
+}
+
+/// `POST /v1/sessions/{id}/answers`: answers to the open questions, in their order, from the first unanswered one on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    pub answers: Vec<String>,
+}
+
+/// `POST /v1/sessions/{id}/approvals/{request}`; the request may be `oldest`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Decide {
+    Allow,
+    Deny {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+}
+
+/// `POST /v1/sessions/{id}/resume`
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Resume {
+    #[serde(default)]
+    pub env: Option<Environment>,
+}
+
+/// `GET /v1/sessions/{id}/diff`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DiffQuery {
+    /// Only what this turn changed; the whole session when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
+}
+
+/// `POST /v1/sessions/{id}/undo`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Undo {
+    /// The last turn to keep; 0 is the base. Absent: everything but the last turn that changed something.
+    #[serde(default)]
+    pub to: Option<u32>,
+}
+
+/// `POST /v1/sessions/{id}/merge`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Merge {
+    /// The configured style when absent.
+    #[serde(default)]
+    pub style: Option<MergeStyle>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum MergeStyle {
+    Squash,
+    NoFf,
+    Rebase,
+}
+
+/// `GET /v1/events` and `GET /v1/events/stream`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct EventQuery {
+    /// One session; all of them when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Only events after this sequence number. A stream also takes it from `Last-Event-ID`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+}

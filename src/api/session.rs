@@ -1,0 +1,259 @@
+//! The session object and its parts.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Everything a client shows of one session.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Session {
+    pub id: String,
+    pub title: String,
+    pub status: Status,
+    /// What a person must do before the session goes on; absent when nothing waits.
+    pub waiting_for: Option<WaitingFor>,
+    /// What can be done with the session in this state, as command names.
+    pub next: Vec<String>,
+    pub backend: String,
+    pub model: Option<String>,
+    pub reasoning: Option<String>,
+    pub agent: Option<String>,
+    pub persona: Option<String>,
+    pub posture: String,
+    pub sandbox: Sandbox,
+    /// The repository's common git directory.
+    pub project: String,
+    pub base: Base,
+    pub branch: String,
+    pub worktree: String,
+    pub parent: Option<String>,
+    pub children: Vec<String>,
+    pub handoff: Option<String>,
+    /// How many turns were started.
+    pub turns: u32,
+    /// How many prompts wait behind the turn in progress.
+    pub queued: u32,
+    pub created_at: i64,
+    pub updated_at: i64,
+    pub removed_at: Option<i64>,
+    pub usage: Usage,
+    pub changes: Changes,
+    pub questions: Vec<Question>,
+    pub approvals: Vec<Approval>,
+    pub summary: Option<Summary>,
+    pub last_error: Option<TurnError>,
+    /// Files that stopped the last merge or rebase.
+    pub conflicts: Vec<String>,
+}
+
+/// Where a session stands. The words are the same in every client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Draft,
+    Queued,
+    Preparing,
+    Running,
+    Approval,
+    Asking,
+    Ready,
+    Failed,
+    Interrupted,
+    Integrating,
+    Conflict,
+    Merged,
+    Archived,
+}
+
+impl Status {
+    pub const ALL: [Status; 13] = [
+        Status::Draft,
+        Status::Queued,
+        Status::Preparing,
+        Status::Running,
+        Status::Approval,
+        Status::Asking,
+        Status::Ready,
+        Status::Failed,
+        Status::Interrupted,
+        Status::Integrating,
+        Status::Conflict,
+        Status::Merged,
+        Status::Archived,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Draft => "draft",
+            Status::Queued => "queued",
+            Status::Preparing => "preparing",
+            Status::Running => "running",
+            Status::Approval => "approval",
+            Status::Asking => "asking",
+            Status::Ready => "ready",
+            Status::Failed => "failed",
+            Status::Interrupted => "interrupted",
+            Status::Integrating => "integrating",
+            Status::Conflict => "conflict",
+            Status::Merged => "merged",
+            Status::Archived => "archived",
+        }
+    }
+
+    /// Whether work goes on without anybody doing anything.
+    pub fn is_busy(self) -> bool {
+        matches!(self, Status::Queued | Status::Preparing | Status::Running | Status::Integrating)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitingFor {
+    Approval,
+    Answer,
+}
+
+/// How far the operating system holds the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Sandbox {
+    pub level: String,
+    pub enforced: bool,
+}
+
+/// Where the session's branch began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Base {
+    /// The branch, tag or commit as the user knows it.
+    pub name: String,
+    pub commit: String,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Usage {
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    pub cost_usd: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Changes {
+    pub files: u32,
+    pub insertions: u32,
+    pub deletions: u32,
+}
+
+/// A question of the agent; `answer` is set once it was given and until all are sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Question {
+    pub text: String,
+    pub options: Vec<String>,
+    pub answer: Option<String>,
+}
+
+/// A call of the agent that a person must allow or deny.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Approval {
+    pub id: String,
+    pub tool: String,
+    pub title: String,
+    /// What would happen: the command, the diff, the address.
+    pub preview: Option<String>,
+    pub requested_at: i64,
+    /// The daemon restarted since: answering resumes the session and the decision is used once for the same call.
+    pub expired: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Summary {
+    pub turn: String,
+    pub session: String,
+}
+
+/// Why a turn failed, and what helps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TurnError {
+    pub kind: String,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+/// The structured response that ends a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Response {
+    pub answer: String,
+    pub questions: Vec<AskedQuestion>,
+    pub summary: Option<Summary>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AskedQuestion {
+    pub text: String,
+    pub options: Vec<String>,
+}
+
+/// One prompt and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Turn {
+    pub number: u32,
+    pub state: TurnState,
+    pub prompt: String,
+    pub started_at: i64,
+    pub ended_at: Option<i64>,
+    pub response: Option<Response>,
+    pub error: Option<TurnError>,
+    /// The commit on the session branch that holds what the turn changed.
+    pub checkpoint: Option<String>,
+    pub undone: bool,
+    /// The agent's last message as it came; present only when asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TurnState {
+    Running,
+    Completed,
+    Failed,
+    Interrupted,
+}
+
+/// A difference between two states of a session's tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Diff {
+    pub changes: Changes,
+    pub files: Vec<FileChange>,
+    /// The unified patch; bytes that are not UTF-8 are replaced.
+    pub patch: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FileChange {
+    pub path: String,
+    /// `A`, `M`, `D`, `R` or `T`, as git says it.
+    pub status: String,
+    /// Absent for binary files.
+    pub insertions: Option<u32>,
+    pub deletions: Option<u32>,
+    /// The name before a rename.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}
+
+/// One thing that waits for a person.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct InboxItem {
+    pub session: String,
+    pub title: String,
+    pub since: i64,
+    #[serde(flatten)]
+    pub wants: Wants,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Wants {
+    Approval { approval: Approval },
+    Answer { questions: Vec<Question> },
+    Resolution { files: Vec<String> },
+    Attention { error: TurnError },
+}
