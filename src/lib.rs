@@ -3,6 +3,7 @@
 //! The rooms, from the core outwards; `docs/architecture.md` says what each of them does not know.
 
 pub mod id;
+pub mod session;
 
 // Joins.
 pub mod api;

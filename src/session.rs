@@ -1,0 +1,257 @@
+//! The life of a session as a function: a state and an event in, the next state and the effects out.
+//!
+//! Nothing here waits, writes or asks for the time. The engine performs the effects in their order, and every order
+//! puts what must survive a crash before what the outside can see.
+
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use step::step;
+
+/// Where a session stands, in the words that every client shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    Draft,
+    Queued,
+    Preparing,
+    Running,
+    Approval,
+    Asking,
+    Ready,
+    Failed,
+    Interrupted,
+    Integrating,
+    Conflict,
+    Merged,
+    Archived,
+}
+
+/// What a session is while no turn is in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Rest {
+    Draft,
+    Ready,
+    Asking,
+    Failed,
+    Interrupted,
+    Conflict,
+    Merged,
+    Archived,
+}
+
+/// A session: at rest, in a turn, or being merged or rebased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Session {
+    Resting(Rest),
+    Turning(Turn),
+    /// Remembers where it came from, because a refused merge changes nothing.
+    Integrating(Rest),
+}
+
+/// One turn in progress: how far it is, and how many approvals are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Turn {
+    pub phase: Phase,
+    pub open: u32,
+    pub repairs_left: u32,
+}
+
+/// How far a turn is. A slot is held in `Preparing`, `Working`, `Stopping` and `Closing` with [`Slot::Held`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Waits for a slot; nothing was sent.
+    Queued,
+    /// Makes the worktree and starts the backend; nothing was sent.
+    Preparing,
+    /// The backend works.
+    Working,
+    /// The backend waits for a person; the slot is given back.
+    Parked,
+    /// A person decided; the turn waits for a slot before it goes on.
+    Returning,
+    /// The backend was told to stop and has not ended yet.
+    Stopping(Outcome, Slot),
+    /// The backend is done; what it changed is being committed.
+    Closing(Outcome, Slot),
+}
+
+/// Whether a turn that ends still holds its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Slot {
+    Held,
+    Free,
+}
+
+/// How a turn ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    Completed,
+    /// Completed with questions.
+    Asked,
+    Failed,
+    Interrupted,
+}
+
+/// Everything that can happen to a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// A prompt is waiting and may be sent.
+    Begin {
+        repairs: u32,
+    },
+    SlotGranted,
+    /// The worktree is ready and the backend has a conversation.
+    Prepared,
+    PrepareFailed,
+    ApprovalAsked,
+    /// A person decided one open approval.
+    Decided,
+    /// The backend took one open approval back.
+    ApprovalGone,
+    /// The backend's final message was a valid response.
+    Answered(Asks),
+    /// The backend's final message was refused.
+    Refused,
+    /// The backend failed or went away.
+    BackendLost,
+    /// The user, or the end of the daemon, stops the turn.
+    Stop,
+    /// A time limit ran out.
+    TimedOut,
+    /// What the turn changed is on the session branch.
+    Committed,
+    Integrate,
+    /// The merge or rebase ended.
+    Integrated(Integration),
+    Archive,
+    /// An archived session is wanted again.
+    Unarchive,
+    /// An undo or a removal by hand changed the tree of a session at rest.
+    Settle,
+    /// The daemon starts and finds the session as the last one left it.
+    Recover,
+}
+
+/// Whether a valid response holds questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Asks {
+    Nothing,
+    Questions,
+}
+
+/// What came of a merge or rebase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Integration {
+    Merged,
+    /// The branch moved onto its base; the session goes on.
+    Rebased,
+    Conflict,
+    /// Nothing happened.
+    Refused,
+}
+
+/// What the engine does next, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Writes the state, with the fact that goes with it, before anything that follows.
+    Persist(Fact),
+    /// Asks for a slot; turns that return come before turns that begin.
+    TakeSlot(Priority),
+    /// Withdraws the wish for a slot.
+    LeaveQueue,
+    ReleaseSlot,
+    Prepare,
+    SendPrompt,
+    SendRepair,
+    /// Hands the decisions made so far to the backend.
+    Deliver,
+    Interrupt,
+    /// Ends the preparation that is under way.
+    AbortPreparation,
+    Commit,
+    /// Begins the next queued prompt, if there is one and the last turn did not end badly.
+    Next(Outcome),
+}
+
+/// What a persisted state says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fact {
+    /// Only the status changed.
+    Status,
+    TurnStarted,
+    ApprovalRequested,
+    ApprovalResolved,
+    ResponseRefused,
+    TurnEnded(Outcome),
+    /// Open approvals can no longer be delivered; a decision resumes the session.
+    ApprovalsExpired,
+    ApprovalsCancelled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Priority {
+    Beginning,
+    Returning,
+}
+
+impl Session {
+    pub fn status(self) -> Status {
+        match self {
+            Session::Resting(rest) => rest.status(),
+            Session::Integrating(_) => Status::Integrating,
+            Session::Turning(turn) => turn.status(),
+        }
+    }
+
+    /// Whether a turn is in progress, from queued to closing.
+    pub fn is_turning(self) -> bool {
+        matches!(self, Session::Turning(_))
+    }
+}
+
+impl Rest {
+    pub fn status(self) -> Status {
+        match self {
+            Rest::Draft => Status::Draft,
+            Rest::Ready => Status::Ready,
+            Rest::Asking => Status::Asking,
+            Rest::Failed => Status::Failed,
+            Rest::Interrupted => Status::Interrupted,
+            Rest::Conflict => Status::Conflict,
+            Rest::Merged => Status::Merged,
+            Rest::Archived => Status::Archived,
+        }
+    }
+}
+
+impl Turn {
+    fn status(self) -> Status {
+        match self.phase {
+            Phase::Queued => Status::Queued,
+            Phase::Preparing => Status::Preparing,
+            Phase::Working | Phase::Parked | Phase::Returning if self.open > 0 => Status::Approval,
+            Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) | Phase::Closing(..) => {
+                Status::Running
+            }
+        }
+    }
+}
+
+impl Status {
+    /// What a person can do next, as command names; every client offers the same.
+    pub fn next(self) -> &'static [&'static str] {
+        match self {
+            Status::Draft => &["resume", "send", "rm"],
+            Status::Queued | Status::Preparing | Status::Running => &["wait", "stop", "send"],
+            Status::Approval => &["approve", "deny", "stop"],
+            Status::Asking => &["answer", "send", "diff", "rm"],
+            Status::Ready => &["diff", "send", "merge", "undo", "archive", "rm"],
+            Status::Failed | Status::Interrupted => &["resume", "send", "diff", "undo", "rm"],
+            Status::Integrating => &["wait"],
+            Status::Conflict => &["rebase", "send", "diff", "rm"],
+            Status::Merged => &["send", "rm"],
+            Status::Archived => &["send", "rm"],
+        }
+    }
+}

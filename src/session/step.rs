@@ -1,0 +1,327 @@
+//! The transition function.
+
+use super::{Asks, Effect, Event, Fact, Integration, Outcome, Phase, Priority, Rest, Session, Slot, Turn};
+
+/// Advances a session by one event; `None` when the event means nothing in this state.
+pub fn step(session: Session, event: Event) -> Option<(Session, Vec<Effect>)> {
+    match session {
+        Session::Resting(rest) => from_rest(rest, event),
+        Session::Integrating(before) => from_integrating(before, event),
+        Session::Turning(turn) => from_turn(turn, event),
+    }
+}
+
+type Next = Option<(Session, Vec<Effect>)>;
+
+fn from_rest(rest: Rest, event: Event) -> Next {
+    match event {
+        Event::Begin { repairs } => {
+            let turn = Turn { phase: Phase::Queued, open: 0, repairs_left: repairs };
+            Some((Session::Turning(turn), vec![Effect::Persist(Fact::Status), Effect::TakeSlot(Priority::Beginning)]))
+        }
+        Event::Integrate => match rest {
+            Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict => {
+                Some((Session::Integrating(rest), vec![Effect::Persist(Fact::Status)]))
+            }
+            Rest::Draft | Rest::Merged | Rest::Archived => None,
+        },
+        Event::Archive => match rest {
+            Rest::Archived => None,
+            Rest::Draft
+            | Rest::Ready
+            | Rest::Asking
+            | Rest::Failed
+            | Rest::Interrupted
+            | Rest::Conflict
+            | Rest::Merged => settle(Rest::Archived),
+        },
+        Event::Unarchive => match rest {
+            Rest::Archived => settle(Rest::Ready),
+            Rest::Draft
+            | Rest::Ready
+            | Rest::Asking
+            | Rest::Failed
+            | Rest::Interrupted
+            | Rest::Conflict
+            | Rest::Merged => None,
+        },
+        Event::Settle => match rest {
+            Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict => settle(Rest::Ready),
+            Rest::Draft | Rest::Merged | Rest::Archived => None,
+        },
+        Event::Decided => match rest {
+            // An expired approval: the decision waits in the record for the resumed turn.
+            Rest::Interrupted => Some((Session::Resting(rest), vec![Effect::Persist(Fact::ApprovalResolved)])),
+            Rest::Draft
+            | Rest::Ready
+            | Rest::Asking
+            | Rest::Failed
+            | Rest::Conflict
+            | Rest::Merged
+            | Rest::Archived => None,
+        },
+        // A wish for a slot that was withdrawn is never granted.
+        Event::SlotGranted
+        | Event::Prepared
+        | Event::PrepareFailed
+        | Event::ApprovalAsked
+        | Event::ApprovalGone
+        | Event::Answered(_)
+        | Event::Refused
+        | Event::BackendLost
+        | Event::Stop
+        | Event::TimedOut
+        | Event::Committed
+        | Event::Integrated(_)
+        | Event::Recover => None,
+    }
+}
+
+fn settle(rest: Rest) -> Next {
+    Some((Session::Resting(rest), vec![Effect::Persist(Fact::Status)]))
+}
+
+fn from_integrating(before: Rest, event: Event) -> Next {
+    match event {
+        Event::Integrated(Integration::Merged) => settle(Rest::Merged),
+        Event::Integrated(Integration::Rebased) => settle(Rest::Ready),
+        Event::Integrated(Integration::Conflict) => settle(Rest::Conflict),
+        Event::Integrated(Integration::Refused) | Event::Recover => settle(before),
+        Event::SlotGranted
+        | Event::Begin { .. }
+        | Event::Prepared
+        | Event::PrepareFailed
+        | Event::ApprovalAsked
+        | Event::Decided
+        | Event::ApprovalGone
+        | Event::Answered(_)
+        | Event::Refused
+        | Event::BackendLost
+        | Event::Stop
+        | Event::TimedOut
+        | Event::Committed
+        | Event::Integrate
+        | Event::Archive
+        | Event::Unarchive
+        | Event::Settle => None,
+    }
+}
+
+fn from_turn(turn: Turn, event: Event) -> Next {
+    match event {
+        Event::Recover => Some(recover(turn)),
+        Event::Stop => stop(turn, Outcome::Interrupted),
+        Event::TimedOut => stop(turn, Outcome::Failed),
+        Event::Begin { .. }
+        | Event::Integrate
+        | Event::Integrated(_)
+        | Event::Archive
+        | Event::Unarchive
+        | Event::Settle => None,
+        Event::SlotGranted => slot_granted(turn),
+        Event::Prepared => prepared(turn),
+        Event::PrepareFailed => prepare_failed(turn),
+        Event::ApprovalAsked => approval_asked(turn),
+        Event::Decided => decided(turn),
+        Event::ApprovalGone => approval_gone(turn),
+        Event::Answered(asks) => answered(turn, asks),
+        Event::Refused => refused(turn),
+        Event::BackendLost => backend_lost(turn),
+        Event::Committed => committed(turn),
+    }
+}
+
+fn slot_granted(turn: Turn) -> Next {
+    match turn.phase {
+        Phase::Queued => Some((turn.to(Phase::Preparing), vec![Effect::Persist(Fact::Status), Effect::Prepare])),
+        Phase::Returning => Some((turn.to(Phase::Working), vec![Effect::Persist(Fact::Status), Effect::Deliver])),
+        Phase::Preparing | Phase::Working | Phase::Parked | Phase::Stopping(..) | Phase::Closing(..) => None,
+    }
+}
+
+fn prepared(turn: Turn) -> Next {
+    match turn.phase {
+        Phase::Preparing => {
+            Some((turn.to(Phase::Working), vec![Effect::Persist(Fact::TurnStarted), Effect::SendPrompt]))
+        }
+        Phase::Stopping(outcome, slot) => Some(commit(turn, outcome, slot)),
+        Phase::Queued | Phase::Working | Phase::Parked | Phase::Returning | Phase::Closing(..) => None,
+    }
+}
+
+fn prepare_failed(turn: Turn) -> Next {
+    match turn.phase {
+        Phase::Preparing => Some(end(Outcome::Failed, Slot::Held)),
+        // Nothing was sent, so there is nothing to commit.
+        Phase::Stopping(outcome, slot) => Some(end(outcome, slot)),
+        Phase::Queued | Phase::Working | Phase::Parked | Phase::Returning | Phase::Closing(..) => None,
+    }
+}
+
+fn approval_asked(turn: Turn) -> Next {
+    let asked = Turn { open: turn.open + 1, ..turn };
+    match turn.phase {
+        Phase::Working => {
+            Some((asked.to(Phase::Parked), vec![Effect::Persist(Fact::ApprovalRequested), Effect::ReleaseSlot]))
+        }
+        Phase::Parked | Phase::Returning => {
+            Some((Session::Turning(asked), vec![Effect::Persist(Fact::ApprovalRequested)]))
+        }
+        Phase::Queued | Phase::Preparing | Phase::Stopping(..) | Phase::Closing(..) => None,
+    }
+}
+
+/// A decision goes to the backend only while the turn holds a slot.
+fn decided(turn: Turn) -> Next {
+    let open = turn.open.checked_sub(1)?;
+    let less = Turn { open, ..turn };
+    let resolved = Effect::Persist(Fact::ApprovalResolved);
+    match turn.phase {
+        Phase::Working => Some((Session::Turning(less), vec![resolved, Effect::Deliver])),
+        Phase::Parked => Some((less.to(Phase::Returning), vec![resolved, Effect::TakeSlot(Priority::Returning)])),
+        Phase::Returning => Some((Session::Turning(less), vec![resolved])),
+        Phase::Queued | Phase::Preparing | Phase::Stopping(..) | Phase::Closing(..) => None,
+    }
+}
+
+fn approval_gone(turn: Turn) -> Next {
+    let open = turn.open.checked_sub(1)?;
+    let less = Turn { open, ..turn };
+    let resolved = Effect::Persist(Fact::ApprovalResolved);
+    match turn.phase {
+        Phase::Parked if open == 0 => {
+            Some((less.to(Phase::Returning), vec![resolved, Effect::TakeSlot(Priority::Returning)]))
+        }
+        Phase::Working | Phase::Parked | Phase::Returning => Some((Session::Turning(less), vec![resolved])),
+        Phase::Queued | Phase::Preparing | Phase::Stopping(..) | Phase::Closing(..) => None,
+    }
+}
+
+fn answered(turn: Turn, asks: Asks) -> Next {
+    let outcome = match asks {
+        Asks::Nothing => Outcome::Completed,
+        Asks::Questions => Outcome::Asked,
+    };
+    match turn.phase {
+        Phase::Working | Phase::Parked | Phase::Returning => Some(close(turn, outcome)),
+        Phase::Stopping(outcome, slot) => Some(commit(turn, outcome, slot)),
+        Phase::Queued | Phase::Preparing | Phase::Closing(..) => None,
+    }
+}
+
+fn refused(turn: Turn) -> Next {
+    match turn.phase {
+        Phase::Working | Phase::Parked | Phase::Returning => match turn.repairs_left.checked_sub(1) {
+            Some(repairs_left) => Some((
+                Session::Turning(Turn { repairs_left, ..turn }),
+                vec![Effect::Persist(Fact::ResponseRefused), Effect::SendRepair],
+            )),
+            None => Some(close(turn, Outcome::Failed)),
+        },
+        Phase::Stopping(outcome, slot) => Some(commit(turn, outcome, slot)),
+        Phase::Queued | Phase::Preparing | Phase::Closing(..) => None,
+    }
+}
+
+fn backend_lost(turn: Turn) -> Next {
+    match turn.phase {
+        Phase::Preparing => Some(end(Outcome::Failed, Slot::Held)),
+        Phase::Working | Phase::Parked | Phase::Returning => Some(close(turn, Outcome::Failed)),
+        Phase::Stopping(outcome, slot) => Some(commit(turn, outcome, slot)),
+        Phase::Queued | Phase::Closing(..) => None,
+    }
+}
+
+fn committed(turn: Turn) -> Next {
+    match turn.phase {
+        Phase::Closing(outcome, slot) => Some(end(outcome, slot)),
+        Phase::Queued | Phase::Preparing | Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) => {
+            None
+        }
+    }
+}
+
+fn commit(turn: Turn, outcome: Outcome, slot: Slot) -> (Session, Vec<Effect>) {
+    (turn.to(Phase::Closing(outcome, slot)), vec![Effect::Commit])
+}
+
+/// The backend is done: open approvals cannot be delivered any more, and its work goes onto the branch.
+fn close(turn: Turn, outcome: Outcome) -> (Session, Vec<Effect>) {
+    let slot = turn.slot();
+    let mut effects = turn.cancel_approvals();
+    if turn.phase == Phase::Returning {
+        effects.push(Effect::LeaveQueue);
+    }
+    effects.push(Effect::Commit);
+    (Turn { open: 0, ..turn }.to(Phase::Closing(outcome, slot)), effects)
+}
+
+fn end(outcome: Outcome, slot: Slot) -> (Session, Vec<Effect>) {
+    let rest = match outcome {
+        Outcome::Completed => Rest::Ready,
+        Outcome::Asked => Rest::Asking,
+        Outcome::Failed => Rest::Failed,
+        Outcome::Interrupted => Rest::Interrupted,
+    };
+    let mut effects = vec![Effect::Persist(Fact::TurnEnded(outcome))];
+    if slot == Slot::Held {
+        effects.push(Effect::ReleaseSlot);
+    }
+    effects.push(Effect::Next(outcome));
+    (Session::Resting(rest), effects)
+}
+
+fn stop(turn: Turn, outcome: Outcome) -> Next {
+    match turn.phase {
+        Phase::Queued => {
+            let (rest, mut effects) = end(outcome, Slot::Free);
+            effects.insert(1, Effect::LeaveQueue);
+            Some((rest, effects))
+        }
+        Phase::Preparing => Some((
+            turn.to(Phase::Stopping(outcome, Slot::Held)),
+            vec![Effect::Persist(Fact::Status), Effect::AbortPreparation],
+        )),
+        Phase::Working | Phase::Parked | Phase::Returning => {
+            let slot = turn.slot();
+            let mut effects = turn.cancel_approvals();
+            if turn.phase == Phase::Returning {
+                effects.push(Effect::LeaveQueue);
+            }
+            effects.push(Effect::Interrupt);
+            Some((Turn { open: 0, ..turn }.to(Phase::Stopping(outcome, slot)), effects))
+        }
+        Phase::Stopping(..) | Phase::Closing(..) => None,
+    }
+}
+
+/// Nothing resumes by itself: whatever was in progress is interrupted, and open approvals wait as expired ones.
+fn recover(turn: Turn) -> (Session, Vec<Effect>) {
+    let mut effects = Vec::new();
+    if turn.open > 0 {
+        effects.push(Effect::Persist(Fact::ApprovalsExpired));
+    }
+    effects.push(Effect::Persist(Fact::TurnEnded(Outcome::Interrupted)));
+    (Session::Resting(Rest::Interrupted), effects)
+}
+
+impl Turn {
+    fn to(self, phase: Phase) -> Session {
+        Session::Turning(Turn { phase, ..self })
+    }
+
+    fn slot(self) -> Slot {
+        match self.phase {
+            Phase::Preparing | Phase::Working => Slot::Held,
+            Phase::Queued | Phase::Parked | Phase::Returning => Slot::Free,
+            Phase::Stopping(_, slot) | Phase::Closing(_, slot) => slot,
+        }
+    }
+
+    fn cancel_approvals(self) -> Vec<Effect> {
+        match self.open {
+            0 => Vec::new(),
+            _ => vec![Effect::Persist(Fact::ApprovalsCancelled)],
+        }
+    }
+}
