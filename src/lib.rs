@@ -2,8 +2,14 @@
 //!
 //! The rooms, from the core outwards; `docs/architecture.md` says what each of them does not know.
 
+// Core: values in, values out.
+/// Session ids: eight characters, matched by prefix.
 pub mod id;
+/// The structured response: parsing, streaming, schema, prompts.
+pub mod protocol;
+/// The life of a session as a state machine.
 pub mod session;
 
 // Joins.
+/// What crosses the socket.
 pub mod api;

@@ -1,0 +1,106 @@
+//! Names taken from what people and agents wrote: titles, branch slugs, commit messages. No model is asked for them.
+
+use super::response::Summary;
+
+const TITLE_CHARS: usize = 60;
+const SLUG_CHARS: usize = 40;
+const SUBJECT_CHARS: usize = 72;
+
+/// A sentence shorter than this says too little to stand for the rest of its line.
+const SENTENCE_CHARS: usize = 12;
+
+/// Makes a title of the first line that says something; empty when none does.
+pub fn title_from(prompt: &str) -> String {
+    let line = prompt.lines().map(plain_line).find(|line| line.chars().any(char::is_alphanumeric)).unwrap_or_default();
+    if line.chars().count() <= TITLE_CHARS {
+        return line;
+    }
+    match first_sentence(&line) {
+        Some(sentence) => sentence.to_owned(),
+        None => cut(&line, TITLE_CHARS),
+    }
+}
+
+/// Makes the readable part of a branch name: `[a-z0-9-]`, never empty.
+pub fn slug_from(title: &str) -> String {
+    let lower = title.to_lowercase();
+    let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let mut slug = String::new();
+    for word in words {
+        let longer = if slug.is_empty() { word.to_owned() } else { format!("{slug}-{word}") };
+        match longer.len() <= SLUG_CHARS {
+            true => slug = longer,
+            // Whole words read better, but a first word that is too long is all there is.
+            false if slug.is_empty() => return word[..SLUG_CHARS].to_owned(),
+            false => break,
+        }
+    }
+    if slug.is_empty() { "session".to_owned() } else { slug }
+}
+
+/// The message of a turn's checkpoint: the turn's summary, else the title.
+pub fn commit_message(summary: Option<&Summary>, title: &str, turn: u32) -> String {
+    let told = summary.map_or("", |summary| summary.turn.trim());
+    let (first, rest) = told.split_once('\n').unwrap_or((told, ""));
+    let line = plain_line(first);
+    if line.is_empty() {
+        let suffix = format!(" (turn {turn})");
+        let title = title_or_session(title);
+        return message(&(cut(&title, SUBJECT_CHARS - suffix.len()) + &suffix), told);
+    }
+    match line.chars().count() <= SUBJECT_CHARS {
+        true => message(&line, rest),
+        // What the subject loses must not be lost to the history.
+        false => message(&cut(&line, SUBJECT_CHARS), told),
+    }
+}
+
+/// The message of a squash or a merge commit: the title, and what the whole branch does.
+pub fn merge_message(summary: Option<&Summary>, title: &str) -> String {
+    message(&cut(&title_or_session(title), SUBJECT_CHARS), summary.map_or("", |summary| &summary.session))
+}
+
+fn title_or_session(title: &str) -> String {
+    match plain_line(title) {
+        line if line.is_empty() => "session".to_owned(),
+        line => line,
+    }
+}
+
+fn message(subject: &str, body: &str) -> String {
+    match body.trim() {
+        "" => subject.to_owned(),
+        body => format!("{subject}\n\n{body}"),
+    }
+}
+
+/// One line without Markdown's line markers, control characters and runs of space.
+fn plain_line(line: &str) -> String {
+    let spaced: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let words =
+        spaced.split_whitespace().skip_while(|word| word.chars().all(|c| matches!(c, '#' | '>' | '-' | '*' | '+')));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn first_sentence(line: &str) -> Option<&str> {
+    let ends = line.match_indices(['.', ':', ';', '?', '!']).map(|(at, _)| at + 1);
+    let mut sentences = ends.filter(|&end| line[end..].starts_with(' ')).map(|end| &line[..end]);
+    let sentence = sentences.find(|sentence| sentence.chars().count() >= SENTENCE_CHARS)?;
+    let sentence = sentence.trim_end_matches(['.', ':', ';']);
+    (sentence.chars().count() <= TITLE_CHARS).then_some(sentence)
+}
+
+/// Cuts at a word when one ends in the second half, and marks the cut.
+fn cut(line: &str, chars: usize) -> String {
+    if line.chars().count() <= chars {
+        return line.to_owned();
+    }
+    let end = line.char_indices().nth(chars - 1).map_or(line.len(), |(at, _)| at);
+    let head = match line[..end].rfind(' ') {
+        // A cut right before a space loses no part of a word.
+        _ if line[end..].starts_with(' ') => &line[..end],
+        Some(space) if space >= end / 2 => &line[..space],
+        Some(_) | None => &line[..end],
+    };
+    format!("{}…", head.trim_end_matches([' ', ',', ';', ':', '.', '-']))
+}

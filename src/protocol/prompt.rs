@@ -1,0 +1,135 @@
+//! Builds the text that goes to a backend: the rules, what the agent must know about the past, then the task.
+//!
+//! The wording lives in `templates/prompt/`. Everything after the first line of three dashes is the task, untouched.
+//! No prompt begins with `/` or `$`: some CLIs take such a first line as a command of their own.
+
+mod replay;
+
+use askama::Template;
+
+use super::parse::ResponseError;
+use super::schema::schema_text;
+
+pub use replay::{PastTurn, Transcript, TurnEnd};
+
+const SEPARATOR: &str = "\n\n---\n\n";
+
+/// What kind of request a prompt is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// A turn of a session.
+    SessionTurn,
+    /// One question on the side, such as a title; nobody answers back.
+    UtilityPrompt,
+}
+
+/// How much the backend's context already holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Delivery<'a> {
+    /// An empty context.
+    BootstrapFull,
+    /// The same context as in the turns before.
+    DeltaOnly,
+    /// An empty context of a session that has a past; `limit` bounds the record of it in bytes.
+    BootstrapWithReplay { transcript: &'a Transcript, limit: usize },
+}
+
+/// Something that happened between the turns and that the agent cannot see by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// The files went back to where they were before these turns.
+    Undone { first: u32, last: u32 },
+    /// This turn was stopped before its end; its changes are still in the files.
+    Interrupted { turn: u32 },
+}
+
+/// One question of the agent and what the person said; blank text means nothing was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    pub question: String,
+    pub text: String,
+}
+
+/// Renders a whole prompt.
+pub fn render(profile: Profile, delivery: Delivery<'_>, notes: &[Note], task: &str) -> String {
+    let rules = match delivery {
+        Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. } => preamble(profile),
+        Delivery::DeltaOnly => text(&Refresh { profile }),
+    };
+    let past = match delivery {
+        Delivery::BootstrapWithReplay { transcript, limit } if !transcript.turns.is_empty() => {
+            Some(replay::render(transcript, limit))
+        }
+        Delivery::BootstrapWithReplay { .. } | Delivery::BootstrapFull | Delivery::DeltaOnly => None,
+    };
+    let notes = (!notes.is_empty()).then(|| notes.iter().map(Note::line).collect::<Vec<_>>().join("\n"));
+    let parts: Vec<_> = [Some(rules), past, notes].into_iter().flatten().collect();
+    parts.join("\n\n") + SEPARATOR + task
+}
+
+/// The rules alone: for a system prompt, and for the hash that tells whether a context knows them.
+pub fn preamble(profile: Profile) -> String {
+    text(&Preamble { profile, schema: schema_text() })
+}
+
+/// Asks for the response again after a refusal.
+pub fn repair(error: &ResponseError) -> String {
+    text(&Repair { error })
+}
+
+/// The task that carries the answers to all questions of a turn.
+pub fn answers(answers: &[Answer]) -> String {
+    let spoken = |answer: &Answer| match answer.text.trim() {
+        "" => "no answer".to_owned(),
+        said => said.to_owned(),
+    };
+    let answers = answers.iter().map(|answer| Answer { text: spoken(answer), ..answer.clone() }).collect();
+    text(&Answers { answers })
+}
+
+impl Note {
+    fn line(&self) -> String {
+        match self {
+            Self::Undone { first, last } if first == last => {
+                format!("Note: turn {first} was undone. Its changes are gone from the files; do not rely on them.")
+            }
+            Self::Undone { first, last } => format!(
+                "Note: turns {first} to {last} were undone. Their changes are gone from the files; do not rely on them."
+            ),
+            Self::Interrupted { turn } => format!(
+                "Note: turn {turn} was interrupted before its end. What it changed is still in the files, perhaps half \
+                 done: look before you go on."
+            ),
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "prompt/preamble.md")]
+struct Preamble<'a> {
+    profile: Profile,
+    schema: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "prompt/refresh.md")]
+struct Refresh {
+    profile: Profile,
+}
+
+#[derive(Template)]
+#[template(path = "prompt/repair.md")]
+struct Repair<'a> {
+    error: &'a ResponseError,
+}
+
+#[derive(Template)]
+#[template(path = "prompt/answers.md")]
+struct Answers {
+    answers: Vec<Answer>,
+}
+
+/// Rendering writes to a string, which cannot fail.
+fn text(template: &impl Template) -> String {
+    template.render().unwrap_or_default()
+}

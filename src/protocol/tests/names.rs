@@ -1,0 +1,82 @@
+//! Tables for titles, slugs and commit messages.
+
+use super::super::Summary;
+use super::super::naming::{commit_message, merge_message, slug_from, title_from};
+
+#[test]
+fn a_title_is_the_first_thing_said() {
+    let long = "word ".repeat(40);
+    let table: &[(&str, &str)] = &[
+        ("", ""),
+        (" \n\t\n", ""),
+        ("Add a README", "Add a README"),
+        ("\n\n## Add   a\tREADME \nand a licence", "Add a README"),
+        ("- [ ] fix it", "[ ] fix it"),
+        ("---\nreal", "real"),
+        ("\u{1b}[31mred", "[31mred"),
+        ("Fix the login page. It breaks when the cookie is gone and nobody knows why.", "Fix the login page"),
+        (
+            "Hm. Fix the login page that breaks when the cookie is gone, whatever that is",
+            "Hm. Fix the login page that breaks when the cookie is gone…",
+        ),
+        (&long, "word word word word word word word word word word word word…"),
+        (&"x".repeat(80), &format!("{}…", "x".repeat(59))),
+        (&"ä".repeat(80), &format!("{}…", "ä".repeat(59))),
+    ];
+    for (prompt, expected) in table {
+        assert_eq!(title_from(prompt), *expected);
+        assert!(title_from(prompt).chars().count() <= 60);
+    }
+}
+
+#[test]
+fn a_slug_is_safe_in_a_branch_name() {
+    let table: &[(&str, &str)] = &[
+        ("", "session"),
+        ("日本語", "session"),
+        ("Add a README", "add-a-readme"),
+        ("../../etc/passwd; rm -rf $HOME", "etc-passwd-rm-rf-home"),
+        ("--force", "force"),
+        ("Fix Ünïcode", "fix-n-code"),
+        ("one two three four five six seven eight nine", "one-two-three-four-five-six-seven-eight"),
+        (&"x".repeat(50), &"x".repeat(40)),
+    ];
+    for (title, expected) in table {
+        assert_eq!(slug_from(title), *expected);
+    }
+}
+
+fn summary(turn: &str) -> Summary {
+    Summary { turn: turn.into(), session: "All of it.\n- more\n".into() }
+}
+
+#[test]
+fn a_checkpoint_tells_the_turn() {
+    let long = "change ".repeat(20);
+    let long = long.trim();
+    let table: &[(Option<Summary>, &str)] = &[
+        (None, "Title (turn 3)"),
+        (Some(summary(" ")), "Title (turn 3)"),
+        (Some(summary("Add a port")), "Add a port"),
+        (Some(summary("## Add a port\n\n- one\n- two\n")), "Add a port\n\n- one\n- two"),
+        (
+            Some(summary(long)),
+            &format!("change change change change change change change change change change…\n\n{long}"),
+        ),
+    ];
+    for (summary, expected) in table {
+        let message = commit_message(summary.as_ref(), "Title", 3);
+        assert_eq!(message, *expected);
+    }
+    assert_eq!(commit_message(None, "", 1), "session (turn 1)");
+    let message = commit_message(None, &"x".repeat(100), 12);
+    assert_eq!(message.chars().count(), 72);
+    assert!(message.ends_with("… (turn 12)"));
+}
+
+#[test]
+fn a_merge_tells_the_branch() {
+    assert_eq!(merge_message(None, "Add a port"), "Add a port");
+    assert_eq!(merge_message(Some(&summary("t")), "Add a port"), "Add a port\n\nAll of it.\n- more");
+    assert_eq!(merge_message(None, " \n"), "session");
+}
