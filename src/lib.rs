@@ -10,6 +10,10 @@ pub mod protocol;
 /// The life of a session as a state machine.
 pub mod session;
 
+// Adapters: one outside thing each.
+/// SQLite: events, sessions, turns and prompts; the only room that knows SQL.
+pub mod store;
+
 // Joins.
 /// What crosses the socket.
 pub mod api;

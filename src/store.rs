@@ -1,0 +1,165 @@
+//! The store: sessions, turns, prompts and events in one SQLite database.
+//!
+//! One thread writes, and a write is acknowledged and visible only after its commit. Readers never wait for it.
+//! The store knows rows, not what the engine keeps inside them, and nobody else knows SQL.
+
+mod change;
+mod error;
+mod migrate;
+mod reader;
+mod row;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use rusqlite::params;
+use tokio::sync::{mpsc, oneshot, watch};
+
+pub use change::{Change, Durability, Write, Written};
+pub use error::StoreError;
+pub use reader::EventFilter;
+pub use row::{NewEvent, ProjectRow, PromptRow, SessionRow, StoredEvent, TurnRow};
+
+use crate::id::SessionId;
+use reader::{Readers, one, rows};
+use writer::{BATCH, Message, Writer};
+
+/// How long another process may hold the database before that is an error.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// A handle to the database: cheap to clone, and the last one to go ends the writer.
+#[derive(Clone)]
+pub struct Store {
+    inbox: mpsc::Sender<Message>,
+    readers: Arc<Readers>,
+    committed: watch::Receiver<u64>,
+}
+
+/// Which sessions a list is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removed {
+    /// Those that are there.
+    Without,
+    /// Those that were removed and can be restored.
+    Only,
+}
+
+impl Store {
+    /// Opens or creates the database at `path`, whose directory must exist. Blocks; meant for the start of the daemon.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::start(Writer::open(path, PATIENCE)?, Readers::new(path, PATIENCE))
+    }
+
+    fn start(writer: Writer, readers: Readers) -> Result<Self, StoreError> {
+        let (inbox, messages) = mpsc::channel(BATCH);
+        let (announce, committed) = watch::channel(writer.last_seq()?);
+        thread::Builder::new()
+            .name("store".into())
+            .spawn(move || writer.run(messages, &announce))
+            .map_err(|source| StoreError::Thread { source })?;
+        Ok(Self { inbox, readers: Arc::new(readers), committed })
+    }
+
+    /// Commits the changes, all of them or none, and returns after the commit.
+    ///
+    /// Writes are committed in the order in which they are first polled. Dropping the future before it is done leaves
+    /// open whether the write happens.
+    pub async fn write(&self, write: Write) -> Result<Written, StoreError> {
+        let (ack, acknowledged) = oneshot::channel();
+        self.inbox.send(Message::Write(write, ack)).await.map_err(|_| StoreError::Closed)?;
+        acknowledged.await.unwrap_or(Err(StoreError::Closed))
+    }
+
+    /// The number of the newest committed event; it changes before the write is acknowledged and never goes back.
+    pub fn committed(&self) -> watch::Receiver<u64> {
+        self.committed.clone()
+    }
+
+    /// Commits what is queued, folds the log into the database and closes it; every handle is closed afterwards.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        let (done, closed) = oneshot::channel();
+        if self.inbox.send(Message::Close(done)).await.is_ok() {
+            // An error means that the writer is gone already, which is what is wanted.
+            closed.await.ok();
+        }
+    }
+
+    /// All projects.
+    pub async fn projects(&self) -> Result<Vec<ProjectRow>, StoreError> {
+        let sql = "SELECT id, common_dir, record FROM projects ORDER BY id";
+        self.readers.read(move |db| rows(db, sql, [], row::project)).await
+    }
+
+    /// The sessions, oldest first.
+    pub async fn sessions(&self, removed: Removed) -> Result<Vec<SessionRow>, StoreError> {
+        let sql = match removed {
+            Removed::Without => {
+                "SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions
+                 WHERE removed_at IS NULL ORDER BY created_at, id"
+            }
+            Removed::Only => {
+                "SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions
+                 WHERE removed_at IS NOT NULL ORDER BY created_at, id"
+            }
+        };
+        self.readers.read(move |db| rows(db, sql, [], row::session)).await
+    }
+
+    /// One session, removed or not.
+    pub async fn session(&self, id: SessionId) -> Result<Option<SessionRow>, StoreError> {
+        let sql = "SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions
+                   WHERE id = ?1";
+        self.readers.read(move |db| one(db, sql, [id], row::session)).await
+    }
+
+    /// The turns of a session in their order.
+    pub async fn turns(&self, session: SessionId) -> Result<Vec<TurnRow>, StoreError> {
+        let sql = "SELECT session, number, record, raw FROM turns WHERE session = ?1 ORDER BY number";
+        self.readers.read(move |db| rows(db, sql, [session], row::turn)).await
+    }
+
+    /// One turn of a session.
+    pub async fn turn(&self, session: SessionId, number: u32) -> Result<Option<TurnRow>, StoreError> {
+        let sql = "SELECT session, number, record, raw FROM turns WHERE session = ?1 AND number = ?2";
+        self.readers.read(move |db| one(db, sql, params![session, number], row::turn)).await
+    }
+
+    /// The prompts of a session that no turn has taken, in the order in which they were accepted.
+    pub async fn queued_prompts(&self, session: SessionId) -> Result<Vec<PromptRow>, StoreError> {
+        let sql = "SELECT session, number, at, body, turn FROM prompts
+                   WHERE session = ?1 AND turn IS NULL ORDER BY number";
+        self.readers.read(move |db| rows(db, sql, [session], row::prompt)).await
+    }
+
+    /// The first `limit` events after the number `after`, oldest first: what a stream sends next.
+    pub async fn events(&self, filter: EventFilter, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        self.readers.read(move |db| reader::events_after(db, &filter, after, limit)).await
+    }
+
+    /// The last `limit` events before the number `before`, oldest first: one page further back.
+    pub async fn events_before(
+        &self,
+        filter: EventFilter,
+        before: u64,
+        limit: u32,
+    ) -> Result<Vec<StoredEvent>, StoreError> {
+        self.readers.read(move |db| reader::events_before(db, &filter, before, limit)).await
+    }
+
+    /// The last `limit` events, oldest first.
+    pub async fn tail(&self, filter: EventFilter, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
+        self.events_before(filter, u64::MAX, limit).await
+    }
+
+    /// The number of the newest event that was ever committed, 0 before the first.
+    pub async fn last_seq(&self) -> Result<u64, StoreError> {
+        self.readers.read(reader::last_seq).await
+    }
+}

@@ -1,0 +1,168 @@
+//! The readers: at most two connections, opened when first needed, used on tokio's blocking pool.
+//!
+//! A reader never waits for the writer and sees only what is committed.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Result as SqlResult, Row, params};
+use tokio::sync::Semaphore;
+use tokio::task;
+
+use super::error::StoreError;
+use super::row::{self, StoredEvent, rowid};
+use crate::id::SessionId;
+
+/// One long read does not hold up the short ones, and the memory of two connections is all that reading costs.
+const READERS: u32 = 2;
+
+/// Which events a stream is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EventFilter {
+    /// The sessions whose events are wanted; `None` means all of them.
+    pub sessions: Option<Vec<SessionId>>,
+}
+
+/// A bounded set of read-only connections.
+pub(super) struct Readers {
+    path: PathBuf,
+    patience: Duration,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(super) fn new(path: &Path, patience: Duration) -> Self {
+        let permits = Arc::new(Semaphore::new(READERS as usize));
+        Self { path: path.to_owned(), patience, permits, idle: Mutex::default() }
+    }
+
+    /// Runs `query` on a connection of its own.
+    pub(super) async fn read<T, Q>(self: &Arc<Self>, query: Q) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        Q: FnOnce(&Connection) -> SqlResult<T> + Send + 'static,
+    {
+        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let readers = Arc::clone(self);
+        let reading = task::spawn_blocking(move || {
+            let result = readers.run(query);
+            drop(permit);
+            result
+        });
+        match reading.await.map_err(task::JoinError::try_into_panic) {
+            Ok(result) => result,
+            Err(Ok(panic)) => std::panic::resume_unwind(panic),
+            // Only a runtime that shuts down cancels a blocking task.
+            Err(Err(_)) => Err(StoreError::Closed),
+        }
+    }
+
+    /// Waits for the reads under way, then closes the connections and refuses further reads.
+    pub(super) async fn close(&self) {
+        // Fails only when another caller closes at the same time, and that one does the work.
+        if let Ok(all) = self.permits.acquire_many(READERS).await {
+            self.permits.close();
+            self.idle().clear();
+            all.forget();
+        }
+    }
+
+    fn run<T>(&self, query: impl FnOnce(&Connection) -> SqlResult<T>) -> Result<T, StoreError> {
+        let parked = self.idle().pop();
+        let db = parked.map_or_else(|| self.open(), Ok).map_err(StoreError::at(&self.path))?;
+        // A connection that failed is not kept: the next read starts from a sound one.
+        let value = query(&db).map_err(StoreError::at(&self.path))?;
+        self.idle().push(db);
+        Ok(value)
+    }
+
+    fn open(&self) -> SqlResult<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let db = Connection::open_with_flags(&self.path, flags)?;
+        db.busy_timeout(self.patience)?;
+        // In KiB: the kernel caches the file, and pages are not mapped because a disk error would then kill the process.
+        db.pragma_update(None, "cache_size", -256)?;
+        Ok(db)
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// All rows of a query.
+pub(super) fn rows<T, P: Params>(
+    db: &Connection,
+    sql: &str,
+    values: P,
+    read: fn(&Row<'_>) -> SqlResult<T>,
+) -> SqlResult<Vec<T>> {
+    db.prepare_cached(sql)?.query_map(values, read)?.collect()
+}
+
+/// The one row of a query, if it is there.
+pub(super) fn one<T, P: Params>(
+    db: &Connection,
+    sql: &str,
+    values: P,
+    read: fn(&Row<'_>) -> SqlResult<T>,
+) -> SqlResult<Option<T>> {
+    db.prepare_cached(sql)?.query_row(values, read).optional()
+}
+
+/// The number of the newest event that was ever committed, also when it is deleted since.
+pub(super) fn last_seq(db: &Connection) -> SqlResult<u64> {
+    let seq = one(db, "SELECT seq FROM sqlite_sequence WHERE name = 'events'", [], |row| row.get::<_, i64>(0))?;
+    Ok(seq.unwrap_or(0).cast_unsigned())
+}
+
+/// The oldest `limit` events after `after`, oldest first.
+pub(super) fn events_after(
+    db: &Connection,
+    filter: &EventFilter,
+    after: u64,
+    limit: u32,
+) -> SqlResult<Vec<StoredEvent>> {
+    match filter.sessions.as_deref() {
+        None => rows(db, AFTER_IN_ALL, params![rowid(after), limit], row::event),
+        Some(sessions) => rows(db, AFTER_IN_SOME, params![rowid(after), limit, json_list(sessions)], row::event),
+    }
+}
+
+/// The newest `limit` events before `before`, oldest first.
+pub(super) fn events_before(
+    db: &Connection,
+    filter: &EventFilter,
+    before: u64,
+    limit: u32,
+) -> SqlResult<Vec<StoredEvent>> {
+    let mut events = match filter.sessions.as_deref() {
+        None => rows(db, BEFORE_IN_ALL, params![rowid(before), limit], row::event),
+        Some(sessions) => rows(db, BEFORE_IN_SOME, params![rowid(before), limit, json_list(sessions)], row::event),
+    }?;
+    events.reverse();
+    Ok(events)
+}
+
+/// Identifiers need no escaping.
+fn json_list(sessions: &[SessionId]) -> String {
+    let quoted: Vec<_> = sessions.iter().map(|id| format!("\"{id}\"")).collect();
+    format!("[{}]", quoted.join(","))
+}
+
+const AFTER_IN_ALL: &str =
+    "SELECT seq, session, at, kind, version, payload FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2";
+
+const BEFORE_IN_ALL: &str =
+    "SELECT seq, session, at, kind, version, payload FROM events WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2";
+
+// The inner query merges the sessions by number inside the index; only the wanted payloads are read.
+const AFTER_IN_SOME: &str = "SELECT seq, session, at, kind, version, payload FROM events WHERE seq IN
+    (SELECT seq FROM events WHERE session IN (SELECT value FROM json_each(?3)) AND seq > ?1 ORDER BY seq LIMIT ?2)
+    ORDER BY seq";
+
+const BEFORE_IN_SOME: &str = "SELECT seq, session, at, kind, version, payload FROM events WHERE seq IN
+    (SELECT seq FROM events WHERE session IN (SELECT value FROM json_each(?3)) AND seq < ?1 ORDER BY seq DESC LIMIT ?2)
+    ORDER BY seq DESC";

@@ -1,0 +1,161 @@
+//! The one writer: a thread that commits everything waiting for it in one transaction and then acknowledges.
+//!
+//! There is no timer: while a commit runs the next writes gather, and when nothing waits the thread sleeps in the channel.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::mem;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot, watch};
+use tracing::warn;
+
+use super::change::{Durability, Write, Written, apply};
+use super::error::StoreError;
+use super::migrate::migrate;
+use super::reader;
+
+/// How many writes one transaction takes: enough to share the cost of a commit, few enough to bound an acknowledgement.
+pub(super) const BATCH: usize = 256;
+
+/// What the writer's thread is asked.
+pub(super) enum Message {
+    Write(Write, oneshot::Sender<Result<Written, StoreError>>),
+    Close(oneshot::Sender<()>),
+}
+
+/// The only connection that changes the database.
+pub(super) struct Writer {
+    pub(super) db: Connection,
+    path: PathBuf,
+    durability: Durability,
+}
+
+impl Writer {
+    /// Opens or creates the database at `path` and brings it to the known schema.
+    pub(super) fn open(path: &Path, patience: Duration) -> Result<Self, StoreError> {
+        create(path)?;
+        let fail = StoreError::at(path);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut db = Connection::open_with_flags(path, flags).map_err(&fail)?;
+        db.busy_timeout(patience).map_err(&fail)?;
+        migrate(&mut db, path)?;
+        db.pragma_update(None, "journal_mode", "wal").map_err(&fail)?;
+        db.pragma_update(None, "synchronous", level(Durability::Normal)).map_err(&fail)?;
+        // In KiB. Appending touches the right edge of two trees: a larger cache would only hold memory.
+        db.pragma_update(None, "cache_size", -1024).map_err(&fail)?;
+        // The log of an unusually large write does not stay on disk for ever.
+        db.pragma_update(None, "journal_size_limit", 16 << 20).map_err(&fail)?;
+        Ok(Self { db, path: path.to_owned(), durability: Durability::Normal })
+    }
+
+    /// The number of the newest event that was ever committed, 0 before the first.
+    pub(super) fn last_seq(&self) -> Result<u64, StoreError> {
+        reader::last_seq(&self.db).map_err(StoreError::at(&self.path))
+    }
+
+    /// Serves the inbox until it closes, then leaves a database without a log.
+    pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>, committed: &watch::Sender<u64>) {
+        let mut waiting = Vec::with_capacity(BATCH);
+        let mut closing = Vec::new();
+        while inbox.blocking_recv_many(&mut waiting, BATCH) > 0 {
+            let mut writes = Vec::with_capacity(waiting.len());
+            let mut acks = Vec::with_capacity(waiting.len());
+            for message in waiting.drain(..) {
+                match message {
+                    Message::Write(write, ack) => {
+                        writes.push(write);
+                        acks.push(ack);
+                    }
+                    Message::Close(done) => {
+                        inbox.close();
+                        closing.push(done);
+                    }
+                }
+            }
+            let results = self.commit(&writes);
+            let newest = results.iter().flatten().filter_map(|written| written.seqs.last()).max();
+            committed.send_if_modified(|seq| newest.is_some_and(|newest| mem::replace(seq, *newest) != *newest));
+            for (ack, result) in acks.into_iter().zip(results) {
+                // The caller may have stopped waiting; what is committed stands.
+                ack.send(result).ok();
+            }
+        }
+        self.close();
+        for done in closing {
+            done.send(()).ok();
+        }
+    }
+
+    /// Commits all writes together; when that fails, each alone, so that a bad one fails only itself.
+    pub(super) fn commit(&mut self, writes: &[Write]) -> Vec<Result<Written, StoreError>> {
+        match self.transact(writes) {
+            Ok(written) => written.into_iter().map(Ok).collect(),
+            Err(error) if writes.len() == 1 => vec![Err(error)],
+            // Each alone would wait as long again for the same lock.
+            Err(StoreError::Locked { .. }) => {
+                writes.iter().map(|_| Err(StoreError::Locked { path: self.path.clone() })).collect()
+            }
+            Err(_) => writes.iter().map(|write| self.transact_one(write)).collect(),
+        }
+    }
+
+    fn transact_one(&mut self, write: &Write) -> Result<Written, StoreError> {
+        self.transact(slice::from_ref(write)).map(|written| written.into_iter().next().unwrap_or_default())
+    }
+
+    fn transact(&mut self, writes: &[Write]) -> Result<Vec<Written>, StoreError> {
+        if writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.switch(writes.iter().map(|write| write.durability).max().unwrap_or(Durability::Normal))?;
+        let fail = StoreError::at(&self.path);
+        let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&fail)?;
+        let written =
+            writes.iter().map(|write| apply(&tx, write, &self.path)).collect::<Result<Vec<_>, StoreError>>()?;
+        tx.commit().map_err(&fail)?;
+        Ok(written)
+    }
+
+    /// SQLite accepts the pragma only between transactions.
+    fn switch(&mut self, wanted: Durability) -> Result<(), StoreError> {
+        if self.durability != wanted {
+            self.db.pragma_update(None, "synchronous", level(wanted)).map_err(StoreError::at(&self.path))?;
+            self.durability = wanted;
+        }
+        Ok(())
+    }
+
+    /// A log that could not be folded in is no loss: the next start reads it.
+    fn close(self) {
+        let folded = self.db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+        if !matches!(folded, Ok(0)) {
+            warn!(path = %self.path.display(), "write-ahead log not folded in at close");
+        }
+        if let Err((_, error)) = self.db.close() {
+            warn!(path = %self.path.display(), %error, "database not closed cleanly");
+        }
+    }
+}
+
+/// Creates the file for its owner alone; SQLite gives its companion files the same mode.
+///
+/// An existing file is not even opened: closing it again would drop the locks this process holds on it.
+fn create(path: &Path) -> Result<(), StoreError> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(source) => Err(StoreError::Create { path: path.to_owned(), source }),
+    }
+}
+
+fn level(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Normal => "normal",
+        Durability::Full => "full",
+    }
+}
