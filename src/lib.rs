@@ -11,6 +11,8 @@ pub mod protocol;
 pub mod session;
 
 // Adapters: one outside thing each.
+/// Worktrees, history and merges; the only room that runs git.
+pub mod git;
 /// SQLite: events, sessions, turns and prompts; the only room that knows SQL.
 pub mod store;
 

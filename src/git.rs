@@ -1,0 +1,19 @@
+//! Git: worktrees, snapshots, diffs and merges of one repository.
+//!
+//! Reads of refs, objects and configuration go through libgit2, in process; whatever touches a work tree, a filter or a
+//! signature goes through the `git` program, started in one place (`command`). Everything here blocks: callers run it
+//! on threads that may block.
+
+pub(crate) mod command;
+pub mod error;
+pub mod oid;
+pub mod repo;
+pub mod worktree;
+
+pub use error::GitError;
+pub use oid::Oid;
+pub use repo::{Base, Identity, Repo};
+pub use worktree::Worktree;
+
+#[cfg(test)]
+pub(crate) mod testkit;

@@ -1,0 +1,303 @@
+//! The one place that runs `git`, the same way on every machine and safely in a worktree that an agent has written to.
+//!
+//! A run never discovers its repository, never asks a person, and obeys nothing that lies in a worktree: hooks and the
+//! file system monitor are off, and attributes come from the base commit. Configuration is the user's and the
+//! repository's own, out of an agent's reach.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use tracing::debug;
+
+use super::{GitError, Oid, Repo, Worktree};
+
+/// `--attr-source` came with this version; without it an agent's attributes would choose the filters that run.
+pub(crate) const OLDEST_GIT: &str = "2.41";
+const OLDEST: (u32, u32) = (2, 41);
+
+/// How much of a failed command's stderr is kept: its end, where the reason is.
+const STDERR_TAIL: usize = 4096;
+
+/// What a person may set for git by environment. Every other `GIT_*` variable of the daemon would redirect a run.
+const KEPT_VARIABLES: [&str; 10] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+];
+
+/// Settings of every run; each would otherwise start a program or reach beyond the one operation.
+const SETTINGS: [&str; 9] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.splitIndex=false",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "color.ui=false",
+];
+
+/// Settings of a run that has no business with the network.
+const OFFLINE: [&str; 3] = ["protocol.allow=never", "credential.helper=", "core.sshCommand=false"];
+
+/// Whether a run may fetch what is missing (objects of large-file storage) with the user's own credentials.
+#[derive(Clone, Copy)]
+enum Network {
+    Offline,
+    Allowed,
+}
+
+/// One run of `git`, built up and then run.
+pub(crate) struct Git {
+    verb: &'static str,
+    command: Command,
+    directory: PathBuf,
+    arguments: Command,
+    network: Network,
+    attributes: Option<Oid>,
+    input: Option<Vec<u8>>,
+}
+
+impl Git {
+    /// A run on the repository itself: objects and refs, no work tree.
+    pub(crate) fn new(repo: &Repo, verb: &'static str) -> Self {
+        let mut git = Self::start(verb, repo.common_dir());
+        git.command.env("GIT_DIR", repo.common_dir()).env("GIT_IMPLICIT_WORK_TREE", "0");
+        git
+    }
+
+    /// A run in a session's worktree; attributes are those of its base commit.
+    pub(crate) fn in_tree(tree: &Worktree, verb: &'static str) -> Self {
+        Self::in_checkout(&tree.admin, &tree.path, verb).attributes_from(tree.base)
+    }
+
+    /// A run in a checkout given by its git directory and its files. The files decide about attributes, so this is
+    /// for checkouts of the user only.
+    pub(crate) fn in_checkout(git_dir: &Path, files: &Path, verb: &'static str) -> Self {
+        let mut git = Self::start(verb, files);
+        git.command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", files);
+        git
+    }
+
+    fn start(verb: &'static str, directory: &Path) -> Self {
+        let mut command = program(OsStr::new("git"));
+        command.current_dir(directory);
+        Self {
+            verb,
+            command,
+            directory: directory.to_owned(),
+            arguments: Command::new("git"),
+            network: Network::Offline,
+            attributes: None,
+            input: None,
+        }
+    }
+
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.arguments.arg(arg);
+        self
+    }
+
+    pub(crate) fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Self {
+        self.arguments.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// Works on another index than the checkout's own.
+    pub(crate) fn index(self, index: &Path) -> Self {
+        self.env("GIT_INDEX_FILE", index)
+    }
+
+    /// Takes attributes, and so the choice of filters, from this commit and not from files.
+    pub(crate) fn attributes_from(mut self, commit: Oid) -> Self {
+        self.attributes = Some(commit);
+        self
+    }
+
+    /// Lets filters fetch what is missing, for checkouts.
+    pub(crate) fn online(mut self) -> Self {
+        self.network = Network::Allowed;
+        self
+    }
+
+    /// What the command reads from its standard input.
+    pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    /// Runs it and returns its output; an exit status other than 0 is an error.
+    pub(crate) fn run(self) -> Result<Vec<u8>, GitError> {
+        let verb = self.verb;
+        let output = self.output()?;
+        match output.status.success() {
+            true => Ok(output.stdout),
+            false => Err(failed(verb, &output)),
+        }
+    }
+
+    /// Runs it for its first line, without the line end.
+    pub(crate) fn run_oid(self) -> Result<Oid, GitError> {
+        let verb = self.verb;
+        let output = self.run()?;
+        Oid::from_output(&output)
+            .ok_or_else(|| GitError::Unreadable { verb, detail: String::from_utf8_lossy(&output).into_owned() })
+    }
+
+    /// Runs it and leaves the exit status to the caller.
+    pub(crate) fn output(self) -> Result<Output, GitError> {
+        let Self { verb, mut command, directory, arguments, network, attributes, input } = self;
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        if let Network::Offline = network {
+            for setting in OFFLINE {
+                command.args(["-c", setting]);
+            }
+        }
+        if let Some(commit) = attributes {
+            command.arg(format!("--attr-source={commit}"));
+        }
+        command.arg(verb).args(arguments.get_args());
+        debug!(verb, arguments = ?arguments.get_args().collect::<Vec<_>>(), directory = %directory.display(), "git started");
+        run_fed(command, input).map_err(|source| spawn_error(verb, &directory, source))
+    }
+}
+
+/// The error of a command that ended badly, with the end of what it said.
+pub(crate) fn failed(verb: &'static str, output: &Output) -> GitError {
+    GitError::Failed { verb, status: output.status, stderr: tail(&output.stderr) }
+}
+
+/// Checks once per process that the `git` on PATH is there and can do what is asked of it.
+pub(crate) fn check_version() -> Result<(), GitError> {
+    static CHECKED: OnceLock<()> = OnceLock::new();
+    if CHECKED.get().is_none() {
+        version_of(OsStr::new("git"))?;
+        CHECKED.get_or_init(|| ());
+    }
+    Ok(())
+}
+
+fn version_of(git: &OsStr) -> Result<(), GitError> {
+    let verb = "version";
+    let output = program(git).arg(verb).output().map_err(|source| spawn_error(verb, Path::new("/"), source))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    match parse_version(&said) {
+        Some(version) if version >= OLDEST => Ok(()),
+        Some((major, minor)) => Err(GitError::ProgramTooOld { found: format!("{major}.{minor}"), needed: OLDEST_GIT }),
+        None => Err(GitError::Unreadable { verb, detail: said.into_owned() }),
+    }
+}
+
+/// Reads major and minor out of `git version 2.47.3 (vendor's words)`.
+fn parse_version(said: &str) -> Option<(u32, u32)> {
+    let mut numbers = said.strip_prefix("git version ")?.split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+/// A `git` without repository, cleared of what the daemon's environment could tell it.
+fn program(git: &OsStr) -> Command {
+    let mut command = Command::new(git);
+    command.stdin(Stdio::null());
+    for (name, _) in std::env::vars_os() {
+        let is_git = name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT_VARIABLES.contains(&name));
+        if is_git {
+            command.env_remove(name);
+        }
+    }
+    // Its output is parsed, so it must not be translated.
+    command.env("LC_MESSAGES", "C").env_remove("LC_ALL").env_remove("LANGUAGE");
+    // There is no terminal: a question would hang the session for good.
+    command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_ASKPASS", "").env("SSH_ASKPASS", "");
+    // A run that only reads leaves the index of the user or the session alone.
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    // A path is a path, whatever characters are in it.
+    command.env("GIT_LITERAL_PATHSPECS", "1");
+    #[cfg(test)]
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env_remove("EMAIL");
+    command
+}
+
+/// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.
+fn run_fed(mut command: Command, input: Option<Vec<u8>>) -> io::Result<Output> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Some(input) = input else { return command.output() };
+    let mut child = command.stdin(Stdio::piped()).spawn()?;
+    let pipe = child.stdin.take();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A command that ends early closes the pipe; its exit status says why.
+            pipe.and_then(|mut pipe| pipe.write_all(&input).ok())
+        });
+        child.wait_with_output()
+    })
+}
+
+/// A missing directory and a missing program look the same to the operating system.
+fn spawn_error(verb: &'static str, directory: &Path, source: io::Error) -> GitError {
+    match source.kind() {
+        io::ErrorKind::NotFound if directory.is_dir() => GitError::ProgramMissing,
+        io::ErrorKind::NotFound => GitError::TreeMissing { path: directory.to_owned() },
+        _ => GitError::Spawn { verb, source },
+    }
+}
+
+fn tail(stderr: &[u8]) -> String {
+    let start = stderr.len().saturating_sub(STDERR_TAIL);
+    String::from_utf8_lossy(&stderr[start..]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_parse_in_every_vendors_spelling() {
+        for (said, expected) in [
+            ("git version 2.47.3\n", Some((2, 47))),
+            ("git version 2.41.0.windows.1\n", Some((2, 41))),
+            ("git version 2.39.5 (Apple Git-154)\n", Some((2, 39))),
+            ("git version 3.0.rc1", Some((3, 0))),
+            ("git version next", None),
+            ("zsh: command not found", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_version(said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_missing_or_old_program_is_told_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let fake = dir.path().join("git");
+        assert!(matches!(version_of(fake.as_os_str()), Err(GitError::ProgramMissing)));
+        assert!(matches!(check_version(), Ok(())));
+        let old = GitError::ProgramTooOld { found: "2.39".into(), needed: OLDEST_GIT };
+        assert_eq!(old.to_string(), "git 2.39 is too old: at least 2.41 is needed");
+        assert_eq!(old.hint().as_deref(), Some("install git 2.41 or later"));
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_complaint_is_kept() {
+        let long = [b"x".repeat(9000), b"the reason\n".to_vec()].concat();
+        assert_eq!(tail(&long).len(), STDERR_TAIL - 1);
+        assert!(tail(&long).ends_with("the reason"));
+    }
+}

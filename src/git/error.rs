@@ -1,0 +1,99 @@
+//! Why a git operation did not happen, told apart by what a caller or a person can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+/// Why a git operation did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    #[error("`{}` is not in a git repository", path.display())]
+    NotARepository { path: PathBuf },
+    #[error("the `git` program is not on PATH")]
+    ProgramMissing,
+    #[error("git {found} is too old: at least {needed} is needed")]
+    ProgramTooOld { found: String, needed: &'static str },
+    #[error("the repository at `{}` has no commits", path.display())]
+    NoCommits { path: PathBuf },
+    #[error("the repository at `{}` belongs to another user", path.display())]
+    ForeignOwner { path: PathBuf },
+    #[error("the repository at `{}` uses {feature}, which is not supported", path.display())]
+    Unsupported { path: PathBuf, feature: String },
+    #[error("`{}` belongs to another repository than `{}`", path.display(), repo.display())]
+    OtherRepository { path: PathBuf, repo: PathBuf },
+    #[error("no branch, tag or commit is named `{name}`")]
+    UnknownBase { name: String },
+    #[error("`{name}` names more than one commit")]
+    AmbiguousBase { name: String },
+    #[error("`{name}` is not a commit")]
+    NotACommit { name: String },
+    #[error("the branch `{branch}` takes the place of the branches below `coppice/`")]
+    NamespaceTaken { branch: String },
+    #[error(
+        "no git identity is configured: run `git config --global user.name \"Your Name\"` \
+         and `git config --global user.email you@example.com`"
+    )]
+    NoIdentity,
+    #[error("the worktree `{}` does not exist", path.display())]
+    TreeMissing { path: PathBuf },
+    #[error("the branch `{branch}` does not exist")]
+    BranchMissing { branch: String },
+    #[error("`{name}` moved meanwhile")]
+    RefMoved { name: String },
+    #[error("failed to start `git {verb}`")]
+    Spawn { verb: &'static str, source: io::Error },
+    #[error("`git {verb}` failed with {status}: {stderr}")]
+    Failed { verb: &'static str, status: ExitStatus, stderr: String },
+    #[error("`git {verb}` gave an answer that cannot be read: {detail}")]
+    Unreadable { verb: &'static str, detail: String },
+    #[error("failed to {act} `{}`", path.display())]
+    Io { act: &'static str, path: PathBuf, source: io::Error },
+    #[error("failed to {act}")]
+    Library { act: String, source: git2::Error },
+}
+
+impl GitError {
+    /// One thing a person can do about it, where there is one.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotARepository { .. } => Some("go to a repository, or make one with `git init`".to_owned()),
+            Self::ProgramMissing | Self::ProgramTooOld { .. } => {
+                Some(format!("install git {} or later", super::command::OLDEST_GIT))
+            }
+            Self::NoCommits { .. } => Some("make a first commit: `git commit --allow-empty -m start`".to_owned()),
+            Self::ForeignOwner { path } => {
+                Some(format!("if you trust it, run `git config --global --add safe.directory {}`", path.display()))
+            }
+            Self::UnknownBase { .. } | Self::NotACommit { .. } => {
+                Some("`git branch --all` and `git tag` list the names".to_owned())
+            }
+            Self::AmbiguousBase { .. } => Some("use more digits of the commit id".to_owned()),
+            Self::NamespaceTaken { branch } => {
+                Some(format!("rename it: `git branch --move {branch} {branch}-old`", branch = branch))
+            }
+            Self::Unsupported { .. }
+            | Self::OtherRepository { .. }
+            | Self::NoIdentity
+            | Self::TreeMissing { .. }
+            | Self::BranchMissing { .. }
+            | Self::RefMoved { .. }
+            | Self::Spawn { .. }
+            | Self::Failed { .. }
+            | Self::Unreadable { .. }
+            | Self::Io { .. }
+            | Self::Library { .. } => None,
+        }
+    }
+
+    /// For `map_err`: an input or output error with the act and the path it was about.
+    pub(crate) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { act, path, source }
+    }
+
+    /// For `map_err`: an error of libgit2 with the act it stopped.
+    pub(crate) fn library(act: impl Into<String>) -> impl FnOnce(git2::Error) -> Self {
+        let act = act.into();
+        move |source| Self::Library { act, source }
+    }
+}
