@@ -6,8 +6,11 @@
 
 pub(crate) mod command;
 pub mod error;
+pub mod history;
 pub mod oid;
 pub mod repo;
+mod stage;
+pub mod status;
 pub mod worktree;
 
 pub use error::GitError;

@@ -40,6 +40,8 @@ pub enum GitError {
     BranchMissing { branch: String },
     #[error("`{name}` moved meanwhile")]
     RefMoved { name: String },
+    #[error("another git process works on the index: `{}` exists", path.display())]
+    IndexLocked { path: PathBuf },
     #[error("failed to start `git {verb}`")]
     Spawn { verb: &'static str, source: io::Error },
     #[error("`git {verb}` failed with {status}: {stderr}")]
@@ -71,6 +73,7 @@ impl GitError {
             Self::NamespaceTaken { branch } => {
                 Some(format!("rename it: `git branch --move {branch} {branch}-old`", branch = branch))
             }
+            Self::IndexLocked { path } => Some(format!("if no git process runs there, remove `{}`", path.display())),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }
             | Self::NoIdentity

@@ -1,0 +1,191 @@
+//! The history of a session: snapshots of its worktree, the checkpoint after each turn, and the way back to one.
+//!
+//! A snapshot moves nothing. A checkpoint is a commit on the session's branch. Both have refs, so that the user's own
+//! garbage collection cannot take them.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use git2::{Repository, Signature};
+
+use super::command::Git;
+use super::stage::{self, Objects, Staged};
+use super::{GitError, Identity, Oid, Worktree};
+use crate::id::SessionId;
+
+/// Commits of ours that are not the user's work, and checkpoints of users without an identity.
+const NAME: &str = "Coppice";
+const EMAIL: &str = "coppice@localhost";
+
+/// A commit of what is in a worktree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded {
+    pub commit: Oid,
+    /// What is in the worktree and not in the commit: nested repositories and files that cannot be read.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// What a checkpoint says about itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Checkpoint<'a> {
+    pub session: SessionId,
+    pub turn: u32,
+    /// The commit message, without the trailer.
+    pub message: &'a str,
+}
+
+/// Where the checkpoint of a turn is kept.
+pub fn checkpoint_ref(session: SessionId, turn: u32) -> String {
+    format!("{}{turn}", checkpoint_prefix(session))
+}
+
+fn checkpoint_prefix(session: SessionId) -> String {
+    format!("refs/coppice/checkpoints/{session}/")
+}
+
+/// Commits everything in the worktree that is not ignored to `ref_name`, on top of the session's branch. The branch,
+/// the index and the files stay as they are.
+pub fn snapshot(tree: &Worktree, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
+    let repo = tree.repo.open()?;
+    let tip = branch_tip(&repo, tree)?;
+    let (content, staged) = content(tree, &repo, tip)?;
+    let author = signature(&Identity { name: NAME.to_owned(), email: EMAIL.to_owned() })?;
+    let commit = commit(&repo, &author, message, content, tip)?;
+    set_ref(&repo, ref_name, commit, message)?;
+    Ok(Recorded { commit, left_out: staged.left_out })
+}
+
+/// Commits what a turn changed on the session's branch; none when it changed nothing. No hooks run.
+///
+/// The index is replaced before the branch moves: a kill in between leaves the work staged, and the next checkpoint
+/// commits it.
+pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recorded>, GitError> {
+    let repo = tree.repo.open()?;
+    let tip = branch_tip(&repo, tree)?;
+    let (content, staged) = content(tree, &repo, tip)?;
+    if !staged.status.is_clean() {
+        install_index(tree, &staged)?;
+    }
+    let ref_name = checkpoint_ref(about.session, about.turn);
+    let commit = match tree_of(&repo, tip)? == content {
+        true if is_known(&repo, tree, about.session, tip)? => return Ok(None),
+        // The agent has committed by itself.
+        true => tip,
+        false => {
+            let identity = match tree.repo.identity() {
+                Err(GitError::NoIdentity) => Identity { name: NAME.to_owned(), email: EMAIL.to_owned() },
+                identity => identity?,
+            };
+            let message = checkpoint_message(about);
+            let commit = commit(&repo, &signature(&identity)?, &message, content, tip)?;
+            move_branch(&repo, tree, tip, commit)?;
+            commit
+        }
+    };
+    set_ref(&repo, &ref_name, commit, "checkpoint")?;
+    Ok(Some(Recorded { commit, left_out: staged.left_out }))
+}
+
+/// Puts branch, index and files back to a commit. Untracked files go, ignored files and nested repositories stay.
+/// Whoever wants the present state back takes a snapshot first.
+pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
+    let branch = format!("refs/heads/{}", tree.branch);
+    let head = fs::read(tree.admin.join("HEAD")).unwrap_or_default();
+    if head.trim_ascii_end() != format!("ref: {branch}").as_bytes() {
+        Git::in_tree(tree, "symbolic-ref").args(["HEAD", &branch]).run()?;
+    }
+    Git::in_tree(tree, "reset").online().args(["--quiet", "--hard", &to.to_string()]).run()?;
+    Git::in_tree(tree, "clean").args(["--quiet", "-d", "--force"]).run()?;
+    Ok(())
+}
+
+/// The tree object of what is in the worktree.
+fn content(tree: &Worktree, repo: &Repository, tip: Oid) -> Result<(Oid, Staged), GitError> {
+    let staged = stage::stage(tree, Objects::Kept)?;
+    let status = &staged.status;
+    let is_tip = status.is_clean() && status.head == Some(tip);
+    let content = if is_tip { tree_of(repo, tip)? } else { staged.write_tree(tree)? };
+    Ok((content, staged))
+}
+
+pub(super) fn branch_tip(repo: &Repository, tree: &Worktree) -> Result<Oid, GitError> {
+    let found = repo.find_reference(&format!("refs/heads/{}", tree.branch));
+    match found.and_then(|reference| reference.peel_to_commit()) {
+        Ok(commit) => Ok(commit.id().into()),
+        Err(_) => Err(GitError::BranchMissing { branch: tree.branch.clone() }),
+    }
+}
+
+pub(super) fn tree_of(repo: &Repository, commit: Oid) -> Result<Oid, GitError> {
+    let found = repo.find_commit(commit.raw()).map_err(GitError::library(format!("read commit `{commit}`")))?;
+    Ok(found.tree_id().into())
+}
+
+/// Whether a commit is where this session started or what one of its checkpoints already keeps.
+fn is_known(repo: &Repository, tree: &Worktree, session: SessionId, commit: Oid) -> Result<bool, GitError> {
+    if commit == tree.base {
+        return Ok(true);
+    }
+    let pattern = format!("{}*", checkpoint_prefix(session));
+    let mut kept = repo.references_glob(&pattern).map_err(GitError::library("read the checkpoints"))?;
+    Ok(kept.any(|reference| reference.is_ok_and(|reference| reference.target() == Some(commit.raw()))))
+}
+
+fn checkpoint_message(about: Checkpoint<'_>) -> String {
+    let Checkpoint { session, turn, message } = about;
+    let message = match message.trim() {
+        "" => format!("Turn {turn}"),
+        message => message.to_owned(),
+    };
+    format!("{message}\n\nCoppice-Session: {session}\n")
+}
+
+fn signature(identity: &Identity) -> Result<Signature<'static>, GitError> {
+    Signature::now(&identity.name, &identity.email)
+        .map_err(GitError::library(format!("commit as `{} <{}>`", identity.name, identity.email)))
+}
+
+fn commit(
+    repo: &Repository,
+    author: &Signature<'_>,
+    message: &str,
+    content: Oid,
+    parent: Oid,
+) -> Result<Oid, GitError> {
+    let make = || {
+        let content = repo.find_tree(content.raw())?;
+        let parent = repo.find_commit(parent.raw())?;
+        repo.commit(None, author, author, message, &content, &[&parent])
+    };
+    Ok(make().map_err(GitError::library("write a commit"))?.into())
+}
+
+fn set_ref(repo: &Repository, name: &str, commit: Oid, why: &str) -> Result<(), GitError> {
+    let why = why.lines().next().unwrap_or_default();
+    repo.reference(name, commit.raw(), true, why).map_err(GitError::library(format!("write `{name}`")))?;
+    Ok(())
+}
+
+fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid) -> Result<(), GitError> {
+    let name = format!("refs/heads/{}", tree.branch);
+    match repo.reference_matching(&name, to.raw(), true, from.raw(), "coppice: checkpoint") {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == git2::ErrorCode::Modified => Err(GitError::RefMoved { name }),
+        Err(source) => Err(GitError::Library { act: format!("move `{name}`"), source }),
+    }
+}
+
+/// Makes the private index the worktree's own, under git's own lock.
+fn install_index(tree: &Worktree, staged: &Staged) -> Result<(), GitError> {
+    let (index, lock) = (tree.admin.join("index"), tree.admin.join("index.lock"));
+    fs::hard_link(staged.index(), &lock).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: lock.clone() },
+        _ => GitError::Io { act: "lock", path: lock.clone(), source },
+    })?;
+    fs::rename(&lock, &index).map_err(GitError::io("replace", &index))
+}
+
+#[cfg(test)]
+#[path = "history_tests.rs"]
+mod tests;

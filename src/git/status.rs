@@ -1,0 +1,235 @@
+//! What differs in a worktree from its index and its head: `git status` read once, parsed without any IO.
+//!
+//! Submodules are never looked into: a nested repository could name programs for git to run.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::command::Git;
+use super::{GitError, Oid, Worktree};
+
+/// The state of a worktree against its index and head. Ignored files are no part of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// The commit that is checked out; none before the first one.
+    pub head: Option<Oid>,
+    /// Short name of the branch that is checked out; none when detached.
+    pub branch: Option<String>,
+    /// Tracked paths that differ.
+    pub changed: Vec<Changed>,
+    /// Files that git does not know yet.
+    pub untracked: Vec<PathBuf>,
+    /// Directories that are repositories of their own; their files are in no commit.
+    pub nested: Vec<PathBuf>,
+}
+
+/// A tracked path that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub path: PathBuf,
+    /// The index against the head.
+    pub staged: State,
+    /// The file against the index.
+    pub unstaged: State,
+}
+
+/// How one side of a path differs from the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Same,
+    Modified,
+    TypeChanged,
+    Added,
+    Deleted,
+    Renamed,
+    Copied,
+    Unmerged,
+}
+
+impl Status {
+    /// Whether a commit of everything would change nothing.
+    pub fn is_clean(&self) -> bool {
+        self.changed.is_empty() && self.untracked.is_empty()
+    }
+}
+
+/// Reads the state of a session's worktree. Changes nothing, not even the index.
+pub fn read(tree: &Worktree) -> Result<Status, GitError> {
+    read_with(Git::in_tree(tree, VERB))
+}
+
+const VERB: &str = "status";
+
+/// Reads the state of a checkout of the user.
+pub(super) fn read_checkout(git_dir: &Path, files: &Path) -> Result<Status, GitError> {
+    read_with(Git::in_checkout(git_dir, files, VERB))
+}
+
+fn read_with(git: Git) -> Result<Status, GitError> {
+    let porcelain = git
+        .args(["--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"])
+        .args(["--untracked-files=all", "--ignored=no", "--ignore-submodules=all"])
+        .run()?;
+    parse_porcelain(&porcelain).map_err(|record| GitError::Unreadable { verb: VERB, detail: record })
+}
+
+/// Reads the records of `git status --porcelain=v2 -z --branch`; an unreadable one is returned as the error.
+pub fn parse_porcelain(porcelain: &[u8]) -> Result<Status, String> {
+    let mut status = Status::default();
+    let mut records = porcelain.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    while let Some(record) = records.next() {
+        parse_record(record, &mut status).ok_or_else(|| String::from_utf8_lossy(record).into_owned())?;
+        if record.starts_with(b"2 ") {
+            // A rename is followed by the path it came from.
+            records.next();
+        }
+    }
+    Ok(status)
+}
+
+fn parse_record(record: &[u8], status: &mut Status) -> Option<()> {
+    let (kind, rest) = split_field(record)?;
+    match kind {
+        b"1" => status.changed.push(parse_changed(rest, 7)?),
+        b"2" => status.changed.push(parse_changed(rest, 8)?),
+        b"u" => status.changed.push(parse_changed(rest, 9)?),
+        b"?" => match rest.strip_suffix(b"/") {
+            // Files are listed one by one, so a directory here is one that git does not enter.
+            Some(directory) => status.nested.push(path(directory)),
+            None => status.untracked.push(path(rest)),
+        },
+        b"!" => {}
+        b"#" => parse_header(rest, status),
+        _ => return None,
+    }
+    Some(())
+}
+
+/// Reads `<XY> … <path>` with `before` fields in front of the path.
+fn parse_changed(record: &[u8], before: usize) -> Option<Changed> {
+    let (states, mut rest) = split_field(record)?;
+    let [staged, unstaged] = states else { return None };
+    for _ in 1..before {
+        (_, rest) = split_field(rest)?;
+    }
+    Some(Changed { path: path(rest), staged: parse_state(*staged)?, unstaged: parse_state(*unstaged)? })
+}
+
+fn parse_state(letter: u8) -> Option<State> {
+    Some(match letter {
+        b'.' => State::Same,
+        b'M' => State::Modified,
+        b'T' => State::TypeChanged,
+        b'A' => State::Added,
+        b'D' => State::Deleted,
+        b'R' => State::Renamed,
+        b'C' => State::Copied,
+        b'U' => State::Unmerged,
+        _ => return None,
+    })
+}
+
+/// Headers that are not asked for are skipped: git may add some.
+fn parse_header(header: &[u8], status: &mut Status) {
+    if let Some(oid) = header.strip_prefix(b"branch.oid ") {
+        status.head = Oid::from_output(oid);
+    }
+    if let Some(name) = header.strip_prefix(b"branch.head ") {
+        status.branch = (name != b"(detached)").then(|| String::from_utf8_lossy(name).into_owned());
+    }
+}
+
+fn split_field(record: &[u8]) -> Option<(&[u8], &[u8])> {
+    let space = record.iter().position(|byte| *byte == b' ')?;
+    Some((&record[..space], &record[space + 1..]))
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const OID: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn changed(path: &[u8], staged: State, unstaged: State) -> Changed {
+        Changed { path: super::path(path), staged, unstaged }
+    }
+
+    #[test]
+    fn every_kind_of_record_parses() {
+        let modes = format!("N... 100644 100644 100644 {OID} {OID}");
+        for (porcelain, expected) in [
+            (String::new(), Status::default()),
+            (
+                format!("# branch.oid {OID}\0# branch.head main\0# branch.later x\0"),
+                Status { head: OID.parse().ok(), branch: Some("main".into()), ..Status::default() },
+            ),
+            ("# branch.oid (initial)\0# branch.head (detached)\0".into(), Status::default()),
+            (
+                format!("1 .M {modes} a b\nc\0"),
+                Status { changed: vec![changed(b"a b\nc", State::Same, State::Modified)], ..Status::default() },
+            ),
+            (
+                format!("2 R. {modes} R100 to\0from\x001 A. {modes} x\0"),
+                Status {
+                    changed: vec![
+                        changed(b"to", State::Renamed, State::Same),
+                        changed(b"x", State::Added, State::Same),
+                    ],
+                    ..Status::default()
+                },
+            ),
+            (
+                format!("u UU N... 100644 100644 100644 100644 {OID} {OID} {OID} both\0"),
+                Status { changed: vec![changed(b"both", State::Unmerged, State::Unmerged)], ..Status::default() },
+            ),
+            (
+                "? new\0? nested/\0! ignored\0".into(),
+                Status { untracked: vec!["new".into()], nested: vec!["nested".into()], ..Status::default() },
+            ),
+        ] {
+            assert_eq!(parse_porcelain(porcelain.as_bytes()), Ok(expected), "{porcelain:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_an_error_and_never_dropped() {
+        for porcelain in ["1 .M short", "1 .Q a b c d e f g", "9 what", "1", "?"] {
+            assert_eq!(parse_porcelain(porcelain.as_bytes()), Err(porcelain.to_owned()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_path_survives(paths in prop::collection::vec(prop::collection::vec(1u8..=255, 1..20), 0..8)) {
+            let mut porcelain = Vec::new();
+            let mut expected = Status::default();
+            for (number, bytes) in paths.iter().enumerate() {
+                if number % 2 == 0 {
+                    porcelain.extend(format!("1 M. N... 100644 100644 100644 {OID} {OID} ").as_bytes());
+                    expected.changed.push(changed(bytes, State::Modified, State::Same));
+                } else {
+                    porcelain.extend(b"? ");
+                    match bytes.strip_suffix(b"/") {
+                        Some(directory) => expected.nested.push(super::path(directory)),
+                        None => expected.untracked.push(super::path(bytes)),
+                    }
+                }
+                porcelain.extend(bytes);
+                porcelain.push(0);
+            }
+            prop_assert_eq!(parse_porcelain(&porcelain), Ok(expected));
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            parse_porcelain(&bytes).ok();
+        }
+    }
+}
