@@ -5,6 +5,7 @@
 //! on threads that may block.
 
 pub(crate) mod command;
+pub mod diff;
 pub mod error;
 pub mod history;
 pub mod oid;

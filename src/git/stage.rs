@@ -42,6 +42,10 @@ pub(super) fn stage(tree: &Worktree, objects: Objects) -> Result<Staged, GitErro
     if own.exists() {
         copy_with_time(&own, &staged.index()).map_err(GitError::io("copy", &own))?;
     }
+    if objects == Objects::Passing {
+        let info = staged.dir.path().join("objects/info");
+        borrow_objects(&info, tree.repo.common_dir()).map_err(GitError::io("write", &info))?;
+    }
     staged.update(tree)?;
     Ok(staged)
 }
@@ -56,9 +60,7 @@ impl Staged {
         let git = Git::in_tree(tree, verb).index(&self.index());
         match self.objects {
             Objects::Kept => git,
-            Objects::Passing => git
-                .env("GIT_OBJECT_DIRECTORY", self.dir.path().join("objects"))
-                .env("GIT_ALTERNATE_OBJECT_DIRECTORIES", tree.repo.common_dir().join("objects")),
+            Objects::Passing => git.env("GIT_OBJECT_DIRECTORY", self.dir.path().join("objects")),
         }
     }
 
@@ -81,14 +83,16 @@ impl Staged {
         if list.is_empty() {
             return Ok(());
         }
-        if self.objects == Objects::Passing {
-            let objects = self.dir.path().join("objects");
-            fs::create_dir(&objects).map_err(GitError::io("create", &objects))?;
-        }
         // Explicit paths, because adding a whole directory would take nested repositories along.
         self.git(tree, "update-index").args(["--add", "--remove", "--replace", "-z", "--stdin"]).input(list).run()?;
         Ok(())
     }
+}
+
+/// A file and not the environment names the repository's objects: there a colon in the path would end it.
+fn borrow_objects(info: &Path, common_dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(info)?;
+    fs::write(info.join("alternates"), common_dir.join("objects").as_os_str().as_bytes())
 }
 
 /// Git tells a file that changed within the clock's tick by comparing its time with that of the index file, so the copy

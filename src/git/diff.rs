@@ -1,0 +1,188 @@
+//! What changed between a commit and another commit or the worktree as it is: counts, files, patch and statistics.
+//!
+//! Renames are found, binary files count without lines, and no external or text conversion program ever runs.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::command::Git;
+use super::stage::{self, Objects, Staged};
+use super::{GitError, Oid, Worktree};
+
+/// The later side of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The files as they are, untracked ones included.
+    WorkTree,
+    Commit(Oid),
+}
+
+/// How much changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub files: usize,
+    pub insertions: u64,
+    pub deletions: u64,
+}
+
+/// One file that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    pub path: PathBuf,
+    pub kind: Kind,
+    /// None for a binary file.
+    pub lines: Option<Lines>,
+}
+
+/// How many lines came and went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lines {
+    pub insertions: u64,
+    pub deletions: u64,
+}
+
+/// What happened to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    Added,
+    Modified,
+    Deleted,
+    /// A file became a link, or the other way round.
+    TypeChanged,
+    Renamed {
+        from: PathBuf,
+    },
+    Copied {
+        from: PathBuf,
+    },
+}
+
+/// Counts what changed since `from`.
+pub fn changes(tree: &Worktree, from: &Oid, to: Target) -> Result<Changes, GitError> {
+    Ok(total(&files(tree, from, to)?))
+}
+
+/// Lists what changed since `from`, file by file.
+pub fn files(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<FileChange>, GitError> {
+    let output = Diff::new(tree, to)?.run(tree, from, &["--raw", "--numstat", "--no-abbrev", "-z"])?;
+    parse_files(&output).map_err(|detail| GitError::Unreadable { verb: "diff", detail })
+}
+
+/// The patch, in bytes because files need not be UTF-8.
+pub fn patch(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<u8>, GitError> {
+    Diff::new(tree, to)?.run(tree, from, &["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"])
+}
+
+/// The table of `git diff --stat`.
+pub fn stat(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<u8>, GitError> {
+    Diff::new(tree, to)?.run(tree, from, &["--stat"])
+}
+
+/// Whether a change touches the files that choose filters and line ends; such a change is shown before a merge.
+pub fn touches_attributes(files: &[FileChange]) -> bool {
+    let is_attributes = |path: &PathBuf| path.file_name() == Some(OsStr::new(".gitattributes"));
+    files.iter().any(|file| match &file.kind {
+        Kind::Renamed { from } | Kind::Copied { from } => is_attributes(from) || is_attributes(&file.path),
+        Kind::Added | Kind::Modified | Kind::Deleted | Kind::TypeChanged => is_attributes(&file.path),
+    })
+}
+
+/// The counts of a list of files.
+pub fn total(files: &[FileChange]) -> Changes {
+    files.iter().fold(Changes { files: files.len(), ..Changes::default() }, |sum, file| match file.lines {
+        Some(Lines { insertions, deletions }) => {
+            Changes { insertions: sum.insertions + insertions, deletions: sum.deletions + deletions, ..sum }
+        }
+        None => sum,
+    })
+}
+
+/// The later side, made ready to be compared.
+enum Diff {
+    Staged(Staged),
+    Commit(Oid),
+}
+
+impl Diff {
+    fn new(tree: &Worktree, to: Target) -> Result<Self, GitError> {
+        Ok(match to {
+            Target::WorkTree => Self::Staged(stage::stage(tree, Objects::Passing)?),
+            Target::Commit(commit) => Self::Commit(commit),
+        })
+    }
+
+    fn run(&self, tree: &Worktree, from: &Oid, format: &[&str]) -> Result<Vec<u8>, GitError> {
+        let from = from.to_string();
+        let git = match self {
+            Self::Staged(staged) => staged.git(tree, "diff-index").args(["--cached", &from]),
+            Self::Commit(commit) => {
+                Git::new(&tree.repo, "diff-tree").attributes_from(tree.base).args(["-r", &from, &commit.to_string()])
+            }
+        };
+        git.args(["--find-renames", "--no-ext-diff", "--no-textconv"]).args(format).arg("--").run()
+    }
+}
+
+/// Reads the output of `--raw --numstat -z`: first every file's kind, then, in the same order, its lines. A record that
+/// cannot be read is returned as the error.
+pub fn parse_files(output: &[u8]) -> Result<Vec<FileChange>, String> {
+    let mut fields = output.split(|byte| *byte == 0).peekable();
+    let mut files = Vec::new();
+    while let Some(header) = fields.next_if(|field| field.starts_with(b":")) {
+        let file = parse_raw(header, || fields.next());
+        files.push(file.ok_or_else(|| shown(header))?);
+    }
+    for file in &mut files {
+        let counts = fields.next().unwrap_or_default();
+        file.lines = parse_counts(counts).ok_or_else(|| shown(counts))?;
+        if counts.ends_with(b"\t") {
+            // The two names of a rename follow in fields of their own.
+            fields.nth(1);
+        }
+    }
+    match fields.all(<[u8]>::is_empty) {
+        true => Ok(files),
+        false => Err("more counts than files".to_owned()),
+    }
+}
+
+fn shown(record: &[u8]) -> String {
+    String::from_utf8_lossy(record).into_owned()
+}
+
+/// Reads `:<mode> <mode> <oid> <oid> <kind>` and the one or two paths after it.
+fn parse_raw<'a>(header: &[u8], mut next: impl FnMut() -> Option<&'a [u8]>) -> Option<FileChange> {
+    let kind = header.rsplit(|byte| *byte == b' ').next()?;
+    let first = path(next()?);
+    let (kind, path) = match kind.first()? {
+        b'A' => (Kind::Added, first),
+        b'M' | b'U' => (Kind::Modified, first),
+        b'D' => (Kind::Deleted, first),
+        b'T' => (Kind::TypeChanged, first),
+        b'R' => (Kind::Renamed { from: first }, path(next()?)),
+        b'C' => (Kind::Copied { from: first }, path(next()?)),
+        _ => return None,
+    };
+    Some(FileChange { path, kind, lines: None })
+}
+
+/// Reads `<insertions>\t<deletions>\t…`; dashes stand for a binary file.
+fn parse_counts(record: &[u8]) -> Option<Option<Lines>> {
+    let mut columns = record.splitn(3, |byte| *byte == b'\t');
+    let (insertions, deletions) = (columns.next()?, columns.next()?);
+    columns.next()?;
+    if (insertions, deletions) == (b"-", b"-") {
+        return Some(None);
+    }
+    let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+    Some(Some(Lines { insertions: number(insertions)?, deletions: number(deletions)? }))
+}
+
+fn path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;
