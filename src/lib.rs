@@ -15,6 +15,8 @@ pub mod session;
 pub mod git;
 /// SQLite: events, sessions, turns and prompts; the only room that knows SQL.
 pub mod store;
+/// External coding agents, made to look the same; the scripted demo agent.
+pub mod backend;
 
 // Joins.
 /// What crosses the socket.

@@ -1,0 +1,205 @@
+//! What a conversation says and what it can be told, the same for every backend.
+//!
+//! A prompt is answered by exactly one `Final` or `Failed`; `Exited` is the last event of a conversation.
+
+use serde_json::Value;
+
+use crate::backend::failure::Failure;
+
+/// What the owner of a conversation asks of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Command {
+    /// Runs one turn. Turns run one at a time: a prompt that comes early waits for its predecessor.
+    Prompt { blocks: Vec<Block> },
+    /// Answers an open [`ApprovalRequest`]; ignored when that request is gone.
+    Decide { request: String, decision: Decision },
+    /// Ends the running turn as `cancelled`; the conversation lives on if the agent cooperates.
+    Interrupt,
+    /// Ends the conversation and its process.
+    Close,
+}
+
+/// One part of a prompt; the order of the parts is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Block {
+    Text(String),
+    /// `data` is base64.
+    Image {
+        mime_type: String,
+        data: String,
+    },
+}
+
+/// What a person decided about one tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Allows this one call.
+    Once,
+    Deny {
+        message: Option<String>,
+    },
+}
+
+/// One normalised fact from a backend.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The conversation is open and takes prompts.
+    Started(Started),
+    Text {
+        delta: String,
+    },
+    Thought {
+        delta: String,
+    },
+    ToolStarted(ToolCall),
+    /// Further output of a running call, to be appended to what came before.
+    ToolOutput {
+        call: String,
+        text: String,
+    },
+    /// `output` is the whole output of the call, bounded; it stands for itself even if some was streamed before.
+    ToolFinished {
+        call: String,
+        status: ToolStatus,
+        output: String,
+    },
+    Approval(ApprovalRequest),
+    /// The request cannot be answered any more: its turn ended, or the agent withdrew it.
+    ApprovalGone {
+        request: String,
+    },
+    Plan(Vec<PlanEntry>),
+    Usage(Usage),
+    /// The backend tries a failed model call again by itself.
+    Retry {
+        message: String,
+    },
+    /// The turn ended with a message; `text` is the last message of the turn, the one to parse.
+    Final {
+        text: String,
+        stop: Stop,
+    },
+    /// The turn, or the start of the conversation, ended without a usable message.
+    Failed(Failure),
+    /// The process is gone.
+    Exited {
+        status: Option<String>,
+        stderr_tail: String,
+    },
+}
+
+/// How a conversation began.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Started {
+    /// The backend's own id of the conversation, to be handed back as `resume`.
+    pub conversation: String,
+    /// Whether the asked-for conversation was really restored; if not, the history has to be replayed.
+    pub restored: bool,
+    pub exec_at_ms: i64,
+    pub models: Vec<Choice>,
+    pub model: Option<String>,
+    pub modes: Vec<Choice>,
+    pub mode: Option<String>,
+    pub info: AgentInfo,
+}
+
+/// A model or a mode that the backend offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    pub id: String,
+    pub name: String,
+}
+
+/// What the agent says about itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AgentInfo {
+    pub name: String,
+    pub version: String,
+}
+
+/// A tool call as it begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    pub call: String,
+    pub title: String,
+    pub kind: ToolKind,
+    pub input: Option<Value>,
+}
+
+/// What a tool does, as far as the backend tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolKind {
+    Read,
+    Edit,
+    Delete,
+    Move,
+    Search,
+    Execute,
+    Think,
+    Fetch,
+    Other,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolStatus {
+    Completed,
+    Failed,
+    /// The turn ended before the call did.
+    Unfinished,
+}
+
+/// A tool call that waits for a person.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApprovalRequest {
+    /// Names the request within its conversation.
+    pub request: String,
+    pub call: String,
+    pub title: String,
+    pub kind: ToolKind,
+    pub input: Option<Value>,
+    /// What the call would do, as text: a diff, a command, an explanation. Bounded.
+    pub preview: String,
+}
+
+/// One line of the agent's plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanEntry {
+    pub text: String,
+    pub status: PlanStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanStatus {
+    Pending,
+    InProgress,
+    Completed,
+}
+
+/// What a turn cost, as far as the backend tells.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Usage {
+    /// Tokens of this turn.
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    /// Cost of the whole conversation so far, not of this turn.
+    pub conversation_cost_usd: Option<f64>,
+    pub context: Option<ContextUse>,
+}
+
+/// How full the model's context is, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContextUse {
+    pub used: u64,
+    pub size: u64,
+}
+
+/// Why the agent stopped talking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    EndTurn,
+    MaxTokens,
+    MaxTurns,
+    Refusal,
+    Other(String),
+}
