@@ -17,6 +17,8 @@ pub mod git;
 pub mod store;
 /// External coding agents, made to look the same; the scripted demo agent.
 pub mod backend;
+/// Child processes that cannot outlive the daemon.
+pub mod sandbox;
 
 // Joins.
 /// What crosses the socket.

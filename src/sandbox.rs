@@ -1,0 +1,34 @@
+//! Child processes that cannot outlive us: every backend and every configured command runs under a supervisor.
+//!
+//! This room knows processes, descriptors and signals. It knows no session, no backend and no git, and it is the
+//! only room that asks which operating system it runs on.
+
+use std::io;
+use std::path::PathBuf;
+
+pub mod command;
+pub mod launch;
+pub mod peer;
+mod stage;
+pub mod supervisor;
+mod tree;
+mod wire;
+
+/// Why a process did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    #[error("the command to start is empty")]
+    NoCommand,
+    #[error("command `{command}` was not found")]
+    NotFound { command: String, source: io::Error },
+    #[error("failed to execute `{command}`")]
+    Exec { command: String, source: io::Error },
+    #[error("failed to enter the directory `{}`", path.display())]
+    Directory { path: PathBuf, source: io::Error },
+    #[error("failed to confine `{command}`")]
+    Confine { command: String, source: io::Error },
+    #[error("failed to start the supervisor of `{command}`")]
+    Supervisor { command: String, source: io::Error },
+    #[error("the supervisor of `{command}` ended before the command started")]
+    Lost { command: String },
+}

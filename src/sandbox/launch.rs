@@ -1,0 +1,254 @@
+//! The daemon's side of a supervisor: start a command, feed it, stop it, learn how it ended.
+//!
+//! Dropping the `Process` ends the whole tree. The daemon itself never forks: it spawns its own small binary, which
+//! costs the same however large the daemon is.
+
+use std::fmt;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as StdStream;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::process::{Child, Command};
+
+use super::SandboxError;
+use super::supervisor::ENTRY;
+use super::wire::{self, Ending, Failure, Launch, Order, Report, Step, Streams};
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    /// The binary that can `supervise`: see `supervisor::executable`.
+    pub executable: PathBuf,
+    /// The program, found through the `PATH` of `env` unless it holds a slash, and its arguments.
+    pub argv: Vec<String>,
+    /// The whole environment: nothing is inherited.
+    pub env: Vec<(String, String)>,
+    pub cwd: PathBuf,
+}
+
+/// A running command and its pipes.
+#[derive(Debug)]
+pub struct Supervised {
+    pub stdin: pipe::Sender,
+    pub stdout: pipe::Receiver,
+    pub stderr: pipe::Receiver,
+    pub process: Process,
+}
+
+/// A running command. Its whole tree dies with this value.
+#[derive(Debug)]
+pub struct Process {
+    pid: i32,
+    exec_at_ms: i64,
+    socket: Arc<UnixStream>,
+    supervisor: Child,
+    unread: Vec<u8>,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Exited(i32),
+    Signalled(i32),
+    /// The supervisor itself was killed.
+    Lost,
+}
+
+/// How to ask for the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// TERM to the command; what is left of its tree is killed when it ends.
+    Term,
+    /// KILL to the whole tree.
+    Kill,
+}
+
+/// Stops a process that somebody else waits for; does nothing once that process is gone.
+#[derive(Debug, Clone)]
+pub struct Stopper(Weak<UnixStream>);
+
+/// Starts a command with three pipes.
+pub async fn spawn(spawn: Spawn) -> Result<Supervised, SandboxError> {
+    let command = name(&spawn)?;
+    let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
+    let (stdin, our_stdin) = io::pipe().map_err(failed)?;
+    let (our_stdout, stdout) = io::pipe().map_err(failed)?;
+    let (our_stderr, stderr) = io::pipe().map_err(failed)?;
+    let process = start(spawn, [stdin.into(), stdout.into(), stderr.into()]).await?;
+    Ok(Supervised {
+        stdin: pipe::Sender::from_owned_fd(our_stdin.into()).map_err(failed)?,
+        stdout: pipe::Receiver::from_owned_fd(our_stdout.into()).map_err(failed)?,
+        stderr: pipe::Receiver::from_owned_fd(our_stderr.into()).map_err(failed)?,
+        process,
+    })
+}
+
+/// Starts a command on streams of the caller's choice.
+pub(super) async fn start(spawn: Spawn, streams: Streams) -> Result<Process, SandboxError> {
+    let command = name(&spawn)?;
+    tracing::debug!(command, arguments = spawn.argv.len() - 1, cwd = %spawn.cwd.display(), "starting a command");
+    let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
+    let launch = Launch { argv: spawn.argv, env: spawn.env, cwd: spawn.cwd.clone().into_os_string() };
+    let (supervisor, socket) = start_supervisor(&spawn.executable).map_err(failed)?;
+    let mut process = Process { pid: 0, exec_at_ms: 0, socket: Arc::new(socket), supervisor, unread: Vec::new() };
+    match process.send(&launch, &streams).await {
+        // Gone already: the missing report says so.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        result => result.map_err(failed)?,
+    }
+    drop(streams);
+    match process.read_report().await {
+        Some(Report::Started { pid, exec_at_ms }) => Ok(Process { pid, exec_at_ms, ..process }),
+        Some(Report::Failed(failure)) => Err(describe(failure, command, spawn.cwd)),
+        Some(Report::Exited(_)) | None => Err(SandboxError::Lost { command }),
+    }
+}
+
+impl Process {
+    /// The command's process id.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// When the command was executed, in milliseconds since the epoch.
+    pub fn exec_at_ms(&self) -> i64 {
+        self.exec_at_ms
+    }
+
+    /// A handle that can stop this process from elsewhere.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(Arc::downgrade(&self.socket))
+    }
+
+    /// Asks for the end; `wait` tells when it came.
+    pub fn stop(&self, how: Stop) {
+        order(&self.socket, how);
+    }
+
+    /// Waits until the command and all it started are gone. Cancelling the wait loses nothing.
+    pub async fn wait(&mut self) -> Status {
+        let mut status = Status::Lost;
+        while let Some(report) = self.read_report().await {
+            match report {
+                Report::Exited(Ending::Code(code)) => status = Status::Exited(code),
+                Report::Exited(Ending::Signal(signal)) => status = Status::Signalled(signal),
+                Report::Started { .. } | Report::Failed(_) => {}
+            }
+        }
+        // Only reaps: the supervisor closed its socket by exiting.
+        self.supervisor.wait().await.ok();
+        status
+    }
+
+    /// Ends the process: politely first, by force when `grace` has passed.
+    pub async fn end(mut self, grace: Duration) -> Status {
+        self.stop(Stop::Term);
+        match tokio::time::timeout(grace, self.wait()).await {
+            Ok(status) => status,
+            Err(_) => {
+                self.stop(Stop::Kill);
+                self.wait().await
+            }
+        }
+    }
+
+    async fn send(&self, launch: &Launch, streams: &Streams) -> io::Result<()> {
+        let line = wire::line(launch)?;
+        let mut sent = loop {
+            self.socket.writable().await?;
+            let send = || wire::send_streams(&*self.socket, streams, &line);
+            match self.socket.try_io(tokio::io::Interest::WRITABLE, send) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => break result?,
+            }
+        };
+        while sent < line.len() {
+            self.socket.writable().await?;
+            match self.socket.try_write(&line[sent..]) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                result => sent += result?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The next report; `None` when the supervisor is gone, with it the tree.
+    async fn read_report(&mut self) -> Option<Report> {
+        loop {
+            if let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                return serde_json::from_slice(&line).ok();
+            }
+            let mut chunk = [0; 256];
+            self.socket.readable().await.ok()?;
+            match self.socket.try_read(&mut chunk) {
+                Ok(0) => return None,
+                Ok(read) => self.unread.extend_from_slice(&chunk[..read]),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Stopper {
+    /// Asks for the end.
+    pub fn stop(&self, how: Stop) {
+        if let Some(socket) = self.0.upgrade() {
+            order(&socket, how);
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Exited(code) => write!(f, "exit status {code}"),
+            Status::Signalled(signal) => write!(f, "signal {signal}"),
+            Status::Lost => f.write_str("an unknown status: its supervisor was killed"),
+        }
+    }
+}
+
+fn start_supervisor(executable: &PathBuf) -> io::Result<(Child, UnixStream)> {
+    let (ours, theirs) = StdStream::pair()?;
+    ours.set_nonblocking(true)?;
+    let supervisor = Command::new(executable)
+        .arg(ENTRY)
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    Ok((supervisor, UnixStream::from_std(ours)?))
+}
+
+fn order(socket: &UnixStream, how: Stop) {
+    let order = match how {
+        Stop::Term => Order::Term,
+        Stop::Kill => Order::Kill,
+    };
+    // A few bytes always fit, and a supervisor that is gone has nothing left to stop.
+    wire::line(&order).and_then(|line| socket.try_write(&line)).ok();
+}
+
+fn name(spawn: &Spawn) -> Result<String, SandboxError> {
+    spawn.argv.first().cloned().ok_or(SandboxError::NoCommand)
+}
+
+fn describe(failure: Failure, command: String, cwd: PathBuf) -> SandboxError {
+    let source = io::Error::from_raw_os_error(failure.errno);
+    match failure.step {
+        Step::Exec if source.kind() == io::ErrorKind::NotFound => SandboxError::NotFound { command, source },
+        Step::Exec => SandboxError::Exec { command, source },
+        Step::Directory => SandboxError::Directory { path: cwd, source },
+        Step::Confine => SandboxError::Confine { command, source },
+        Step::Supervise => SandboxError::Supervisor { command, source },
+    }
+}

@@ -1,0 +1,96 @@
+//! Who is on the other end of a socket: whether a process descends from another one.
+//!
+//! An agent's process cannot leave its supervisor's tree, because orphans come back to the supervisor. So kinship
+//! tells an agent from a person, where the operating system lets us ask.
+
+use rustix::process::Pid;
+
+/// Whether a process is one of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kinship {
+    Descendant,
+    Stranger,
+    /// The process is gone, or this system does not tell.
+    Unknown,
+}
+
+/// Tells whether `process` is `ancestor` itself or was started below it.
+pub fn kinship(process: Pid, ancestor: Pid) -> Kinship {
+    trace(process, ancestor, read_parent)
+}
+
+fn trace(process: Pid, ancestor: Pid, parent_of: impl Fn(Pid) -> Option<Pid>) -> Kinship {
+    let mut at = process;
+    loop {
+        if at == ancestor {
+            return Kinship::Descendant;
+        }
+        if at == Pid::INIT {
+            return Kinship::Stranger;
+        }
+        match parent_of(at) {
+            Some(parent) => at = parent,
+            None => return Kinship::Unknown,
+        }
+    }
+}
+
+/// The parent of a process; pid 1 stands in for a parent outside our pid namespace.
+#[cfg(target_os = "linux")]
+pub(super) fn read_parent(process: Pid) -> Option<Pid> {
+    let stat = std::fs::read(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
+    parse_parent(&stat)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_parent(_process: Pid) -> Option<Pid> {
+    None
+}
+
+/// Reads the fourth field of `/proc/PID/stat`; the second, the name, may hold blanks and parentheses.
+#[cfg(target_os = "linux")]
+fn parse_parent(stat: &[u8]) -> Option<Pid> {
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
+    let parent = rest.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(Pid::from_raw(parent).unwrap_or(Pid::INIT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pid(number: i32) -> Pid {
+        Pid::from_raw(number).unwrap()
+    }
+
+    #[test]
+    fn kinship_follows_the_parents_up_to_init() {
+        let parents = [(50, 40), (40, 30), (30, 1), (60, 1), (70, 69)];
+        let parent_of = |of: Pid| parents.iter().find(|(child, _)| pid(*child) == of).map(|(_, parent)| pid(*parent));
+        for (process, ancestor, expected) in [
+            (50, 30, Kinship::Descendant),
+            (30, 30, Kinship::Descendant),
+            (60, 30, Kinship::Stranger),
+            (70, 30, Kinship::Unknown),
+            (80, 30, Kinship::Unknown),
+        ] {
+            assert_eq!(trace(pid(process), pid(ancestor), parent_of), expected, "{process} below {ancestor}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_name_cannot_forge_the_parent() {
+        for (stat, expected) in [
+            (&b"7 (sh) S 5 7 7 0"[..], Some(pid(5))),
+            (b"7 (a) S 1 (b) R 5 7 7 0", Some(pid(5))),
+            (b"7 (kthread) S 0 0 0", Some(Pid::INIT)),
+            (b"7 (\xff) S 5 7", Some(pid(5))),
+            (b"7 (sh", None),
+            (b"7 (sh) S", None),
+        ] {
+            assert_eq!(parse_parent(stat), expected);
+        }
+    }
+}
