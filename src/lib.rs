@@ -21,5 +21,7 @@ pub mod backend;
 pub mod sandbox;
 
 // Joins.
+/// Where everything lives.
+pub mod paths;
 /// What crosses the socket.
 pub mod api;

@@ -1,0 +1,203 @@
+//! Where everything lives: a pure function of the user's surroundings.
+//!
+//! Client, daemon and command line must agree on it, so none of them computes a path of its own. The one thing read
+//! from outside is gathered in `Surroundings`.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+/// A unix socket's path is limited to 104 bytes on some systems, its closing NUL included.
+const SOCKET_LIMIT: usize = 100;
+
+/// Every place that Coppice uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paths {
+    /// The user's configuration file.
+    pub config: PathBuf,
+    /// The user's own agents.
+    pub agents: PathBuf,
+    /// The store, the worktrees and the log.
+    pub data: PathBuf,
+    /// Things that mean nothing after a reboot.
+    pub run: PathBuf,
+    /// The daemon's socket.
+    pub socket: PathBuf,
+}
+
+/// What the paths depend on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// `COPPICE_HOME`.
+    pub coppice_home: Option<OsString>,
+    pub current_dir: PathBuf,
+    /// The platform's directories for this program.
+    pub config_dir: Option<PathBuf>,
+    pub data_dir: Option<PathBuf>,
+    /// Absent when the system has none, or none was made for this login.
+    pub runtime_dir: Option<PathBuf>,
+    pub temp_dir: PathBuf,
+    pub user: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PathsError {
+    #[error("the home directory is unknown")]
+    NoHome,
+}
+
+impl Paths {
+    /// Reads the surroundings of this process and computes its paths.
+    pub fn of_this_process() -> Result<Self, PathsError> {
+        Self::compute(&Surroundings::read())
+    }
+
+    pub fn compute(around: &Surroundings) -> Result<Self, PathsError> {
+        let home = around.coppice_home.as_deref().filter(|home| !home.is_empty());
+        let (config_dir, data, run) = match home {
+            Some(home) => {
+                let home = around.current_dir.join(home);
+                (home.clone(), home.join("data"), home.join("run"))
+            }
+            None => {
+                let data = around.data_dir.clone().ok_or(PathsError::NoHome)?;
+                let run = around.runtime_dir.clone().unwrap_or_else(|| data.join("run"));
+                (around.config_dir.clone().ok_or(PathsError::NoHome)?, data, run)
+            }
+        };
+        let socket = socket_in(&run, around);
+        Ok(Self { config: config_dir.join("config.toml"), agents: config_dir.join("agents"), data, run, socket })
+    }
+
+    /// Held by the daemon as long as it lives. Beside the data and not beside the socket: two logins may have different
+    /// runtime directories, and still only one daemon may write the store.
+    pub fn lock(&self) -> PathBuf {
+        self.data.join("daemon.lock")
+    }
+
+    /// Held by a client while it starts a daemon.
+    pub fn start_lock(&self) -> PathBuf {
+        self.run.join("start.lock")
+    }
+
+    /// What a daemon says before it has a log.
+    pub fn start_log(&self) -> PathBuf {
+        self.run.join("start.log")
+    }
+
+    /// The daemon's log; older parts have a number appended.
+    pub fn log(&self) -> PathBuf {
+        self.data.join("log").join("daemon.log")
+    }
+}
+
+impl Surroundings {
+    /// Reads them from the environment.
+    pub fn read() -> Self {
+        let dirs = directories::ProjectDirs::from("", "", "coppice");
+        let runtime_dir = dirs.as_ref().and_then(|dirs| dirs.runtime_dir());
+        Self {
+            coppice_home: std::env::var_os("COPPICE_HOME"),
+            // Only a relative `COPPICE_HOME` needs it, and then a missing directory shows in the first access.
+            current_dir: std::env::current_dir().unwrap_or_default(),
+            config_dir: dirs.as_ref().map(|dirs| dirs.config_dir().to_owned()),
+            data_dir: dirs.as_ref().map(|dirs| dirs.data_dir().to_owned()),
+            runtime_dir: runtime_dir.filter(|dir| dir.parent().is_some_and(Path::is_dir)).map(Path::to_owned),
+            temp_dir: PathBuf::from("/tmp"),
+            user: rustix::process::getuid().as_raw(),
+        }
+    }
+}
+
+/// The socket stands in the run directory, or under a short name in the temp directory when that path is too long.
+fn socket_in(run: &Path, around: &Surroundings) -> PathBuf {
+    let usual = run.join("daemon.sock");
+    match usual.as_os_str().len() <= SOCKET_LIMIT {
+        true => usual,
+        false => {
+            let private = around.temp_dir.join(format!("coppice-{}", around.user));
+            private.join(format!("{}.sock", short_hash(run.as_os_str())))
+        }
+    }
+}
+
+fn short_hash(text: &OsStr) -> String {
+    Sha256::digest(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn linux() -> Surroundings {
+        Surroundings {
+            coppice_home: None,
+            current_dir: "/work".into(),
+            config_dir: Some("/home/u/.config/coppice".into()),
+            data_dir: Some("/home/u/.local/share/coppice".into()),
+            runtime_dir: Some("/run/user/7/coppice".into()),
+            temp_dir: "/tmp".into(),
+            user: 7,
+        }
+    }
+
+    #[track_caller]
+    fn check(around: Surroundings, [config, data, run, socket]: [&str; 4]) {
+        let paths = Paths::compute(&around).unwrap();
+        assert_eq!(paths.config, Path::new(config));
+        assert_eq!(paths.data, Path::new(data));
+        assert_eq!(paths.run, Path::new(run));
+        assert_eq!(paths.socket, Path::new(socket));
+    }
+
+    #[test]
+    fn the_platform_decides() {
+        let data = "/home/u/.local/share/coppice";
+        let config = "/home/u/.config/coppice/config.toml";
+        check(linux(), [config, data, "/run/user/7/coppice", "/run/user/7/coppice/daemon.sock"]);
+        let run = format!("{data}/run");
+        let socket = format!("{run}/daemon.sock");
+        check(Surroundings { runtime_dir: None, ..linux() }, [config, data, &run, &socket]);
+    }
+
+    #[test]
+    fn one_directory_holds_everything_when_asked() {
+        for home in ["/h", "../h"] {
+            let around = Surroundings { coppice_home: Some(home.into()), ..linux() };
+            let paths = Paths::compute(&around).unwrap();
+            let home = Path::new("/work").join(home);
+            assert_eq!(paths.config, home.join("config.toml"));
+            assert_eq!(paths.agents, home.join("agents"));
+            assert_eq!(paths.lock(), home.join("data/daemon.lock"));
+            assert_eq!(paths.log(), home.join("data/log/daemon.log"));
+            assert_eq!(paths.start_log(), home.join("run/start.log"));
+            assert_eq!(paths.socket, home.join("run/daemon.sock"));
+        }
+        assert_eq!(
+            Paths::compute(&Surroundings { coppice_home: Some("".into()), ..linux() }),
+            Paths::compute(&linux())
+        );
+        let homeless = Surroundings { coppice_home: Some("/h".into()), config_dir: None, data_dir: None, ..linux() };
+        assert!(Paths::compute(&homeless).is_ok());
+    }
+
+    #[test]
+    fn a_socket_path_that_is_too_long_moves_and_stays_its_own() {
+        let at = |length: usize| {
+            let home = format!("/{}", "h".repeat(length - "//run/daemon.sock".len()));
+            let paths = Paths::compute(&Surroundings { coppice_home: Some(home.into()), ..linux() }).unwrap();
+            paths.socket.into_os_string().into_string().unwrap()
+        };
+        assert_eq!(at(100).len(), 100);
+        assert!(at(101).starts_with("/tmp/coppice-7/"), "{}", at(101));
+        assert_ne!(at(101), at(102));
+    }
+
+    #[test]
+    fn without_a_home_there_is_no_path() {
+        let around = Surroundings { config_dir: None, data_dir: None, ..linux() };
+        assert_eq!(Paths::compute(&around), Err(PathsError::NoHome));
+    }
+}
