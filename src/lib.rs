@@ -25,3 +25,5 @@ pub mod sandbox;
 pub mod paths;
 /// What crosses the socket.
 pub mod api;
+/// The daemon: listener, routes, event stream, drain.
+pub mod server;

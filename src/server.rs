@@ -1,0 +1,9 @@
+//! The daemon: one process that owns the sessions and answers over a unix socket.
+//!
+//! This room turns requests into calls of the engine and its answers into HTTP. It decides when the process lives and
+//! ends; what happens inside a session it does not know.
+
+pub mod lifetime;
+pub mod lock;
+pub mod log;
+pub mod socket;
