@@ -1,0 +1,270 @@
+//! The task that owns one ACP conversation and its process: it gathers inputs and performs effects, nothing else.
+//!
+//! Reading, writing and draining stderr are tasks of their own, so that no full pipe can stop a command.
+
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+use tracing::{debug, trace, warn};
+
+use crate::backend::Launch;
+use crate::backend::acp::client::{Client, Policy};
+use crate::backend::acp::effect::{Effect, Input};
+use crate::backend::acp::handshake::Wishes;
+use crate::backend::event::{Command, Event};
+use crate::backend::transport::jsonrpc;
+use crate::backend::transport::lines::{Line, LineReader, MAX_LINE, Tail};
+use crate::backend::transport::spawn::{Child, Control, SpawnRequest};
+
+/// How much of what a process wrote to stderr is kept.
+const STDERR_TAIL: usize = 4 * 1024;
+
+/// How many lines may wait for an agent that is slow to read; one that never reads is ended.
+const OUTGOING: usize = 1024;
+
+/// With more events than this unread, the agent's output is left in the pipe; commands go on.
+const UNREAD_EVENTS: usize = 128;
+
+/// How long the last output of a dead process is waited for: a stray child may hold the pipe open.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Runs a conversation from its process's start to its end.
+pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+    let request = SpawnRequest { argv: launch.argv.clone(), env: launch.environment(), cwd: launch.cwd.clone() };
+    debug!(program = request.argv.first(), cwd = %request.cwd.display(), "starting an agent");
+    let variables = request.env.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.clone()).collect();
+    match launch.spawn.spawn(request).await {
+        Ok(child) => {
+            let wishes = Wishes {
+                cwd: launch.cwd.to_string_lossy().into_owned(),
+                policy: launch.spec.resume,
+                resume: launch.resume,
+                model: launch.model,
+                mode: launch.mode,
+                variables,
+                exec_at_ms: child.exec_at_ms,
+            };
+            let policy = Policy { stop: launch.spec.stop, images: launch.spec.images };
+            converse(child, policy, wishes, commands, events).await;
+        }
+        Err(failure) => {
+            // The owner may be gone already; then there is nobody to tell.
+            events.send(Event::Failed(failure)).await.ok();
+            events.send(Event::Exited { status: None, stderr_tail: String::new() }).await.ok();
+        }
+    }
+}
+
+async fn converse(
+    child: Child,
+    policy: Policy,
+    wishes: Wishes,
+    mut commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
+    // Dropped at the end of this function: all three tasks end with the conversation.
+    let mut tasks = JoinSet::new();
+    let (line_sender, mut lines) = mpsc::channel(16);
+    let (outgoing, line_receiver) = mpsc::channel(OUTGOING);
+    let stderr_tail = Arc::new(Mutex::new(Tail::new(STDERR_TAIL)));
+    tasks.spawn(read_lines(child.stdout, line_sender));
+    tasks.spawn(write_lines(child.stdin, line_receiver));
+    let (stderr_end, mut stderr_ended) = oneshot::channel();
+    tasks.spawn(drain(child.stderr, Arc::clone(&stderr_tail), stderr_end));
+
+    let (mut client, effects) = Client::begin(policy, wishes);
+    let mut hands = Hands {
+        outgoing: Some(outgoing),
+        outbox: VecDeque::new(),
+        deadline: None,
+        control: child.control,
+        is_stuck: false,
+        is_finished: false,
+    };
+    hands.perform(effects);
+    let mut exit = pin!(child.exit);
+    let mut exited: Option<(String, Instant)> = None;
+    let mut has_owner = true;
+    let mut has_output = true;
+    let mut has_stderr = true;
+    while !hands.is_finished {
+        let input = tokio::select! {
+            biased;
+            command = commands.recv(), if has_owner => {
+                has_owner = command.is_some();
+                Input::Command(command.unwrap_or(Command::Close))
+            }
+            permit = events.reserve(), if !hands.outbox.is_empty() => {
+                match (permit, hands.outbox.pop_front()) {
+                    (Ok(permit), Some(event)) => permit.send(event),
+                    // Without a reader there is nothing to keep events for; the dropped commands end the rest.
+                    (Ok(_), None) | (Err(_), _) => hands.outbox.clear(),
+                }
+                continue;
+            }
+            line = lines.recv(), if has_output && hands.outbox.len() < UNREAD_EVENTS => match line {
+                Some(line) => {
+                    exited = exited.map(|(status, _)| (status, Instant::now() + DRAIN));
+                    match read_message(&line) {
+                        Some(message) => Input::Message(message),
+                        None => continue,
+                    }
+                }
+                None => {
+                    has_output = false;
+                    Input::OutputClosed
+                }
+            },
+            _ = &mut stderr_ended, if has_stderr => {
+                has_stderr = false;
+                continue;
+            }
+            status = &mut exit, if exited.is_none() => {
+                exited = Some((status.to_string(), Instant::now() + DRAIN));
+                continue;
+            }
+            () = drained(exited.as_ref(), has_output || has_stderr), if hands.outbox.len() < UNREAD_EVENTS => {
+                let tail = stderr_tail.lock().unwrap_or_else(PoisonError::into_inner).text();
+                Input::Gone { status: exited.as_ref().map(|(status, _)| status.clone()), stderr_tail: tail }
+            }
+            () = wait_until(hands.deadline) => {
+                hands.deadline = None;
+                Input::Elapsed
+            }
+        };
+        hands.perform(client.step(input));
+        if std::mem::take(&mut hands.is_stuck) {
+            hands.perform(client.step(Input::Stuck));
+        }
+    }
+    for event in hands.outbox {
+        // Same here: a reader that is gone misses nothing.
+        events.send(event).await.ok();
+    }
+}
+
+/// What effects act on.
+struct Hands {
+    outgoing: Option<mpsc::Sender<String>>,
+    outbox: VecDeque<Event>,
+    deadline: Option<Instant>,
+    control: Box<dyn Control>,
+    is_stuck: bool,
+    is_finished: bool,
+}
+
+impl Hands {
+    /// Queues and signals; never waits.
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Send(line) => self.send(line),
+                Effect::Emit(event) => self.outbox.push_back(event),
+                Effect::Arm(after) => self.deadline = Some(Instant::now() + after),
+                Effect::Disarm => self.deadline = None,
+                Effect::CloseInput => self.outgoing = None,
+                Effect::Signal(signal) => self.control.signal(signal),
+                Effect::Finish => self.is_finished = true,
+            }
+        }
+    }
+
+    fn send(&mut self, line: String) {
+        let Some(outgoing) = &self.outgoing else { return };
+        match outgoing.try_send(line) {
+            Ok(()) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => self.is_stuck = true,
+            // The writer ended because the agent closed its input: its exit or its output tells the rest.
+            Err(mpsc::error::TrySendError::Closed(_)) => self.outgoing = None,
+        }
+    }
+}
+
+fn read_message(line: &Line) -> Option<jsonrpc::Message> {
+    match line {
+        Line::Text(text) if text.trim().is_empty() => None,
+        Line::Text(text) => match jsonrpc::parse(text) {
+            Ok(message) => Some(message),
+            Err(reason) => {
+                debug!(%reason, bytes = text.len(), "line skipped");
+                trace!(text, "skipped line");
+                None
+            }
+        },
+        Line::TooLong { bytes } => {
+            warn!(bytes, "line too long, skipped");
+            None
+        }
+    }
+}
+
+async fn wait_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Ends when the process has: at once if all it said is read, else when nothing came for a while.
+async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
+    match exited {
+        Some((_, until)) if is_open => sleep_until(*until).await,
+        Some(_) => {}
+        None => std::future::pending().await,
+    }
+}
+
+async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, lines: mpsc::Sender<Line>) {
+    let mut reader = LineReader::new(stdout, MAX_LINE);
+    loop {
+        match reader.next().await {
+            Ok(Some(line)) => {
+                if lines.send(line).await.is_err() {
+                    return;
+                }
+            }
+            Ok(None) => return,
+            Err(error) => {
+                debug!(%error, "agent's output ended");
+                return;
+            }
+        }
+    }
+}
+
+async fn write_lines(mut stdin: Box<dyn AsyncWrite + Send + Unpin>, mut lines: mpsc::Receiver<String>) {
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        let written = match stdin.write_all(line.as_bytes()).await {
+            Ok(()) => stdin.flush().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
+            debug!(%error, "agent's input ended");
+            return;
+        }
+    }
+    if let Err(error) = stdin.shutdown().await {
+        debug!(%error, "agent's input was closed already");
+    }
+}
+
+/// Reads stderr to its end: an agent that finds it full would stop. `_end` is dropped then, which is the signal.
+async fn drain(mut stderr: Box<dyn AsyncRead + Send + Unpin>, tail: Arc<Mutex<Tail>>, _end: oneshot::Sender<()>) {
+    let mut chunk = vec![0; 8 * 1024];
+    loop {
+        match stderr.read(&mut chunk).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => {
+                trace!(bytes = read, "agent wrote to stderr");
+                tail.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..read]);
+            }
+        }
+    }
+}

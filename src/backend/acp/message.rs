@@ -1,0 +1,179 @@
+//! The handshake of ACP: what the client asks, what the agent offers, in the older and the newer form.
+
+use serde_json::{Value, json};
+
+use crate::backend::event::{AgentInfo, Block, Choice};
+
+/// The protocol version this client speaks.
+pub(crate) const VERSION: u64 = 1;
+
+/// The code of "authentication required".
+pub(crate) const AUTH_REQUIRED: i64 = -32000;
+
+/// What an agent says about itself in `initialize`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Agent {
+    pub(crate) version: u64,
+    pub(crate) info: AgentInfo,
+    pub(crate) can_load: bool,
+    pub(crate) can_resume: bool,
+    pub(crate) takes_images: bool,
+    pub(crate) auth: Vec<AuthMethod>,
+}
+
+/// One way to log in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AuthMethod {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// The variables it reads, when that is all it needs; `None` when it needs a person.
+    pub(crate) variables: Option<Vec<String>>,
+}
+
+/// The models or modes of a session and how to choose one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Selector {
+    pub(crate) setter: Option<Setter>,
+    pub(crate) current: Option<String>,
+    pub(crate) choices: Vec<Choice>,
+}
+
+/// Which request changes a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Setter {
+    SetModel,
+    SetMode,
+    /// The newer form: one request for everything, by the id of the option.
+    ConfigOption(String),
+}
+
+/// What `session/new`, `session/load` and `session/resume` answer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Opened {
+    pub(crate) session: Option<String>,
+    pub(crate) models: Selector,
+    pub(crate) modes: Selector,
+}
+
+pub(crate) fn initialize() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        // Agents touch files and run commands themselves: a proxy would neither confine them nor work with all of them.
+        "clientCapabilities": {"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false},
+        "clientInfo": {"name": "coppice", "title": "Coppice", "version": env!("CARGO_PKG_VERSION")},
+    })
+}
+
+pub(crate) fn prompt(session: &str, blocks: &[Block]) -> Value {
+    let blocks: Vec<Value> = blocks.iter().map(block).collect();
+    json!({"sessionId": session, "prompt": blocks})
+}
+
+fn block(block: &Block) -> Value {
+    match block {
+        Block::Text(text) => json!({"type": "text", "text": text}),
+        Block::Image { mime_type, data } => json!({"type": "image", "mimeType": mime_type, "data": data}),
+    }
+}
+
+/// The request that selects `value`.
+pub(crate) fn select(session: &str, setter: &Setter, value: &str) -> (&'static str, Value) {
+    match setter {
+        Setter::SetModel => ("session/set_model", json!({"sessionId": session, "modelId": value})),
+        Setter::SetMode => ("session/set_mode", json!({"sessionId": session, "modeId": value})),
+        Setter::ConfigOption(id) => {
+            ("session/set_config_option", json!({"sessionId": session, "configId": id, "value": value}))
+        }
+    }
+}
+
+pub(crate) fn read_agent(result: &Value) -> Agent {
+    let capabilities = &result["agentCapabilities"];
+    let session = &capabilities["sessionCapabilities"];
+    Agent {
+        version: result["protocolVersion"].as_u64().unwrap_or_default(),
+        info: AgentInfo { name: text(&result["agentInfo"]["name"]), version: text(&result["agentInfo"]["version"]) },
+        can_load: is_offered(&capabilities["loadSession"]) || is_offered(&session["load"]),
+        can_resume: is_offered(&session["resume"]),
+        takes_images: is_offered(&capabilities["promptCapabilities"]["image"]),
+        auth: items(&result["authMethods"]).map(read_auth_method).collect(),
+    }
+}
+
+pub(crate) fn read_opened(result: &Value) -> Opened {
+    let options = &result["configOptions"];
+    Opened {
+        session: result["sessionId"].as_str().map(str::to_owned),
+        models: read_option(options, "model").unwrap_or_else(|| {
+            let models = &result["models"];
+            read_selector(models, Setter::SetModel, "availableModels", "modelId", "currentModelId")
+        }),
+        modes: read_option(options, "mode").unwrap_or_else(|| {
+            let modes = &result["modes"];
+            read_selector(modes, Setter::SetMode, "availableModes", "id", "currentModeId")
+        }),
+    }
+}
+
+/// A capability is a flag in the older form and an object in the newer one.
+fn is_offered(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(false))
+}
+
+fn read_auth_method(method: &Value) -> AuthMethod {
+    let is_env = method["type"].as_str() == Some("env_var");
+    let needed = items(&method["vars"]).filter(|var| !is_offered(&var["optional"])).map(|var| text(&var["name"]));
+    AuthMethod {
+        id: text(&method["id"]),
+        name: text(&method["name"]),
+        description: text(&method["description"]),
+        variables: is_env.then(|| needed.collect()),
+    }
+}
+
+fn read_selector(value: &Value, setter: Setter, list: &str, id: &str, current: &str) -> Selector {
+    if value.is_null() {
+        return Selector::default();
+    }
+    let choices = items(&value[list]).map(|item| choice(&item[id], &item["name"]));
+    Selector {
+        setter: Some(setter),
+        current: value[current].as_str().map(str::to_owned),
+        choices: choices.filter(|choice| !choice.id.is_empty()).collect(),
+    }
+}
+
+/// Finds the option by its category, or by its id when the agent gives no category.
+fn read_option(options: &Value, category: &str) -> Option<Selector> {
+    let option = items(options)
+        .find(|option| option["category"].as_str() == Some(category))
+        .or_else(|| items(options).find(|option| option["id"].as_str() == Some(category)))?;
+    // Choices come flat or in named groups.
+    let flat = items(&option["options"]).flat_map(|item| match &item["options"] {
+        Value::Array(group) => group.iter().collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => vec![item],
+    });
+    Some(Selector {
+        setter: Some(Setter::ConfigOption(option["id"].as_str()?.to_owned())),
+        current: option["currentValue"].as_str().map(str::to_owned),
+        choices: flat
+            .map(|item| choice(&item["value"], &item["name"]))
+            .filter(|choice| !choice.id.is_empty())
+            .collect(),
+    })
+}
+
+fn choice(id: &Value, name: &Value) -> Choice {
+    let id = text(id);
+    let name = name.as_str().map_or_else(|| id.clone(), str::to_owned);
+    Choice { id, name }
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

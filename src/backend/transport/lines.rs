@@ -1,0 +1,138 @@
+//! Lines out of a byte stream that may hold anything: endless lines, invalid UTF-8, no last newline.
+
+use std::collections::VecDeque;
+use std::io;
+
+use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+
+/// Agents put whole files and images on one line; beyond this they are broken.
+pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// One line without its newline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// Bytes that are not UTF-8 are replaced, so that one bad byte costs one message at most.
+    Text(String),
+    /// The line was longer than the limit and is skipped.
+    TooLong { bytes: u64 },
+}
+
+/// Splits a stream into lines.
+pub(crate) struct LineReader<R> {
+    inner: BufReader<R>,
+    limit: usize,
+}
+
+impl<R: AsyncRead + Unpin> LineReader<R> {
+    pub(crate) fn new(inner: R, limit: usize) -> Self {
+        Self { inner: BufReader::with_capacity(64 * 1024, inner), limit }
+    }
+
+    /// The next line, or `None` at the end of the stream.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        let mut kept = Vec::new();
+        let mut seen = 0u64;
+        loop {
+            let available = self.inner.fill_buf().await?;
+            if available.is_empty() {
+                return Ok((seen > 0).then(|| finish(kept, seen, self.limit)));
+            }
+            let newline = available.iter().position(|byte| *byte == b'\n');
+            let part = &available[..newline.unwrap_or(available.len())];
+            seen += part.len() as u64;
+            if kept.len() + part.len() <= self.limit {
+                kept.extend_from_slice(part);
+            } else {
+                kept.clear();
+            }
+            let used = part.len() + usize::from(newline.is_some());
+            self.inner.consume(used);
+            if newline.is_some() {
+                return Ok(Some(finish(kept, seen, self.limit)));
+            }
+        }
+    }
+}
+
+fn finish(kept: Vec<u8>, seen: u64, limit: usize) -> Line {
+    if seen > limit as u64 {
+        return Line::TooLong { bytes: seen };
+    }
+    Line::Text(String::from_utf8(kept).unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned()))
+}
+
+/// The last bytes of a stream that is read to its end whatever it says.
+#[derive(Debug, Clone)]
+pub(crate) struct Tail {
+    bytes: VecDeque<u8>,
+    limit: usize,
+}
+
+impl Tail {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { bytes: VecDeque::new(), limit }
+    }
+
+    pub(crate) fn push(&mut self, chunk: &[u8]) {
+        let chunk = &chunk[chunk.len().saturating_sub(self.limit)..];
+        let excess = (self.bytes.len() + chunk.len()).saturating_sub(self.limit);
+        self.bytes.drain(..excess);
+        self.bytes.extend(chunk);
+    }
+
+    /// The kept bytes as text, without a character that the cut went through.
+    pub(crate) fn text(&self) -> String {
+        let bytes: Vec<u8> = self.bytes.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).trim_start_matches('\u{fffd}').to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(input: &[u8], limit: usize) -> Vec<Line> {
+        let mut reader = LineReader::new(input, limit);
+        let mut lines = Vec::new();
+        while let Some(line) = reader.next().await.unwrap() {
+            lines.push(line);
+        }
+        lines
+    }
+
+    fn text(line: &str) -> Line {
+        Line::Text(line.to_owned())
+    }
+
+    #[tokio::test]
+    async fn every_stream_ends_in_lines() {
+        assert_eq!(lines(b"", 8).await, []);
+        assert_eq!(lines(b"a\n\nb", 8).await, [text("a"), text(""), text("b")]);
+        assert_eq!(lines(b"\xff{}\nx\n", 8).await, [text("\u{fffd}{}"), text("x")]);
+        assert_eq!(lines(b"123456789\nok\n", 8).await, [Line::TooLong { bytes: 9 }, text("ok")]);
+        assert_eq!(lines(b"12345678\n", 8).await, [text("12345678")]);
+    }
+
+    #[tokio::test]
+    async fn a_line_of_ten_megabytes_arrives_whole() {
+        let mut input = vec![b'x'; 10 * 1024 * 1024];
+        input.extend(b"\nnext\n");
+        let found = lines(&input, MAX_LINE).await;
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0], text(&"x".repeat(10 * 1024 * 1024)));
+        assert_eq!(found[1], text("next"));
+    }
+
+    #[test]
+    fn a_tail_keeps_the_end_and_whole_characters() {
+        let mut tail = Tail::new(4);
+        tail.push(b"ab");
+        tail.push(b"cdef");
+        assert_eq!(tail.text(), "cdef");
+        tail.push("xyé!".as_bytes());
+        tail.push(b"12");
+        assert_eq!(tail.text(), "!12");
+        tail.push(b"a much longer chunk");
+        assert_eq!(tail.text(), "hunk");
+    }
+}
