@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use tracing::debug;
@@ -161,22 +161,35 @@ impl Git {
     }
 
     /// Runs it and leaves the exit status to the caller.
-    pub(crate) fn output(self) -> Result<Output, GitError> {
-        let Self { verb, mut command, directory, arguments, network, attributes, input } = self;
-        for setting in SETTINGS {
+    pub(crate) fn output(mut self) -> Result<Output, GitError> {
+        let input = self.input.take();
+        let (verb, directory) = (self.verb, self.directory.clone());
+        run_fed(self.finish(), input).map_err(|source| spawn_error(verb, &directory, source))
+    }
+
+    /// Starts it for a conversation over its pipes.
+    pub(crate) fn spawn(self) -> Result<Child, GitError> {
+        let (verb, directory) = (self.verb, self.directory.clone());
+        let mut command = self.finish();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().map_err(|source| spawn_error(verb, &directory, source))
+    }
+
+    fn finish(self) -> Command {
+        let Self { verb, mut command, directory, arguments, network, attributes, input: _ } = self;
+        let offline: &[&str] = match network {
+            Network::Offline => &OFFLINE,
+            Network::Allowed => &[],
+        };
+        for setting in SETTINGS.iter().chain(offline) {
             command.args(["-c", setting]);
-        }
-        if let Network::Offline = network {
-            for setting in OFFLINE {
-                command.args(["-c", setting]);
-            }
         }
         if let Some(commit) = attributes {
             command.arg(format!("--attr-source={commit}"));
         }
         command.arg(verb).args(arguments.get_args());
         debug!(verb, arguments = ?arguments.get_args().collect::<Vec<_>>(), directory = %directory.display(), "git started");
-        run_fed(command, input).map_err(|source| spawn_error(verb, &directory, source))
+        command
     }
 }
 
@@ -259,7 +272,8 @@ fn spawn_error(verb: &'static str, directory: &Path, source: io::Error) -> GitEr
     }
 }
 
-fn tail(stderr: &[u8]) -> String {
+/// The last part of what a command complained about.
+pub(crate) fn tail(stderr: &[u8]) -> String {
     let start = stderr.len().saturating_sub(STDERR_TAIL);
     String::from_utf8_lossy(&stderr[start..]).trim().to_owned()
 }

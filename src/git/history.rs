@@ -11,7 +11,7 @@ use git2::{Repository, Signature};
 
 use super::command::Git;
 use super::stage::{self, Objects, Staged};
-use super::{GitError, Identity, Oid, Worktree};
+use super::{GitError, Identity, Oid, Repo, Worktree};
 use crate::id::SessionId;
 
 /// Commits of ours that are not the user's work, and checkpoints of users without an identity.
@@ -50,7 +50,7 @@ pub fn snapshot(tree: &Worktree, ref_name: &str, message: &str) -> Result<Record
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     let (content, staged) = content(tree, &repo, tip)?;
-    let author = signature(&Identity { name: NAME.to_owned(), email: EMAIL.to_owned() })?;
+    let author = signature(&own_identity())?;
     let commit = commit(&repo, &author, message, content, tip)?;
     set_ref(&repo, ref_name, commit, message)?;
     Ok(Recorded { commit, left_out: staged.left_out })
@@ -73,12 +73,8 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
         // The agent has committed by itself.
         true => tip,
         false => {
-            let identity = match tree.repo.identity() {
-                Err(GitError::NoIdentity) => Identity { name: NAME.to_owned(), email: EMAIL.to_owned() },
-                identity => identity?,
-            };
-            let message = checkpoint_message(about);
-            let commit = commit(&repo, &signature(&identity)?, &message, content, tip)?;
+            let author = signature(&checkpoint_identity(&tree.repo)?)?;
+            let commit = commit(&repo, &author, &checkpoint_message(about), content, tip)?;
             move_branch(&repo, tree, tip, commit)?;
             commit
         }
@@ -100,12 +96,32 @@ pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     Ok(())
 }
 
+/// The user's identity; work of a user without one must not be lost for that.
+pub(super) fn checkpoint_identity(repo: &Repo) -> Result<Identity, GitError> {
+    match repo.identity() {
+        Err(GitError::NoIdentity) => Ok(own_identity()),
+        identity => identity,
+    }
+}
+
+fn own_identity() -> Identity {
+    Identity { name: NAME.to_owned(), email: EMAIL.to_owned() }
+}
+
 /// The tree object of what is in the worktree.
 fn content(tree: &Worktree, repo: &Repository, tip: Oid) -> Result<(Oid, Staged), GitError> {
-    let staged = stage::stage(tree, Objects::Kept)?;
-    let status = &staged.status;
-    let is_tip = status.is_clean() && status.head == Some(tip);
-    let content = if is_tip { tree_of(repo, tip)? } else { staged.write_tree(tree)? };
+    let mut staged = stage::stage(tree, Objects::Kept)?;
+    let before = tree_of(repo, tip)?;
+    if staged.status.is_clean() && staged.status.head == Some(tip) {
+        return Ok((before, staged));
+    }
+    let mut content = staged.write_tree(tree)?;
+    // Nested repositories that somebody staged by hand.
+    let nested = stage::added_gitlinks(repo, before, content)?;
+    if !nested.is_empty() {
+        staged.leave_out(tree, nested)?;
+        content = staged.write_tree(tree)?;
+    }
     Ok((content, staged))
 }
 

@@ -2,11 +2,13 @@
 //!
 //! The worktree's own index is copied, so that only what changed is read and hashed, and is never written here.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use git2::{Delta, FileMode, Repository};
 use rustix::fs::{Access, access};
 use tempfile::TempDir;
 
@@ -68,25 +70,61 @@ impl Staged {
         self.git(tree, "write-tree").run_oid()
     }
 
+    /// Takes paths out of the index again.
+    pub(super) fn leave_out(&mut self, tree: &Worktree, paths: Vec<PathBuf>) -> Result<(), GitError> {
+        let list = nul_separated(&paths);
+        self.git(tree, "update-index").args(["--force-remove", "-z", "--stdin"]).input(list).run()?;
+        self.left_out.extend(paths);
+        Ok(())
+    }
+
     fn update(&mut self, tree: &Worktree) -> Result<(), GitError> {
-        let mut list = Vec::new();
         let changed = self.status.changed.iter().map(|changed| &changed.path);
-        for path in changed.chain(&self.status.untracked) {
-            match can_be_staged(&tree.path.join(path)) {
-                true => {
-                    list.extend(path.as_os_str().as_bytes());
-                    list.push(0);
-                }
-                false => self.left_out.push(path.clone()),
-            }
-        }
-        if list.is_empty() {
+        let all = changed.chain(&self.status.untracked).cloned();
+        let (can, cannot): (Vec<_>, Vec<_>) = all.partition(|path| can_be_staged(&tree.path.join(path)));
+        self.left_out.extend(cannot);
+        if can.is_empty() {
             return Ok(());
         }
+        let list = nul_separated(&can);
         // Explicit paths, because adding a whole directory would take nested repositories along.
         self.git(tree, "update-index").args(["--add", "--remove", "--replace", "-z", "--stdin"]).input(list).run()?;
         Ok(())
     }
+}
+
+/// One path that differs between two trees.
+pub(super) struct Difference {
+    pub(super) path: PathBuf,
+    pub(super) delta: Delta,
+    is_gitlink: bool,
+}
+
+/// Compares two trees, without looking for renames.
+pub(super) fn differences(repo: &Repository, before: Oid, after: Oid) -> Result<Vec<Difference>, GitError> {
+    let compare = || {
+        let peel = |oid: Oid| repo.find_object(oid.raw(), None)?.peel_to_tree();
+        repo.diff_tree_to_tree(Some(&peel(before)?), Some(&peel(after)?), None)
+    };
+    let diff = compare().map_err(GitError::library("compare two trees"))?;
+    let found = diff.deltas().filter_map(|delta| {
+        let bytes = delta.new_file().path_bytes().or_else(|| delta.old_file().path_bytes())?;
+        let is_gitlink = delta.new_file().mode() == FileMode::Commit;
+        Some(Difference { path: PathBuf::from(OsStr::from_bytes(bytes)), delta: delta.status(), is_gitlink })
+    });
+    Ok(found.collect())
+}
+
+/// The nested repositories that `after` records and `before` does not.
+pub(super) fn added_gitlinks(repo: &Repository, before: Oid, after: Oid) -> Result<Vec<PathBuf>, GitError> {
+    let all = differences(repo, before, after)?.into_iter();
+    let added = all.filter(|difference| difference.is_gitlink && difference.delta == Delta::Added);
+    Ok(added.map(|difference| difference.path).collect())
+}
+
+/// Paths as git reads them with `-z --stdin`.
+pub(super) fn nul_separated(paths: &[PathBuf]) -> Vec<u8> {
+    paths.iter().flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0])).collect()
 }
 
 /// A file and not the environment names the repository's objects: there a colon in the path would end it.

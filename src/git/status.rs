@@ -4,10 +4,12 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::command::Git;
 use super::{GitError, Oid, Worktree};
+
+const VERB: &str = "status";
 
 /// The state of a worktree against its index and head. Ignored files are no part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,14 +61,8 @@ pub fn read(tree: &Worktree) -> Result<Status, GitError> {
     read_with(Git::in_tree(tree, VERB))
 }
 
-const VERB: &str = "status";
-
-/// Reads the state of a checkout of the user.
-pub(super) fn read_checkout(git_dir: &Path, files: &Path) -> Result<Status, GitError> {
-    read_with(Git::in_checkout(git_dir, files, VERB))
-}
-
-fn read_with(git: Git) -> Result<Status, GitError> {
+/// Reads the state of any checkout, given a run of `status` in it.
+pub(super) fn read_with(git: Git) -> Result<Status, GitError> {
     let porcelain = git
         .args(["--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"])
         .args(["--untracked-files=all", "--ignored=no", "--ignore-submodules=all"])

@@ -1,0 +1,236 @@
+//! Bringing a session's work into the branch it came from, without disturbing the user's checkout.
+//!
+//! Everything is made as objects first; the branch and the checkouts that show it move last, together, or not at all.
+//! A conflict, a refusal and a failing hook are outcomes, not errors, and leave everything as it was.
+
+mod checkout;
+mod hook;
+mod replay;
+
+use std::path::PathBuf;
+
+use git2::Repository;
+
+use self::checkout::{Advance, Checkout};
+use self::hook::Commit;
+use self::replay::{Committer, Merged, Replayed};
+use super::history::{branch_tip, tree_of};
+use super::{GitError, Oid, Worktree, stage};
+pub use hook::{Hook, HookResult, HookRun, run as run_hook};
+
+/// What to merge, and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Merge<'a> {
+    /// Full ref name of the branch that receives the work; none when the session started from a tag or a commit.
+    pub target: Option<&'a str>,
+    pub style: Style,
+    /// The whole commit message; a rebase keeps the messages of its commits.
+    pub message: &'a str,
+    /// What the session's work is measured from: where it started, or its last commit that is already in the target.
+    pub base: Oid,
+}
+
+/// The shape of the merged history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// One commit with all the work.
+    Squash,
+    /// A merge commit.
+    NoFf,
+    /// Every commit again, on top of the target.
+    Rebase,
+}
+
+/// How a merge ended. Anything but `Merged` has changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Merged {
+        commit: Oid,
+        /// The checkouts whose files moved along, because they show the target.
+        checkouts: Vec<PathBuf>,
+        /// Hooks that did not run because they lie in a work tree.
+        skipped_hooks: Vec<PathBuf>,
+    },
+    UpToDate,
+    Conflict {
+        files: Vec<PathBuf>,
+    },
+    Refused(Refusal),
+    HookFailed {
+        hook: Hook,
+        output: String,
+    },
+}
+
+/// How a rebase ended. Anything but `Rebased` has changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RebaseOutcome {
+    Rebased { head: Oid },
+    UpToDate,
+    Conflict { files: Vec<PathBuf> },
+    Refused(Refusal),
+}
+
+/// Why a merge is not possible as things stand; the text says what a person can see.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("the session did not start from a branch, so there is none to merge into")]
+    NoTarget,
+    #[error("the branch `{branch}` does not exist any more")]
+    TargetMissing { branch: String },
+    #[error("the session and `{branch}` have no common history")]
+    Unrelated { branch: String },
+    #[error("local changes in `{}` would be overwritten: {}", checkout.display(), list(files))]
+    LocalChanges { checkout: PathBuf, files: Vec<PathBuf> },
+    #[error("a {operation} is in progress in `{}`", checkout.display())]
+    Busy { checkout: PathBuf, operation: &'static str },
+    #[error("the work adds nested repositories, whose files would not be merged: {}", list(paths))]
+    NestedRepositories { paths: Vec<PathBuf> },
+    #[error("`{branch}` moved while it was being merged into")]
+    TargetMoved { branch: String },
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
+}
+
+/// Merges what is committed on the session's branch. `hooks` runs the user's pre-commit and commit-msg hooks.
+pub fn merge(
+    tree: &Worktree,
+    merge: Merge<'_>,
+    hooks: &mut dyn FnMut(HookRun) -> HookResult,
+) -> Result<Outcome, GitError> {
+    let Some(target) = merge.target else { return Ok(Outcome::Refused(Refusal::NoTarget)) };
+    let branch = short(target);
+    let Some(old) = tree.repo.find_ref(target)? else {
+        return Ok(Outcome::Refused(Refusal::TargetMissing { branch }));
+    };
+    tree.repo.identity()?;
+    let repo = tree.repo.open()?;
+    let tip = branch_tip(&repo, tree)?;
+    if is_in(&repo, tip, old)? {
+        return Ok(Outcome::UpToDate);
+    }
+    let Some(fork) = fork(&repo, old, tip, merge.base)? else {
+        return Ok(Outcome::Refused(Refusal::Unrelated { branch }));
+    };
+    let content = match replay::merge_trees(&tree.repo, fork, old, tip)? {
+        Merged::Clean { tree } => tree,
+        Merged::Conflict { files } => return Ok(Outcome::Conflict { files }),
+    };
+    let before = tree_of(&repo, old)?;
+    if content == before {
+        return Ok(Outcome::UpToDate);
+    }
+    let nested = stage::added_gitlinks(&repo, before, content)?;
+    if !nested.is_empty() {
+        return Ok(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
+    }
+    // Asked before the hooks run: they may take minutes.
+    let checkouts = checkout::showing(&tree.repo, target, old)?;
+    if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
+        return Ok(Outcome::Refused(refusal));
+    }
+    let wanted: &[Hook] = match merge.style {
+        Style::Squash | Style::NoFf => &[Hook::PreCommit, Hook::CommitMsg],
+        // As in git's own rebase, messages stay as they are; what the check stages has no commit to go to.
+        Style::Rebase => &[Hook::PreCommit],
+    };
+    let hooked = hook::apply(tree, wanted, Commit { parent: old, tree: content, message: merge.message }, hooks)?;
+    let (content, message) = match hooked.verdict {
+        hook::Verdict::Passed { tree, message } => (tree, message),
+        hook::Verdict::Failed { hook, output } => return Ok(Outcome::HookFailed { hook, output }),
+    };
+    let commit = match merge.style {
+        Style::Squash => replay::commit(&tree.repo, content, &[old], &message, &Committer::user(&tree.repo)?)?,
+        Style::NoFf => replay::commit(&tree.repo, content, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
+        Style::Rebase => match replay::replay(&tree.repo, fork, tip, old, &Committer::user(&tree.repo)?)? {
+            Replayed::Head(head) => head,
+            Replayed::Conflict { files } => return Ok(Outcome::Conflict { files }),
+        },
+    };
+    let advance = Advance { name: target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
+    Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
+        None => Outcome::Merged {
+            commit,
+            checkouts: checkouts.into_iter().map(|checkout| checkout.files).collect(),
+            skipped_hooks: hooked.skipped,
+        },
+        Some(refusal) => Outcome::Refused(refusal),
+    })
+}
+
+/// Puts the session's commits on top of `onto`, in its branch and its worktree. On a conflict nothing has moved.
+pub fn rebase(tree: &Worktree, onto: &Oid) -> Result<RebaseOutcome, GitError> {
+    let repo = tree.repo.open()?;
+    let tip = branch_tip(&repo, tree)?;
+    if is_in(&repo, *onto, tip)? {
+        return Ok(RebaseOutcome::UpToDate);
+    }
+    let Some(fork) = fork(&repo, *onto, tip, tree.base)? else {
+        return Ok(RebaseOutcome::Refused(Refusal::Unrelated { branch: onto.short() }));
+    };
+    let head = match replay::replay(&tree.repo, fork, tip, *onto, &Committer::session(&tree.repo)?)? {
+        Replayed::Head(head) => head,
+        Replayed::Conflict { files } => return Ok(RebaseOutcome::Conflict { files }),
+    };
+    let name = format!("refs/heads/{}", tree.branch);
+    let own = [Checkout { git_dir: tree.admin.clone(), files: tree.path.clone(), attributes: Some(*onto) }];
+    if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, tree_of(&repo, head)?)? {
+        return Ok(RebaseOutcome::Refused(refusal));
+    }
+    let advance = Advance { name: &name, old: tip, new: head, why: "coppice: rebase" };
+    Ok(match checkout::advance(&tree.repo, &advance, &own)? {
+        None => RebaseOutcome::Rebased { head },
+        Some(refusal) => RebaseOutcome::Refused(refusal),
+    })
+}
+
+/// The first reason why a checkout cannot follow its branch from one tree to the other.
+fn refusal(
+    checkouts: &[Checkout],
+    repo: &Repository,
+    target: &str,
+    before: Oid,
+    after: Oid,
+) -> Result<Option<Refusal>, GitError> {
+    if let Some(refusal) = checkout::busy(repo.commondir(), target, checkouts) {
+        return Ok(Some(refusal));
+    }
+    for checkout in checkouts {
+        if let Some(refusal) = checkout.refusal(repo, before, after)? {
+            return Ok(Some(refusal));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the session's own work begins: at `base` when the target does not have it, because its content came there
+/// by another commit (a squash), else where the histories part.
+fn fork(repo: &Repository, target: Oid, tip: Oid, base: Oid) -> Result<Option<Oid>, GitError> {
+    let parted = match repo.merge_base(target.raw(), tip.raw()) {
+        Ok(oid) => Some(Oid::from(oid)),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => None,
+        Err(source) => return Err(GitError::Library { act: "find the common history".to_owned(), source }),
+    };
+    let from_base = is_in(repo, base, tip)?
+        && match parted {
+            Some(parted) => is_in(repo, parted, base)?,
+            None => true,
+        };
+    Ok(if from_base { Some(base) } else { parted })
+}
+
+/// Whether `commit` is `of` or one of its ancestors.
+fn is_in(repo: &Repository, commit: Oid, of: Oid) -> Result<bool, GitError> {
+    let found = commit == of
+        || repo.graph_descendant_of(of.raw(), commit.raw()).map_err(GitError::library("compare histories"))?;
+    Ok(found)
+}
+
+fn short(name: &str) -> String {
+    name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! The user's pre-commit and commit-msg hooks, run on a temporary checkout of what is about to be committed.
+//!
+//! Who runs them, and in which cage, is the caller's choice. A hook that lies in a work tree never runs: an agent can
+//! have written it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+use crate::git::command::Git;
+use crate::git::{GitError, Oid, Repo, Worktree};
+
+/// The hooks that a merge runs, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hook {
+    PreCommit,
+    CommitMsg,
+}
+
+impl Hook {
+    /// The name of its file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::PreCommit => "pre-commit",
+            Self::CommitMsg => "commit-msg",
+        }
+    }
+}
+
+/// A hook that is to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HookRun {
+    pub hook: Hook,
+    pub program: PathBuf,
+    pub arguments: Vec<OsString>,
+    /// The temporary checkout, the directory to run in.
+    pub directory: PathBuf,
+    /// Variables to set on top of the environment.
+    pub environment: Vec<(&'static str, OsString)>,
+}
+
+/// How a hook ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookResult {
+    Passed,
+    Failed { output: String },
+}
+
+/// A commit that is to be made.
+pub(super) struct Commit<'a> {
+    pub(super) parent: Oid,
+    pub(super) tree: Oid,
+    pub(super) message: &'a str,
+}
+
+/// What the hooks made of a commit.
+pub(super) struct Hooked {
+    pub(super) verdict: Verdict,
+    /// Hooks that are there and did not run.
+    pub(super) skipped: Vec<PathBuf>,
+}
+
+pub(super) enum Verdict {
+    /// Hooks may stage further changes and edit the message.
+    Passed {
+        tree: Oid,
+        message: String,
+    },
+    Failed {
+        hook: Hook,
+        output: String,
+    },
+}
+
+/// Runs a hook without any cage.
+pub fn run(hook: HookRun) -> HookResult {
+    let mut command = Command::new(&hook.program);
+    command.args(&hook.arguments).current_dir(&hook.directory).envs(hook.environment).stdin(Stdio::null());
+    match command.output() {
+        Ok(output) if output.status.success() => HookResult::Passed,
+        Ok(output) => {
+            let said = [output.stdout, output.stderr].concat();
+            HookResult::Failed { output: String::from_utf8_lossy(&said).into_owned() }
+        }
+        Err(error) => HookResult::Failed { output: format!("failed to start `{}`: {error}", hook.program.display()) },
+    }
+}
+
+/// Runs those of the wanted hooks that exist over a commit that is to be made.
+pub(super) fn apply(
+    tree: &Worktree,
+    wanted: &[Hook],
+    commit: Commit<'_>,
+    run: &mut dyn FnMut(HookRun) -> HookResult,
+) -> Result<Hooked, GitError> {
+    let (found, skipped) = find(&tree.repo, wanted)?;
+    let Commit { parent, tree: content, message } = commit;
+    if found.is_empty() {
+        return Ok(Hooked { verdict: Verdict::Passed { tree: content, message: message.to_owned() }, skipped });
+    }
+    let scratch = Scratch::new(tree, parent, content)?;
+    let note = scratch.dir.path().join("COMMIT_EDITMSG");
+    fs::write(&note, format!("{}\n", message.trim())).map_err(GitError::io("write", &note))?;
+    for (hook, program) in found {
+        let arguments = match hook {
+            Hook::PreCommit => Vec::new(),
+            Hook::CommitMsg => vec![note.clone().into_os_string()],
+        };
+        let environment = scratch.environment();
+        let result = run(HookRun { hook, program, arguments, directory: scratch.files.clone(), environment });
+        if let HookResult::Failed { output } = result {
+            return Ok(Hooked { verdict: Verdict::Failed { hook, output }, skipped });
+        }
+    }
+    let content = scratch.git("write-tree", parent).run_oid()?;
+    let message = fs::read(&note).map_err(GitError::io("read", &note))?;
+    let message = String::from_utf8_lossy(&message).into_owned();
+    Ok(Hooked { verdict: Verdict::Passed { tree: content, message }, skipped })
+}
+
+type Found = (Vec<(Hook, PathBuf)>, Vec<PathBuf>);
+
+/// The hooks that may run, and those that lie in a work tree.
+fn find(repo: &Repo, wanted: &[Hook]) -> Result<Found, GitError> {
+    // The last value but one: the last is the neutral one that every run of ours sets.
+    let output = Git::new(repo, "config").args(["--type=path", "-z", "--get-all", "core.hooksPath"]).run()?;
+    let configured = output.split(|byte| *byte == 0).filter(|value| !value.is_empty()).rev().nth(1);
+    let directory = match configured {
+        None => repo.common_dir().join("hooks"),
+        // A relative path is relative to the work tree.
+        Some(path) => repo.checkout().unwrap_or(repo.common_dir()).join(OsStr::from_bytes(path)),
+    };
+    let present = wanted.iter().map(|hook| (*hook, directory.join(hook.name())));
+    let present = present.filter(|(_, program)| is_executable(program));
+    let (runs, skipped): (Vec<_>, Vec<_>) = present.partition(|(_, program)| !is_in_a_work_tree(repo, program));
+    Ok((runs, skipped.into_iter().map(|(_, program)| program).collect()))
+}
+
+fn is_executable(program: &Path) -> bool {
+    fs::metadata(program).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Links are followed: one from the git directory into a work tree leads to a file that an agent may have written.
+fn is_in_a_work_tree(repo: &Repo, program: &Path) -> bool {
+    let Ok(real) = program.canonicalize() else { return true };
+    let is_in_git_dir = real.starts_with(repo.common_dir()) && !real.starts_with(repo.common_dir().join("worktrees"));
+    let linked = super::checkout::linked(repo.common_dir());
+    let mut trees = linked.iter().map(|(_, files)| files.as_path()).chain(repo.checkout());
+    !is_in_git_dir && trees.any(|files| files.canonicalize().is_ok_and(|files| real.starts_with(files)))
+}
+
+/// A temporary linked worktree at the parent commit, with the content to be committed in its index and files.
+struct Scratch {
+    dir: TempDir,
+    files: PathBuf,
+    git_dir: PathBuf,
+}
+
+impl Scratch {
+    fn new(tree: &Worktree, parent: Oid, content: Oid) -> Result<Self, GitError> {
+        // Beside the session's worktree: a whole checkout may not fit into the temporary directory.
+        let beside = tree.path.parent().unwrap_or(&tree.path);
+        let dir = tempfile::Builder::new().prefix(".merge-").tempdir_in(beside);
+        let dir = dir.map_err(GitError::io("create a temporary checkout in", beside))?;
+        let unique = dir.path().file_name().unwrap_or_default().to_string_lossy().replace(".merge-", "coppice-merge-");
+        let files = dir.path().join(&unique);
+        let scratch = Self { git_dir: tree.repo.common_dir().join("worktrees").join(&unique), files, dir };
+        Git::new(&tree.repo, "worktree")
+            .args(["add", "--quiet", "--detach", "--no-checkout"])
+            .arg(&scratch.files)
+            .arg(parent.to_string())
+            .run()?;
+        scratch.git("read-tree", parent).online().args(["--reset", "-u", &content.to_string()]).run()?;
+        Ok(scratch)
+    }
+
+    fn git(&self, verb: &'static str, parent: Oid) -> Git {
+        Git::in_checkout(&self.git_dir, &self.files, verb).attributes_from(parent)
+    }
+
+    /// What `git commit` tells its hooks.
+    fn environment(&self) -> Vec<(&'static str, OsString)> {
+        vec![
+            ("GIT_DIR", self.git_dir.clone().into_os_string()),
+            ("GIT_WORK_TREE", self.files.clone().into_os_string()),
+            ("GIT_INDEX_FILE", self.git_dir.join("index").into_os_string()),
+            ("GIT_EDITOR", ":".into()),
+        ]
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind is a worktree without files, which git prunes by itself.
+        fs::remove_dir_all(&self.git_dir).ok();
+    }
+}

@@ -1,0 +1,416 @@
+//! Merges into branches that are shown somewhere, nowhere, in clean and in dirty checkouts, and everything that stops one.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::git::history::{Checkpoint, checkpoint};
+use crate::git::testkit::{Sandbox, run_git, write, write_script};
+
+const MAIN: &str = "refs/heads/main";
+
+/// A repository with a session that has changed `README` and added `new/file`.
+struct Case {
+    sandbox: Sandbox,
+    tree: Worktree,
+}
+
+impl Case {
+    fn new() -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.write("other", "other\n");
+        sandbox.write(".gitignore", "*.log\n");
+        sandbox.commit_all("second");
+        let case = Self { tree: sandbox.session("abcdefgh"), sandbox };
+        case.work(1, "README", "hello\nsession\n");
+        case.work(2, "new/file", "new\n");
+        case
+    }
+
+    /// One turn that writes a file.
+    fn work(&self, turn: u32, path: &str, text: &str) -> Oid {
+        write(&self.tree.path.join(path), text);
+        let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn, message: &format!("Turn {turn}") };
+        checkpoint(&self.tree, about).unwrap().unwrap().commit
+    }
+
+    fn order(&self, style: Style) -> Merge<'static> {
+        Merge { target: Some(MAIN), style, message: "Do it\n\nAll of it.", base: self.tree.base }
+    }
+
+    #[track_caller]
+    fn merge(&self, style: Style) -> Outcome {
+        merge(&self.tree, self.order(style), &mut run_hook).unwrap()
+    }
+
+    #[track_caller]
+    fn merged(&self, style: Style) -> Oid {
+        match self.merge(style) {
+            Outcome::Merged { commit, .. } => commit,
+            other => panic!("not merged: {other:?}"),
+        }
+    }
+
+    /// Expects an outcome that leaves the branch, the files and the index of the user alone.
+    #[track_caller]
+    fn unmoved(&self, style: Style, expected: &Outcome) {
+        let state = || (self.sandbox.oid("main"), self.porcelain(), self.read("README"));
+        let before = state();
+        assert_eq!(&self.merge(style), expected);
+        assert_eq!(state(), before);
+        let left: Vec<_> = fs::read_dir(self.tree.path.parent().unwrap()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(self.sandbox.git(&["worktree", "list"]).lines().count(), 2);
+    }
+
+    fn porcelain(&self) -> String {
+        self.sandbox.git(&["status", "--porcelain"])
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.sandbox.main().join(path)).unwrap()
+    }
+
+    fn show(&self, format: &str, commit: Oid) -> String {
+        let text = self.sandbox.git(&["show", "--no-patch", &format!("--format={format}"), &commit.to_string()]);
+        text.trim_end().to_owned()
+    }
+}
+
+fn local(case: &Case, files: &[&str]) -> Outcome {
+    let files = files.iter().map(PathBuf::from).collect();
+    Outcome::Refused(Refusal::LocalChanges { checkout: case.sandbox.main(), files })
+}
+
+#[test]
+fn a_squash_is_one_commit_and_the_clean_checkout_follows() {
+    let case = Case::new();
+    let before = case.sandbox.head();
+    let outcome = case.merge(Style::Squash);
+    let commit = case.sandbox.head();
+    let checkouts = vec![case.sandbox.main()];
+    assert_eq!(outcome, Outcome::Merged { commit, checkouts, skipped_hooks: vec![] });
+    assert_eq!(
+        case.show("%P|%an <%ae>|%cn|%B", commit),
+        format!("{before}|Ada <ada@example.com>|Ada|Do it\n\nAll of it.")
+    );
+    assert_eq!((case.read("README"), case.read("new/file")), ("hello\nsession\n".into(), "new\n".into()));
+    assert_eq!(case.porcelain(), "");
+    assert!(case.sandbox.git(&["reflog", "-1", "main"]).contains("coppice: merge coppice/abcdefgh/work"));
+    case.unmoved(Style::Squash, &Outcome::UpToDate);
+}
+
+#[test]
+fn a_merge_commit_has_both_parents() {
+    let case = Case::new();
+    let before = case.sandbox.head();
+    let commit = case.merged(Style::NoFf);
+    assert_eq!(case.show("%P", commit), format!("{before} {}", case.sandbox.oid(&case.tree.branch)));
+    assert_eq!(case.porcelain(), "");
+    case.unmoved(Style::NoFf, &Outcome::UpToDate);
+}
+
+#[test]
+fn a_rebase_puts_every_commit_on_top_with_its_author() {
+    let case = Case::new();
+    run_git(
+        &case.tree.path,
+        &["commit", "--quiet", "--amend", "--no-edit", "--author=Eve <eve@x>", "--date=@86400 +0130"],
+    );
+    case.sandbox.write("other", "changed\n");
+    let before = case.sandbox.commit_all("meanwhile");
+    let commit = case.merged(Style::Rebase);
+    let log = case.sandbox.git(&["log", "--format=%an %ad|%cn|%s", "--date=raw", &format!("{before}..{commit}")]);
+    let log: Vec<_> = log.lines().collect();
+    assert_eq!(log[0], "Eve 86400 +0130|Ada|Turn 2");
+    assert!(log[1].starts_with("Ada ") && log[1].ends_with("|Ada|Turn 1") && log.len() == 2, "{log:?}");
+    assert_eq!(
+        (case.read("other"), case.read("new/file"), case.porcelain()),
+        ("changed\n".into(), "new\n".into(), String::new())
+    );
+}
+
+#[test]
+fn a_branch_that_is_shown_nowhere_moves_alone() {
+    let case = Case::new();
+    case.sandbox.git(&["switch", "--quiet", "--create", "elsewhere"]);
+    case.sandbox.write("README", "dirty\n");
+    let outcome = case.merge(Style::Squash);
+    let commit = case.sandbox.oid("main");
+    assert_eq!(outcome, Outcome::Merged { commit, checkouts: vec![], skipped_hooks: vec![] });
+    assert_eq!((case.read("README"), case.porcelain()), ("dirty\n".into(), " M README\n".into()));
+}
+
+#[test]
+fn a_branch_in_another_worktree_of_the_user_moves_with_it() {
+    let case = Case::new();
+    case.sandbox.git(&["switch", "--quiet", "--create", "elsewhere"]);
+    let linked = case.sandbox.root().join("linked");
+    case.sandbox.git(&["worktree", "add", "--quiet", "../linked", "main"]);
+    write(&linked.join("README"), "dirty\n");
+    let refused = Refusal::LocalChanges { checkout: linked.clone(), files: vec!["README".into()] };
+    assert_eq!(case.merge(Style::Squash), Outcome::Refused(refused));
+    run_git(&linked, &["restore", "README"]);
+    assert!(matches!(case.merge(Style::Squash), Outcome::Merged { checkouts, .. } if checkouts == [linked.clone()]));
+    assert_eq!(run_git(&linked, &["status", "--porcelain"]), "");
+    assert!(linked.join("new/file").exists() && !case.sandbox.main().join("new/file").exists());
+}
+
+#[test]
+fn a_bare_repository_works() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["clone", "--quiet", "--bare", ".", "../bare.git"]);
+    let bare = sandbox.root().join("bare.git");
+    run_git(&bare, &["config", "user.name", "Ada"]);
+    run_git(&bare, &["config", "user.email", "a@b"]);
+    run_git(&bare, &["worktree", "add", "--quiet", "-b", "coppice/a/b", "../tree", "main"]);
+    let repo = crate::git::Repo::discover(&bare).unwrap();
+    let admin = bare.join("worktrees/tree");
+    let tree =
+        Worktree { repo, path: sandbox.root().join("tree"), admin, branch: "coppice/a/b".into(), base: sandbox.head() };
+    write(&tree.path.join("new"), "new\n");
+    let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
+    checkpoint(&tree, about).unwrap().unwrap();
+    let order = Merge { target: Some(MAIN), style: Style::Squash, message: "x", base: tree.base };
+    assert!(matches!(merge(&tree, order, &mut run_hook), Ok(Outcome::Merged { .. })));
+    assert_eq!(run_git(&bare, &["show", "main:new"]), "new\n");
+}
+
+#[test]
+fn local_work_elsewhere_in_the_checkout_stays() {
+    let case = Case::new();
+    case.sandbox.write("other", "mine\n");
+    case.sandbox.write("staged", "staged\n");
+    case.sandbox.git(&["add", "staged"]);
+    case.sandbox.write("untracked", "untracked\n");
+    case.sandbox.write("new/untracked.log", "ignored\n");
+    fs::File::options()
+        .write(true)
+        .open(case.sandbox.main().join("README"))
+        .unwrap()
+        .set_modified(std::time::UNIX_EPOCH)
+        .unwrap();
+    case.merged(Style::Squash);
+    assert_eq!(case.porcelain(), " M other\nA  staged\n?? untracked\n");
+    assert_eq!((case.read("other"), case.read("README")), ("mine\n".into(), "hello\nsession\n".into()));
+}
+
+#[test]
+fn local_work_that_would_be_lost_refuses_the_merge() {
+    let edited = Case::new();
+    edited.sandbox.write("README", "mine\n");
+    edited.unmoved(Style::Squash, &local(&edited, &["README"]));
+
+    let staged = Case::new();
+    staged.sandbox.write("README", "mine\n");
+    staged.sandbox.git(&["add", "README"]);
+    staged.unmoved(Style::NoFf, &local(&staged, &["README"]));
+
+    let untracked = Case::new();
+    untracked.sandbox.write("new/file", "mine\n");
+    untracked.unmoved(Style::Rebase, &local(&untracked, &["new/file"]));
+
+    let in_the_way = Case::new();
+    in_the_way.sandbox.write("new", "a file where a directory must be\n");
+    in_the_way.unmoved(Style::Squash, &local(&in_the_way, &["new"]));
+
+    let ignored = Case::new();
+    ignored.sandbox.write(".git/info/exclude", "file\n");
+    ignored.sandbox.write("new/file", "ignored, but mine\n");
+    ignored.unmoved(Style::Squash, &local(&ignored, &["new/file"]));
+    assert_eq!(ignored.read("new/file"), "ignored, but mine\n");
+
+    let shown = local(&edited, &["README"]);
+    let Outcome::Refused(refusal) = shown else { panic!() };
+    let main = edited.sandbox.main();
+    assert_eq!(refusal.to_string(), format!("local changes in `{}` would be overwritten: `README`", main.display()));
+}
+
+#[test]
+fn a_conflict_names_its_files_and_writes_nothing() {
+    for style in [Style::Squash, Style::NoFf, Style::Rebase] {
+        let case = Case::new();
+        case.sandbox.write("README", "hello\nuser\n");
+        case.sandbox.commit_all("meanwhile");
+        case.unmoved(style, &Outcome::Conflict { files: vec!["README".into()] });
+    }
+}
+
+#[test]
+fn targets_that_cannot_receive_are_refused() {
+    let case = Case::new();
+    let ask = |target| merge(&case.tree, Merge { target, ..case.order(Style::Squash) }, &mut run_hook).unwrap();
+    assert_eq!(ask(None), Outcome::Refused(Refusal::NoTarget));
+    let missing = Refusal::TargetMissing { branch: "gone".into() };
+    assert_eq!(missing.to_string(), "the branch `gone` does not exist any more");
+    assert_eq!(ask(Some("refs/heads/gone")), Outcome::Refused(missing));
+}
+
+#[test]
+fn an_operation_in_progress_on_the_target_refuses_the_merge() {
+    let main = |case: &Case| case.sandbox.main();
+    for (file, text, operation) in [
+        ("MERGE_HEAD", "x", "merge"),
+        ("CHERRY_PICK_HEAD", "x", "cherry-pick"),
+        ("rebase-merge/head-name", "refs/heads/main\n", "rebase"),
+        ("BISECT_START", "main\n", "bisect"),
+    ] {
+        let case = Case::new();
+        write(&main(&case).join(".git").join(file), text);
+        let Outcome::Refused(Refusal::Busy { operation: seen, .. }) = case.merge(Style::Squash) else {
+            panic!("{file}")
+        };
+        assert_eq!(seen, operation);
+        assert_eq!(case.sandbox.oid("main"), case.tree.base);
+    }
+}
+
+#[test]
+fn no_identity_is_an_error_with_the_two_commands() {
+    let case = Case::new();
+    case.sandbox.git(&["config", "--unset", "user.name"]);
+    let refused = merge(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap_err();
+    assert!(matches!(refused, GitError::NoIdentity));
+    assert_eq!(case.sandbox.oid("main"), case.tree.base);
+}
+
+#[test]
+fn a_second_squash_brings_only_what_came_after_the_first() {
+    let case = Case::new();
+    let first = case.sandbox.oid(&case.tree.branch);
+    case.merged(Style::Squash);
+    case.work(3, "README", "hello\nsession, again\n");
+    let order = Merge { base: first, ..case.order(Style::Squash) };
+    assert!(matches!(merge(&case.tree, order, &mut run_hook), Ok(Outcome::Merged { .. })));
+    assert_eq!((case.read("README"), case.porcelain()), ("hello\nsession, again\n".into(), String::new()));
+}
+
+#[test]
+fn a_kill_between_the_files_and_the_branch_is_made_good_by_the_same_merge() {
+    let case = Case::new();
+    let tip = case.sandbox.oid(&case.tree.branch);
+    case.sandbox.git(&["read-tree", "-m", "-u", "main", &tip.to_string()]);
+    assert_eq!(case.porcelain(), "M  README\nA  new/file\n");
+    case.merged(Style::Squash);
+    assert_eq!(case.porcelain(), "");
+}
+
+#[test]
+fn a_branch_that_moved_meanwhile_is_not_overwritten() {
+    let case = Case::new();
+    let (old, tip) = (case.sandbox.head(), case.sandbox.oid(&case.tree.branch));
+    case.sandbox.write("other", "meanwhile\n");
+    let meanwhile = case.sandbox.commit_all("meanwhile");
+    let advance = Advance { name: MAIN, old, new: tip, why: "test" };
+    let refused = checkout::advance(&case.tree.repo, &advance, &[]).unwrap();
+    assert_eq!(refused, Some(Refusal::TargetMoved { branch: "main".into() }));
+    assert_eq!(case.sandbox.head(), meanwhile);
+    write(&case.sandbox.main().join(".git/refs/heads/main.lock"), "");
+    let advance = Advance { name: MAIN, old: meanwhile, new: tip, why: "test" };
+    let locked = checkout::advance(&case.tree.repo, &advance, &[]).unwrap_err();
+    assert!(locked.to_string().contains("main.lock"), "{locked}");
+}
+
+#[test]
+fn nested_repositories_do_not_get_in() {
+    let case = Case::new();
+    let gitlink = format!("160000,{},nested", case.tree.base);
+    run_git(&case.tree.path, &["update-index", "--add", "--cacheinfo", &gitlink]);
+    case.work(3, "work", "work\n");
+    assert_eq!(run_git(&case.tree.path, &["ls-tree", "HEAD", "nested"]), "");
+    run_git(&case.tree.path, &["update-index", "--add", "--cacheinfo", &gitlink]);
+    run_git(&case.tree.path, &["commit", "--quiet", "-m", "by the agent itself"]);
+    let nested = Refusal::NestedRepositories { paths: vec!["nested".into()] };
+    case.unmoved(Style::Squash, &Outcome::Refused(nested));
+}
+
+#[test]
+fn a_failing_hook_stops_the_merge_with_its_output() {
+    let case = Case::new();
+    let hook = case.sandbox.main().join(".git/hooks/pre-commit");
+    write_script(&hook, "cat new/file; git diff --cached --name-only; echo no >&2; exit 1");
+    let output = "new\nREADME\nnew/file\nno\n".to_owned();
+    case.unmoved(Style::Squash, &Outcome::HookFailed { hook: Hook::PreCommit, output: output.clone() });
+    case.unmoved(Style::Rebase, &Outcome::HookFailed { hook: Hook::PreCommit, output });
+    write_script(&hook, "exit 0");
+    write_script(&case.sandbox.main().join(".git/hooks/commit-msg"), "cat \"$1\"; exit 3");
+    let output = "Do it\n\nAll of it.\n".to_owned();
+    case.unmoved(Style::Squash, &Outcome::HookFailed { hook: Hook::CommitMsg, output });
+}
+
+#[test]
+fn hooks_may_stage_changes_and_edit_the_message() {
+    let case = Case::new();
+    let hooks = case.sandbox.root().join("hooks of mine");
+    case.sandbox.git(&["config", "core.hooksPath", hooks.to_str().unwrap()]);
+    write_script(&hooks.join("pre-commit"), "echo formatted > new/file; git add new/file");
+    write_script(&hooks.join("commit-msg"), "echo 'Ticket: 7' >> \"$1\"");
+    let commit = case.merged(Style::Squash);
+    assert_eq!(case.read("new/file"), "formatted\n");
+    assert_eq!(case.show("%B", commit), "Do it\n\nAll of it.\nTicket: 7");
+    assert_eq!(case.porcelain(), "");
+}
+
+#[test]
+fn hooks_inside_a_work_tree_never_run() {
+    let case = Case::new();
+    write_script(&case.sandbox.main().join(".husky/pre-commit"), "exit 1");
+    case.sandbox.git(&["config", "core.hooksPath", ".husky"]);
+    let skipped = vec![case.sandbox.main().join(".husky/pre-commit")];
+    assert!(matches!(case.merge(Style::Squash), Outcome::Merged { skipped_hooks, .. } if skipped_hooks == skipped));
+}
+
+#[test]
+fn the_users_signature_is_on_the_commit_or_nothing_moves() {
+    let case = Case::new();
+    let gpg = case.sandbox.root().join("gpg");
+    case.sandbox.git(&["config", "commit.gpgSign", "true"]);
+    case.sandbox.git(&["config", "gpg.program", gpg.to_str().unwrap()]);
+    write_script(&gpg, "echo 'no key' >&2; exit 2");
+    let failed = merge(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap_err();
+    assert!(failed.to_string().contains("no key"), "{failed}");
+    assert_eq!(case.sandbox.oid("main"), case.tree.base);
+    let signature = "-----BEGIN PGP SIGNATURE-----\n\nfake\n-----END PGP SIGNATURE-----";
+    write_script(
+        &gpg,
+        &format!("cat >/dev/null\ncat <<END\n{signature}\nEND\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2"),
+    );
+    let commit = case.merged(Style::Squash);
+    assert!(case.sandbox.git(&["cat-file", "commit", &commit.to_string()]).contains("gpgsig "));
+}
+
+#[test]
+fn a_session_is_rebased_with_its_worktree() {
+    let case = Case::new();
+    case.sandbox.write("other", "meanwhile\n");
+    let onto = case.sandbox.commit_all("meanwhile");
+    let RebaseOutcome::Rebased { head } = rebase(&case.tree, &onto).unwrap() else { panic!() };
+    assert_eq!(case.sandbox.oid(&case.tree.branch), head);
+    assert_eq!(case.sandbox.oid(&format!("{head}~2")), onto);
+    assert_eq!(run_git(&case.tree.path, &["status", "--porcelain"]), "");
+    assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"meanwhile\n");
+    assert_eq!(rebase(&case.tree, &onto).unwrap(), RebaseOutcome::UpToDate);
+    assert_eq!(case.sandbox.head(), onto);
+}
+
+#[test]
+fn a_rebase_that_cannot_be_done_leaves_branch_and_tree() {
+    let case = Case::new();
+    let tip = case.sandbox.oid(&case.tree.branch);
+    case.sandbox.write("other", "meanwhile\n");
+    let other = case.sandbox.commit_all("meanwhile");
+    case.sandbox.write("README", "hello\nuser\n");
+    let conflicting = case.sandbox.commit_all("conflict");
+    write(&case.tree.path.join("other"), "uncommitted\n");
+    let state = || (case.sandbox.oid(&case.tree.branch), run_git(&case.tree.path, &["status", "--porcelain"]));
+    let before = (tip, " M other\n".to_owned());
+    assert_eq!(state(), before);
+    let conflict = RebaseOutcome::Conflict { files: vec!["README".into()] };
+    assert_eq!(rebase(&case.tree, &conflicting).unwrap(), conflict);
+    assert_eq!(state(), before);
+    let local = Refusal::LocalChanges { checkout: case.tree.path.clone(), files: vec!["other".into()] };
+    assert_eq!(rebase(&case.tree, &other).unwrap(), RebaseOutcome::Refused(local));
+    assert_eq!(state(), before);
+    assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"uncommitted\n");
+    assert!(Path::new(&case.tree.path).join("new/file").exists());
+}
