@@ -18,4 +18,5 @@ mod tests;
 
 pub use parse::{Refusal, ResponseError, parse};
 pub use response::{Question, Response, Summary};
+pub use schema::{SchemaDialect, schema_text, transport_schema};
 pub use stream::AnswerStream;

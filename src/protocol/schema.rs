@@ -11,13 +11,19 @@ use serde_json::{Map, Value, json};
 
 use super::wire::WireResponse;
 
-/// The committed schema, as it stands in every prompt.
+/// The committed schema: the shape that every response is held to.
 const TEXT: &str = include_str!("../../schemas/response.schema.json");
 
 /// What every validator at the other end understands, in the order in which a reader wants it. `$schema` and `format`
 /// are left out on purpose.
 const PLAIN_KEYWORDS: &[&str] =
     &["title", "description", "type", "properties", "required", "additionalProperties", "items", "anyOf", "enum"];
+
+/// The committed schema without its line breaks: every prompt pays for them.
+static COMPACT: LazyLock<String> = LazyLock::new(|| {
+    let compact = serde_json::from_str::<Value>(TEXT).map(|schema| schema.to_string());
+    compact.unwrap_or_else(|_| TEXT.to_owned())
+});
 
 /// Compiled once for the process; a text that does not compile refuses every response instead of letting it pass.
 static VALIDATOR: LazyLock<Result<Validator, String>> = LazyLock::new(|| {
@@ -36,7 +42,7 @@ pub enum SchemaDialect {
 
 /// The self-descriptive schema for the prompt.
 pub fn schema_text() -> &'static str {
-    TEXT.trim_end()
+    &COMPACT
 }
 
 /// The schema for a transport that constrains the model's output itself.

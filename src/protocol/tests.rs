@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::schema::{SchemaDialect, generated, schema_text, transport_schema};
+use super::schema::generated;
 use super::*;
 
 fn answer(text: &str) -> Response {

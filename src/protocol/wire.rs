@@ -20,7 +20,7 @@ pub(super) struct WireResponse {
     answer: Option<String>,
     /// Decisions that only a person can make. Leave it out when there are none.
     questions: Option<Vec<WireQuestion>>,
-    /// What changed in the files. Leave it out when nothing changed.
+    /// What changed in the files. Leave it out when this turn changed none.
     summary: Option<WireSummary>,
 }
 
