@@ -4,6 +4,8 @@
 
 // Core: values in, values out.
 /// Session ids: eight characters, matched by prefix.
+/// Settings: keys, layers, trust, and errors that name file, line and key.
+pub mod config;
 pub mod id;
 /// The structured response: parsing, streaming, schema, prompts.
 pub mod protocol;

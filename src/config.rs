@@ -1,0 +1,20 @@
+//! Settings: text in, values out, each with the place it came from.
+//!
+//! The caller reads the files and says where they lie; nothing here opens one. Which keys exist, what they take and
+//! who may set them is the table in `key`; a setting is added there and nowhere else.
+
+pub mod error;
+pub mod grant;
+pub mod key;
+pub mod layer;
+pub mod resolve;
+pub mod value;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{ConfigError, Place};
+pub use grant::{GrantText, grants};
+pub use layer::{Layer, LayerKind, Origin, parse, parse_flags};
+pub use resolve::{Config, Setting, Source, Trust, resolve};
+pub use value::Value;

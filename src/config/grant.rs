@@ -1,0 +1,36 @@
+//! What a repository's file asks to be trusted with, as one text to show, to hash and to compare.
+
+use std::fmt;
+
+use super::key::Authority;
+use super::layer::Layer;
+use super::value::one_line;
+
+/// The granting part of a repository's configuration, spelled the same way however the file spells it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GrantText(String);
+
+impl GrantText {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for GrantText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Collects what a layer grants, and what `.worktreeinclude` would bring into worktrees; `None` when that is nothing.
+pub fn grants(layer: Option<&Layer>, worktreeinclude: Option<&str>) -> Option<GrantText> {
+    let entries = layer.map_or(&[][..], |layer| &layer.entries);
+    let granting = entries.iter().filter(|entry| entry.authority == Authority::Grants);
+    let mut lines: Vec<_> = granting.map(|entry| format!("{} = {}", entry.path, entry.value)).collect();
+    lines.sort();
+    let patterns = worktreeinclude.unwrap_or_default().lines();
+    let patterns = patterns.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    // Their order has a meaning, so it stays.
+    lines.extend(patterns.map(|pattern| format!(".worktreeinclude: {}", one_line(pattern))));
+    (!lines.is_empty()).then(|| GrantText(lines.join("\n") + "\n"))
+}

@@ -1,0 +1,250 @@
+//! Lays the layers over each other: one value for each key, and the place it came from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use toml_edit::Item;
+
+use super::error::{ConfigError, Place};
+use super::key::{Authority, KEYS};
+use super::layer::{Entry, Layer, LayerKind, known};
+use super::value::Value;
+
+/// Whether the user agreed to what the repository's file grants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    Trusted,
+    Untrusted,
+}
+
+/// The settings in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    pub default_model: String,
+    pub limits: Limits,
+    /// How often an agent is asked again after a refused response.
+    pub repair: u32,
+    pub merge_style: MergeStyle,
+    pub worktree: Worktree,
+    pub keep_removed: Duration,
+    pub idle_exit: Duration,
+    pub backends: BTreeMap<String, Backend>,
+    /// Every key with its value and source: the table's order, then the backends by name.
+    pub settings: Vec<Setting>,
+    /// What was said but does not count.
+    pub ignored: Vec<Ignored>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// 0 leaves it to the number of cores.
+    pub parallel_turns: u32,
+    pub turn_timeout: Duration,
+    pub stall_timeout: Duration,
+    pub backend_idle: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MergeStyle {
+    Squash,
+    NoFf,
+    Rebase,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worktree {
+    pub copy: Vec<String>,
+    pub link: Vec<String>,
+    pub setup: Option<String>,
+    pub teardown: Option<String>,
+}
+
+/// What the configuration says about one backend; the registry has the rest.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Backend {
+    pub transport: Option<String>,
+    pub command: Option<Vec<String>>,
+    pub env: BTreeMap<String, String>,
+    pub models: Vec<String>,
+}
+
+/// One effective value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub key: String,
+    pub value: Value,
+    pub source: Source,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Default,
+    Layer { kind: LayerKind, place: Place },
+}
+
+/// A value that does not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ignored {
+    pub key: String,
+    pub place: Place,
+    pub reason: Reason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    Untrusted,
+    /// A repository asks for more than it gets without it.
+    Raises,
+}
+
+/// Resolves the layers, whatever their order; `trust` is about the repository's.
+pub fn resolve(layers: &[Layer], trust: Trust) -> Config {
+    let mut settings = Settings(BTreeMap::new());
+    for key in KEYS {
+        if let Some(value) = default_of(key.name) {
+            settings.0.insert(key.name.to_owned(), (value, Source::Default));
+        }
+    }
+    let mut ignored = Vec::new();
+    let mut ordered: Vec<_> = layers.iter().collect();
+    ordered.sort_by_key(|layer| layer.kind);
+    for layer in ordered {
+        for entry in &layer.entries {
+            match settings.refuses(entry, layer.kind, trust) {
+                Some(reason) => ignored.push(Ignored { key: entry.path.clone(), place: entry.place.clone(), reason }),
+                None => {
+                    let source = Source::Layer { kind: layer.kind, place: entry.place.clone() };
+                    settings.0.insert(entry.path.clone(), (entry.value.clone(), source));
+                }
+            }
+        }
+    }
+    settings.into_config(ignored)
+}
+
+impl Config {
+    /// The effective value of a key; `None` for a backend that is not configured.
+    pub fn get(&self, key: &str) -> Result<Option<&Setting>, ConfigError> {
+        known(key, &Place { label: "configuration".into(), line: None })?;
+        Ok(self.settings.iter().find(|setting| setting.key == key))
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        resolve(&[], Trust::Untrusted)
+    }
+}
+
+struct Settings(BTreeMap<String, (Value, Source)>);
+
+impl Settings {
+    fn refuses(&self, entry: &Entry, kind: LayerKind, trust: Trust) -> Option<Reason> {
+        match (kind, entry.authority, trust) {
+            (LayerKind::Repository, Authority::Grants, Trust::Untrusted) => Some(Reason::Untrusted),
+            (LayerKind::Repository, Authority::Lowers, _) => {
+                let raises = self.0.get(&entry.path).is_some_and(|(below, _)| below.is_below(&entry.value));
+                raises.then_some(Reason::Raises)
+            }
+            (LayerKind::Repository, Authority::Grants | Authority::Anyone | Authority::Machine, _) => None,
+            (LayerKind::User | LayerKind::Project | LayerKind::Flag, _, _) => None,
+        }
+    }
+
+    fn into_config(self, ignored: Vec<Ignored>) -> Config {
+        let limits = Limits {
+            parallel_turns: self.count("limits.parallel_turns"),
+            turn_timeout: self.duration("limits.turn_timeout"),
+            stall_timeout: self.duration("limits.stall_timeout"),
+            backend_idle: self.duration("limits.backend_idle"),
+        };
+        let worktree = Worktree {
+            copy: self.list("worktree.copy").unwrap_or_default(),
+            link: self.list("worktree.link").unwrap_or_default(),
+            setup: self.text("worktree.setup").filter(|command| !command.trim().is_empty()),
+            teardown: self.text("worktree.teardown").filter(|command| !command.trim().is_empty()),
+        };
+        Config {
+            default_model: self.text("default.model").unwrap_or_default(),
+            limits,
+            repair: self.count("response.repair"),
+            merge_style: match self.text("merge.style").as_deref() {
+                Some("no-ff") => MergeStyle::NoFf,
+                Some("rebase") => MergeStyle::Rebase,
+                Some(_) | None => MergeStyle::Squash,
+            },
+            worktree,
+            keep_removed: self.duration("store.keep_removed"),
+            idle_exit: self.duration("daemon.idle_exit"),
+            backends: self.backends(),
+            settings: self.listed(),
+            ignored,
+        }
+    }
+
+    fn backends(&self) -> BTreeMap<String, Backend> {
+        let names = self.0.keys().filter_map(|key| key.strip_prefix("backends.")?.split('.').next());
+        let backend = |name: &str| Backend {
+            transport: self.text(&format!("backends.{name}.transport")),
+            command: self.list(&format!("backends.{name}.command")),
+            env: self.variables(&format!("backends.{name}.env")),
+            models: self.list(&format!("backends.{name}.models")).unwrap_or_default(),
+        };
+        names.map(|name| (name.to_owned(), backend(name))).collect()
+    }
+
+    fn listed(self) -> Vec<Setting> {
+        let place = |key: &str| KEYS.iter().position(|row| row.name == key).unwrap_or(KEYS.len());
+        let setting = |(key, (value, source))| Setting { key, value, source };
+        let mut settings: Vec<_> = self.0.into_iter().map(setting).collect();
+        settings.sort_by_key(|setting| place(&setting.key));
+        settings
+    }
+
+    fn count(&self, key: &str) -> u32 {
+        if let Some((Value::Count(count), _)) = self.0.get(key) { *count } else { 0 }
+    }
+
+    fn duration(&self, key: &str) -> Duration {
+        if let Some((Value::Duration(duration), _)) = self.0.get(key) { *duration } else { Duration::ZERO }
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        if let Some((Value::Text(text), _)) = self.0.get(key) { Some(text.clone()) } else { None }
+    }
+
+    fn list(&self, key: &str) -> Option<Vec<String>> {
+        if let Some((Value::List(list), _)) = self.0.get(key) { Some(list.clone()) } else { None }
+    }
+
+    fn variables(&self, key: &str) -> BTreeMap<String, String> {
+        if let Some((Value::Variables(entries), _)) = self.0.get(key) { entries.clone() } else { BTreeMap::new() }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::Layer { place, .. } => place.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let reason = match self.reason {
+            Reason::Untrusted => "untrusted",
+            Reason::Raises => "a repository can only lower it",
+        };
+        write!(f, "{}: `{}` is ignored: {reason}", self.place, self.key)
+    }
+}
+
+/// Reads a default as a file would spell it; a test holds every row to it.
+pub(super) fn default_of(name: &str) -> Option<Value> {
+    let key = KEYS.iter().find(|key| key.name == name)?;
+    let item = Item::Value(key.default?.parse().ok()?);
+    key.kind.read(&item).ok()
+}

@@ -1,0 +1,337 @@
+//! Tables with the exact messages, the rules between the layers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::key::{KEYS, nearest};
+use super::resolve::{Backend, Limits, MergeStyle, Worktree, default_of};
+use super::*;
+
+fn origin(kind: LayerKind) -> Origin {
+    let label = match kind {
+        LayerKind::User => "/home/u/config.toml",
+        LayerKind::Repository => "/repo/.coppice/config.toml",
+        LayerKind::Project => "/data/project.toml",
+        LayerKind::Flag => "flags",
+    };
+    Origin { label: label.into(), kind }
+}
+
+#[track_caller]
+fn layer(kind: LayerKind, text: &str) -> Layer {
+    parse(text, &origin(kind)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[track_caller]
+fn refused(kind: LayerKind, text: &str, expected: &str) {
+    assert_eq!(parse(text, &origin(kind)).unwrap_err().to_string(), expected, "{text}");
+}
+
+#[test]
+fn the_defaults_are_those_of_the_table() {
+    let hours = |hours: u64| Duration::from_secs(hours * 3600);
+    let minutes = |minutes: u64| Duration::from_secs(minutes * 60);
+    let config = Config::default();
+    let settings = config.settings.clone();
+    let expected = Config {
+        default_model: "claude".into(),
+        limits: Limits {
+            parallel_turns: 0,
+            turn_timeout: hours(4),
+            stall_timeout: minutes(10),
+            backend_idle: minutes(5),
+        },
+        repair: 1,
+        merge_style: MergeStyle::Squash,
+        worktree: Worktree { copy: vec![], link: vec![], setup: None, teardown: None },
+        keep_removed: hours(30 * 24),
+        idle_exit: minutes(10),
+        backends: BTreeMap::new(),
+        settings,
+        ignored: vec![],
+    };
+    assert_eq!(config, expected);
+    for key in KEYS {
+        assert_eq!(default_of(key.name).is_some(), !key.name.contains('*'), "{}", key.name);
+    }
+    let listed: Vec<_> = config.settings.iter().map(|setting| setting.key.as_str()).collect();
+    let table: Vec<_> = KEYS.iter().map(|key| key.name).filter(|name| !name.contains('*')).collect();
+    assert_eq!(listed, table);
+}
+
+#[test]
+fn a_full_file_is_read() {
+    let text = r#"
+        default.model = "codex/gpt-5"
+        limits = { parallel_turns = 3, turn_timeout = "90s" }
+        [merge]
+        style = "no-ff"
+        [worktree]
+        copy = [".env", "config/*.local"]
+        setup = "npm ci"
+        [backends.open-code]
+        transport = "acp"
+        command = ["opencode", "acp"]
+        models = ["a/b"]
+        [backends.open-code.env]
+        "A.B" = "1"
+        [store]
+    "#;
+    let config = resolve(&[layer(LayerKind::User, text)], Trust::Untrusted);
+    assert_eq!(config.default_model, "codex/gpt-5");
+    assert_eq!((config.limits.parallel_turns, config.limits.turn_timeout), (3, Duration::from_secs(90)));
+    assert_eq!(config.merge_style, MergeStyle::NoFf);
+    assert_eq!(config.worktree.copy, [".env", "config/*.local"]);
+    assert_eq!(config.worktree.setup.as_deref(), Some("npm ci"));
+    let backend = Backend {
+        transport: Some("acp".into()),
+        command: Some(vec!["opencode".into(), "acp".into()]),
+        env: BTreeMap::from([("A.B".into(), "1".into())]),
+        models: vec!["a/b".into()],
+    };
+    assert_eq!(config.backends, BTreeMap::from([("open-code".into(), backend)]));
+    assert_eq!(config.ignored, []);
+}
+
+#[test]
+fn a_broken_file_names_file_line_and_key() {
+    let table: &[(&str, &str)] = &[
+        ("[limits]\nturn_timeout = 4h", "/home/u/config.toml:2:16: not valid TOML: "),
+        ("a = 1\na = 2", "/home/u/config.toml:2:1: not valid TOML: duplicate key"),
+        ("[limits", "/home/u/config.toml:1:8: not valid TOML: "),
+    ];
+    for (text, expected) in table {
+        let error = parse(text, &origin(LayerKind::User)).unwrap_err().to_string();
+        assert!(error.starts_with(expected) && !error.contains('\n'), "{error}");
+    }
+    let user = |text, expected: &str| refused(LayerKind::User, text, &format!("/home/u/config.toml:{expected}"));
+    user(
+        "[limits]\n\nturn_timout = \"4h\"",
+        "3: unknown key `limits.turn_timout`, the nearest known key is `limits.turn_timeout`",
+    );
+    user(
+        "[limit]\nturn_timeout = \"4h\"",
+        "2: unknown key `limit.turn_timeout`, the nearest known key is `limits.turn_timeout`",
+    );
+    user("setup = \"x\"", "1: unknown key `setup`, the nearest known key is `worktree.setup`");
+    user(
+        "\"limits.turn_timeout\" = \"4h\"",
+        "1: unknown key `\"limits.turn_timeout\"`, the nearest known key is `limits.turn_timeout`",
+    );
+    user("[limit]", "1: unknown key `limit`, the nearest known key is `limits`");
+    user("[[limits]]", "1: `limits` must be a table, not a value of type array of tables");
+    user("\nlimits = 3", "2: `limits` must be a table, not a value of type integer");
+    user(
+        "[backends.x]\ncomand = []",
+        "2: unknown key `backends.x.comand`, the nearest known key is `backends.x.command`",
+    );
+    user("[backends.\"X y\"]\n", "1: `X y` is not a backend name: expected a-z, 0-9, `-` and `_`");
+    user(
+        "limits.turn_timeout = 5",
+        "1: `limits.turn_timeout` must be a duration such as `90s`, `10m`, `4h` or `30d`, not 5",
+    );
+    user(
+        "limits.turn_timeout = \"5 min\"",
+        "1: `limits.turn_timeout` must be a duration such as `90s`, `10m`, `4h` or `30d`, not `5 min`",
+    );
+    user("limits.parallel_turns = -1", "1: `limits.parallel_turns` must be a whole number from 0 to 1024, not -1");
+    user(
+        "response.repair = true",
+        "1: `response.repair` must be a whole number from 0 to 3, not a value of type boolean",
+    );
+    user("merge.style = \"fast\"", "1: `merge.style` must be one of `squash`, `no-ff`, `rebase`, not `fast`");
+    user("default.model = \"\"", "1: `default.model` must be `BACKEND` or `BACKEND/MODEL`, not ``");
+    user(
+        "worktree.copy = [1]",
+        "1: `worktree.copy` must be a list of relative paths inside the repository, not this list",
+    );
+    user(
+        "worktree.link = [\"a/../../b\"]",
+        "1: `worktree.link` must be a list of relative paths inside the repository, not this list",
+    );
+    user("worktree.setup = {}", "1: `worktree.setup` must be a string, not this table");
+    user(
+        "[backends.x]\ncommand = []",
+        "2: `backends.x.command` must be a list of strings that begins with a program, not this list",
+    );
+    user("[backends.x]\ntransport = \"http\"", "2: `backends.x.transport` must be `acp`, not `http`");
+    user(
+        "[backends.x.env]\nA = 1",
+        "1: `backends.x.env` must be a table of environment variables with strings as values, not this table",
+    );
+}
+
+#[test]
+fn a_machine_setting_has_one_owner() {
+    refused(
+        LayerKind::Repository,
+        "[daemon]\nidle_exit = \"1s\"",
+        "/repo/.coppice/config.toml:2: `daemon.idle_exit` holds for the whole machine and cannot be set by a repository",
+    );
+    refused(
+        LayerKind::Project,
+        "limits.parallel_turns = 9",
+        "/data/project.toml:1: `limits.parallel_turns` holds for the whole machine and cannot be set for a project",
+    );
+}
+
+#[test]
+fn a_higher_layer_wins_and_is_named() {
+    let user = layer(LayerKind::User, "default.model = \"codex\"\n[merge]\nstyle = \"rebase\"");
+    let repository = layer(LayerKind::Repository, "default.model = \"gemini\"");
+    let project = layer(LayerKind::Project, "\ndefault.model = \"demo\"");
+    let flags = parse_flags([("--model", "default.model", "claude/opus")]).unwrap();
+    let source = |layers: &[&Layer]| {
+        let layers: Vec<_> = layers.iter().copied().cloned().collect();
+        let config = resolve(&layers, Trust::Untrusted);
+        let setting = config.get("default.model").unwrap().unwrap();
+        format!("{} from {}", setting.value, setting.source)
+    };
+    assert_eq!(source(&[]), "\"claude\" from default");
+    assert_eq!(source(&[&user]), "\"codex\" from /home/u/config.toml:1");
+    assert_eq!(source(&[&repository, &user]), "\"gemini\" from /repo/.coppice/config.toml:1");
+    assert_eq!(source(&[&project, &user, &repository]), "\"demo\" from /data/project.toml:2");
+    assert_eq!(source(&[&flags, &project]), "\"claude/opus\" from --model");
+}
+
+#[test]
+fn options_are_checked_like_files() {
+    let error = |flag| parse_flags([flag]).unwrap_err().to_string();
+    assert_eq!(
+        error(("--model", "default.model", "a b")),
+        "--model: `default.model` must be `BACKEND` or `BACKEND/MODEL`, not `a b`"
+    );
+    assert_eq!(
+        error(("--x", "merge.stile", "squash")),
+        "--x: unknown key `merge.stile`, the nearest known key is `merge.style`"
+    );
+    let unknown = Config::default().get("limits.nothing").unwrap_err().to_string();
+    assert!(unknown.starts_with("configuration: unknown key `limits.nothing`"), "{unknown}");
+}
+
+#[test]
+fn an_untrusted_repository_can_only_tighten() {
+    let text = "[worktree]\nsetup = \"curl evil\"\n[backends.claude]\ncommand = [\"evil\"]\n\
+        [limits]\nturn_timeout = \"1h\"\nstall_timeout = \"1h\"\n[merge]\nstyle = \"rebase\"\n";
+    let repository = layer(LayerKind::Repository, text);
+    let config = resolve(std::slice::from_ref(&repository), Trust::Untrusted);
+    assert_eq!(config.worktree.setup, None);
+    assert_eq!(config.backends, BTreeMap::new());
+    assert_eq!(config.limits.turn_timeout, Duration::from_secs(3600));
+    assert_eq!(config.limits.stall_timeout, Duration::from_secs(600));
+    assert_eq!(config.merge_style, MergeStyle::Rebase);
+    let ignored: Vec<_> = config.ignored.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        ignored,
+        [
+            "/repo/.coppice/config.toml:2: `worktree.setup` is ignored: untrusted",
+            "/repo/.coppice/config.toml:4: `backends.claude.command` is ignored: untrusted",
+            "/repo/.coppice/config.toml:7: `limits.stall_timeout` is ignored: a repository can only lower it",
+        ]
+    );
+
+    let config = resolve(&[repository], Trust::Trusted);
+    assert_eq!(config.worktree.setup.as_deref(), Some("curl evil"));
+    assert_eq!(config.backends["claude"].command.as_deref(), Some(&["evil".to_owned()][..]));
+    assert_eq!(config.limits.stall_timeout, Duration::from_secs(600));
+    assert_eq!(config.ignored.len(), 1);
+}
+
+#[test]
+fn the_user_may_grant_without_trust() {
+    let text = "[worktree]\nsetup = \"npm ci\"";
+    for kind in [LayerKind::User, LayerKind::Project] {
+        let config = resolve(&[layer(kind, text)], Trust::Untrusted);
+        assert_eq!(config.worktree.setup.as_deref(), Some("npm ci"));
+    }
+}
+
+#[test]
+fn grants_read_the_same_however_they_are_spelled() {
+    let one = layer(
+        LayerKind::Repository,
+        "# why\n[worktree]\nsetup = 'npm ci'\ncopy = [\n  \"a\", # x\n]\n[merge]\nstyle = \"rebase\"\n[backends.x]\nenv = { B = \"2\", A = \"1\" }\n",
+    );
+    let other = layer(
+        LayerKind::Repository,
+        "backends.x.env.A = \"1\"\nbackends.x.env.B = \"2\"\nworktree = { copy = ['a'], setup = \"npm ci\" }",
+    );
+    let expected =
+        "backends.x.env = { \"A\" = \"1\", \"B\" = \"2\" }\nworktree.copy = [\"a\"]\nworktree.setup = \"npm ci\"\n";
+    assert_eq!(grants(Some(&one), None).unwrap().as_str(), expected);
+    assert_eq!(grants(Some(&one), None), grants(Some(&other), Some("# only a comment\n\n")));
+    assert_eq!(grants(Some(&layer(LayerKind::Repository, "merge.style = \"rebase\"")), None), None);
+    assert_eq!(grants(None, None), None);
+    assert_eq!(
+        grants(None, Some("# x\n.env\n!/b\n")).unwrap().to_string(),
+        ".worktreeinclude: \".env\"\n.worktreeinclude: \"!/b\"\n"
+    );
+}
+
+#[test]
+fn a_grant_cannot_be_forged_by_a_value() {
+    let forged = layer(LayerKind::Repository, r#"worktree.setup = "x\nworktree.teardown = \"y\"""#);
+    assert_eq!(
+        grants(Some(&forged), Some("a\u{202e}b\u{1b}\n")).unwrap().as_str(),
+        "worktree.setup = \"x\\nworktree.teardown = \\\"y\\\"\"\n.worktreeinclude: \"a\\u202Eb\\u001B\"\n"
+    );
+}
+
+#[test]
+fn durations_have_a_number_and_a_unit() {
+    let table: &[(&str, Option<u64>, &str)] = &[
+        ("1s", Some(1), "1s"),
+        ("90s", Some(90), "90s"),
+        ("60m", Some(3600), "1h"),
+        ("4h", Some(14_400), "4h"),
+        ("30d", Some(2_592_000), "30d"),
+        ("0s", None, ""),
+        ("s", None, ""),
+        ("", None, ""),
+        ("4", None, ""),
+        ("+4h", None, ""),
+        ("1h30m", None, ""),
+        ("1.5h", None, ""),
+        ("4H", None, ""),
+        ("99999999999999999999d", None, ""),
+        ("999999d", None, ""),
+    ];
+    for (text, seconds, again) in table {
+        let parsed = value::parse_duration(text);
+        assert_eq!(parsed, seconds.map(Duration::from_secs), "{text}");
+        assert_eq!(parsed.map(value::format_duration).unwrap_or_default(), *again, "{text}");
+    }
+}
+
+#[test]
+fn the_nearest_key_is_the_one_meant() {
+    for (typed, meant) in [
+        ("limits.paralel_turns", "limits.parallel_turns"),
+        ("timeout", "limits.turn_timeout"),
+        ("worktree.cp", "worktree.copy"),
+        ("default.modle", "default.model"),
+        ("backend.mine.command", "backends.mine.command"),
+        ("daemon.exit", "daemon.idle_exit"),
+    ] {
+        assert_eq!(nearest(typed), meant);
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in any::<String>()) {
+        parse(&text, &origin(LayerKind::User)).ok();
+    }
+
+    #[test]
+    fn no_nearly_right_text_makes_it_panic(
+        pieces in prop::collection::vec(prop::sample::select(vec![
+            "[", "]", "[[", "limits", "backends", ".", "x", "env", "turn_timeout", "worktree", "copy", " = ", "\"", "4h",
+            "{", "}", "\n", ",", "0", "é", "default.model", "#",
+        ]), 0..20),
+    ) {
+        parse(&pieces.concat(), &origin(LayerKind::Repository)).ok();
+    }
+}

@@ -1,0 +1,227 @@
+//! What a setting can hold: reading it from a file or from the command line, checking it, spelling it again.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use toml_edit::Item;
+
+/// What a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `BACKEND` or `BACKEND/MODEL`.
+    Model,
+    /// A whole number from 0 on.
+    Count {
+        max: u32,
+    },
+    /// A number and a unit.
+    Duration,
+    Choice(&'static [&'static str]),
+    Text,
+    List,
+    /// Relative paths that stay inside the repository.
+    Paths,
+    /// A program and its arguments.
+    Command,
+    /// Names and values of environment variables.
+    Variables,
+}
+
+/// A checked value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    Text(String),
+    Count(u32),
+    Duration(Duration),
+    List(Vec<String>),
+    Variables(BTreeMap<String, String>),
+}
+
+/// Units from the largest on, so that the first one that divides a duration spells it shortest.
+const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+
+/// Longer than any use, short enough for every clock to add.
+const LONGEST: Duration = Duration::from_secs(3650 * 86_400);
+
+impl Kind {
+    /// Completes "must be …".
+    pub(super) fn expected(self) -> String {
+        match self {
+            Self::Model => "`BACKEND` or `BACKEND/MODEL`".into(),
+            Self::Count { max } => format!("a whole number from 0 to {max}"),
+            Self::Duration => "a duration such as `90s`, `10m`, `4h` or `30d`".into(),
+            Self::Choice([one]) => format!("`{one}`"),
+            Self::Choice(known) => format!("one of `{}`", known.join("`, `")),
+            Self::Text => "a string".into(),
+            Self::List => "a list of strings".into(),
+            Self::Paths => "a list of relative paths inside the repository".into(),
+            Self::Command => "a list of strings that begins with a program".into(),
+            Self::Variables => "a table of environment variables with strings as values".into(),
+        }
+    }
+
+    /// Reads the value of a file; the error completes "not …".
+    pub(super) fn read(self, item: &Item) -> Result<Value, String> {
+        let read = match self {
+            Self::Model | Self::Duration | Self::Choice(_) | Self::Text => {
+                item.as_str().and_then(|text| self.scalar(text))
+            }
+            Self::Count { max } => {
+                let number = item.as_integer().and_then(|number| u32::try_from(number).ok());
+                number.filter(|number| *number <= max).map(Value::Count)
+            }
+            Self::List | Self::Paths | Self::Command => strings(item).and_then(|items| self.list(items)),
+            Self::Variables => variables(item).map(Value::Variables),
+        };
+        read.ok_or_else(|| found(item))
+    }
+
+    /// Reads a value typed on the command line, where strings need no quotes and a list may be its only item.
+    pub(super) fn read_typed(self, text: &str) -> Result<Value, String> {
+        match self {
+            Self::Model | Self::Duration | Self::Choice(_) | Self::Text => {
+                self.scalar(text).ok_or_else(|| quoted(text))
+            }
+            Self::List | Self::Paths | Self::Command if !text.trim_start().starts_with('[') => {
+                self.list(vec![text.to_owned()]).ok_or_else(|| quoted(text))
+            }
+            Self::Count { .. } | Self::List | Self::Paths | Self::Command | Self::Variables => {
+                let value = text.trim().parse::<toml_edit::Value>().map_err(|_| quoted(text))?;
+                self.read(&Item::Value(value))
+            }
+        }
+    }
+
+    fn scalar(self, text: &str) -> Option<Value> {
+        let value = || Value::Text(text.to_owned());
+        match self {
+            Self::Model => is_model(text).then(value),
+            Self::Duration => parse_duration(text).map(Value::Duration),
+            Self::Choice(known) => known.contains(&text).then(value),
+            Self::Text => is_passable(text).then(value),
+            Self::Count { .. } | Self::List | Self::Paths | Self::Command | Self::Variables => None,
+        }
+    }
+
+    fn list(self, items: Vec<String>) -> Option<Value> {
+        let fits = match self {
+            Self::Paths => items.iter().all(|path| is_inside(path)),
+            Self::Command => items.first().is_some_and(|program| !program.trim().is_empty()),
+            Self::List => items.iter().all(|item| !item.trim().is_empty()),
+            Self::Model | Self::Count { .. } | Self::Duration | Self::Choice(_) | Self::Text | Self::Variables => false,
+        };
+        (fits && items.iter().all(|item| is_passable(item))).then_some(Value::List(items))
+    }
+}
+
+impl Value {
+    /// Whether this asks for less than `other`; values without an order never do.
+    pub(super) fn is_below(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Count(a), Self::Count(b)) => a < b,
+            (Self::Duration(a), Self::Duration(b)) => a < b,
+            (Self::Text(_) | Self::Count(_) | Self::Duration(_) | Self::List(_) | Self::Variables(_), _) => false,
+        }
+    }
+}
+
+/// Always one line, so that no value can look like two when it is shown for consent.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(&one_line(text)),
+            Self::Count(number) => number.fmt(f),
+            Self::Duration(duration) => f.write_str(&one_line(&format_duration(*duration))),
+            Self::List(items) => write!(f, "[{}]", joined(items.iter().map(|item| one_line(item)))),
+            Self::Variables(entries) if entries.is_empty() => f.write_str("{}"),
+            Self::Variables(entries) => {
+                let entry = |(name, value): (&String, &String)| format!("{} = {}", one_line(name), one_line(value));
+                write!(f, "{{ {} }}", joined(entries.iter().map(entry)))
+            }
+        }
+    }
+}
+
+/// Spells a TOML string on one line; what a terminal could hide or reorder is escaped.
+pub(super) fn one_line(text: &str) -> String {
+    let escape = |c: char| match c {
+        '"' => "\\\"".to_owned(),
+        '\\' => "\\\\".to_owned(),
+        '\n' => "\\n".to_owned(),
+        '\t' => "\\t".to_owned(),
+        c if c.is_control() || is_invisible(c) => format!("\\u{:04X}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("\"{}\"", text.chars().map(escape).collect::<String>())
+}
+
+/// Marks of width zero and of writing direction.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn joined(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+/// Reads `90s`, `10m`, `4h`, `30d`; nothing shorter than a second is meant by any setting.
+pub fn parse_duration(text: &str) -> Option<Duration> {
+    let (unit, seconds) = UNITS.iter().find(|(unit, _)| text.ends_with(unit))?;
+    let digits = text.strip_suffix(unit).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    let duration = Duration::from_secs(digits.parse::<u64>().ok()?.checked_mul(*seconds)?);
+    (!duration.is_zero() && duration <= LONGEST).then_some(duration)
+}
+
+/// Spells whole seconds the way `parse_duration` reads them.
+pub fn format_duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    let unit = UNITS.iter().find(|(_, length)| seconds > 0 && seconds.is_multiple_of(*length));
+    let (unit, length) = unit.unwrap_or(&("s", 1));
+    format!("{}{unit}", seconds / length)
+}
+
+/// Whether a text has the shape `BACKEND` or `BACKEND/MODEL`; a model's own name may hold further slashes.
+fn is_model(text: &str) -> bool {
+    let (backend, model) = text.split_once('/').unwrap_or((text, "-"));
+    let is_word = |c: char| !c.is_whitespace() && !c.is_control();
+    super::key::is_name(backend) && !model.is_empty() && model.chars().all(is_word)
+}
+
+fn is_inside(path: &str) -> bool {
+    !path.trim().is_empty() && !path.starts_with('/') && path.split('/').all(|part| part != "..")
+}
+
+/// A program's arguments and environment cannot hold NUL.
+fn is_passable(text: &str) -> bool {
+    !text.contains('\0')
+}
+
+fn strings(item: &Item) -> Option<Vec<String>> {
+    item.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+fn variables(item: &Item) -> Option<BTreeMap<String, String>> {
+    let entry = |(name, value): (&str, &Item)| {
+        let fits = |value: &&str| !name.is_empty() && !name.contains('=') && is_passable(name) && is_passable(value);
+        value.as_str().filter(fits).map(|value| (name.to_owned(), value.to_owned()))
+    };
+    item.as_table_like()?.iter().map(entry).collect()
+}
+
+fn found(item: &Item) -> String {
+    match (item.as_str(), item.as_integer()) {
+        (Some(text), _) => quoted(text),
+        (None, Some(number)) => format!("{number}"),
+        (None, None) if item.is_array() => "this list".into(),
+        (None, None) if item.is_table_like() => "this table".into(),
+        (None, None) => format!("a value of type {}", item.type_name()),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    const CHARS: usize = 60;
+    let head: String = text.chars().take(CHARS).collect();
+    let mark = if head.len() < text.len() { "…" } else { "" };
+    format!("`{}{mark}`", head.escape_debug())
+}
