@@ -3,16 +3,19 @@
 //! The caller reads the files and says where they lie; nothing here opens one. Which keys exist, what they take and
 //! who may set them is the table in `key`; a setting is added there and nowhere else.
 
+pub mod edit;
 pub mod error;
 pub mod grant;
 pub mod key;
 pub mod layer;
 pub mod resolve;
+pub mod schema;
 pub mod value;
 
 #[cfg(test)]
 mod tests;
 
+pub use edit::set_key;
 pub use error::{ConfigError, Place};
 pub use grant::{GrantText, grants};
 pub use layer::{Layer, LayerKind, Origin, parse, parse_flags};

@@ -1,6 +1,9 @@
-//! Tables with the exact messages, the rules between the layers.
+//! Tables with the exact messages, the rules between the layers, and edits that keep a file's face.
+
+mod edits;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -316,6 +319,36 @@ fn the_nearest_key_is_the_one_meant() {
         ("daemon.exit", "daemon.idle_exit"),
     ] {
         assert_eq!(nearest(typed), meant);
+    }
+}
+
+#[test]
+fn the_committed_schema_is_fresh() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/config.schema.json");
+    let fresh = format!("{}\n", serde_json::to_string_pretty(&schema::schema()).unwrap());
+    if std::env::var_os("COPPICE_BLESS").is_some() {
+        std::fs::write(&path, &fresh).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(committed, fresh, "run `COPPICE_BLESS=1 cargo test --lib` and commit schemas/");
+}
+
+#[test]
+fn the_schema_takes_what_the_parser_takes() {
+    let schema = schema::schema();
+    let good = serde_json::json!({
+        "default": { "model": "codex/gpt-5" },
+        "limits": { "turn_timeout": "10m", "parallel_turns": 2 },
+        "backends": { "x": { "transport": "acp", "command": ["x"], "env": { "A": "1" }, "models": [] } },
+    });
+    assert!(jsonschema::is_valid(&schema, &good));
+    for bad in [
+        serde_json::json!({ "limit": {} }),
+        serde_json::json!({ "limits": { "turn_timeout": "0s" } }),
+        serde_json::json!({ "merge": { "style": "fast" } }),
+        serde_json::json!({ "backends": { "X y": {} } }),
+    ] {
+        assert!(!jsonschema::is_valid(&schema, &bad), "{bad}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use toml_edit::Item;
+use toml_edit::{Array, InlineTable, Item};
 
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +40,9 @@ pub enum Value {
 
 /// Units from the largest on, so that the first one that divides a duration spells it shortest.
 const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
+
+/// What `parse_duration` reads, for the schema.
+pub(super) const UNIT_PATTERN: &str = "^[0-9]*[1-9][0-9]*[smhd]$";
 
 /// Longer than any use, short enough for every clock to add.
 const LONGEST: Duration = Duration::from_secs(3650 * 86_400);
@@ -116,6 +119,19 @@ impl Kind {
 }
 
 impl Value {
+    /// Spells the value for a file.
+    pub(super) fn to_toml(&self) -> toml_edit::Value {
+        match self {
+            Self::Text(text) => text.as_str().into(),
+            Self::Count(number) => i64::from(*number).into(),
+            Self::Duration(duration) => format_duration(*duration).into(),
+            Self::List(items) => items.iter().map(String::as_str).collect::<Array>().into(),
+            Self::Variables(entries) => {
+                entries.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<InlineTable>().into()
+            }
+        }
+    }
+
     /// Whether this asks for less than `other`; values without an order never do.
     pub(super) fn is_below(&self, other: &Self) -> bool {
         match (self, other) {
