@@ -4,13 +4,13 @@
 
 // Core: values in, values out.
 /// Session ids: eight characters, matched by prefix.
-/// Settings: keys, layers, trust, and errors that name file, line and key.
-pub mod config;
 pub mod id;
 /// The structured response: parsing, streaming, schema, prompts.
 pub mod protocol;
 /// The life of a session as a state machine.
 pub mod session;
+/// Configuration: keys, layers, trust.
+pub mod config;
 
 // Adapters: one outside thing each.
 /// Worktrees, history and merges; the only room that runs git.
