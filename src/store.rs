@@ -5,6 +5,7 @@
 
 mod change;
 mod error;
+mod fold;
 mod migrate;
 mod reader;
 mod row;

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use super::fold::Folder;
 use super::writer::Writer;
 use super::*;
 
@@ -219,6 +220,26 @@ async fn a_closed_store_says_so_and_leaves_one_file() {
     assert_eq!(names, ["coppice.db"]);
     let store = Store::open(&path).unwrap();
     assert_eq!(payloads(&store.tail(only(0), 9).await.unwrap()), ["last"]);
+}
+
+#[test]
+fn a_long_log_is_folded_in_beside_the_writer() {
+    let (_dir, path) = temp();
+    let mut writer = Writer::open(&path, BRIEF).unwrap();
+    writer.commit(&[furniture(1)]).remove(0).unwrap();
+    let sizes = || ["db", "db-wal"].map(|extension| fs::metadata(path.with_extension(extension)).unwrap().len() >> 20);
+
+    let mut folder = Folder::new(&path);
+    let megabytes = |count| normal((0..count).map(|_| event(0, &"x".repeat(1 << 20))).collect());
+    writer.commit(&[megabytes(3)]).remove(0).unwrap();
+    folder.after_commit();
+    assert_eq!(sizes(), [0, 3], "a short log stays");
+    writer.commit(&[megabytes(3)]).remove(0).unwrap();
+    folder.after_commit();
+    folder.stop();
+    assert_eq!(sizes(), [6, 6], "a long one is copied");
+    writer.commit(&[megabytes(1)]).remove(0).unwrap();
+    assert_eq!(sizes(), [6, 1], "and starts over");
 }
 
 #[test]

@@ -16,6 +16,7 @@ use tracing::warn;
 
 use super::change::{Durability, Write, Written, apply};
 use super::error::StoreError;
+use super::fold::{Folder, KEPT_BYTES, WRITER_FOLDS_AT_PAGES};
 use super::migrate::migrate;
 use super::reader;
 
@@ -48,8 +49,8 @@ impl Writer {
         db.pragma_update(None, "synchronous", level(Durability::Normal)).map_err(&fail)?;
         // In KiB. Appending touches the right edge of two trees: a larger cache would only hold memory.
         db.pragma_update(None, "cache_size", -1024).map_err(&fail)?;
-        // The log of an unusually large write does not stay on disk for ever.
-        db.pragma_update(None, "journal_size_limit", 16 << 20).map_err(&fail)?;
+        db.pragma_update(None, "journal_size_limit", KEPT_BYTES).map_err(&fail)?;
+        db.pragma_update(None, "wal_autocheckpoint", WRITER_FOLDS_AT_PAGES).map_err(&fail)?;
         Ok(Self { db, path: path.to_owned(), durability: Durability::Normal })
     }
 
@@ -62,6 +63,7 @@ impl Writer {
     pub(super) fn run(mut self, mut inbox: mpsc::Receiver<Message>, committed: &watch::Sender<u64>) {
         let mut waiting = Vec::with_capacity(BATCH);
         let mut closing = Vec::new();
+        let mut folder = Folder::new(&self.path);
         while inbox.blocking_recv_many(&mut waiting, BATCH) > 0 {
             let mut writes = Vec::with_capacity(waiting.len());
             let mut acks = Vec::with_capacity(waiting.len());
@@ -84,7 +86,9 @@ impl Writer {
                 // The caller may have stopped waiting; what is committed stands.
                 ack.send(result).ok();
             }
+            folder.after_commit();
         }
+        folder.stop();
         self.close();
         for done in closing {
             done.send(()).ok();
