@@ -153,6 +153,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::StorageFull => Err(StoreError::Full { path: path.to_owned() }),
         Err(source) => Err(StoreError::Create { path: path.to_owned(), source }),
     }
 }
