@@ -1,10 +1,13 @@
 //! Where everything lives: a pure function of the user's surroundings.
 //!
-//! Client, daemon and command line must agree on it, so none of them computes a path of its own. The one thing read
-//! from outside is gathered in `Surroundings`.
+//! Client, daemon and command line must agree on it, so none of them computes a path of its own. What is read from
+//! outside is gathered in `Surroundings`.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
@@ -42,10 +45,15 @@ pub struct Surroundings {
     pub user: u32,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Why there is no usable place.
+#[derive(Debug, thiserror::Error)]
 pub enum PathsError {
     #[error("the home directory is unknown")]
     NoHome,
+    #[error("directory `{}` belongs to another user", path.display())]
+    Foreign { path: PathBuf },
+    #[error("failed to prepare the directory `{}`", path.display())]
+    Directory { path: PathBuf, source: io::Error },
 }
 
 impl Paths {
@@ -109,6 +117,20 @@ impl Surroundings {
             user: rustix::process::getuid().as_raw(),
         }
     }
+}
+
+/// Makes a directory that only this user can enter, also where everybody could have made one of that name before.
+pub fn make_private(dir: &Path) -> Result<(), PathsError> {
+    let failed = |source| PathsError::Directory { path: dir.to_owned(), source };
+    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed)?;
+    let found = fs::symlink_metadata(dir).map_err(failed)?;
+    if !found.is_dir() || found.uid() != rustix::process::getuid().as_raw() {
+        return Err(PathsError::Foreign { path: dir.to_owned() });
+    }
+    if found.permissions().mode() & 0o777 != 0o700 {
+        fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// The socket stands in the run directory, or under a short name in the temp directory when that path is too long.
@@ -175,10 +197,8 @@ mod tests {
             assert_eq!(paths.start_log(), home.join("run/start.log"));
             assert_eq!(paths.socket, home.join("run/daemon.sock"));
         }
-        assert_eq!(
-            Paths::compute(&Surroundings { coppice_home: Some("".into()), ..linux() }),
-            Paths::compute(&linux())
-        );
+        let unset = Surroundings { coppice_home: Some("".into()), ..linux() };
+        assert_eq!(Paths::compute(&unset).unwrap(), Paths::compute(&linux()).unwrap());
         let homeless = Surroundings { coppice_home: Some("/h".into()), config_dir: None, data_dir: None, ..linux() };
         assert!(Paths::compute(&homeless).is_ok());
     }
@@ -198,6 +218,21 @@ mod tests {
     #[test]
     fn without_a_home_there_is_no_path() {
         let around = Surroundings { config_dir: None, data_dir: None, ..linux() };
-        assert_eq!(Paths::compute(&around), Err(PathsError::NoHome));
+        assert!(matches!(Paths::compute(&around), Err(PathsError::NoHome)));
+    }
+
+    #[test]
+    fn a_private_directory_is_made_narrowed_or_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let made = dir.path().join("a/b");
+        make_private(&made).unwrap();
+        assert_eq!(mode(&made), 0o700);
+        fs::set_permissions(&made, Permissions::from_mode(0o755)).unwrap();
+        make_private(&made).unwrap();
+        assert_eq!(mode(&made), 0o700);
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink(&made, &link).unwrap();
+        assert!(matches!(make_private(&link), Err(PathsError::Foreign { .. })));
     }
 }

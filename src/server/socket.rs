@@ -2,14 +2,16 @@
 //!
 //! Who calls this holds the daemon's lock, so nobody else binds the same path at the same time.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, Permissions};
 use std::io;
 use std::ops::Deref;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use tokio::net::UnixListener;
+
+use crate::paths::{self, PathsError};
 
 /// A bound socket; its file goes with it.
 #[derive(Debug)]
@@ -26,17 +28,15 @@ pub enum SocketError {
     Answered { path: PathBuf },
     #[error("`{}` exists and is not a socket", path.display())]
     NotASocket { path: PathBuf },
-    #[error("directory `{}` belongs to another user", path.display())]
-    Foreign { path: PathBuf },
-    #[error("failed to prepare the directory `{}`", path.display())]
-    Directory { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Directory(#[from] PathsError),
     #[error("failed to listen on `{}`", path.display())]
     Bind { path: PathBuf, source: io::Error },
 }
 
 /// Binds the socket; needs a tokio runtime around it.
 pub fn bind(path: &Path) -> Result<Socket, SocketError> {
-    prepare_dir(path.parent().unwrap_or(Path::new("/")))?;
+    paths::make_private(path.parent().unwrap_or(Path::new("/")))?;
     remove_stale(path)?;
     let failed = |source| SocketError::Bind { path: path.to_owned(), source };
     let listener = UnixListener::bind(path).map_err(failed)?;
@@ -46,27 +46,12 @@ pub fn bind(path: &Path) -> Result<Socket, SocketError> {
     Ok(Socket { listener, path: path.to_owned(), inode })
 }
 
-/// Makes a directory that only this user can enter, also where everybody can create one of that name.
-pub fn prepare_dir(dir: &Path) -> Result<(), SocketError> {
-    let failed = |source| SocketError::Directory { path: dir.to_owned(), source };
-    DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed)?;
-    let found = fs::symlink_metadata(dir).map_err(failed)?;
-    if !found.is_dir() || found.uid() != rustix::process::getuid().as_raw() {
-        return Err(SocketError::Foreign { path: dir.to_owned() });
-    }
-    if found.permissions().mode() & 0o777 != 0o700 {
-        fs::set_permissions(dir, Permissions::from_mode(0o700)).map_err(failed)?;
-    }
-    Ok(())
-}
-
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
     let failed = |source| SocketError::Bind { path: path.to_owned(), source };
     match UnixStream::connect(path) {
         Ok(_) => Err(SocketError::Answered { path: path.to_owned() }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            use std::os::unix::fs::FileTypeExt;
             match fs::symlink_metadata(path).map_err(failed)?.file_type().is_socket() {
                 true => fs::remove_file(path).map_err(failed),
                 false => Err(SocketError::NotASocket { path: path.to_owned() }),
@@ -135,14 +120,6 @@ mod tests {
         let text = format!("`{}` exists and is not a socket", path.display());
         assert_eq!(bind(&path).unwrap_err().to_string(), text);
         assert_eq!(fs::read_to_string(&path).unwrap(), "notes");
-    }
-
-    #[tokio::test]
-    async fn a_link_in_place_of_the_directory_is_refused() {
-        let dir = tempfile::tempdir().unwrap();
-        let link = dir.path().join("link");
-        std::os::unix::fs::symlink(dir.path(), &link).unwrap();
-        assert!(matches!(bind(&link.join("daemon.sock")), Err(SocketError::Foreign { .. })));
     }
 
     #[tokio::test]
