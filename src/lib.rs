@@ -29,3 +29,5 @@ pub mod paths;
 pub mod api;
 /// The daemon: listener, routes, event stream, drain.
 pub mod server;
+/// Connecting to the daemon, starting it if absent.
+pub mod client;

@@ -1,0 +1,138 @@
+//! Every route of the api as a typed call.
+
+use hyper::Method;
+
+use super::ClientError;
+use super::connection::{Connection, segment};
+use crate::api::Page;
+use crate::api::daemon::{DaemonStatus, StopDaemon};
+use crate::api::event::RawEvent;
+use crate::api::project::{Backend, Check, ConfigQuery, ConfigValue, GrantTrust, Place, SetConfig, Trust};
+use crate::api::request::{
+    Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, Undo,
+};
+use crate::api::session::{Diff, InboxItem, Session, Turn};
+
+/// Stands for an absent query or body.
+const NONE: [(); 0] = [];
+
+#[derive(serde::Serialize)]
+struct Nothing {}
+
+/// A session is named by its id or by a unique beginning of it.
+impl Connection {
+    pub async fn daemon(&self) -> Result<DaemonStatus, ClientError> {
+        self.get("/v1/daemon", &NONE).await
+    }
+
+    /// The reply tells by `draining` whether the daemon is about to end.
+    pub async fn stop_daemon(&self, stop: &StopDaemon) -> Result<DaemonStatus, ClientError> {
+        self.send(Method::POST, "/v1/daemon/stop", stop).await
+    }
+
+    pub async fn sessions(&self, list: &ListSessions) -> Result<Page<Session>, ClientError> {
+        self.get("/v1/sessions", list).await
+    }
+
+    pub async fn create(&self, create: &CreateSession) -> Result<Session, ClientError> {
+        self.send(Method::POST, "/v1/sessions", create).await
+    }
+
+    pub async fn session(&self, id: &str) -> Result<Session, ClientError> {
+        self.get(&of(id), &NONE).await
+    }
+
+    pub async fn turns(&self, id: &str, list: &ListTurns) -> Result<Page<Turn>, ClientError> {
+        self.get(&below(id, "turns"), list).await
+    }
+
+    pub async fn prompt(&self, id: &str, prompt: &SendPrompt) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "prompts"), prompt).await
+    }
+
+    pub async fn answer(&self, id: &str, answer: &Answer) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "answers"), answer).await
+    }
+
+    /// `request` is the approval's id, or `oldest`.
+    pub async fn decide(&self, id: &str, request: &str, decision: &Decide) -> Result<Session, ClientError> {
+        let path = format!("{}/{}", below(id, "approvals"), segment(request));
+        self.send(Method::POST, &path, decision).await
+    }
+
+    pub async fn stop(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "stop"), &Nothing {}).await
+    }
+
+    pub async fn resume(&self, id: &str, resume: &Resume) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "resume"), resume).await
+    }
+
+    pub async fn diff(&self, id: &str, query: &DiffQuery) -> Result<Diff, ClientError> {
+        self.get(&below(id, "diff"), query).await
+    }
+
+    pub async fn undo(&self, id: &str, undo: &Undo) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "undo"), undo).await
+    }
+
+    pub async fn merge(&self, id: &str, merge: &Merge) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "merge"), merge).await
+    }
+
+    pub async fn rebase(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "rebase"), &Nothing {}).await
+    }
+
+    pub async fn archive(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "archive"), &Nothing {}).await
+    }
+
+    pub async fn remove(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::DELETE, &of(id), &Nothing {}).await
+    }
+
+    pub async fn restore(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "restore"), &Nothing {}).await
+    }
+
+    pub async fn inbox(&self) -> Result<Page<InboxItem>, ClientError> {
+        self.get("/v1/inbox", &NONE).await
+    }
+
+    pub async fn events(&self, query: &EventQuery) -> Result<Page<RawEvent>, ClientError> {
+        self.get("/v1/events", query).await
+    }
+
+    pub async fn trust(&self, place: &Place) -> Result<Trust, ClientError> {
+        self.get("/v1/trust", place).await
+    }
+
+    pub async fn grant_trust(&self, grant: &GrantTrust) -> Result<Trust, ClientError> {
+        self.send(Method::POST, "/v1/trust", grant).await
+    }
+
+    pub async fn config(&self, query: &ConfigQuery) -> Result<Page<ConfigValue>, ClientError> {
+        self.get("/v1/config", query).await
+    }
+
+    pub async fn set_config(&self, set: &SetConfig) -> Result<ConfigValue, ClientError> {
+        self.send(Method::PUT, "/v1/config", set).await
+    }
+
+    pub async fn models(&self) -> Result<Page<Backend>, ClientError> {
+        self.get("/v1/models", &NONE).await
+    }
+
+    pub async fn doctor(&self) -> Result<Page<Check>, ClientError> {
+        self.get("/v1/doctor", &NONE).await
+    }
+}
+
+fn of(id: &str) -> String {
+    format!("/v1/sessions/{}", segment(id))
+}
+
+fn below(id: &str, part: &str) -> String {
+    format!("{}/{part}", of(id))
+}

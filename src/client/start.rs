@@ -1,0 +1,172 @@
+//! Finds the daemon, starts it when none runs, and replaces one that is too old.
+//!
+//! Of several clients that find none, one holds the start lock and starts it; the others wait for that lock. Readiness
+//! comes over the daemon's stdout, so nobody polls.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use super::ClientError;
+use super::connection::Connection;
+use super::handshake::{Verdict, judge};
+use crate::api;
+use crate::api::daemon::{DaemonStatus, StopDaemon, StopHow};
+use crate::paths::{self, Paths};
+
+/// What a daemon writes to stdout once it listens.
+pub const READY: &[u8] = b"ready\n";
+/// The arguments of a daemon that a client starts.
+pub const ARGUMENTS: [&str; 3] = ["daemon", "run", "--detached"];
+/// Recovery after a crash is quick; a store on a slow disk may have to be upgraded first.
+const START_LIMIT: Duration = Duration::from_secs(120);
+/// A daemon without turns has little to put away.
+const END_LIMIT: Duration = Duration::from_secs(10);
+/// How much of a failed daemon's last words is shown.
+const LOG_TAIL: u64 = 4096;
+
+/// Where a daemon is, and what to do when there is none.
+#[derive(Debug, Clone)]
+pub struct Daemon {
+    pub paths: Paths,
+    pub absent: Absent,
+}
+
+/// What to do when no daemon answers.
+#[derive(Debug, Clone)]
+pub enum Absent {
+    Fail,
+    /// Start one from this program.
+    Start {
+        program: PathBuf,
+    },
+}
+
+impl Daemon {
+    /// The daemon of this process's user, started on demand.
+    pub fn of_this_process() -> Result<Self, ClientError> {
+        Ok(Self { paths: Paths::of_this_process()?, absent: Absent::Start { program: own_program() } })
+    }
+
+    /// Connects to a daemon that this client can work with.
+    pub async fn connect(&self) -> Result<Connection, ClientError> {
+        match self.meet().await {
+            // It ended between accepting and answering, as after a long idle time.
+            Err(ClientError::Lost { .. }) => self.meet().await,
+            result => result,
+        }
+    }
+
+    async fn meet(&self) -> Result<Connection, ClientError> {
+        let connection = match (Connection::open(&self.paths.socket).await, &self.absent) {
+            (Err(ClientError::Unreachable { .. }), Absent::Start { program }) => self.start(program).await?,
+            (result, Absent::Start { .. } | Absent::Fail) => result?,
+        };
+        let status = connection.daemon().await?;
+        match (judge(env!("CARGO_PKG_VERSION"), api::VERSION, &status), &self.absent) {
+            (Verdict::Use, Absent::Start { .. } | Absent::Fail) => Ok(connection),
+            (Verdict::Refuse, Absent::Start { .. } | Absent::Fail) => {
+                Err(ClientError::TooNew { ours: api::VERSION, theirs: status.api })
+            }
+            (Verdict::Replace, Absent::Start { program }) => self.replace(connection, program).await,
+            (Verdict::Replace, Absent::Fail) => keep(connection, &status),
+        }
+    }
+
+    /// Starts a daemon unless another client is quicker.
+    async fn start(&self, program: &Path) -> Result<Connection, ClientError> {
+        paths::make_private(&self.paths.run)?;
+        let _start_lock = lock(self.paths.start_lock(), START_LIMIT).await;
+        match Connection::open(&self.paths.socket).await {
+            Err(ClientError::Unreachable { .. }) => {
+                // One that is about to end holds its lock a little longer than its socket.
+                drop(lock(self.paths.lock(), END_LIMIT).await);
+                launch(program, &self.paths).await?;
+                Connection::open(&self.paths.socket).await
+            }
+            result => result,
+        }
+    }
+
+    async fn replace(&self, connection: Connection, program: &Path) -> Result<Connection, ClientError> {
+        let status = connection.stop_daemon(&StopDaemon { how: StopHow::IfIdle }).await?;
+        if !status.draining {
+            return keep(connection, &status);
+        }
+        drop(connection);
+        drop(lock(self.paths.lock(), END_LIMIT).await);
+        self.start(program).await
+    }
+}
+
+/// Works with an older daemon as long as the interface is the same.
+fn keep(connection: Connection, daemon: &DaemonStatus) -> Result<Connection, ClientError> {
+    match daemon.api == api::VERSION {
+        true => Ok(connection),
+        false => {
+            Err(ClientError::TooOld { ours: api::VERSION, theirs: daemon.api, running_turns: daemon.running_turns })
+        }
+    }
+}
+
+/// Starts a daemon and waits until it listens.
+async fn launch(program: &Path, paths: &Paths) -> Result<(), ClientError> {
+    let failed = |source| ClientError::Start { program: program.to_owned(), source };
+    let log = File::create(paths.start_log()).map_err(failed)?;
+    let mut daemon = Command::new(program)
+        .args(ARGUMENTS)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .map_err(failed)?;
+    let mut words = vec![0; READY.len()];
+    let stdout = daemon.stdout.as_mut().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+    match tokio::time::timeout(START_LIMIT, stdout.read_exact(&mut words)).await {
+        Ok(Ok(_)) if words == READY => Ok(()),
+        Ok(_) | Err(_) => Err(ClientError::NotStarted { log: read_tail(&paths.start_log()) }),
+    }
+}
+
+/// Takes a file lock, waiting for it in a thread of its own. The lock only saves work, so a client that cannot have it
+/// goes on: the daemon's own lock decides.
+async fn lock(path: PathBuf, limit: Duration) -> Option<File> {
+    let (taken, wait) = tokio::sync::oneshot::channel();
+    // Not on the runtime, which would not end before the thread does.
+    std::thread::spawn(move || {
+        let lock = || -> io::Result<File> {
+            let file = OpenOptions::new().create(true).append(true).open(path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        // Too late for a client that gave up; the lock goes with the file.
+        taken.send(lock()).ok();
+    });
+    tokio::time::timeout(limit, wait).await.ok()?.ok()?.ok()
+}
+
+fn read_tail(path: &Path) -> String {
+    let read = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let start = file.metadata()?.len().saturating_sub(LOG_TAIL);
+        file.seek(SeekFrom::Start(start))?;
+        let mut tail = Vec::new();
+        file.read_to_end(&mut tail)?;
+        Ok(tail)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).trim().to_owned()
+}
+
+/// This program's file, or the one that replaced it: Linux marks the path of a deleted file.
+fn own_program() -> PathBuf {
+    let path = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("coppice"));
+    match path.to_str().and_then(|path| path.strip_suffix(" (deleted)")) {
+        Some(replaced) => PathBuf::from(replaced),
+        None => path,
+    }
+}
