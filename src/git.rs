@@ -21,4 +21,6 @@ pub use repo::{Base, Identity, Repo};
 pub use worktree::Worktree;
 
 #[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
 pub(crate) mod testkit;

@@ -132,7 +132,7 @@ fn the_settings_of_the_user_do_not_change_what_is_read() {
 #[test]
 fn a_change_of_attributes_is_noticed() {
     let plain = file("src/a", Kind::Modified, None);
-    assert!(!touches_attributes(&[plain.clone()]));
+    assert!(!touches_attributes(std::slice::from_ref(&plain)));
     assert!(touches_attributes(&[plain.clone(), file("deep/.gitattributes", Kind::Added, None)]));
     assert!(touches_attributes(&[plain, file("x", Kind::Renamed { from: ".gitattributes".into() }, None)]));
 }

@@ -70,9 +70,7 @@ impl GitError {
                 Some("`git branch --all` and `git tag` list the names".to_owned())
             }
             Self::AmbiguousBase { .. } => Some("use more digits of the commit id".to_owned()),
-            Self::NamespaceTaken { branch } => {
-                Some(format!("rename it: `git branch --move {branch} {branch}-old`", branch = branch))
-            }
+            Self::NamespaceTaken { branch } => Some(format!("rename it: `git branch --move {branch} {branch}-old`")),
             Self::IndexLocked { path } => Some(format!("if no git process runs there, remove `{}`", path.display())),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }

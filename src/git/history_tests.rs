@@ -63,7 +63,7 @@ fn a_snapshot_holds_everything_and_moves_nothing() {
     assert_eq!(sandbox.oid(&format!("{commit}^")), base);
     assert_eq!(sandbox.oid(&tree.branch), base);
     assert_eq!((porcelain(&tree), fs::read(tree.admin.join("index")).unwrap()), before);
-    assert_eq!(fs::read_dir(&tree.admin).unwrap().filter(|entry| is_private(entry)).count(), 0);
+    assert_eq!(fs::read_dir(&tree.admin).unwrap().filter(is_private).count(), 0);
 }
 
 fn is_private(entry: &std::io::Result<fs::DirEntry>) -> bool {
@@ -215,13 +215,14 @@ fn an_edit_within_the_clocks_tick_is_seen() {
     let sandbox = Sandbox::new();
     sandbox.git(&["config", "core.trustctime", "false"]);
     let tree = sandbox.session(ID);
-    let time = fs::metadata(tree.admin.join("index")).unwrap().modified().unwrap();
-    let readme = tree.path.join("README");
-    File::options().write(true).open(&readme).unwrap().set_modified(time).unwrap();
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let (readme, index) = (tree.path.join("README"), tree.admin.join("index"));
+    let set_time = |path: &Path| File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+    set_time(&readme);
     run_git(&tree.path, &["update-index", "--refresh"]);
-    File::options().write(true).open(tree.admin.join("index")).unwrap().set_modified(time).unwrap();
     fs::write(&readme, "HELLO\n").unwrap();
-    File::options().write(true).open(&readme).unwrap().set_modified(time).unwrap();
+    set_time(&readme);
+    set_time(&index);
     let commit = take(&tree, 1);
     assert_eq!(show(&sandbox, commit, "README"), "HELLO\n");
 }
