@@ -119,6 +119,12 @@ impl Git {
         self
     }
 
+    /// One more setting, `name=value`, for this run.
+    pub(crate) fn setting(mut self, setting: &'static str) -> Self {
+        self.command.args(["-c", setting]);
+        self
+    }
+
     /// Works on another index than the checkout's own.
     pub(crate) fn index(self, index: &Path) -> Self {
         self.env("GIT_INDEX_FILE", index)

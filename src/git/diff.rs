@@ -184,5 +184,4 @@ fn path(bytes: &[u8]) -> PathBuf {
 }
 
 #[cfg(test)]
-#[path = "diff_tests.rs"]
 mod tests;

@@ -203,5 +203,4 @@ fn install_index(tree: &Worktree, staged: &Staged) -> Result<(), GitError> {
 }
 
 #[cfg(test)]
-#[path = "history_tests.rs"]
 mod tests;

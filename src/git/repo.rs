@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{ErrorClass, ErrorCode, Repository, RepositoryOpenFlags};
+use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::command::{self, Git};
 use super::{GitError, Oid};
@@ -74,8 +74,7 @@ impl Repo {
 
     /// The user's identity, as `git commit` would find it, but never one made up from the machine's name.
     pub fn identity(&self) -> Result<Identity, GitError> {
-        let output = Git::new(self, "var").arg("GIT_COMMITTER_IDENT").env("GIT_CONFIG_COUNT", "1");
-        let output = output.env("GIT_CONFIG_KEY_0", "user.useConfigOnly").env("GIT_CONFIG_VALUE_0", "true").output()?;
+        let output = Git::new(self, "var").setting("user.useConfigOnly=true").arg("GIT_COMMITTER_IDENT").output()?;
         match output.status.success() {
             true => parse_identity(&output.stdout)
                 .ok_or_else(|| GitError::Unreadable { verb: "var", detail: "no identity in it".to_owned() }),
@@ -109,17 +108,20 @@ impl Repo {
 }
 
 fn open(dir: &Path, flags: RepositoryOpenFlags) -> Result<Repository, GitError> {
-    let none: [&Path; 0] = [];
+    let no_ceiling: [&Path; 0] = [];
+    Repository::open_ext(dir, flags, no_ceiling).map_err(|error| open_error(dir, error))
+}
+
+fn open_error(dir: &Path, error: git2::Error) -> GitError {
     let path = dir.to_owned();
-    Repository::open_ext(dir, flags, none).map_err(|error| match (error.code(), error.class()) {
-        (ErrorCode::NotFound, _) => GitError::NotARepository { path },
-        (ErrorCode::Owner, _) => GitError::ForeignOwner { path },
-        (_, ErrorClass::Repository) => match unsupported_feature(error.message()) {
+    match error.code() {
+        ErrorCode::NotFound => GitError::NotARepository { path },
+        ErrorCode::Owner => GitError::ForeignOwner { path },
+        _ => match unsupported_feature(error.message()) {
             Some(feature) => GitError::Unsupported { path, feature },
             None => GitError::Library { act: format!("open `{}`", path.display()), source: error },
         },
-        _ => GitError::Library { act: format!("open `{}`", path.display()), source: error },
-    })
+    }
 }
 
 /// Names the feature that libgit2 refuses, out of its message.
@@ -150,11 +152,10 @@ fn main_checkout(common_dir: &Path) -> Result<Option<PathBuf>, GitError> {
 
 /// Whether anything can be a base: the head may be unborn while other branches exist.
 fn has_commits(repo: &Repository) -> Result<bool, GitError> {
-    let reading = || "read the branches".to_owned();
     if repo.head().is_ok() {
         return Ok(true);
     }
-    let mut branches = repo.branches(None).map_err(GitError::library(reading()))?;
+    let mut branches = repo.branches(None).map_err(GitError::library("read the branches"))?;
     Ok(branches.any(|branch| branch.is_ok_and(|(branch, _)| branch.get().peel_to_commit().is_ok())))
 }
 
@@ -203,5 +204,4 @@ fn parse_identity(said: &[u8]) -> Option<Identity> {
 }
 
 #[cfg(test)]
-#[path = "repo_tests.rs"]
 mod tests;

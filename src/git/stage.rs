@@ -12,8 +12,8 @@ use git2::{Delta, FileMode, Repository};
 use rustix::fs::{Access, access};
 use tempfile::TempDir;
 
-use super::command::Git;
-use super::status::{self, Status};
+use super::command::{self, Git};
+use super::status::{self, Changed, State, Status};
 use super::{GitError, Oid, Worktree};
 
 /// Where the content of changed files is written.
@@ -72,24 +72,48 @@ impl Staged {
 
     /// Takes paths out of the index again.
     pub(super) fn leave_out(&mut self, tree: &Worktree, paths: Vec<PathBuf>) -> Result<(), GitError> {
-        let list = nul_separated(&paths);
-        self.git(tree, "update-index").args(["--force-remove", "-z", "--stdin"]).input(list).run()?;
+        self.remove(tree, &paths)?;
         self.left_out.extend(paths);
         Ok(())
     }
 
     fn update(&mut self, tree: &Worktree) -> Result<(), GitError> {
-        let changed = self.status.changed.iter().map(|changed| &changed.path);
-        let all = changed.chain(&self.status.untracked).cloned();
-        let (can, cannot): (Vec<_>, Vec<_>) = all.partition(|path| can_be_staged(&tree.path.join(path)));
+        let deleted = |changed: &&Changed| changed.unstaged == State::Deleted;
+        let (gone, present): (Vec<_>, Vec<_>) = self.status.changed.iter().partition(deleted);
+        // A path below a link that has taken the place of its directory: git would refuse to look at it again.
+        let hidden = gone.iter().map(|changed| changed.path.clone());
+        let (hidden, gone): (Vec<_>, Vec<_>) = hidden.partition(|path| tree.path.join(path).symlink_metadata().is_ok());
+        let present = present.into_iter().map(|changed| &changed.path).chain(&self.status.untracked).cloned();
+        let (can, cannot): (Vec<_>, Vec<_>) = present.partition(|path| can_be_staged(&tree.path.join(path)));
         self.left_out.extend(cannot);
-        if can.is_empty() {
+        self.remove(tree, &hidden)?;
+        self.add(tree, &[gone, can].concat())
+    }
+
+    /// Stages explicit paths: adding a whole directory would take nested repositories along.
+    fn add(&mut self, tree: &Worktree, paths: &[PathBuf]) -> Result<(), GitError> {
+        if paths.is_empty() {
             return Ok(());
         }
-        let list = nul_separated(&can);
-        // Explicit paths, because adding a whole directory would take nested repositories along.
-        self.git(tree, "update-index").args(["--add", "--remove", "--replace", "-z", "--stdin"]).input(list).run()?;
+        let verb = "update-index";
+        let git = self.git(tree, verb).args(["--add", "--remove", "--replace", "-z", "--stdin"]);
+        let output = git.input(nul_separated(paths)).output()?;
+        if !output.status.success() {
+            return Err(command::failed(verb, &output));
+        }
+        // Names that no commit can hold, such as `git~1`.
+        let lines = output.stderr.split(|byte| *byte == b'\n');
+        let ignored = lines.filter_map(|line| line.strip_prefix(b"Ignoring path "));
+        self.left_out.extend(ignored.map(|path| PathBuf::from(OsStr::from_bytes(path))));
         Ok(())
+    }
+
+    fn remove(&self, tree: &Worktree, paths: &[PathBuf]) -> Result<(), GitError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git(tree, "update-index").args(["--force-remove", "-z", "--stdin"]);
+        git.input(nul_separated(paths)).run().map(drop)
     }
 }
 

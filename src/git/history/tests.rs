@@ -325,6 +325,35 @@ fn what_is_no_file_is_left_out_and_named() {
 }
 
 #[test]
+fn a_name_that_no_commit_can_hold_is_left_out_and_named() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.session(ID);
+    for name in ["a", "git~1", "m", "sub/.GIT", "z"] {
+        write(&tree.path.join(name), "x");
+    }
+    let Recorded { commit, left_out } = checkpoint(&tree, about(1)).unwrap().unwrap();
+    assert_eq!(left_out, [Path::new("git~1"), Path::new("sub/.GIT")]);
+    assert_eq!(listing(&sandbox, commit), ["README", "a", "m", "z"]);
+}
+
+#[test]
+fn a_directory_that_became_a_link_to_its_double() {
+    let sandbox = Sandbox::new();
+    sandbox.write("first/file", "1\n");
+    sandbox.write("second/file", "2\n");
+    sandbox.commit_all("doubles");
+    let tree = sandbox.session(ID);
+    fs::remove_dir_all(tree.path.join("first")).unwrap();
+    symlink("second", tree.path.join("first")).unwrap();
+    let commit = take(&tree, 1);
+    assert_eq!(listing(&sandbox, commit), ["README", "first", "second/file"]);
+    assert_eq!(porcelain(&tree), "");
+    reset(&tree, &tree.base).unwrap();
+    assert_eq!(fs::read(tree.path.join("first/file")).unwrap(), b"1\n");
+    assert_eq!(fs::read(tree.path.join("second/file")).unwrap(), b"2\n");
+}
+
+#[test]
 fn a_sparse_worktree_keeps_what_it_does_not_show() {
     let sandbox = Sandbox::new();
     sandbox.write("shown/a", "a\n");

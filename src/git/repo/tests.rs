@@ -71,6 +71,15 @@ fn what_cannot_work_is_refused_by_name() {
 }
 
 #[test]
+fn a_repository_of_somebody_else_is_refused_with_the_way_to_trust_it() {
+    let error = git2::Error::new(ErrorCode::Owner, git2::ErrorClass::Config, "not owned");
+    let refused = open_error(Path::new("/their/repo"), error);
+    assert_eq!(refused.to_string(), "the repository at `/their/repo` belongs to another user");
+    let hint = "if you trust it, run `git config --global --add safe.directory /their/repo`";
+    assert_eq!(refused.hint().as_deref(), Some(hint));
+}
+
+#[test]
 fn an_unborn_head_beside_other_branches_needs_a_named_base() {
     let sandbox = Sandbox::new();
     sandbox.git(&["switch", "--quiet", "--orphan", "empty"]);
