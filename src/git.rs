@@ -8,6 +8,7 @@ pub(crate) mod command;
 pub mod diff;
 pub mod error;
 pub mod history;
+mod index;
 pub mod merge;
 pub mod oid;
 pub mod repo;
