@@ -4,6 +4,7 @@
 //! signature goes through the `git` program, started in one place (`command`). Everything here blocks: callers run it
 //! on threads that may block.
 
+mod attributes;
 pub(crate) mod command;
 pub mod diff;
 pub mod error;
@@ -11,6 +12,8 @@ pub mod history;
 mod index;
 pub mod merge;
 pub mod oid;
+mod populate;
+pub mod removal;
 pub mod repo;
 mod stage;
 pub mod status;

@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
+use crate::id::SessionId;
+
 /// Why a git operation did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
@@ -29,6 +31,16 @@ pub enum GitError {
     NotACommit { name: String },
     #[error("the branch `{branch}` takes the place of the branches below `coppice/`")]
     NamespaceTaken { branch: String },
+    #[error("`{}` already exists", path.display())]
+    PathTaken { path: PathBuf },
+    #[error("the branch `{branch}` already exists")]
+    BranchTaken { branch: String },
+    #[error("`{branch}` is not a name for a session's branch")]
+    InvalidBranch { branch: String },
+    #[error("the work of session `{session}` is not saved")]
+    NotSaved { session: SessionId },
+    #[error("neither the branch `{branch}` nor saved work of it exists")]
+    NothingSaved { branch: String },
     #[error(
         "no git identity is configured: run `git config --global user.name \"Your Name\"` \
          and `git config --global user.email you@example.com`"
@@ -78,6 +90,11 @@ impl GitError {
             | Self::TreeMissing { .. }
             | Self::BranchMissing { .. }
             | Self::RefMoved { .. }
+            | Self::PathTaken { .. }
+            | Self::BranchTaken { .. }
+            | Self::InvalidBranch { .. }
+            | Self::NotSaved { .. }
+            | Self::NothingSaved { .. }
             | Self::Spawn { .. }
             | Self::Failed { .. }
             | Self::Unreadable { .. }

@@ -1,8 +1,31 @@
-//! A session's worktree: where it is and what it belongs to.
+//! A session's worktree: made quickly, found again after a crash, repaired when a person removed part of it.
+//!
+//! A worktree lies at `<root>/<id>` and its git directory at `<common dir>/worktrees/<id>`. Until it is ready it is
+//! locked, so that git neither prunes nor offers it; a creation that was killed is completed by `finish_interrupted`.
 
-use std::path::PathBuf;
+mod health;
+mod hook;
+pub(super) mod registration;
+pub(super) mod spare;
+#[cfg(test)]
+mod tests;
 
-use super::{Oid, Repo};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use git2::ErrorCode;
+use tracing::{debug, warn};
+
+use super::command::Git;
+use super::populate::populate;
+use super::{GitError, Oid, Repo, removal};
+use crate::id::SessionId;
+
+pub use health::{Health, Repaired};
+
+/// Below this many files git's own checkout is as quick as a copy: both mostly wait for processes to start.
+const SMALL: u32 = 200;
 
 /// One session's worktree. Nothing is read from its `.git` file: an agent can rewrite that.
 #[derive(Debug, Clone)]
@@ -16,4 +39,224 @@ pub struct Worktree {
     pub branch: String,
     /// The commit the session started from; the only source of attributes and filters.
     pub base: Oid,
+}
+
+/// What to create.
+#[derive(Debug, Clone, Copy)]
+pub struct New<'a> {
+    /// The directory of all worktrees of the project.
+    pub root: &'a Path,
+    pub id: SessionId,
+    /// The last part of the branch name.
+    pub slug: &'a str,
+    pub base: Oid,
+}
+
+/// A worktree that is ready to work in.
+#[derive(Debug)]
+pub struct Created {
+    pub worktree: Worktree,
+    pub method: Method,
+}
+
+/// How the files came to be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// The tree of an earlier session was taken over.
+    Spare,
+    /// Files were copied from the main checkout.
+    Populated,
+    /// Git wrote all files.
+    Checkout,
+}
+
+/// Which ways `create_by` may try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ways {
+    /// A spare, else a copy where it pays, else a checkout.
+    Best,
+    /// A copy, however small the repository is, else a checkout.
+    Populate,
+    /// A checkout by git.
+    Checkout,
+}
+
+/// How far a creation is; reported at most about twenty times a second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    pub phase: Phase,
+    /// Files that are there.
+    pub done: usize,
+    /// All files, or 0 while that is not known.
+    pub total: usize,
+}
+
+/// What a creation is busy with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    Registering,
+    Planning,
+    Copying,
+    CheckingOut,
+}
+
+/// Creates a worktree on a branch of its own, by the quickest way.
+pub fn create(repo: &Repo, new: New<'_>, progress: &mut dyn FnMut(Progress)) -> Result<Created, GitError> {
+    create_by(repo, new, Ways::Best, progress)
+}
+
+/// Creates a worktree on a branch of its own, by the ways the caller allows.
+pub fn create_by(
+    repo: &Repo,
+    new: New<'_>,
+    ways: Ways,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Created, GitError> {
+    progress(Progress { phase: Phase::Registering, done: 0, total: 0 });
+    let branch = format!("coppice/{}/{}", new.id, new.slug);
+    let tree = open(repo, &new.root.join(new.id.as_str()), &branch, new.base);
+    make_root(new.root)?;
+    if let Some(taken) = [&tree.path, &tree.admin].into_iter().find(|path| path.symlink_metadata().is_ok()) {
+        return Err(GitError::PathTaken { path: taken.clone() });
+    }
+    // The branch comes first: from it alone an interrupted creation can be completed.
+    create_branch(&tree)?;
+    fill(&tree, new.root, ways, progress).map(|method| Created { worktree: tree.clone(), method }).inspect_err(|_| {
+        if let Err(error) = abandon(&tree, new.root) {
+            warn!(%error, worktree = %tree.path.display(), "failed creation not cleaned up");
+        }
+    })
+}
+
+/// The worktree at `path`, which is named after its session.
+pub fn open(repo: &Repo, path: &Path, branch: &str, base: Oid) -> Worktree {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    let admin = repo.common_dir().join("worktrees").join(name);
+    Worktree { repo: repo.clone(), path: path.to_owned(), admin, branch: branch.to_owned(), base }
+}
+
+/// Completes a worktree whose creation was killed at any point after its branch was made.
+pub fn finish_interrupted(tree: &Worktree) -> Result<(), GitError> {
+    if tree.repo.find_ref(&tree.branch_ref())?.is_none() {
+        return Err(GitError::BranchMissing { branch: tree.branch.clone() });
+    }
+    registration::remove_locks(&tree.admin)?;
+    registration::register_again(tree)?;
+    checkout(tree)?;
+    hook::post_checkout(tree);
+    registration::unlock(&tree.admin)
+}
+
+impl Worktree {
+    /// Full ref name of the session's branch.
+    pub(crate) fn branch_ref(&self) -> String {
+        format!("refs/heads/{}", self.branch)
+    }
+
+    /// The session it belongs to, after which its git directory is named.
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        self.admin.file_name()?.to_str()?.parse().ok()
+    }
+}
+
+/// Registers a worktree whose branch exists and writes its files.
+pub(super) fn fill(
+    tree: &Worktree,
+    root: &Path,
+    ways: Ways,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Method, GitError> {
+    let method = match ways {
+        Ways::Best if spare::take(tree, root)? => Method::Spare,
+        Ways::Best | Ways::Populate | Ways::Checkout => {
+            registration::register(tree)?;
+            write_files(tree, ways, progress)?
+        }
+    };
+    hook::post_checkout(tree);
+    registration::unlock(&tree.admin)?;
+    Ok(method)
+}
+
+fn write_files(tree: &Worktree, ways: Ways, progress: &mut dyn FnMut(Progress)) -> Result<Method, GitError> {
+    let is_worth_it = match ways {
+        Ways::Best => main_entries(&tree.repo) >= SMALL,
+        Ways::Populate => true,
+        Ways::Checkout => false,
+    };
+    if is_worth_it {
+        match populate(tree, progress) {
+            Ok(()) => return Ok(Method::Populated),
+            Err(reason) => debug!(%reason, "worktree is checked out by git"),
+        }
+        registration::remove_locks(&tree.admin)?;
+    }
+    progress(Progress { phase: Phase::CheckingOut, done: 0, total: 0 });
+    checkout(tree)?;
+    Ok(Method::Checkout)
+}
+
+/// Makes files and index equal to the branch, whatever is there. Stat data are compared in full, whatever the user has
+/// set: a changed file must not pass for an unchanged one.
+pub(super) fn checkout(tree: &Worktree) -> Result<(), GitError> {
+    Git::in_tree(tree, "reset")
+        .args(["--quiet", "--hard", "--no-recurse-submodules"])
+        .env("GIT_CONFIG_COUNT", "2")
+        .env("GIT_CONFIG_KEY_0", "core.checkStat")
+        .env("GIT_CONFIG_VALUE_0", "default")
+        .env("GIT_CONFIG_KEY_1", "core.trustctime")
+        .env("GIT_CONFIG_VALUE_1", "true")
+        .online()
+        .run()
+        .map(drop)
+}
+
+fn create_branch(tree: &Worktree) -> Result<(), GitError> {
+    let name = tree.branch_ref();
+    if !git2::Reference::is_valid_name(&name) {
+        return Err(GitError::InvalidBranch { branch: tree.branch.clone() });
+    }
+    let repo = tree.repo.open()?;
+    let made = repo.reference(&name, tree.base.raw(), false, "branch: created for a session");
+    match made.map(drop).map_err(|error| (error.code(), error)) {
+        Ok(()) => Ok(()),
+        Err((ErrorCode::Exists, _)) => Err(GitError::BranchTaken { branch: tree.branch.clone() }),
+        Err((_, source)) => {
+            // A branch named `coppice` is a file where the branches below it need a directory.
+            tree.repo.check_namespace()?;
+            Err(GitError::Library { act: format!("create the branch `{}`", tree.branch), source })
+        }
+    }
+}
+
+/// How many files the main checkout has, by the header of its index.
+fn main_entries(repo: &Repo) -> u32 {
+    use std::io::Read;
+    let mut header = [0; 12];
+    let read = fs::File::open(repo.common_dir().join("index")).and_then(|mut file| file.read_exact(&mut header));
+    match read {
+        Ok(()) => u32::from_be_bytes([header[8], header[9], header[10], header[11]]),
+        Err(_) => 0,
+    }
+}
+
+fn make_root(root: &Path) -> Result<(), GitError> {
+    if root.is_dir() {
+        return Ok(());
+    }
+    fs::create_dir_all(root).map_err(GitError::io("create", root))?;
+    // Tells ext4 to spread the worktrees over the disk: it is slow to create files where many were deleted just
+    // before. Other file systems refuse, and lose nothing.
+    let spread = Command::new("chattr").arg("+T").arg(root).stdin(Stdio::null()).output();
+    debug!(succeeded = spread.is_ok_and(|output| output.status.success()), "worktree root marked");
+    Ok(())
+}
+
+/// Takes back a creation that failed: nothing of a session has happened in it.
+fn abandon(tree: &Worktree, root: &Path) -> Result<(), GitError> {
+    removal::trash_unsaved(&tree.path, root)?;
+    registration::remove(&tree.admin)?;
+    let repo = tree.repo.open()?;
+    let found = repo.find_reference(&tree.branch_ref());
+    found.and_then(|mut branch| branch.delete()).map_err(GitError::library("delete the branch of a failed creation"))
 }

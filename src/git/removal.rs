@@ -1,0 +1,211 @@
+//! The end of a worktree, in an order that loses nothing: moved away at once, saved, then recycled or deleted slowly.
+//!
+//! `trash` renames the tree to `<root>/.trash/<id>` and `salvage` commits what is in it to a ref. Then `recycle` or
+//! `retire` takes the session's name off it, and only a tree without a name is changed or deleted. So a kill between
+//! any two steps leaves in the trash, for `pending`, either all of a session's work or nothing of it.
+
+mod discard;
+mod recycle;
+mod restore;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::history::{self, Recorded};
+use super::worktree::{registration, spare};
+use super::{GitError, Oid, Repo, Worktree};
+use crate::id::SessionId;
+
+pub use discard::{Discard, Step};
+pub use recycle::{Recycled, recycle};
+pub use restore::restore;
+
+/// What a tree is called in the trash that belongs to no session.
+const NAMELESS: &str = "unsaved";
+
+/// The worktree of a removed session, at its place in the trash.
+#[derive(Debug, Clone)]
+pub struct Trashed {
+    pub session: SessionId,
+    pub worktree: Worktree,
+}
+
+/// Something in the trash that an earlier process did not finish.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pending {
+    pub path: PathBuf,
+    /// The session whose work may still have to be saved; none when nothing in it is worth saving.
+    pub session: Option<SessionId>,
+}
+
+/// The ref that keeps what a removed session left behind.
+pub fn salvage_ref(id: &str) -> String {
+    format!("refs/coppice/salvage/{id}")
+}
+
+/// Moves a worktree out of the way. A worktree that somebody deleted leaves an empty directory in the trash.
+pub fn trash(tree: &Worktree, root: &Path) -> Result<Trashed, GitError> {
+    let session = tree.session().ok_or_else(|| GitError::InvalidBranch { branch: tree.branch.clone() })?;
+    if tree.admin.is_dir() {
+        registration::lock(&tree.admin, registration::REMOVED)?;
+    }
+    let place = move_to_trash(&tree.path, root, session.as_str())?;
+    let worktree = Worktree { path: place, ..tree.clone() };
+    if worktree.admin.is_dir() {
+        registration::point_admin_to(&worktree.admin, &worktree.path)?;
+    }
+    Ok(Trashed { session, worktree })
+}
+
+/// Everything in the trash of a root, and spares that belong to no repository.
+pub fn pending(root: &Path) -> Vec<Pending> {
+    let entries = fs::read_dir(directory(root)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = entries.map(|path| Pending { session: session_of(&path), path }).collect();
+    let is_orphan = |path: &PathBuf| !is_registered(path);
+    found.extend(spare::all(root).into_iter().filter(is_orphan).map(|path| Pending { path, session: None }));
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    found
+}
+
+impl Pending {
+    /// The removal to go on with, for what is known of the session's worktree.
+    pub fn resume(&self, tree: &Worktree) -> Option<Trashed> {
+        let worktree = Worktree { path: self.path.clone(), ..tree.clone() };
+        self.session.map(|session| Trashed { session, worktree })
+    }
+}
+
+/// Commits what is in a trashed worktree, untracked files included, to the session's salvage ref, on top of the last
+/// commit of its branch. Works with whatever is left when branch or files were deleted by hand.
+///
+/// What the commit leaves out (nested repositories, unreadable files) exists only in the trash: do not discard it then.
+pub fn salvage(trashed: &Trashed) -> Result<Recorded, GitError> {
+    let tree = &trashed.worktree;
+    tree.mend_history()?;
+    registration::lock(&tree.admin, registration::REMOVED)?;
+    let (name, message) = (salvage_ref(trashed.session.as_str()), format!("work of session {}", trashed.session));
+    match is_empty(&tree.path)? {
+        // Nothing on disk means that the files were deleted, not that the session wanted to delete them.
+        true => save_branch(tree, &name, &message),
+        false => history::snapshot(tree, &name, &message),
+    }
+}
+
+/// Deletes the session's branch; it stays if the salvage ref does not hold its last commit.
+pub fn drop_branch(trashed: &Trashed) -> Result<(), GitError> {
+    let tree = &trashed.worktree;
+    let saved = saved_commit(trashed)?;
+    let repo = tree.repo.open()?;
+    let Ok(mut branch) = repo.find_reference(&tree.branch_ref()) else { return Ok(()) };
+    let holds = |tip| repo.find_commit(saved.raw()).is_ok_and(|saved| saved.parent_ids().any(|parent| parent == tip));
+    match branch.target().is_some_and(holds) {
+        true => branch.delete().map_err(GitError::library(format!("delete the branch `{}`", tree.branch))),
+        false => Ok(()),
+    }
+}
+
+/// Gives a saved worktree up: it is only there to be deleted from here on.
+pub fn retire(trashed: &Trashed, root: &Path) -> Result<Pending, GitError> {
+    saved_commit(trashed)?;
+    let tree = &trashed.worktree;
+    registration::remove(&tree.admin)?;
+    Ok(Pending { path: move_to_trash(&tree.path, root, NAMELESS)?, session: None })
+}
+
+/// Removes what interrupted removals left registered in the repository although its files are gone.
+pub fn prune(repo: &Repo) -> Result<(), GitError> {
+    let entries = fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .filter(|admin| registration::is_stale(admin))
+        .try_for_each(|admin| registration::remove(&admin))
+}
+
+/// Forgets what was kept of a removed session: its salvage ref and its checkpoints.
+pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
+    let handle = repo.open()?;
+    for pattern in [salvage_ref(session.as_str()), format!("refs/coppice/checkpoints/{session}/*")] {
+        let found = handle.references_glob(&pattern).map_err(GitError::library(format!("list `{pattern}`")))?;
+        for mut reference in found.flatten() {
+            reference.delete().map_err(GitError::library(format!("delete `{pattern}`")))?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves files that hold no work of anybody to the trash; nothing happens when they do not exist.
+pub(crate) fn trash_unsaved(path: &Path, root: &Path) -> Result<(), GitError> {
+    match path.symlink_metadata() {
+        Ok(_) => move_to_trash(path, root, NAMELESS).map(drop),
+        Err(_) => Ok(()),
+    }
+}
+
+/// What was saved of a trashed worktree; an error when nothing was.
+fn saved_commit(trashed: &Trashed) -> Result<Oid, GitError> {
+    let saved = trashed.worktree.repo.find_ref(&salvage_ref(trashed.session.as_str()))?;
+    saved.ok_or(GitError::NotSaved { session: trashed.session })
+}
+
+fn directory(root: &Path) -> PathBuf {
+    root.join(".trash")
+}
+
+/// Renames to a free name in the trash, `<name>` or `<name>.<number>`. Renaming onto an existing empty directory would
+/// replace it, so a name is claimed before it is used.
+fn move_to_trash(path: &Path, root: &Path, name: &str) -> Result<PathBuf, GitError> {
+    let trash = directory(root);
+    fs::create_dir_all(&trash).map_err(GitError::io("create", &trash))?;
+    for number in 0.. {
+        let place = if number == 0 { trash.join(name) } else { trash.join(format!("{name}.{number}")) };
+        match fs::create_dir(&place) {
+            Ok(()) => {
+                return match fs::rename(path, &place) {
+                    Err(error) if error.kind() != ErrorKind::NotFound => Err(GitError::io("move away", path)(error)),
+                    Ok(()) | Err(_) => Ok(place),
+                };
+            }
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(GitError::io("create", &place)(error)),
+        }
+    }
+    Err(GitError::PathTaken { path: trash.join(name) })
+}
+
+fn session_of(path: &Path) -> Option<SessionId> {
+    let name = path.file_name()?.to_str()?;
+    name.split('.').next()?.parse().ok()
+}
+
+/// Whether some git directory stands for these files, by their `.git` file.
+fn is_registered(path: &Path) -> bool {
+    let content = fs::read(path.join(".git")).unwrap_or_default();
+    let admin =
+        content.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end).and_then(|admin| str::from_utf8(admin).ok());
+    admin.is_some_and(|admin| registration::is_admin_of(Path::new(admin), path))
+}
+
+fn is_empty(path: &Path) -> Result<bool, GitError> {
+    match fs::read_dir(path) {
+        Ok(mut entries) => Ok(entries.next().is_none()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(GitError::io("read", path)(error)),
+    }
+}
+
+/// Keeps the branch alone, in the same shape as a snapshot: a commit on top of it.
+fn save_branch(tree: &Worktree, name: &str, message: &str) -> Result<Recorded, GitError> {
+    let repo = tree.repo.open()?;
+    let save = || -> Result<git2::Oid, git2::Error> {
+        let tip = repo.find_reference(&tree.branch_ref())?.peel_to_commit()?;
+        let who = git2::Signature::now("Coppice", "coppice@localhost")?;
+        let commit = repo.commit(None, &who, &who, message, &tip.tree()?, &[&tip])?;
+        repo.reference(name, commit, true, message)?;
+        Ok(commit)
+    };
+    let commit = save().map(Oid::from).map_err(GitError::library(format!("save `{}`", tree.branch)))?;
+    Ok(Recorded { commit, left_out: Vec::new() })
+}

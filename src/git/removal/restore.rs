@@ -1,0 +1,88 @@
+//! Brings a removed session's worktree back: from the trash while it is there, else from its branch and salvage ref.
+
+use std::fs;
+use std::path::Path;
+
+use tracing::warn;
+
+use super::{GitError, Pending, is_empty, pending, salvage_ref, trash_unsaved};
+use crate::git::command::Git;
+use crate::git::worktree::{self, Ways, registration};
+use crate::git::{Oid, Worktree};
+
+/// Restores branch, files and uncommitted work. `tree` is the worktree as it was, at the path it had.
+pub fn restore(tree: &Worktree, root: &Path) -> Result<(), GitError> {
+    if tree.path.symlink_metadata().is_ok() {
+        return Err(GitError::PathTaken { path: tree.path.clone() });
+    }
+    match find_in_trash(tree, root)? {
+        Some(found) => take_back(tree, &found)?,
+        None => rebuild(tree, root)?,
+    }
+    // The work is in the worktree: a later removal saves it again.
+    let repo = tree.repo.open()?;
+    match tree.session().map(|session| repo.find_reference(&salvage_ref(session.as_str()))) {
+        Some(Ok(mut saved)) => saved.delete().map_err(GitError::library("delete the salvage ref")),
+        Some(Err(_)) | None => Ok(()),
+    }
+}
+
+fn find_in_trash(tree: &Worktree, root: &Path) -> Result<Option<Pending>, GitError> {
+    let session = tree.session();
+    for found in pending(root).into_iter().filter(|found| found.session.is_some() && found.session == session) {
+        if registration::is_admin_of(&tree.admin, &found.path) && !is_empty(&found.path)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn take_back(tree: &Worktree, found: &Pending) -> Result<(), GitError> {
+    fs::rename(&found.path, &tree.path).map_err(GitError::io("take back", &found.path))?;
+    registration::point_admin_to(&tree.admin, &tree.path)?;
+    tree.mend_history()?;
+    registration::attach(tree)?;
+    registration::unlock(&tree.admin)
+}
+
+fn rebuild(tree: &Worktree, root: &Path) -> Result<(), GitError> {
+    let id = tree.branch.split('/').nth(1).unwrap_or_default();
+    let repo = tree.repo.open()?;
+    let saved = tree.repo.find_ref(&salvage_ref(id))?;
+    let below = match saved {
+        Some(saved) => repo.find_commit(saved.raw()).and_then(|saved| saved.parent_id(0)).map(Oid::from).ok(),
+        None => None,
+    };
+    let tip = match (tree.repo.find_ref(&tree.branch_ref())?, below) {
+        (Some(tip), Some(below)) if tip != below => {
+            return Err(GitError::RefMoved { name: tree.branch.clone() });
+        }
+        (Some(tip), _) => tip,
+        (None, Some(below)) => {
+            let made = repo.reference(&tree.branch_ref(), below.raw(), false, "branch: restored");
+            made.map_err(GitError::library(format!("create the branch `{}`", tree.branch)))?;
+            below
+        }
+        (None, None) => return Err(GitError::NothingSaved { branch: tree.branch.clone() }),
+    };
+    if registration::is_stale(&tree.admin) {
+        registration::remove(&tree.admin)?;
+    }
+    let at_tip = Worktree { base: tip, ..tree.clone() };
+    let put_back = || {
+        worktree::fill(&at_tip, root, Ways::Best, &mut |_| {})?;
+        saved.map_or(Ok(()), |saved| put_work_back(tree, tip, saved))
+    };
+    put_back().inspect_err(|_| {
+        // Half of a session's files must not stand where the whole is expected.
+        if let Err(error) = trash_unsaved(&tree.path, root).and_then(|()| registration::remove(&tree.admin)) {
+            warn!(%error, worktree = %tree.path.display(), "failed restore not cleaned up");
+        }
+    })
+}
+
+/// Writes what was saved over the commit it was saved on, and leaves it uncommitted.
+fn put_work_back(tree: &Worktree, tip: Oid, saved: Oid) -> Result<(), GitError> {
+    Git::in_tree(tree, "read-tree").args(["-m", "-u", &tip.to_string(), &saved.to_string()]).online().run()?;
+    Git::in_tree(tree, "reset").args(["--quiet", "--mixed", &tip.to_string()]).run().map(drop)
+}
