@@ -9,6 +9,7 @@ pub(crate) mod command;
 pub mod diff;
 pub mod error;
 pub mod history;
+pub mod include;
 mod index;
 pub mod merge;
 pub mod oid;
