@@ -204,6 +204,16 @@ pub(crate) fn failed(verb: &'static str, output: &Output) -> GitError {
     GitError::Failed { verb, status: output.status, stderr: tail(&output.stderr) }
 }
 
+/// What the `git` on PATH calls itself.
+pub(crate) fn version() -> Result<String, GitError> {
+    let verb = "version";
+    version_of(OsStr::new("git"))?;
+    let output = program(OsStr::new("git")).arg(verb).output();
+    let output = output.map_err(|source| spawn_error(verb, Path::new("/"), source))?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    Ok(said.trim().trim_start_matches("git version ").to_owned())
+}
+
 /// Checks once per process that the `git` on PATH is there and can do what is asked of it.
 pub(crate) fn check_version() -> Result<(), GitError> {
     static CHECKED: OnceLock<()> = OnceLock::new();

@@ -46,6 +46,26 @@ impl Finished {
     pub fn is_success(&self) -> bool {
         self.end == End::Status(Status::Exited(0))
     }
+
+    /// The number a shell would give it.
+    pub fn code(&self) -> i32 {
+        match self.end {
+            End::Status(Status::Exited(code)) => code,
+            End::Status(Status::Signalled(signal)) => 128 + signal,
+            End::Status(Status::Lost) => 128,
+            End::TimedOut => 124,
+        }
+    }
+
+    /// How it ended, for people.
+    pub fn describe(&self) -> String {
+        match self.end {
+            End::Status(Status::Exited(code)) => format!("exit status {code}"),
+            End::Status(Status::Signalled(signal)) => format!("signal {signal}"),
+            End::Status(Status::Lost) => "its supervisor was killed".to_owned(),
+            End::TimedOut => "it took too long".to_owned(),
+        }
+    }
 }
 
 /// Runs a command to its end. Dropping the future kills it.

@@ -1,0 +1,25 @@
+//! Files as they are in a commit, whatever a worktree says.
+
+use git2::ErrorCode;
+
+use super::{GitError, Oid, Repo};
+
+impl Repo {
+    /// The content of a regular file in a commit; none when the path is not there or is something else.
+    pub fn file_at(&self, commit: &Oid, path: &str) -> Result<Option<Vec<u8>>, GitError> {
+        let failed = |source| GitError::Library { act: format!("read `{path}` of commit `{commit}`"), source };
+        let repo = self.open()?;
+        let tree = repo.find_commit(commit.raw()).and_then(|commit| commit.tree()).map_err(failed)?;
+        let entry = match tree.get_path(path.as_ref()) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        };
+        // A link would lead out of the commit.
+        if !matches!(entry.filemode(), 0o100644 | 0o100755) {
+            return Ok(None);
+        }
+        let blob = repo.find_blob(entry.id()).map_err(failed)?;
+        Ok(Some(blob.content().to_owned()))
+    }
+}
