@@ -8,6 +8,7 @@ mod attributes;
 pub(crate) mod command;
 pub mod diff;
 pub mod error;
+mod file;
 pub mod history;
 pub mod include;
 mod index;

@@ -1,0 +1,225 @@
+//! The engine: one task per session that has something going on, and the facade that the server calls.
+//!
+//! The only room that sees all adapters. It performs what the state machine asks for, and it writes down what must
+//! survive before anything outside can see it. Reads come from the store, so that they never wait for a session.
+
+mod actor;
+mod blocks;
+mod clock;
+mod crash;
+mod create;
+mod doctor;
+mod events;
+mod fault;
+mod hooks;
+mod live;
+mod prepare;
+mod project;
+mod query;
+mod record;
+mod recover;
+mod settings;
+mod shared;
+mod slots;
+mod spawn;
+mod sweeper;
+mod timing;
+mod view;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{oneshot, watch};
+
+use crate::api::error::Error;
+use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendPrompt, Undo};
+use crate::api::session::Session;
+use crate::id::{self, SessionId};
+use crate::store::{Removed, Store, StoreError};
+
+use actor::{Command, Message};
+pub use events::Feed;
+use fault::Fault;
+use settings::SettingsReader;
+use shared::{Parts, Shared};
+use slots::Slots;
+
+/// Where a daemon works, and with what.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The store, the worktrees, the state of backends.
+    pub data: PathBuf,
+    /// The user's configuration file.
+    pub config: PathBuf,
+    /// Our own program, for supervisors and the demo agent.
+    pub executable: PathBuf,
+    /// What backends see when no client gave them an environment.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Why the engine did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("failed to create the data directory `{}`", path.display())]
+    Directory { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("failed to recover the sessions: {0}")]
+    Recover(Error),
+}
+
+/// A handle on the engine; cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    shared: Arc<Shared>,
+}
+
+/// What the engine is busy with.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Turns that hold a slot.
+    pub running_turns: usize,
+    /// Sessions that have something going on, and work in the background.
+    pub active: usize,
+}
+
+impl Engine {
+    /// Opens the store, settles what the last daemon left behind, and is ready for requests.
+    pub async fn start(options: Options) -> Result<Self, StartError> {
+        let Options { data, config, executable, environment } = options;
+        std::fs::create_dir_all(&data).map_err(|source| StartError::Directory { path: data.clone(), source })?;
+        let database = data.join("coppice.db");
+        let store = Store::open(&database)?;
+        let settings = SettingsReader {
+            user_file: config,
+            data: data.clone(),
+            executable: executable.clone(),
+            store: store.clone(),
+        };
+        // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
+        let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));
+        let spawner = Arc::new(spawn::Supervised { executable: executable.clone() });
+        let parts = Parts { store, slots, data, executable, environment, settings, spawner };
+        let shared = Shared::new(parts);
+        recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
+        sweeper::start(&shared);
+        Ok(Self { shared })
+    }
+
+    /// Creates a session and, unless it is a draft, begins its first turn.
+    pub async fn create(&self, request: CreateSession) -> Result<Session, Error> {
+        Ok(create::create(&self.shared, request).await?)
+    }
+
+    pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
+        let SendPrompt { text, when, env } = request;
+        let id = self.find(id).await?;
+        if let Some(env) = env {
+            self.shared.set_environment(id, env);
+        }
+        self.tell(id, Command::Send { text, when }).await
+    }
+
+    pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Answer { answers: request.answers }).await
+    }
+
+    pub async fn decide(&self, id: &str, request: &str, decide: Decide) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Decide { request: request.to_owned(), decide }).await
+    }
+
+    pub async fn stop(&self, id: &str) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Stop).await
+    }
+
+    pub async fn resume(&self, id: &str, request: Resume) -> Result<Session, Error> {
+        let id = self.find(id).await?;
+        if let Some(env) = request.env {
+            self.shared.set_environment(id, env);
+        }
+        self.tell(id, Command::Resume).await
+    }
+
+    pub async fn undo(&self, id: &str, request: Undo) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Undo { to: request.to }).await
+    }
+
+    pub async fn merge(&self, id: &str, request: Merge) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Merge { style: request.style }).await
+    }
+
+    pub async fn rebase(&self, id: &str) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Rebase).await
+    }
+
+    pub async fn archive(&self, id: &str) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Archive).await
+    }
+
+    pub async fn remove(&self, id: &str) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Remove).await
+    }
+
+    pub async fn restore(&self, id: &str) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Restore).await
+    }
+
+    /// What is going on, and every change of it: the turns that hold a slot, and the sessions that are active.
+    pub fn busy(&self) -> (watch::Receiver<usize>, watch::Receiver<usize>) {
+        (self.shared.slots.held(), self.shared.active.subscribe())
+    }
+
+    /// Begins no further turn.
+    pub fn drain(&self) {
+        self.shared.slots.drain();
+    }
+
+    /// Stops every turn, stores the outcome and closes the store. Nothing works afterwards.
+    pub async fn shut_down(&self) {
+        self.drain();
+        let sessions: Vec<_> = self.shared.actors().keys().copied().collect();
+        let mut ends = Vec::new();
+        for id in sessions {
+            let (done, ended) = oneshot::channel();
+            actor::deliver(&self.shared, id, Message::Shutdown(done));
+            ends.push(ended);
+        }
+        for ended in ends {
+            // An error means that the task is gone, which is what is wanted.
+            ended.await.ok();
+        }
+        self.shared.stop.cancel();
+        self.shared.tasks.close();
+        self.shared.tasks.wait().await;
+        self.shared.store.close().await;
+    }
+
+    async fn tell(&self, id: SessionId, command: Command) -> Result<Session, Error> {
+        let (reply, answer) = oneshot::channel();
+        actor::deliver(&self.shared, id, Message::Command(command, reply));
+        answer.await.unwrap_or_else(|_| Err(Fault::Draining.into()))
+    }
+
+    /// The session that a whole id or a unique prefix names, removed ones included.
+    async fn find(&self, prefix: &str) -> Result<SessionId, Error> {
+        Ok(find(&self.shared, prefix).await?)
+    }
+}
+
+async fn find(shared: &Shared, prefix: &str) -> Result<SessionId, Fault> {
+    if let Ok(id) = prefix.parse::<SessionId>()
+        && shared.store.session(id).await?.is_some()
+    {
+        return Ok(id);
+    }
+    let there = shared.store.sessions(Removed::Without).await?;
+    let there = id::match_prefix(prefix, there.iter().map(|row| row.id));
+    match there {
+        Err(id::PrefixError::NotFound { .. }) => {
+            let removed = shared.store.sessions(Removed::Only).await?;
+            Ok(id::match_prefix(prefix, removed.iter().map(|row| row.id))?)
+        }
+        found => Ok(found?),
+    }
+}

@@ -1,0 +1,323 @@
+//! One task per session that has something going on: events in, `step`, effects out, no decisions of its own.
+//!
+//! The task begins with the first message, holds the backend's conversation, and ends when nothing is left to do; what
+//! it knows is in the store by then.
+
+mod command;
+mod effect;
+mod persist;
+mod tree;
+mod turn;
+
+pub(super) use tree::{blocking, changes};
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+
+use crate::api::event::Payload;
+use crate::api::request::{Decide, MergeStyle};
+use crate::api::session::Session;
+use crate::api::{self, request::When};
+use crate::backend::Conversation;
+use crate::backend::event::Event as BackendEvent;
+use crate::id::SessionId;
+use crate::session::{self, Event};
+use crate::store::Change;
+
+use super::crash;
+use super::fault::Fault;
+use super::prepare::{Prepared, Unprepared};
+use super::record::Record;
+use super::shared::Shared;
+use super::slots::{Permit, Wish};
+use super::timing::Timing;
+use turn::TurnRun;
+
+/// How many messages may wait for one session.
+const INBOX: usize = 128;
+
+/// Where the outcome of a message goes: the session as it is afterwards.
+pub(super) type Reply = oneshot::Sender<Result<Session, api::error::Error>>;
+
+/// What a session can be told.
+pub(super) enum Message {
+    Command(Command, Reply),
+    /// Stops what runs, stores the outcome and ends the task.
+    Shutdown(oneshot::Sender<()>),
+}
+
+/// What a client wants of one session.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Begins the first queued prompt of a session that was just created.
+    Start,
+    Send {
+        text: String,
+        when: When,
+    },
+    Answer {
+        answers: Vec<String>,
+    },
+    Decide {
+        request: String,
+        decide: Decide,
+    },
+    Stop,
+    Resume,
+    Undo {
+        to: Option<u32>,
+    },
+    Merge {
+        style: Option<MergeStyle>,
+    },
+    Rebase,
+    Archive,
+    Remove,
+    Restore,
+}
+
+/// Sends a message to a session's task, which is started if there is none.
+pub(super) fn deliver(shared: &Arc<Shared>, id: SessionId, message: Message) {
+    let mut actors = shared.actors();
+    let message = match actors.get(&id) {
+        None => message,
+        Some(inbox) => match inbox.try_send(message) {
+            Ok(()) => return,
+            Err(mpsc::error::TrySendError::Closed(message)) => message,
+            Err(mpsc::error::TrySendError::Full(message)) => return refuse(message),
+        },
+    };
+    let (inbox, messages) = mpsc::channel(INBOX);
+    // A channel that was just made has room for one message.
+    inbox.try_send(message).ok();
+    actors.insert(id, inbox);
+    drop(actors);
+    let going = shared.busy();
+    let task = run(shared.clone(), id, messages);
+    shared.tasks.spawn(async move {
+        task.await;
+        drop(going);
+    });
+}
+
+fn refuse(message: Message) {
+    if let Message::Command(_, reply) = message {
+        // The client may be gone.
+        reply.send(Err(Fault::Overloaded.into())).ok();
+    }
+}
+
+async fn run(shared: Arc<Shared>, id: SessionId, mut inbox: mpsc::Receiver<Message>) {
+    match load(&shared, id).await {
+        Ok(record) => Actor::new(shared, record, inbox).run().await,
+        Err(fault) => {
+            let error = api::error::Error::from(fault);
+            shared.actors().remove(&id);
+            inbox.close();
+            while let Some(message) = inbox.recv().await {
+                match message {
+                    // The client may be gone.
+                    Message::Command(_, reply) => drop(reply.send(Err(error.clone()))),
+                    Message::Shutdown(done) => drop(done.send(())),
+                }
+            }
+        }
+    }
+}
+
+async fn load(shared: &Shared, id: SessionId) -> Result<Record, Fault> {
+    let row = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
+    Ok(Record::read(row)?)
+}
+
+/// One session at work.
+struct Actor {
+    shared: Arc<Shared>,
+    id: SessionId,
+    record: Record,
+    state: session::Session,
+    inbox: mpsc::Receiver<Message>,
+    wish: Option<Wish>,
+    permit: Option<Permit>,
+    preparation: Option<Preparation>,
+    conversation: Option<Conversation>,
+    turn: Option<TurnRun>,
+    timing: Timing,
+    /// Facts that the next `Persist` writes.
+    staged: Vec<Payload>,
+    /// Changes that the store did not take; they come before everything else.
+    unsaved: Vec<Change>,
+    /// Set by whoever interrupts a turn in order to send something else.
+    go_on: bool,
+    closing: Option<oneshot::Sender<()>>,
+}
+
+struct Preparation {
+    task: JoinHandle<Result<Prepared, Unprepared>>,
+    abort: CancellationToken,
+}
+
+/// Everything that can wake a session's task.
+enum Wake {
+    Message(Option<Message>),
+    Granted(Permit),
+    Prepared(Result<Prepared, Unprepared>),
+    Backend(Option<BackendEvent>),
+    Due,
+}
+
+impl Actor {
+    fn new(shared: Arc<Shared>, record: Record, inbox: mpsc::Receiver<Message>) -> Self {
+        Self {
+            shared,
+            id: record.id,
+            state: record.found(),
+            record,
+            inbox,
+            wish: None,
+            permit: None,
+            preparation: None,
+            conversation: None,
+            turn: None,
+            timing: Timing::default(),
+            staged: Vec::new(),
+            unsaved: Vec::new(),
+            go_on: false,
+            closing: None,
+        }
+    }
+
+    async fn run(mut self) {
+        loop {
+            match self.wake().await {
+                Wake::Message(Some(message)) => self.take(message).await,
+                Wake::Message(None) => break,
+                Wake::Granted(permit) => {
+                    self.wish = None;
+                    self.permit = Some(permit);
+                    self.step(Event::SlotGranted).await;
+                }
+                Wake::Prepared(result) => {
+                    self.preparation = None;
+                    self.prepared(result).await;
+                }
+                Wake::Backend(Some(event)) => self.backend(event).await,
+                Wake::Backend(None) => self.backend_gone().await,
+                Wake::Due => self.due().await,
+            }
+            if self.is_done() && self.leave() {
+                break;
+            }
+        }
+        self.shared.live.settle(self.id);
+        if let Some(done) = self.closing.take() {
+            // Whoever waits for the end may be gone.
+            done.send(()).ok();
+        }
+    }
+
+    async fn wake(&mut self) -> Wake {
+        let due = self.timing.due(self.state, self.conversation.is_some());
+        tokio::select! {
+            biased;
+            message = self.inbox.recv() => Wake::Message(message),
+            permit = granted(&mut self.wish) => Wake::Granted(permit),
+            result = finished(&mut self.preparation) => Wake::Prepared(result),
+            event = heard(&mut self.conversation) => Wake::Backend(event),
+            () = until(due) => Wake::Due,
+        }
+    }
+
+    async fn take(&mut self, message: Message) {
+        match message {
+            Message::Command(command, reply) => {
+                debug!(session = %self.id, ?command, "command");
+                let result = self.obey(command).await;
+                let result = result.map(|()| super::view::session(&self.record)).map_err(api::error::Error::from);
+                // The client may be gone.
+                reply.send(result).ok();
+            }
+            Message::Shutdown(done) => {
+                self.closing = Some(done);
+                self.step(Event::Stop).await;
+                if !self.state.is_turning() {
+                    self.conversation = None;
+                }
+            }
+        }
+    }
+
+    /// Advances the machine and performs what it asks for, until nothing follows.
+    async fn step(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let Some((next, effects)) = session::step(self.state, event) else {
+                debug!(session = %self.id, state = ?self.state, ?event, "event ignored");
+                continue;
+            };
+            self.state = next;
+            for effect in effects {
+                crash::point();
+                match self.perform(effect).await {
+                    Ok(follows) => events.extend(follows),
+                    Err(error) => {
+                        warn!(session = %self.id, %error, "the store does not accept writes");
+                        self.give_up(error).await;
+                        return;
+                    }
+                }
+            }
+        }
+        crash::point();
+    }
+
+    /// Whether nothing is left to do: the next message starts another task.
+    fn is_done(&self) -> bool {
+        let waits = self.wish.is_some() || self.preparation.is_some() || self.conversation.is_some();
+        !waits && !self.state.is_turning() && self.unsaved.is_empty()
+    }
+
+    /// Takes the task off the list, unless a message came in meanwhile.
+    fn leave(&mut self) -> bool {
+        let mut actors = self.shared.actors();
+        if !self.inbox.is_empty() {
+            return false;
+        }
+        actors.remove(&self.id);
+        true
+    }
+}
+
+async fn granted(wish: &mut Option<Wish>) -> Permit {
+    match wish {
+        Some(wish) => wish.granted().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn finished(preparation: &mut Option<Preparation>) -> Result<Prepared, Unprepared> {
+    match preparation {
+        Some(preparation) => (&mut preparation.task).await.unwrap_or_else(|_| Err(Unprepared::aborted())),
+        None => std::future::pending().await,
+    }
+}
+
+async fn heard(conversation: &mut Option<Conversation>) -> Option<BackendEvent> {
+    match conversation {
+        Some(conversation) => conversation.events.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

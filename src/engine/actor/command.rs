@@ -1,0 +1,232 @@
+//! What clients tell a session.
+
+use crate::api::event::Payload;
+use crate::api::request::{Decide, When};
+use crate::api::session::Status;
+use crate::protocol::prompt::{self, Answer};
+use crate::session::{Event, Rest, Session};
+use crate::store::{Change, Durability, PromptRow, StoreError};
+
+use super::super::clock;
+use super::super::fault::Fault;
+use super::super::record::{DecisionRecord, PromptBody, json};
+use super::{Actor, Command};
+
+/// What is sent when a person resumes without saying anything.
+const GO_ON: &str = "Go on with the task of the last turn.";
+
+/// The request that stands for the oldest open one.
+const OLDEST: &str = "oldest";
+
+/// Where a prompt stands in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Last,
+}
+
+impl Actor {
+    pub(super) async fn obey(&mut self, command: Command) -> Result<(), Fault> {
+        match (&command, self.record.removed_at) {
+            (Command::Restore, None) => return Err(Fault::NotRemoved { id: self.id }),
+            (Command::Restore, Some(_)) | (_, None) => {}
+            (_, Some(_)) => return Err(Fault::Removed { id: self.id }),
+        }
+        match command {
+            Command::Start => {
+                self.start().await;
+                Ok(())
+            }
+            Command::Send { text, when } => self.send(text, when).await,
+            Command::Answer { answers } => self.answer(answers).await,
+            Command::Decide { request, decide } => self.decide(&request, decide).await,
+            Command::Stop => self.stop().await,
+            Command::Resume => self.resume().await,
+            Command::Undo { to } => self.undo(to).await,
+            Command::Merge { style } => self.merge(style).await,
+            Command::Rebase => self.rebase().await,
+            Command::Archive => self.archive().await,
+            Command::Remove => self.remove().await,
+            Command::Restore => self.restore().await,
+        }
+    }
+
+    pub(super) fn wrong_state(&self, act: &'static str) -> Fault {
+        let next = super::super::view::session(&self.record).next;
+        let next: Vec<_> = next.iter().map(|name| format!("`coppice {name} {}`", self.id)).collect();
+        let hint = Some(format!("possible are {}", next.join(", ")));
+        Fault::WrongState { id: self.id, status: self.record.status, act, hint }
+    }
+
+    /// Begins the next queued prompt if nothing is in progress.
+    async fn start(&mut self) {
+        if let Session::Resting(_) = self.state
+            && let Some(begin) = self.begin().await
+        {
+            self.step(begin).await;
+        }
+    }
+
+    async fn send(&mut self, text: String, when: When) -> Result<(), Fault> {
+        if let Session::Integrating(_) = self.state {
+            return Err(self.wrong_state("take a prompt"));
+        }
+        let place = match when {
+            When::InOrder => Place::Last,
+            When::Now => Place::First,
+        };
+        self.record.body.questions.clear();
+        self.queue(text, place).await?;
+        match (when, self.state) {
+            (When::Now, Session::Turning(_)) => {
+                self.go_on = true;
+                self.interrupt("another prompt was sent").await;
+            }
+            (When::InOrder | When::Now, _) => self.start().await,
+        }
+        Ok(())
+    }
+
+    /// Accepts a prompt: once this returns, it survives anything.
+    async fn queue(&mut self, text: String, place: Place) -> Result<(), Fault> {
+        if text.trim().is_empty() {
+            return Err(Fault::EmptyPrompt);
+        }
+        let body = &mut self.record.body;
+        let number = body.prompts + 1;
+        let before = (body.prompts, body.order.clone());
+        body.prompts = number;
+        match place {
+            Place::First => body.order.insert(0, number),
+            Place::Last => body.order.push(number),
+        }
+        self.staged.push(Payload::PromptQueued { number, text: text.clone() });
+        let row =
+            PromptRow { session: self.id, number, at: clock::now(), body: json(&PromptBody { text }), turn: None };
+        if let Err(error) = self.persist(Durability::Full, vec![Change::Prompt(row)]).await {
+            // The client is told that the prompt was not taken, so it must not appear later.
+            self.unsaved.clear();
+            (self.record.body.prompts, self.record.body.order) = before;
+            return Err(error.into());
+        }
+        Ok(())
+    }
+
+    async fn answer(&mut self, answers: Vec<String>) -> Result<(), Fault> {
+        if self.record.status != Status::Asking {
+            return Err(self.wrong_state("take an answer"));
+        }
+        let open: Vec<usize> = self
+            .record
+            .body
+            .questions
+            .iter()
+            .enumerate()
+            .filter(|(_, asked)| asked.answer.is_none())
+            .map(|(at, _)| at)
+            .collect();
+        if answers.len() > open.len() {
+            return Err(Fault::TooManyAnswers { id: self.id, asked: open.len(), given: answers.len() });
+        }
+        for (at, given) in open.into_iter().zip(answers) {
+            let question = &mut self.record.body.questions[at];
+            let answer = chosen(&question.options, &given);
+            question.answer = Some(answer.clone());
+            self.staged.push(Payload::QuestionAnswered { index: u32::try_from(at).unwrap_or(u32::MAX), answer });
+        }
+        self.persist(Durability::Full, Vec::new()).await?;
+        let spoken: Option<Vec<Answer>> = self
+            .record
+            .body
+            .questions
+            .iter()
+            .map(|asked| asked.answer.clone().map(|text| Answer { question: asked.text.clone(), text }))
+            .collect();
+        if let Some(spoken) = spoken {
+            self.queue(prompt::answers(&spoken), Place::First).await?;
+            self.start().await;
+        }
+        Ok(())
+    }
+
+    async fn decide(&mut self, request: &str, decide: Decide) -> Result<(), Fault> {
+        let oldest = request == OLDEST;
+        let open = self.record.body.approvals.iter_mut().filter(|open| open.decision.is_none());
+        let Some(approval) = open.into_iter().find(|open| oldest || open.id == request) else {
+            let request = (!oldest).then(|| request.to_owned());
+            return Err(Fault::NoApproval { id: self.id, request });
+        };
+        let (outcome, message, decision) = match decide {
+            Decide::Allow => ("allowed", None, DecisionRecord::Allow),
+            Decide::Deny { message } => ("denied", message.clone(), DecisionRecord::Deny { message }),
+        };
+        approval.decision = Some(decision);
+        let (approval, expired) = (approval.id.clone(), approval.expired);
+        self.staged.push(Payload::ApprovalResolved { approval, outcome: outcome.to_owned(), message });
+        self.step(Event::Decided).await;
+        if expired {
+            self.resume().await?;
+        }
+        Ok(())
+    }
+
+    async fn stop(&mut self) -> Result<(), Fault> {
+        if !self.state.is_turning() {
+            return Err(self.wrong_state("be stopped"));
+        }
+        self.interrupt("stopped by the user").await;
+        Ok(())
+    }
+
+    async fn interrupt(&mut self, reason: &str) {
+        if let Some(turn) = &mut self.turn {
+            turn.reason = reason.to_owned();
+        }
+        self.step(Event::Stop).await;
+    }
+
+    async fn resume(&mut self) -> Result<(), Fault> {
+        match self.state {
+            Session::Resting(Rest::Draft | Rest::Failed | Rest::Interrupted) => {}
+            Session::Resting(Rest::Archived) => {
+                self.step(Event::Unarchive).await;
+                return Ok(());
+            }
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => {
+                return Err(self.wrong_state("be resumed"));
+            }
+        }
+        if self.record.body.order.is_empty() {
+            self.queue(GO_ON.to_owned(), Place::Last).await?;
+        }
+        self.start().await;
+        Ok(())
+    }
+}
+
+/// The text of one queued prompt.
+pub(super) fn prompt_text(queued: Result<Vec<PromptRow>, StoreError>, number: u32) -> Result<String, String> {
+    let rows = queued.map_err(|error| error.to_string())?;
+    let row = rows.into_iter().find(|row| row.number == number).ok_or("it is not in the store")?;
+    let body: PromptBody = serde_json::from_str(&row.body).map_err(|error| error.to_string())?;
+    Ok(body.text)
+}
+
+/// A number chooses an option; anything else is said as it is.
+fn chosen(options: &[String], given: &str) -> String {
+    let number = given.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    number.and_then(|at| options.get(at)).cloned().unwrap_or_else(|| given.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_chooses_an_option_and_text_is_kept() {
+        let options = ["red".to_owned(), "green".to_owned()];
+        for (given, expected) in [("2", "green"), (" 1 ", "red"), ("3", "3"), ("0", "0"), ("blue", "blue"), ("", "")] {
+            assert_eq!(chosen(&options, given), expected);
+        }
+    }
+}

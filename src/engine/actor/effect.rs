@@ -1,0 +1,131 @@
+//! Performing what the machine asks for.
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::backend::event::{Block, Command as BackendCommand};
+use crate::config::Config;
+use crate::protocol::prompt;
+use crate::session::{Effect, Event, Outcome};
+use crate::store::{Durability, StoreError};
+
+use super::super::record::Tree;
+use super::super::{prepare, settings};
+use super::turn::backend_decision;
+use super::{Actor, Preparation};
+
+impl Actor {
+    /// Performs one effect and returns the event that follows from it at once.
+    pub(super) async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, StoreError> {
+        match effect {
+            Effect::Persist(fact) => self.persist_fact(fact).await?,
+            Effect::TakeSlot(priority) => self.wish = Some(self.shared.slots.wish(priority)),
+            Effect::LeaveQueue => self.wish = None,
+            Effect::ReleaseSlot => self.permit = None,
+            Effect::Prepare => self.prepare().await?,
+            Effect::SendPrompt => self.send_prompt().await,
+            Effect::SendRepair => self.send_repair().await,
+            Effect::Deliver => self.deliver_decisions().await?,
+            Effect::Interrupt => self.tell_backend(BackendCommand::Interrupt).await,
+            Effect::AbortPreparation => {
+                if let Some(preparation) = &self.preparation {
+                    preparation.abort.cancel();
+                }
+            }
+            Effect::Commit => {
+                self.commit().await;
+                return Ok(Some(Event::Committed));
+            }
+            Effect::Next(outcome) => return Ok(self.next(outcome).await),
+        }
+        Ok(None)
+    }
+
+    async fn prepare(&mut self) -> Result<(), StoreError> {
+        if self.record.body.tree == Tree::Absent {
+            self.record.body.tree = Tree::Creating;
+            self.persist(Durability::Normal, Vec::new()).await?;
+        }
+        let abort = CancellationToken::new();
+        let plan = prepare::Plan {
+            record: self.record.clone(),
+            task: self.turn.as_ref().map(|turn| turn.text.clone()).unwrap_or_default(),
+            conversation: self.conversation.take(),
+        };
+        let task = tokio::spawn(prepare::run(self.shared.clone(), plan, abort.clone()));
+        self.preparation = Some(Preparation { task, abort });
+        Ok(())
+    }
+
+    async fn send_prompt(&mut self) {
+        self.timing.follow(self.state, Instant::now());
+        let prompt =
+            self.turn.as_mut().and_then(|turn| turn.started.as_mut()).map(|begun| std::mem::take(&mut begun.prompt));
+        let blocks = vec![Block::Text(prompt.unwrap_or_default())];
+        self.tell_backend(BackendCommand::Prompt { blocks }).await;
+    }
+
+    async fn send_repair(&mut self) {
+        let refusal = self.turn.as_ref().and_then(|turn| turn.refusal.as_ref());
+        let Some(text) = refusal.map(prompt::repair) else { return };
+        self.tell_backend(BackendCommand::Prompt { blocks: vec![Block::Text(text)] }).await;
+    }
+
+    /// Takes the decisions out of the record before they go out: each is used once, whatever happens.
+    async fn deliver_decisions(&mut self) -> Result<(), StoreError> {
+        let (decided, open) = std::mem::take(&mut self.record.body.approvals)
+            .into_iter()
+            .partition(|approval| approval.decision.is_some() && !approval.expired);
+        self.record.body.approvals = open;
+        self.persist(Durability::Normal, Vec::new()).await?;
+        let decided: Vec<super::super::record::ApprovalRecord> = decided;
+        for approval in decided {
+            if let Some(decision) = approval.decision {
+                let decision = backend_decision(decision);
+                self.tell_backend(BackendCommand::Decide { request: approval.request, decision }).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// What follows a turn: the next prompt, unless the turn ended badly or somebody is asked something.
+    async fn next(&mut self, outcome: Outcome) -> Option<Event> {
+        if self.closing.is_some() {
+            self.conversation = None;
+            return None;
+        }
+        let wanted = match outcome {
+            Outcome::Completed => true,
+            Outcome::Asked => false,
+            Outcome::Failed | Outcome::Interrupted => std::mem::take(&mut self.go_on),
+        };
+        self.go_on = false;
+        if wanted { self.begin().await } else { None }
+    }
+
+    /// Chooses the next queued prompt; none when the queue is empty.
+    pub(super) async fn begin(&mut self) -> Option<Event> {
+        let first = *self.record.body.order.first()?;
+        let queued = self.shared.store.queued_prompts(self.id).await;
+        let text = match super::command::prompt_text(queued, first) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::error!(session = %self.id, prompt = first, %error, "a queued prompt cannot be read");
+                return None;
+            }
+        };
+        let config = self.config().await;
+        self.timing.begin(settings::limits(&config));
+        self.turn = Some(super::TurnRun::new(self.record.body.turns + 1, first, text));
+        Some(Event::Begin { repairs: config.repair })
+    }
+
+    /// The settings in force; a broken file is told by the preparation, which reads it too.
+    async fn config(&self) -> Config {
+        let read = async {
+            let repo = prepare::open_repo(&self.record).await?;
+            self.shared.settings.session(&self.record, &repo).await
+        };
+        read.await.map(|settings| settings.config).unwrap_or_default()
+    }
+}

@@ -1,0 +1,200 @@
+//! Writing a session's state down, and what happens when the store refuses.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::info;
+
+use crate::api::event::{Live, Payload};
+use crate::api::session::{AskedQuestion, TurnState};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::session::{Fact, Outcome, Rest, Session};
+use crate::store::{Change, Durability, StoreError, Write};
+
+use super::super::record::{QuestionRecord, TurnBody};
+use super::super::{clock, shared, view};
+use super::Actor;
+
+/// How long a store that refuses writes is left alone, at first and at most.
+const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+
+impl Actor {
+    /// Writes the state with what is staged and the given changes, all or nothing.
+    pub(super) async fn persist(&mut self, durability: Durability, changes: Vec<Change>) -> Result<(), StoreError> {
+        let before = self.record.status;
+        self.record.settle(self.state, clock::now());
+        self.timing.follow(self.state, Instant::now());
+        let mut all = std::mem::take(&mut self.unsaved);
+        all.push(Change::Session(self.record.row()));
+        all.extend(changes);
+        all.extend(std::mem::take(&mut self.staged).iter().map(|payload| shared::event(self.id, payload)));
+        match self.shared.store.write(Write { durability, changes: all.clone() }).await {
+            Ok(_) => {
+                self.timing.retry = None;
+                if before != self.record.status {
+                    let (session, status) = (self.id.to_string(), self.record.status);
+                    self.shared.live.show(Live::Status { session, status });
+                }
+                Ok(())
+            }
+            Err(error) => {
+                // What happened stays here until the store takes it; a session row that follows replaces this one.
+                self.unsaved = all;
+                Err(error)
+            }
+        }
+    }
+
+    /// Performs one `Persist` of the machine.
+    pub(super) async fn persist_fact(&mut self, fact: Fact) -> Result<(), StoreError> {
+        match fact {
+            Fact::Status | Fact::ApprovalRequested | Fact::ApprovalResolved => {
+                self.persist(Durability::Normal, Vec::new()).await
+            }
+            Fact::TurnStarted => self.turn_started().await,
+            Fact::ResponseRefused => {
+                if let Some(turn) = &self.turn {
+                    let reason = turn.refusal.as_ref().map(ToString::to_string).unwrap_or_default();
+                    self.staged.push(Payload::Retry { turn: turn.number, reason });
+                }
+                self.persist(Durability::Normal, Vec::new()).await
+            }
+            Fact::TurnEnded(outcome) => self.turn_ended(outcome).await,
+            Fact::ApprovalsCancelled => {
+                self.resolve_open("cancelled");
+                let expired = |approval: &super::super::record::ApprovalRecord| approval.expired;
+                self.record.body.approvals.retain(expired);
+                self.persist(Durability::Normal, Vec::new()).await
+            }
+            Fact::ApprovalsExpired => {
+                self.resolve_open("expired");
+                self.record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
+                self.persist(Durability::Normal, Vec::new()).await
+            }
+        }
+    }
+
+    fn resolve_open(&mut self, outcome: &str) {
+        let open =
+            self.record.body.approvals.iter().filter(|approval| approval.decision.is_none() && !approval.expired);
+        self.staged.extend(open.map(|approval| Payload::ApprovalResolved {
+            approval: approval.id.clone(),
+            outcome: outcome.to_owned(),
+            message: None,
+        }));
+    }
+
+    async fn turn_started(&mut self) -> Result<(), StoreError> {
+        let Some(turn) = &self.turn else { return Ok(()) };
+        let Some(begun) = &turn.started else { return Ok(()) };
+        info!(session = %self.id, turn = turn.number, delivery = begun.delivery, "turn started");
+        let body = &mut self.record.body;
+        body.turns = turn.number;
+        body.order.retain(|number| *number != turn.prompt);
+        (body.questions, body.last_error, body.undone, body.interrupted) = (Vec::new(), None, None, None);
+        // Nobody decided these before the session went on; a decided one waits for its call.
+        body.approvals.retain(|approval| approval.decision.is_some());
+        self.staged.push(Payload::TurnStarted {
+            turn: turn.number,
+            prompt: turn.prompt,
+            delivery: begun.delivery.to_owned(),
+            exec_at: begun.exec_at,
+        });
+        let row = TurnBody {
+            state: TurnState::Running,
+            prompt: turn.text.clone(),
+            started_at: begun.at,
+            ended_at: None,
+            response: None,
+            error: None,
+            checkpoint: None,
+            undone: false,
+        };
+        let changes = vec![
+            Change::TakePrompt { session: self.id, number: turn.prompt, turn: turn.number },
+            Change::Turn(row.row(self.id, turn.number, None)),
+        ];
+        self.persist(Durability::Full, changes).await
+    }
+
+    async fn turn_ended(&mut self, outcome: Outcome) -> Result<(), StoreError> {
+        let Some(turn) = self.turn.take() else {
+            return self.persist(Durability::Full, Vec::new()).await;
+        };
+        info!(session = %self.id, turn = turn.number, ?outcome, "turn ended");
+        let number = turn.number;
+        let response = turn.response.as_ref().map(view::response);
+        let (state, error) = match outcome {
+            Outcome::Completed | Outcome::Asked => (TurnState::Completed, None),
+            Outcome::Failed => (TurnState::Failed, Some(turn.error())),
+            Outcome::Interrupted => (TurnState::Interrupted, None),
+        };
+        let body = &mut self.record.body;
+        body.last_error = error.clone();
+        body.approvals.clear();
+        match (state, response.clone()) {
+            (TurnState::Completed, Some(response)) => {
+                let asked = |question: &AskedQuestion| QuestionRecord {
+                    text: question.text.clone(),
+                    options: question.options.clone(),
+                    answer: None,
+                };
+                body.questions = response.questions.iter().map(asked).collect();
+                body.summary = response.summary.clone().or(body.summary.take());
+                let questions = response.questions.clone();
+                self.staged.push(Payload::TurnCompleted { turn: number, response });
+                if !questions.is_empty() {
+                    self.staged.push(Payload::QuestionAsked { turn: number, questions });
+                }
+            }
+            (TurnState::Failed, _) => {
+                let error = error.clone().unwrap_or_else(|| turn.error());
+                self.staged.push(Payload::TurnFailed { turn: number, error });
+            }
+            (TurnState::Interrupted | TurnState::Running | TurnState::Completed, _) => {
+                body.interrupted = turn.started.is_some().then_some(number);
+                self.staged.push(Payload::TurnInterrupted { turn: number, reason: turn.reason.clone() });
+            }
+        }
+        let changes = turn.started.map(|begun| {
+            let row = TurnBody {
+                state,
+                prompt: turn.text,
+                started_at: begun.at,
+                ended_at: Some(clock::now()),
+                response,
+                error,
+                checkpoint: turn.checkpoint,
+                undone: false,
+            };
+            Change::Turn(row.row(self.id, number, turn.raw))
+        });
+        self.persist(Durability::Full, changes.into_iter().collect()).await
+    }
+
+    /// The store refused: the turn cannot go on unseen, so its backend ends, and the facts wait here.
+    pub(super) async fn give_up(&mut self, error: StoreError) {
+        let failure = Failure::new(FailureKind::Store, error.to_string());
+        (self.wish, self.permit, self.conversation) = (None, None, None);
+        if let Some(preparation) = self.preparation.take() {
+            preparation.abort.cancel();
+        }
+        if self.state.is_turning() {
+            if let Some(turn) = &mut self.turn {
+                turn.failure = Some(failure);
+            }
+            self.state = Session::Resting(Rest::Failed);
+            // Also refused, most likely: it joins what waits.
+            self.turn_ended(Outcome::Failed).await.ok();
+        }
+        let wait = self.timing.retry.map_or(PATIENCE.0, |(_, wait)| (wait * 2).min(PATIENCE.1));
+        self.timing.retry = Some((Instant::now() + wait, wait));
+    }
+
+    /// Offers the store once more what it refused.
+    pub(super) async fn retry_store(&mut self) {
+        if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
+            self.give_up(error).await;
+        }
+    }
+}

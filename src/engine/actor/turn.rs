@@ -1,0 +1,399 @@
+//! A turn at work: what the backend says becomes facts, live text and events of the machine.
+
+use std::fmt::Write as _;
+
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use crate::api::event::{Block, Payload, PlanEntry};
+use crate::api::session::{TurnError, Usage};
+use crate::backend::event::{
+    ApprovalRequest, Command as BackendCommand, Decision, Event as BackendEvent, PlanStatus, ToolCall, ToolKind,
+    ToolStatus,
+};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::protocol;
+use crate::session::{Asks, Event};
+use crate::store::Durability;
+
+use super::super::blocks::{Blocks, Ended};
+use super::super::prepare::{Prepared, Unprepared};
+use super::super::record::{ApprovalRecord, DecisionRecord, Tree};
+use super::super::timing::Overdue;
+use super::super::{clock, view};
+use super::Actor;
+
+/// The turn in progress, from the moment its prompt is chosen.
+pub(super) struct TurnRun {
+    pub(super) number: u32,
+    /// Which queued prompt it carries.
+    pub(super) prompt: u32,
+    pub(super) text: String,
+    pub(super) started: Option<Begun>,
+    pub(super) blocks: Blocks,
+    pub(super) tools: Vec<ToolCall>,
+    pub(super) response: Option<protocol::Response>,
+    pub(super) refusal: Option<protocol::ResponseError>,
+    pub(super) raw: Option<String>,
+    pub(super) failure: Option<Failure>,
+    /// Why it was stopped.
+    pub(super) reason: String,
+    pub(super) checkpoint: Option<String>,
+}
+
+/// How the turn reached its backend.
+pub(super) struct Begun {
+    pub(super) at: i64,
+    pub(super) exec_at: i64,
+    pub(super) delivery: &'static str,
+    /// The whole prompt as it goes to the backend.
+    pub(super) prompt: String,
+}
+
+impl TurnRun {
+    pub(super) fn new(number: u32, prompt: u32, text: String) -> Self {
+        Self {
+            number,
+            prompt,
+            text,
+            started: None,
+            blocks: Blocks::default(),
+            tools: Vec::new(),
+            response: None,
+            refusal: None,
+            raw: None,
+            failure: None,
+            reason: "stopped".to_owned(),
+            checkpoint: None,
+        }
+    }
+
+    /// Why the turn failed, as it is stored and shown.
+    pub(super) fn error(&self) -> TurnError {
+        if let Some(Failure { kind, message, hint }) = &self.failure {
+            return TurnError { kind: kind.as_str().to_owned(), message: message.clone(), hint: Some(hint.clone()) };
+        }
+        let message = match &self.refusal {
+            Some(refusal) => format!("the backend's response was refused: {refusal}"),
+            None => "the backend ended the turn without a response".to_owned(),
+        };
+        let Failure { kind, message, hint } = Failure::new(FailureKind::Protocol, message);
+        TurnError { kind: kind.as_str().to_owned(), message, hint: Some(hint) }
+    }
+}
+
+impl Actor {
+    pub(super) async fn prepared(&mut self, result: Result<Prepared, Unprepared>) {
+        match result {
+            Ok(prepared) => {
+                self.record.body.tree = Tree::Ready;
+                if let Some(turn) = &mut self.turn {
+                    turn.started = Some(Begun {
+                        at: clock::now(),
+                        exec_at: prepared.exec_at,
+                        delivery: prepared.delivery,
+                        prompt: prepared.prompt,
+                    });
+                }
+                self.record.body.conversation = Some(prepared.conversation_record);
+                self.conversation = Some(prepared.conversation);
+                self.step(Event::Prepared).await;
+            }
+            Err(Unprepared { tree, failure }) => {
+                self.record.body.tree = tree.unwrap_or(self.record.body.tree);
+                if let Some(turn) = &mut self.turn {
+                    turn.failure = Some(failure);
+                }
+                self.step(Event::PrepareFailed).await;
+            }
+        }
+    }
+
+    pub(super) async fn backend(&mut self, event: BackendEvent) {
+        self.timing.hear(Instant::now());
+        match event {
+            BackendEvent::Started(_) => {}
+            BackendEvent::Text { delta } => self.text(&delta).await,
+            BackendEvent::Thought { delta } => {
+                if let Some(turn) = &mut self.turn {
+                    turn.blocks.thought(&delta);
+                    self.shared.live.delta(self.id, turn.number, Block::Thought, delta);
+                }
+            }
+            BackendEvent::ToolStarted(call) => self.tool_started(call).await,
+            BackendEvent::ToolOutput { call, text } => {
+                if let Some(turn) = &self.turn {
+                    self.shared.live.delta(self.id, turn.number, Block::Tool { call }, text);
+                }
+            }
+            BackendEvent::ToolFinished { call, status, output } => self.tool_finished(call, status, output).await,
+            BackendEvent::Approval(request) => self.approval_asked(request).await,
+            BackendEvent::ApprovalGone { request } => self.approval_gone(&request).await,
+            BackendEvent::Plan(entries) => {
+                let entries = entries
+                    .into_iter()
+                    .map(|entry| PlanEntry { content: entry.text, status: plan_status(entry.status).to_owned() });
+                let entries = entries.collect();
+                self.tell(|turn| Payload::PlanUpdated { turn, entries }).await;
+            }
+            BackendEvent::Usage(usage) => self.usage(&usage).await,
+            BackendEvent::Retry { message } => self.tell(|turn| Payload::Retry { turn, reason: message }).await,
+            BackendEvent::Final { text, .. } => self.finished(text).await,
+            BackendEvent::Failed(failure) => self.failed(failure).await,
+            BackendEvent::Exited { .. } => self.backend_gone().await,
+        }
+    }
+
+    /// The conversation is over, expected or not.
+    pub(super) async fn backend_gone(&mut self) {
+        self.conversation = None;
+        if self.state.is_turning() {
+            let lost = || Failure::new(FailureKind::Crashed, "the backend went away");
+            if let Some(turn) = &mut self.turn {
+                turn.failure.get_or_insert_with(lost);
+            }
+            self.step(Event::BackendLost).await;
+        }
+    }
+
+    pub(super) async fn due(&mut self) {
+        let now = Instant::now();
+        match self.timing.overdue(self.state, self.conversation.is_some(), now) {
+            None => {}
+            Some(Overdue::Retry) => self.retry_store().await,
+            Some(Overdue::Idle) => self.conversation = None,
+            Some(Overdue::Turn(limit)) => {
+                self.time_out(format!("the turn took longer than {}", seconds(limit))).await;
+            }
+            Some(Overdue::Stall(limit)) => {
+                self.time_out(format!("the backend said nothing for {}", seconds(limit))).await;
+            }
+        }
+    }
+
+    async fn time_out(&mut self, message: String) {
+        if let Some(turn) = &mut self.turn {
+            turn.failure = Some(Failure::new(FailureKind::Timeout, message));
+        }
+        self.step(Event::TimedOut).await;
+    }
+
+    async fn text(&mut self, delta: &str) {
+        let Some(turn) = &mut self.turn else { return };
+        let number = turn.number;
+        let thought = if turn.blocks.is_thinking() { turn.blocks.end_thought() } else { None };
+        let shown = turn.blocks.message(delta);
+        self.store_blocks(number, thought).await;
+        self.shared.live.delta(self.id, number, Block::Message, shown);
+    }
+
+    async fn tool_started(&mut self, call: ToolCall) {
+        self.timing.tool_started();
+        let Some(turn) = &mut self.turn else { return };
+        let number = turn.number;
+        let ended = turn.blocks.interlude();
+        let ToolCall { call: id, title, kind, input } = call.clone();
+        turn.tools.push(call);
+        self.store_blocks(number, ended).await;
+        let tool = tool_name(kind).to_owned();
+        self.tell(|turn| Payload::ToolStarted { turn, call: id, tool, title, input }).await;
+    }
+
+    async fn tool_finished(&mut self, call: String, status: ToolStatus, output: String) {
+        self.timing.tool_finished();
+        let Some(turn) = &mut self.turn else { return };
+        let known = turn.tools.iter().position(|tool| tool.call == call).map(|at| turn.tools.swap_remove(at));
+        let (tool, title) = match known {
+            Some(ToolCall { title, kind, .. }) => (tool_name(kind).to_owned(), title),
+            None => (tool_name(ToolKind::Other).to_owned(), call.clone()),
+        };
+        let ok = match status {
+            ToolStatus::Completed => true,
+            ToolStatus::Failed | ToolStatus::Unfinished => false,
+        };
+        self.shared.live.settle(self.id);
+        self.tell(|turn| Payload::ToolFinished { turn, call, tool, title, ok, output }).await;
+    }
+
+    async fn approval_asked(&mut self, request: ApprovalRequest) {
+        let Some(turn) = &mut self.turn else { return };
+        let number = turn.number;
+        let ended = turn.blocks.interlude();
+        self.store_blocks(number, ended).await;
+        let call_hash = call_hash(&request);
+        if let Some(decision) = self.carried(&call_hash) {
+            return self.decide_at_once(request.request, decision).await;
+        }
+        self.record.body.approvals.push(ApprovalRecord {
+            id: self.approval_id(),
+            request: request.request,
+            tool: tool_name(request.kind).to_owned(),
+            title: request.title,
+            preview: (!request.preview.is_empty()).then_some(request.preview),
+            requested_at: clock::now(),
+            call_hash,
+            expired: false,
+            decision: None,
+        });
+        if let Some(asked) = self.record.body.approvals.last() {
+            self.staged.push(Payload::ApprovalRequested { turn: number, approval: view::approval(asked) });
+        }
+        self.step(Event::ApprovalAsked).await;
+    }
+
+    /// Approvals are numbered within their session: short enough to type.
+    fn approval_id(&self) -> String {
+        let last = self.record.body.approvals.iter().filter_map(|approval| approval.id.parse::<u32>().ok()).max();
+        last.map_or(1, |last| last + 1).to_string()
+    }
+
+    /// A decision on the same call that could not be delivered before; it is used once.
+    fn carried(&mut self, call_hash: &str) -> Option<DecisionRecord> {
+        let approvals = &mut self.record.body.approvals;
+        let at =
+            approvals.iter().position(|old| old.expired && old.decision.is_some() && old.call_hash == call_hash)?;
+        approvals.remove(at).decision
+    }
+
+    async fn decide_at_once(&mut self, request: String, decision: DecisionRecord) {
+        if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
+            return self.give_up(error).await;
+        }
+        self.tell_backend(BackendCommand::Decide { request, decision: backend_decision(decision) }).await;
+    }
+
+    async fn approval_gone(&mut self, request: &str) {
+        let approvals = &mut self.record.body.approvals;
+        let Some(at) = approvals.iter().position(|open| open.request == request && !open.expired) else { return };
+        let gone = approvals.remove(at);
+        if gone.decision.is_none() {
+            let outcome = "cancelled".to_owned();
+            self.staged.push(Payload::ApprovalResolved { approval: gone.id, outcome, message: None });
+            self.step(Event::ApprovalGone).await;
+        }
+    }
+
+    async fn usage(&mut self, usage: &crate::backend::event::Usage) {
+        let spent = Usage {
+            input_tokens: usage.input_tokens.unwrap_or_default(),
+            output_tokens: usage.output_tokens.unwrap_or_default(),
+            cost_usd: usage.conversation_cost_usd,
+        };
+        let total = &mut self.record.body.usage;
+        total.input_tokens += spent.input_tokens;
+        total.output_tokens += spent.output_tokens;
+        total.cost_usd = spent.cost_usd.or(total.cost_usd);
+        self.tell(|turn| Payload::Usage { turn, usage: spent }).await;
+    }
+
+    async fn finished(&mut self, text: String) {
+        let Some(turn) = &mut self.turn else { return };
+        let number = turn.number;
+        let thought = turn.blocks.finish();
+        let parsed = protocol::parse(&text);
+        turn.raw = Some(text);
+        self.store_blocks(number, thought).await;
+        self.shared.live.settle(self.id);
+        let Some(turn) = &mut self.turn else { return };
+        let event = match parsed {
+            Ok(response) => {
+                let asks = if response.questions.is_empty() { Asks::Nothing } else { Asks::Questions };
+                turn.response = Some(response);
+                Event::Answered(asks)
+            }
+            Err(refusal) => {
+                turn.refusal = Some(refusal);
+                Event::Refused
+            }
+        };
+        self.step(event).await;
+    }
+
+    async fn failed(&mut self, failure: Failure) {
+        if let Some(turn) = &mut self.turn {
+            turn.blocks.finish();
+            turn.failure.get_or_insert(failure);
+        }
+        self.shared.live.settle(self.id);
+        self.step(Event::BackendLost).await;
+    }
+
+    /// Stores one fact about the turn in progress.
+    async fn tell(&mut self, fact: impl FnOnce(u32) -> Payload) {
+        let Some(turn) = &self.turn else { return };
+        self.staged.push(fact(turn.number));
+        if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
+            self.give_up(error).await;
+        }
+    }
+
+    async fn store_blocks(&mut self, turn: u32, ended: impl IntoIterator<Item = Ended>) {
+        let before = self.staged.len();
+        self.staged.extend(ended.into_iter().map(|block| match block {
+            Ended::Message(text) => Payload::Message { turn, text },
+            Ended::Thought(text) => Payload::Thought { turn, text },
+        }));
+        if self.staged.len() > before {
+            self.shared.live.settle(self.id);
+            if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
+                self.give_up(error).await;
+            }
+        }
+    }
+
+    /// Says something to the backend; one that is gone reports its own end.
+    pub(super) async fn tell_backend(&self, command: BackendCommand) {
+        if let Some(conversation) = &self.conversation {
+            conversation.commands.send(command).await.ok();
+        }
+    }
+}
+
+/// The backend's form of a stored decision.
+pub(super) fn backend_decision(decision: DecisionRecord) -> Decision {
+    match decision {
+        DecisionRecord::Allow => Decision::Once,
+        DecisionRecord::Deny { message } => Decision::Deny { message },
+    }
+}
+
+/// Names a call by what it would do, so that the same call is known again after a restart.
+fn call_hash(request: &ApprovalRequest) -> String {
+    let input = request.input.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut hash = Sha256::new();
+    for part in [tool_name(request.kind), &request.title, &input, &request.preview] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.finalize().iter().take(16).fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}
+
+fn tool_name(kind: ToolKind) -> &'static str {
+    match kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit => "edit",
+        ToolKind::Delete => "delete",
+        ToolKind::Move => "move",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "execute",
+        ToolKind::Think => "think",
+        ToolKind::Fetch => "fetch",
+        ToolKind::Other => "other",
+    }
+}
+
+fn plan_status(status: PlanStatus) -> &'static str {
+    match status {
+        PlanStatus::Pending => "pending",
+        PlanStatus::InProgress => "in_progress",
+        PlanStatus::Completed => "completed",
+    }
+}
+
+fn seconds(limit: std::time::Duration) -> String {
+    format!("{} s", limit.as_secs())
+}

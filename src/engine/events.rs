@@ -1,0 +1,100 @@
+//! Events for clients: pages of the past, and a feed of what happens.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::sync::{broadcast, watch};
+
+use crate::api::Page;
+use crate::api::error::Error;
+use crate::api::event::{Live, RawEvent, compose};
+use crate::api::request::EventQuery;
+use crate::id::SessionId;
+use crate::store::{EventFilter, StoredEvent};
+
+use super::Engine;
+use super::fault::Fault;
+
+/// How many events are read at once unless the client says otherwise, and at most.
+const PAGE: (u32, u32) = (500, 5000);
+
+/// What a stream needs: numbered events are pulled after each commit, live records are pushed.
+pub struct Feed {
+    engine: Engine,
+    session: Option<SessionId>,
+    after: u64,
+    /// Changes with each commit.
+    pub committed: watch::Receiver<u64>,
+    pub live: broadcast::Receiver<Arc<Live>>,
+}
+
+impl Engine {
+    /// One page of events, oldest first; the cursor is the last sequence number.
+    pub async fn events(&self, query: EventQuery) -> Result<Page<RawEvent>, Error> {
+        let limit = query.limit.unwrap_or(PAGE.0).clamp(1, PAGE.1);
+        let session = self.optional(query.session.as_deref()).await?;
+        let events = self.read(session, query.since.unwrap_or_default(), limit).await?;
+        let full = events.len() == limit as usize;
+        let next = events.last().filter(|_| full).map(|last| last.seq.to_string());
+        Ok(Page { items: events.iter().filter_map(raw).collect(), next })
+    }
+
+    /// A feed that begins after `after`, or with what happens from here on.
+    pub async fn feed(&self, session: Option<&str>, after: Option<u64>) -> Result<Feed, Error> {
+        let session = self.optional(session).await?;
+        let mut committed = self.shared.store.committed();
+        let live = self.shared.live.subscribe();
+        let after = after.unwrap_or_else(|| *committed.borrow());
+        // Whatever is there already is pulled at once.
+        committed.mark_changed();
+        Ok(Feed { engine: self.clone(), session, after, committed, live })
+    }
+
+    async fn optional(&self, session: Option<&str>) -> Result<Option<SessionId>, Error> {
+        match session {
+            Some(id) => Ok(Some(self.find(id).await?)),
+            None => Ok(None),
+        }
+    }
+
+    async fn read(&self, session: Option<SessionId>, after: u64, limit: u32) -> Result<Vec<StoredEvent>, Error> {
+        let filter = EventFilter { sessions: session.map(|id| vec![id]) };
+        Ok(self.shared.store.events(filter, after, limit).await.map_err(Fault::from)?)
+    }
+}
+
+impl Feed {
+    /// The events that were committed since the last call, oldest first, as (seq, JSON); empty when there are none.
+    pub async fn pull(&mut self) -> Result<Vec<(u64, String)>, Error> {
+        let events = self.engine.read(self.session, self.after, PAGE.0).await?;
+        if let Some(last) = events.last() {
+            self.after = last.seq;
+        }
+        if events.len() == PAGE.0 as usize {
+            self.committed.mark_changed();
+        }
+        Ok(events.iter().map(|event| (event.seq, text(event))).collect())
+    }
+
+    /// The blocks in progress: what a client that comes late has not seen.
+    pub fn in_progress(&self) -> Vec<Live> {
+        self.engine.shared.live.in_progress(self.session)
+    }
+
+    /// Whether a live record belongs to this feed.
+    pub fn wants(&self, live: &Live) -> bool {
+        let (Live::InProgress { session, .. }
+        | Live::Delta { session, .. }
+        | Live::Progress { session, .. }
+        | Live::Status { session, .. }) = live;
+        self.session.is_none_or(|wanted| wanted.as_str() == session)
+    }
+}
+
+fn text(event: &StoredEvent) -> String {
+    compose(event.seq, event.session.as_str(), event.at, &event.kind, event.version, &event.payload)
+}
+
+fn raw(event: &StoredEvent) -> Option<RawEvent> {
+    RawValue::from_string(text(event)).ok()
+}

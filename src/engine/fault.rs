@@ -1,0 +1,176 @@
+//! Why the engine refuses or fails, and how each reason is told to a client.
+
+use std::path::PathBuf;
+
+use crate::api::error::{Error, ErrorKind};
+use crate::api::session::Status;
+use crate::backend::spec::ResolveError;
+use crate::git::GitError;
+use crate::git::oid::InvalidOid;
+use crate::id::{PrefixError, SessionId};
+use crate::store::StoreError;
+
+use super::record::Unreadable;
+
+/// Everything that can stop a request.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error(transparent)]
+    Prefix(#[from] PrefixError),
+    #[error("session `{id}` does not exist any more")]
+    SessionGone { id: SessionId },
+    #[error("session `{id}` is {}: it cannot {act}", status.as_str())]
+    WrongState { id: SessionId, status: Status, act: &'static str, hint: Option<String> },
+    #[error("session `{id}` was removed")]
+    Removed { id: SessionId },
+    #[error("session `{id}` was not removed")]
+    NotRemoved { id: SessionId },
+    #[error("the prompt is empty")]
+    EmptyPrompt,
+    #[error("no backend is called `{name}`; known are {}", known.join(", "))]
+    UnknownBackend { name: String, known: Vec<String> },
+    #[error("backend `{backend}` has no model `{model}`; it has {}", known.join(", "))]
+    UnknownModel { backend: String, model: String, known: Vec<String> },
+    #[error("no backend is configured")]
+    NoBackend,
+    #[error(transparent)]
+    BackendMissing(#[from] ResolveError),
+    #[error("session `{id}` has no open approval{}", request.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default())]
+    NoApproval { id: SessionId, request: Option<String> },
+    #[error("session `{id}` asks {asked} questions, and {given} answers were given")]
+    TooManyAnswers { id: SessionId, asked: usize, given: usize },
+    #[error("session `{id}` has no turn {turn}")]
+    NoTurn { id: SessionId, turn: u32 },
+    #[error("session `{id}` has nothing to undo")]
+    NothingToUndo { id: SessionId },
+    #[error("session `{id}` started from `{base}`, which is not a branch: there is nothing to merge into")]
+    NoTarget { id: SessionId, base: String },
+    #[error("session `{id}` has changed nothing: there is nothing to merge")]
+    NothingToMerge { id: SessionId },
+    #[error("the merge into `{target}` is refused: {reason}")]
+    MergeRefused { target: String, reason: String, hint: String },
+    #[error("the hook `{hook}` stopped the merge")]
+    HookFailed { hook: String, output: String },
+    #[error("`{}` is not an absolute directory", path.display())]
+    NotADirectory { path: PathBuf },
+    #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
+    OtherGrants { given: String, found: String },
+    #[error("`{text}` is not a cursor")]
+    BadCursor { text: String },
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
+    #[error("failed to {act} `{}`", path.display())]
+    File { act: &'static str, path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("the stored commit of a session is damaged")]
+    Commit(#[from] InvalidOid),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Record(#[from] Unreadable),
+    #[error("the daemon is ending and begins no further turn")]
+    Draining,
+    #[error("too many requests wait for this session")]
+    Overloaded,
+    #[error("failed to draw a random id")]
+    Random(#[from] getrandom::Error),
+    #[error("a task of the daemon ended early")]
+    Lost(#[from] tokio::task::JoinError),
+}
+
+impl Fault {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Fault::Prefix(PrefixError::NotFound { .. })
+            | Fault::SessionGone { .. }
+            | Fault::NoTurn { .. }
+            | Fault::NoApproval { .. } => ErrorKind::NotFound,
+            Fault::Prefix(PrefixError::Ambiguous { .. })
+            | Fault::EmptyPrompt
+            | Fault::UnknownBackend { .. }
+            | Fault::UnknownModel { .. }
+            | Fault::TooManyAnswers { .. }
+            | Fault::NotADirectory { .. }
+            | Fault::BadCursor { .. }
+            | Fault::Config(_) => ErrorKind::Invalid,
+            Fault::WrongState { .. } | Fault::Removed { .. } | Fault::NotRemoved { .. } | Fault::OtherGrants { .. } => {
+                ErrorKind::Conflict
+            }
+            Fault::NoBackend
+            | Fault::BackendMissing(_)
+            | Fault::NothingToUndo { .. }
+            | Fault::NoTarget { .. }
+            | Fault::NothingToMerge { .. }
+            | Fault::MergeRefused { .. }
+            | Fault::HookFailed { .. }
+            | Fault::File { .. } => ErrorKind::Failed,
+            Fault::Git(error) => git_kind(error),
+            Fault::Store(_) | Fault::Draining | Fault::Overloaded => ErrorKind::Unavailable,
+            Fault::Commit(_) | Fault::Record(_) | Fault::Random(_) | Fault::Lost(_) => ErrorKind::Internal,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        let text = |text: &str| Some(text.to_owned());
+        match self {
+            Fault::Prefix(PrefixError::NotFound { .. }) => text("`coppice list --all` shows all sessions"),
+            Fault::Prefix(PrefixError::Ambiguous { .. }) => text("use more characters of the id"),
+            Fault::WrongState { hint, .. } => hint.clone(),
+            Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
+            Fault::EmptyPrompt => text("say what the agent is to do"),
+            Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } => {
+                text("`coppice models` shows what can be used")
+            }
+            Fault::NoBackend => text(
+                "name an agent in `[backends.NAME]` of the configuration (`coppice config path`), \
+                 or try `coppice demo`",
+            ),
+            Fault::BackendMissing(_) => text("install it, or correct its `command` in the configuration"),
+            Fault::NoApproval { id, .. } => Some(format!("`coppice show {id}` lists what is open")),
+            Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
+            Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
+            Fault::MergeRefused { hint, .. } => Some(hint.clone()),
+            Fault::HookFailed { output, .. } => Some(output.clone()),
+            Fault::OtherGrants { .. } => text("run `coppice trust` again and read the difference"),
+            Fault::Git(error) => error.hint(),
+            Fault::Store(error) => error.hint().map(str::to_owned),
+            Fault::Draining => text("try again: the next command starts another daemon"),
+            Fault::SessionGone { .. }
+            | Fault::NotRemoved { .. }
+            | Fault::TooManyAnswers { .. }
+            | Fault::NothingToUndo { .. }
+            | Fault::NothingToMerge { .. }
+            | Fault::NotADirectory { .. }
+            | Fault::BadCursor { .. }
+            | Fault::Config(_)
+            | Fault::File { .. }
+            | Fault::Commit(_)
+            | Fault::Record(_)
+            | Fault::Overloaded
+            | Fault::Random(_)
+            | Fault::Lost(_) => None,
+        }
+    }
+}
+
+/// What the user asked for is wrong, or what git tried did not work.
+fn git_kind(error: &GitError) -> ErrorKind {
+    match error {
+        GitError::NotARepository { .. }
+        | GitError::NoCommits { .. }
+        | GitError::UnknownBase { .. }
+        | GitError::AmbiguousBase { .. }
+        | GitError::NotACommit { .. }
+        | GitError::OtherRepository { .. } => ErrorKind::Invalid,
+        _ => ErrorKind::Failed,
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        let mut error = Error::new(fault.kind(), fault.to_string()).with_causes_of(&fault);
+        error.hint = fault.hint();
+        error
+    }
+}

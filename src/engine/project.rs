@@ -1,0 +1,190 @@
+//! Things of a repository or of the user: trust, configuration, backends.
+
+use std::path::PathBuf;
+
+use crate::api::error::Error;
+use crate::api::project::{
+    Backend, ConfigQuery, ConfigValue, GrantTrust, Model, Place, SetConfig, Trust as TrustView, TrustState,
+};
+use crate::backend::spec;
+use crate::config::{self, Config, LayerKind, Origin, Source, Trust, Value, key};
+use crate::git::{Oid, Repo};
+use crate::store::{Change, Durability, ProjectRow, Write};
+
+use super::actor::blocking;
+use super::create::project_id;
+use super::fault::Fault;
+use super::record::json;
+use super::settings::{self, ProjectRecord, Settings, Trusted};
+use super::{Engine, query};
+
+impl Engine {
+    /// What the repository asks to be trusted with, and whether it is.
+    pub async fn trust(&self, place: Place) -> Result<TrustView, Error> {
+        let (repo, commit, settings) = self.place(place.cwd).await?;
+        Ok(trust_view(&repo, commit, &settings))
+    }
+
+    /// Trusts exactly the text with this hash.
+    pub async fn grant(&self, request: GrantTrust) -> Result<TrustView, Error> {
+        let GrantTrust { cwd, hash } = request;
+        Ok(self.store_grant(cwd, hash).await?)
+    }
+
+    /// Every effective value and where it came from.
+    pub async fn config(&self, query: ConfigQuery) -> Result<Vec<ConfigValue>, Error> {
+        let config = match query.cwd {
+            Some(cwd) => self.place(cwd).await?.2.config,
+            None => self.shared.settings.user()?,
+        };
+        Ok(config_values(&config))
+    }
+
+    /// Writes one key of the user's file, which keeps its comments and order.
+    pub async fn set_config(&self, request: SetConfig) -> Result<Vec<ConfigValue>, Error> {
+        Ok(self.write_config(request)?)
+    }
+
+    /// The backends that can be named, with what is wrong with them.
+    pub async fn backends(&self, query: ConfigQuery) -> Result<Vec<Backend>, Error> {
+        let config = match query.cwd {
+            Some(cwd) => self.place(cwd).await?.2.config,
+            None => self.shared.settings.user()?,
+        };
+        Ok(self.backend_views(&config))
+    }
+
+    pub(super) fn backend_views(&self, config: &Config) -> Vec<Backend> {
+        let path = self.shared.own_environment.get("PATH").map(std::ffi::OsString::from);
+        let registry = self.shared.settings.registry(config);
+        let view = |spec: &spec::Spec| {
+            let found = spec::resolve(spec, path.as_deref(), &self.shared.data);
+            let default = config.default_model.split_once('/').filter(|(backend, _)| *backend == spec.name);
+            let model = |id: &String| Model {
+                id: id.clone(),
+                name: None,
+                default: default.is_some_and(|(_, model)| model == id),
+            };
+            Backend {
+                name: spec.name.clone(),
+                program: found.as_ref().ok().map(|path| path.display().to_string()),
+                problem: found.err().map(|error| error.to_string()),
+                scripted: spec.scripted,
+                models: spec.models.iter().map(model).collect(),
+            }
+        };
+        registry.all().map(view).collect()
+    }
+
+    /// The repository of a directory, what is checked out there, and the settings of that commit.
+    async fn place(&self, cwd: String) -> Result<(Repo, Oid, Settings), Fault> {
+        let cwd = PathBuf::from(cwd);
+        let repo = query::discover(cwd.clone()).await?;
+        let (repo, base) = blocking(move || {
+            let base = repo.resolve_base(&cwd, None)?;
+            Ok((repo, base))
+        })
+        .await?;
+        let settings = self.shared.settings.project(&project_id(&repo), &repo, base.commit).await?;
+        Ok((repo, base.commit, settings))
+    }
+
+    async fn store_grant(&self, cwd: String, hash: String) -> Result<TrustView, Fault> {
+        let (repo, commit, mut settings) = self.place(cwd).await?;
+        let text = settings.grants.as_ref().map(|grants| grants.as_str().to_owned()).unwrap_or_default();
+        let found = settings::hash(&text);
+        if found != hash {
+            return Err(Fault::OtherGrants { given: hash, found });
+        }
+        let trusted = Some(Trusted { hash, text });
+        let record = json(&ProjectRecord { trusted: trusted.clone() });
+        let common_dir = repo.common_dir().to_string_lossy().into_owned();
+        let changes = vec![Change::Project(ProjectRow { id: project_id(&repo), common_dir, record })];
+        self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
+        (settings.trusted, settings.trust) = (trusted, Trust::Trusted);
+        Ok(trust_view(&repo, commit, &settings))
+    }
+
+    fn write_config(&self, request: SetConfig) -> Result<Vec<ConfigValue>, Fault> {
+        let path = &self.shared.settings.user_file;
+        let file = |act, source| Fault::File { act, path: path.clone(), source };
+        let origin = Origin { label: path.display().to_string(), kind: LayerKind::User };
+        let old = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(file("read", error)),
+        };
+        let new = config::set_key(&old, &origin, &request.key, &request.value)?;
+        let dir = path.parent().unwrap_or(path);
+        std::fs::create_dir_all(dir).map_err(|error| file("create the directory of", error))?;
+        let whole = tempfile::NamedTempFile::new_in(dir).map_err(|error| file("write", error))?;
+        std::fs::write(whole.path(), new).map_err(|error| file("write", error))?;
+        whole.persist(path).map_err(|error| file("write", error.error))?;
+        let config = self.shared.settings.user()?;
+        self.shared.slots.resize(settings::parallel_turns(&config));
+        Ok(config_values(&config))
+    }
+}
+
+fn trust_view(repo: &Repo, commit: Oid, settings: &Settings) -> TrustView {
+    let state = match (&settings.grants, settings.trust, &settings.trusted) {
+        (None, _, _) => TrustState::NothingToTrust,
+        (Some(_), Trust::Trusted, _) => TrustState::Trusted,
+        (Some(_), Trust::Untrusted, Some(_)) => TrustState::Changed,
+        (Some(_), Trust::Untrusted, None) => TrustState::Untrusted,
+    };
+    let grants = settings.grants.as_ref().map(|grants| grants.as_str().to_owned());
+    let difference = match (state, &settings.trusted, &grants) {
+        (TrustState::Changed, Some(trusted), Some(grants)) => Some(difference(&trusted.text, grants)),
+        (TrustState::Changed | TrustState::Trusted | TrustState::Untrusted | TrustState::NothingToTrust, _, _) => None,
+    };
+    TrustView {
+        project: repo.common_dir().display().to_string(),
+        state,
+        commit: commit.to_string(),
+        hash: grants.as_deref().map(settings::hash),
+        grants,
+        difference,
+    }
+}
+
+/// The lines that went and came; the text has one line for each thing granted, so no context is needed.
+fn difference(old: &str, new: &str) -> String {
+    let gone = old.lines().filter(|line| !new.lines().any(|other| other == *line)).map(|line| format!("-{line}\n"));
+    let came = new.lines().filter(|line| !old.lines().any(|other| other == *line)).map(|line| format!("+{line}\n"));
+    gone.chain(came).collect()
+}
+
+fn config_values(config: &Config) -> Vec<ConfigValue> {
+    let value = |setting: &config::Setting| ConfigValue {
+        key: setting.key.clone(),
+        value: json_value(&setting.value),
+        origin: match &setting.source {
+            Source::Default => "default".to_owned(),
+            Source::Layer { place, .. } => place.to_string(),
+        },
+        about: key::find(&setting.key).map(|key| key.doc).unwrap_or_default().to_owned(),
+        ignored: config.ignored.iter().find(|ignored| ignored.key == setting.key).map(ToString::to_string),
+    };
+    config.settings.iter().map(value).collect()
+}
+
+fn json_value(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Text(text) => text.clone().into(),
+        Value::Count(count) => (*count).into(),
+        Value::Duration(_) => value.to_string().trim_matches('"').into(),
+        Value::List(items) => items.clone().into(),
+        Value::Variables(variables) => variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_grant_shows_what_went_and_what_came() {
+        assert_eq!(difference("a = 1\nb = 2\n", "a = 1\nb = 3\n"), "-b = 2\n+b = 3\n");
+    }
+}

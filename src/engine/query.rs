@@ -1,0 +1,181 @@
+//! Reading: sessions, turns, diffs, the inbox. Everything comes from the store, so no answer waits for a session.
+
+use std::path::{Path, PathBuf};
+
+use crate::api::Page;
+use crate::api::error::Error;
+use crate::api::request::{DiffQuery, ListSessions, ListTurns};
+use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn};
+use crate::git::diff::{self, Kind, Target};
+use crate::git::{Oid, Repo};
+use crate::store::Removed;
+
+use super::Engine;
+use super::actor::{blocking, changes};
+use super::fault::Fault;
+use super::prepare;
+use super::record::{Record, Tree, TurnBody};
+use super::view;
+
+/// How many sessions a page holds unless the client says otherwise, and at most.
+const PAGE: (usize, usize) = (500, 1000);
+
+impl Engine {
+    /// The sessions, those that need a person first, then the latest.
+    pub async fn sessions(&self, query: ListSessions) -> Result<Page<Session>, Error> {
+        Ok(self.list(query).await?)
+    }
+
+    pub async fn session(&self, id: &str) -> Result<Session, Error> {
+        Ok(view::session(&self.record(id).await?))
+    }
+
+    pub async fn turns(&self, id: &str, query: ListTurns) -> Result<Vec<Turn>, Error> {
+        Ok(self.list_turns(id, query).await?)
+    }
+
+    pub async fn inbox(&self) -> Result<Vec<InboxItem>, Error> {
+        let mut items = Vec::new();
+        for record in self.records(Removed::Without).await? {
+            items.extend(view::inbox_items(&record));
+        }
+        items.sort_by_key(|item| item.since);
+        Ok(items)
+    }
+
+    pub async fn diff(&self, id: &str, query: DiffQuery) -> Result<Diff, Error> {
+        Ok(self.read_diff(id, query).await?)
+    }
+
+    /// How many sessions there are.
+    pub async fn count(&self) -> Result<usize, Error> {
+        Ok(self.shared.store.sessions(Removed::Without).await.map_err(Fault::from)?.len())
+    }
+
+    pub(super) async fn records(&self, removed: Removed) -> Result<Vec<Record>, Fault> {
+        let rows = self.shared.store.sessions(removed).await?;
+        rows.into_iter().map(|row| Ok(Record::read(row)?)).collect()
+    }
+
+    pub(super) async fn record(&self, id: &str) -> Result<Record, Fault> {
+        let id = super::find(&self.shared, id).await?;
+        let row = self.shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
+        Ok(Record::read(row)?)
+    }
+
+    async fn list(&self, query: ListSessions) -> Result<Page<Session>, Fault> {
+        let ListSessions { cwd, removed, cursor, limit } = query;
+        let common_dir = match cwd {
+            Some(cwd) => Some(common_dir(PathBuf::from(cwd)).await?),
+            None => None,
+        };
+        let which = if removed { Removed::Only } else { Removed::Without };
+        let mut records = self.records(which).await?;
+        records.retain(|record| common_dir.as_deref().is_none_or(|dir| Path::new(&record.body.common_dir) == dir));
+        let mut sessions: Vec<_> = records.iter().map(view::session).collect();
+        sessions.sort_by_key(|session| (session.waiting_for.is_none(), std::cmp::Reverse(session.updated_at)));
+        let from = match cursor {
+            Some(text) => text.parse::<usize>().map_err(|_| Fault::BadCursor { text })?,
+            None => 0,
+        };
+        let limit = limit.map_or(PAGE.0, |limit| (limit as usize).clamp(1, PAGE.1));
+        let next = (from + limit < sessions.len()).then(|| (from + limit).to_string());
+        let items = sessions.into_iter().skip(from).take(limit).collect();
+        Ok(Page { items, next })
+    }
+
+    async fn list_turns(&self, id: &str, query: ListTurns) -> Result<Vec<Turn>, Fault> {
+        let id = super::find(&self.shared, id).await?;
+        let rows = self.shared.store.turns(id).await?;
+        rows.into_iter()
+            .map(|row| {
+                let body = TurnBody::read(&row)?;
+                Ok(view::turn(row.number, body, row.raw.filter(|_| query.raw)))
+            })
+            .collect()
+    }
+
+    async fn read_diff(&self, id: &str, query: DiffQuery) -> Result<Diff, Fault> {
+        let record = self.record(id).await?;
+        let repo = prepare::open_repo(&record).await?;
+        let tree = prepare::tree_of(&record, &repo)?;
+        let (from, to) = match query.turn {
+            Some(turn) => self.turn_range(&record, turn).await?,
+            None => (tree.base, whole(&record, &repo)?),
+        };
+        let (files, patch) =
+            blocking(move || Ok((diff::files(&tree, &from, to)?, diff::patch(&tree, &from, to)?))).await?;
+        Ok(Diff {
+            changes: changes(diff::total(&files)),
+            files: files.into_iter().map(file_change).collect(),
+            patch: String::from_utf8_lossy(&patch).into_owned(),
+        })
+    }
+
+    /// From the checkpoint before a turn to its own; a turn that changed nothing has an empty range.
+    async fn turn_range(&self, record: &Record, turn: u32) -> Result<(Oid, Target), Fault> {
+        let rows = self.shared.store.turns(record.id).await?;
+        let mut before: Oid = record.body.base.commit.parse()?;
+        for row in rows {
+            let body = TurnBody::read(&row)?;
+            let checkpoint = body.checkpoint.as_deref().map(str::parse::<Oid>).transpose()?;
+            if row.number == turn {
+                return Ok((before, Target::Commit(checkpoint.unwrap_or(before))));
+            }
+            if let Some(checkpoint) = checkpoint
+                && !body.undone
+            {
+                before = checkpoint;
+            }
+        }
+        Err(Fault::NoTurn { id: record.id, turn })
+    }
+}
+
+/// The session's work: the tree while there is one, else what was saved of it.
+fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
+    match record.body.tree {
+        Tree::Ready | Tree::Unprepared => Ok(Target::WorkTree),
+        Tree::Absent | Tree::Creating => {
+            let saved = crate::git::removal::salvage_ref(record.id.as_str());
+            let branch = format!("refs/heads/{}", record.body.branch);
+            let found = match repo.find_ref(&saved)? {
+                Some(saved) => Some(saved),
+                None => repo.find_ref(&branch)?,
+            };
+            Ok(Target::Commit(found.map_or_else(|| record.body.base.commit.parse().map_err(Fault::from), Ok)?))
+        }
+    }
+}
+
+/// The repository that holds a directory of the client.
+pub(super) async fn common_dir(cwd: PathBuf) -> Result<PathBuf, Fault> {
+    Ok(discover(cwd).await?.common_dir().to_owned())
+}
+
+pub(super) async fn discover(cwd: PathBuf) -> Result<Repo, Fault> {
+    if !cwd.is_absolute() || !cwd.is_dir() {
+        return Err(Fault::NotADirectory { path: cwd });
+    }
+    blocking(move || Repo::discover(&cwd)).await
+}
+
+fn file_change(file: diff::FileChange) -> FileChange {
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let (status, from) = match &file.kind {
+        Kind::Added => ("A", None),
+        Kind::Modified => ("M", None),
+        Kind::Deleted => ("D", None),
+        Kind::TypeChanged => ("T", None),
+        Kind::Renamed { from } => ("R", Some(path(from))),
+        Kind::Copied { from } => ("C", Some(path(from))),
+    };
+    let count = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    FileChange {
+        path: path(&file.path),
+        status: status.to_owned(),
+        insertions: file.lines.map(|lines| count(lines.insertions)),
+        deletions: file.lines.map(|lines| count(lines.deletions)),
+        from,
+    }
+}

@@ -1,0 +1,299 @@
+//! What the engine keeps of a session, a turn and a prompt: the JSON inside the store's rows.
+//!
+//! Readers are tolerant: a field that an older record lacks takes its default.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
+use crate::id::SessionId;
+use crate::session::{Phase, Rest, Session, Turn};
+use crate::store::{SessionRow, TurnRow};
+
+/// One session as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Record {
+    pub(super) id: SessionId,
+    pub(super) project: String,
+    pub(super) created_at: i64,
+    pub(super) updated_at: i64,
+    pub(super) removed_at: Option<i64>,
+    /// What clients are shown; finer than [`State`], which is what a restart needs.
+    pub(super) status: Status,
+    pub(super) body: Body,
+}
+
+/// The part of a session that only the engine reads.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Body {
+    pub(super) title: String,
+    pub(super) common_dir: String,
+    pub(super) backend: String,
+    pub(super) model: Option<String>,
+    pub(super) base: BaseRecord,
+    pub(super) branch: String,
+    pub(super) worktree: String,
+    pub(super) tree: Tree,
+    pub(super) state: State,
+    /// The number of the last turn that started.
+    pub(super) turns: u32,
+    /// The number of the last prompt that was accepted.
+    pub(super) prompts: u32,
+    /// The numbers of the queued prompts, in the order in which they are sent.
+    pub(super) order: Vec<u32>,
+    pub(super) usage: Usage,
+    pub(super) changes: Changes,
+    pub(super) questions: Vec<QuestionRecord>,
+    pub(super) approvals: Vec<ApprovalRecord>,
+    pub(super) summary: Option<Summary>,
+    pub(super) last_error: Option<TurnError>,
+    pub(super) conflicts: Vec<String>,
+    pub(super) conversation: Option<ConversationRecord>,
+    /// Turns that an undo took back and the agent has not been told about.
+    pub(super) undone: Option<(u32, u32)>,
+    /// A turn that was interrupted and the agent has not been told about.
+    pub(super) interrupted: Option<u32>,
+    /// The ref that keeps a removed session's work.
+    pub(super) salvage: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct BaseRecord {
+    pub(super) name: String,
+    /// The full ref that the session is merged into.
+    pub(super) branch: Option<String>,
+    pub(super) commit: String,
+}
+
+/// Whether the session has a worktree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Tree {
+    #[default]
+    Absent,
+    /// Being made; a daemon that finds it so finishes or repeats it.
+    Creating,
+    /// Made, but files or the setup command of the project are not through.
+    Unprepared,
+    Ready,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct QuestionRecord {
+    pub(super) text: String,
+    pub(super) options: Vec<String>,
+    pub(super) answer: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ApprovalRecord {
+    pub(super) id: String,
+    /// The backend's own name for the request.
+    pub(super) request: String,
+    pub(super) tool: String,
+    pub(super) title: String,
+    pub(super) preview: Option<String>,
+    pub(super) requested_at: i64,
+    /// Identifies the call: a decision on an expired approval is used once for the first identical one.
+    pub(super) call_hash: String,
+    pub(super) expired: bool,
+    pub(super) decision: Option<DecisionRecord>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "decision", rename_all = "snake_case")]
+pub(super) enum DecisionRecord {
+    Allow,
+    Deny { message: Option<String> },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ConversationRecord {
+    pub(super) id: String,
+    /// Hash of the rules that the conversation was told; another hash means another bootstrap.
+    pub(super) marker: String,
+}
+
+/// The stored form of the state machine's state: all that a restart needs of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    #[default]
+    Draft,
+    Ready,
+    Asking,
+    Failed,
+    Interrupted,
+    Conflict,
+    Merged,
+    Archived,
+    /// A turn is in progress and was not sent.
+    Waiting,
+    /// A turn is in progress and was sent.
+    Turning,
+    IntegratingReady,
+    IntegratingAsking,
+    IntegratingFailed,
+    IntegratingInterrupted,
+    IntegratingConflict,
+}
+
+impl State {
+    pub(super) fn of(session: Session) -> Self {
+        match session {
+            Session::Resting(rest) => match rest {
+                Rest::Draft => State::Draft,
+                Rest::Ready => State::Ready,
+                Rest::Asking => State::Asking,
+                Rest::Failed => State::Failed,
+                Rest::Interrupted => State::Interrupted,
+                Rest::Conflict => State::Conflict,
+                Rest::Merged => State::Merged,
+                Rest::Archived => State::Archived,
+            },
+            Session::Integrating(before) => match before {
+                Rest::Asking => State::IntegratingAsking,
+                Rest::Failed => State::IntegratingFailed,
+                Rest::Interrupted => State::IntegratingInterrupted,
+                Rest::Conflict => State::IntegratingConflict,
+                // The other three cannot be integrated; ready is the harmless reading.
+                Rest::Ready | Rest::Draft | Rest::Merged | Rest::Archived => State::IntegratingReady,
+            },
+            Session::Turning(turn) => match turn.phase {
+                Phase::Queued | Phase::Preparing => State::Waiting,
+                Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) | Phase::Closing(..) => {
+                    State::Turning
+                }
+            },
+        }
+    }
+
+    /// The state as a daemon that just started finds it, before it recovers.
+    pub(super) fn found(self, open: u32) -> Session {
+        match self {
+            State::Draft => Session::Resting(Rest::Draft),
+            State::Ready => Session::Resting(Rest::Ready),
+            State::Asking => Session::Resting(Rest::Asking),
+            State::Failed => Session::Resting(Rest::Failed),
+            State::Interrupted => Session::Resting(Rest::Interrupted),
+            State::Conflict => Session::Resting(Rest::Conflict),
+            State::Merged => Session::Resting(Rest::Merged),
+            State::Archived => Session::Resting(Rest::Archived),
+            State::Waiting => Session::Turning(Turn { phase: Phase::Queued, open: 0, repairs_left: 0 }),
+            State::Turning => Session::Turning(Turn { phase: Phase::Parked, open, repairs_left: 0 }),
+            State::IntegratingReady => Session::Integrating(Rest::Ready),
+            State::IntegratingAsking => Session::Integrating(Rest::Asking),
+            State::IntegratingFailed => Session::Integrating(Rest::Failed),
+            State::IntegratingInterrupted => Session::Integrating(Rest::Interrupted),
+            State::IntegratingConflict => Session::Integrating(Rest::Conflict),
+        }
+    }
+}
+
+/// One turn as it is stored, beside its raw text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct TurnBody {
+    pub(super) state: TurnState,
+    pub(super) prompt: String,
+    pub(super) started_at: i64,
+    pub(super) ended_at: Option<i64>,
+    pub(super) response: Option<Response>,
+    pub(super) error: Option<TurnError>,
+    pub(super) checkpoint: Option<String>,
+    #[serde(default)]
+    pub(super) undone: bool,
+}
+
+/// One accepted prompt as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PromptBody {
+    pub(super) text: String,
+}
+
+/// A row whose text is not a record: the database was changed by something else.
+#[derive(Debug, thiserror::Error)]
+#[error("the stored {what} of session `{id}` cannot be read")]
+pub(super) struct Unreadable {
+    what: &'static str,
+    id: SessionId,
+    source: serde_json::Error,
+}
+
+impl Record {
+    pub(super) fn read(row: SessionRow) -> Result<Self, Unreadable> {
+        let SessionRow { id, project, parent: _, status, created_at, updated_at, removed_at, record } = row;
+        let body: Body = serde_json::from_str(&record).map_err(|source| Unreadable { what: "record", id, source })?;
+        // A word of a later version is shown as what the state means to this one.
+        let known = Status::ALL.into_iter().find(|known| known.as_str() == status);
+        let status = known.unwrap_or_else(|| super::view::status(body.state.found(0).status()));
+        Ok(Self { id, project, created_at, updated_at, removed_at, status, body })
+    }
+
+    pub(super) fn row(&self) -> SessionRow {
+        SessionRow {
+            id: self.id,
+            project: self.project.clone(),
+            parent: None,
+            status: self.status.as_str().to_owned(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            removed_at: self.removed_at,
+            record: json(&self.body),
+        }
+    }
+
+    /// Takes over the state of the machine.
+    pub(super) fn settle(&mut self, session: Session, now: i64) {
+        self.body.state = State::of(session);
+        self.status = super::view::status(session.status());
+        self.updated_at = now;
+    }
+
+    /// The state machine as it was stored.
+    pub(super) fn found(&self) -> Session {
+        let open = self.body.approvals.iter().filter(|approval| approval.decision.is_none()).count();
+        self.body.state.found(u32::try_from(open).unwrap_or(u32::MAX))
+    }
+}
+
+impl TurnBody {
+    pub(super) fn read(row: &TurnRow) -> Result<Self, Unreadable> {
+        serde_json::from_str(&row.record).map_err(|source| Unreadable { what: "turn", id: row.session, source })
+    }
+
+    pub(super) fn row(&self, session: SessionId, number: u32, raw: Option<String>) -> TurnRow {
+        TurnRow { session, number, record: json(self), raw }
+    }
+}
+
+/// Records hold plain values with string keys, which always serialise.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Slot;
+
+    #[test]
+    fn a_state_is_found_again_as_far_as_a_restart_needs_it() {
+        for rest in [Rest::Draft, Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
+            assert_eq!(State::of(Session::Resting(rest)).found(0), Session::Resting(rest));
+        }
+        for before in [Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
+            assert_eq!(State::of(Session::Integrating(before)).found(0), Session::Integrating(before));
+        }
+        let closing = Phase::Closing(crate::session::Outcome::Completed, Slot::Held);
+        for phase in [Phase::Queued, Phase::Preparing, Phase::Working, Phase::Parked, Phase::Returning, closing] {
+            let turn = Session::Turning(Turn { phase, open: 0, repairs_left: 1 });
+            assert!(State::of(turn).found(2).is_turning());
+        }
+    }
+
+    #[test]
+    fn a_record_without_later_fields_still_reads() {
+        let body: Body = serde_json::from_str(r#"{"title":"x","unknown":1}"#).unwrap();
+        assert_eq!(body, Body { title: "x".into(), ..Body::default() });
+    }
+}

@@ -1,0 +1,74 @@
+//! What a daemon that just started does with what the last one left: nothing resumes by itself, nothing stays half told.
+
+use tracing::info;
+
+use crate::api::event::Payload;
+use crate::api::session::TurnState;
+use crate::session::{self, Effect, Event, Fact};
+use crate::store::{Change, Durability, Removed, Write};
+
+use super::clock;
+use super::fault::Fault;
+use super::record::{Record, State, TurnBody};
+use super::shared::{Shared, event};
+
+/// Settles every session that was in progress.
+pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
+    for row in shared.store.sessions(Removed::Without).await? {
+        let mut record = Record::read(row)?;
+        let state = record.body.state;
+        let Some((next, effects)) = session::step(record.found(), Event::Recover) else { continue };
+        info!(session = %record.id, status = record.status.as_str(), "session was in progress");
+        let mut changes = Vec::new();
+        for effect in effects {
+            let Effect::Persist(fact) = effect else { continue };
+            changes.extend(settle(shared, &mut record, fact, state).await?);
+        }
+        record.settle(next, clock::now());
+        changes.insert(0, Change::Session(record.row()));
+        shared.store.write(Write { durability: Durability::Full, changes }).await?;
+    }
+    Ok(())
+}
+
+/// The changes that make one fact of the recovery.
+async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) -> Result<Vec<Change>, Fault> {
+    let id = record.id;
+    match fact {
+        Fact::ApprovalsExpired => {
+            let open = record.body.approvals.iter_mut().filter(|approval| !approval.expired);
+            Ok(open
+                .map(|approval| {
+                    approval.expired = true;
+                    let outcome = "expired".to_owned();
+                    event(id, &Payload::ApprovalResolved { approval: approval.id.clone(), outcome, message: None })
+                })
+                .collect())
+        }
+        Fact::TurnEnded(_) if state == State::Turning => {
+            // A decision that was not delivered is used for the same call when the session goes on.
+            record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
+            let turn = record.body.turns;
+            record.body.interrupted = Some(turn);
+            let reason = "the daemon ended while the turn ran".to_owned();
+            let mut changes = vec![event(id, &Payload::TurnInterrupted { turn, reason })];
+            if let Some(row) = shared.store.turn(id, turn).await? {
+                let mut body = TurnBody::read(&row)?;
+                (body.state, body.ended_at) = (TurnState::Interrupted, Some(clock::now()));
+                changes.push(Change::Turn(body.row(id, turn, row.raw)));
+            }
+            Ok(changes)
+        }
+        Fact::TurnEnded(_) => {
+            let turn = record.body.turns + 1;
+            let reason = "the daemon ended before the prompt was sent".to_owned();
+            Ok(vec![event(id, &Payload::TurnInterrupted { turn, reason })])
+        }
+        Fact::Status
+        | Fact::TurnStarted
+        | Fact::ApprovalRequested
+        | Fact::ApprovalResolved
+        | Fact::ResponseRefused
+        | Fact::ApprovalsCancelled => Ok(Vec::new()),
+    }
+}

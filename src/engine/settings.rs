@@ -1,0 +1,163 @@
+//! The configuration in force: read anew whenever it matters, so that an edit counts from the next prompt on.
+//!
+//! What the repository's own file grants counts only when the user trusts exactly that text.
+
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::backend::registry::{self, Registry};
+use crate::config::{self, Config, GrantText, LayerKind, Origin, Trust};
+use crate::git::{Oid, Repo};
+use crate::store::{ProjectRow, Store};
+
+use super::fault::Fault;
+use super::record::Record;
+use super::timing::Limits;
+
+/// The repository's own file, as it is in a commit.
+const REPOSITORY_FILE: &str = ".coppice/config.toml";
+/// Which ignored files of the checkout come along, as it is in a commit.
+const INCLUDE_FILE: &str = ".worktreeinclude";
+
+/// Reads configuration for one daemon.
+pub(super) struct SettingsReader {
+    pub(super) user_file: PathBuf,
+    pub(super) data: PathBuf,
+    pub(super) executable: PathBuf,
+    pub(super) store: Store,
+}
+
+/// The settings of one project at one commit.
+pub(super) struct Settings {
+    pub(super) config: Config,
+    pub(super) trust: Trust,
+    pub(super) include: Option<String>,
+    pub(super) grants: Option<GrantText>,
+    pub(super) trusted: Option<Trusted>,
+}
+
+/// What is kept of a project besides its place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ProjectRecord {
+    pub(super) trusted: Option<Trusted>,
+}
+
+/// The text that the user agreed to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Trusted {
+    pub(super) hash: String,
+    pub(super) text: String,
+}
+
+impl SettingsReader {
+    /// The user's own settings.
+    pub(super) fn user(&self) -> Result<Config, Fault> {
+        let layer = self.file_layer(&self.user_file, LayerKind::User)?;
+        Ok(config::resolve(layer.as_slice(), Trust::Untrusted))
+    }
+
+    /// The settings of a session.
+    pub(super) async fn session(&self, record: &Record, repo: &Repo) -> Result<Settings, Fault> {
+        self.project(&record.project, repo, record.body.base.commit.parse()?).await
+    }
+
+    /// The settings of a project, with the repository's files as they are in `commit`.
+    pub(super) async fn project(&self, project: &str, repo: &Repo, commit: Oid) -> Result<Settings, Fault> {
+        let trusted = self.record(project).await?.trusted;
+        let (from_commit, include) = {
+            let repo = repo.clone();
+            tokio::task::spawn_blocking(move || {
+                Ok::<_, crate::git::GitError>((
+                    repo.file_at(&commit, REPOSITORY_FILE)?,
+                    repo.file_at(&commit, INCLUDE_FILE)?,
+                ))
+            })
+            .await??
+        };
+        let include = include.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let repository = from_commit.map(|bytes| {
+            let label = format!("{REPOSITORY_FILE} of the repository");
+            config::parse(&String::from_utf8_lossy(&bytes), &Origin { label, kind: LayerKind::Repository })
+        });
+        let repository = repository.transpose()?;
+        let grants = config::grants(repository.as_ref(), include.as_deref());
+        let trust = match (&grants, &trusted) {
+            (Some(grants), Some(trusted)) if hash(grants.as_str()) == trusted.hash => Trust::Trusted,
+            (Some(_) | None, Some(_) | None) => Trust::Untrusted,
+        };
+        let project_file = self.data.join("projects").join(project).join("config.toml");
+        let layers = [
+            self.file_layer(&self.user_file, LayerKind::User)?,
+            repository,
+            self.file_layer(&project_file, LayerKind::Project)?,
+        ];
+        let layers: Vec<_> = layers.into_iter().flatten().collect();
+        let include = include.filter(|_| trust == Trust::Trusted);
+        Ok(Settings { config: config::resolve(&layers, trust), trust, include, grants, trusted })
+    }
+
+    /// What is kept of a project.
+    pub(super) async fn record(&self, project: &str) -> Result<ProjectRecord, Fault> {
+        let rows = self.store.projects().await?;
+        let row = rows.into_iter().find(|row| row.id == project);
+        Ok(row.map(|ProjectRow { record, .. }| serde_json::from_str(&record).unwrap_or_default()).unwrap_or_default())
+    }
+
+    /// The backends of a configuration.
+    pub(super) fn registry(&self, config: &Config) -> Registry {
+        let configured = config.backends.iter().filter_map(|(name, backend)| {
+            let env = backend.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+            let command = backend.command.clone()?;
+            Some(registry::from_config(name, command, env, backend.models.clone()))
+        });
+        Registry::new(&self.executable, configured.collect())
+    }
+
+    fn file_layer(&self, path: &Path, kind: LayerKind) -> Result<Option<config::Layer>, Fault> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(Fault::File { act: "read", path: path.to_owned(), source }),
+        };
+        Ok(Some(config::parse(&text, &Origin { label: path.display().to_string(), kind })?))
+    }
+}
+
+/// The time limits of a configuration.
+pub(super) fn limits(config: &Config) -> Limits {
+    let config::resolve::Limits { turn_timeout, stall_timeout, backend_idle, .. } = config.limits;
+    Limits { turn: turn_timeout, stall: stall_timeout, idle: backend_idle }
+}
+
+/// How many turns may run at once.
+pub(super) fn parallel_turns(config: &Config) -> usize {
+    match config.limits.parallel_turns {
+        0 => std::thread::available_parallelism().map_or(4, |cores| cores.get().max(4)),
+        some => some as usize,
+    }
+}
+
+/// How long a removed session can be restored.
+pub(super) fn keep_removed(config: &Config) -> Duration {
+    config.keep_removed
+}
+
+/// Names a text.
+pub(super) fn hash(text: &str) -> String {
+    hex(&Sha256::digest(text))
+}
+
+/// The first 64 bits of a digest, in hexadecimal.
+pub(super) fn hex(digest: &[u8]) -> String {
+    digest.iter().take(8).fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").ok();
+        text
+    })
+}

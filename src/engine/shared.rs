@@ -1,0 +1,150 @@
+//! What all sessions of one daemon share: the store, the slots, the live records, and the doors to the outside.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::api::event::Payload;
+use crate::api::request::Environment;
+use crate::backend::transport::spawn::Spawner;
+use crate::id::SessionId;
+use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
+
+use super::actor::Message;
+use super::clock;
+use super::live::Lively;
+use super::settings::SettingsReader;
+use super::slots::Slots;
+use super::sweeper::Sweeper;
+
+/// One daemon's common ground; handed around as an `Arc`.
+pub(super) struct Shared {
+    pub(super) store: Store,
+    pub(super) slots: Slots,
+    pub(super) live: Lively,
+    /// Where worktrees, trash and the state of backends live.
+    pub(super) data: PathBuf,
+    pub(super) executable: PathBuf,
+    pub(super) settings: SettingsReader,
+    pub(super) spawner: Arc<dyn Spawner>,
+    /// What backends see when no client gave them an environment.
+    pub(super) own_environment: Environment,
+    pub(super) sweeper: Sweeper,
+    pub(super) tasks: TaskTracker,
+    pub(super) stop: CancellationToken,
+    /// How many sessions and background jobs have something going on; the daemon ends only when it is none.
+    pub(super) active: watch::Sender<usize>,
+    actors: Mutex<HashMap<SessionId, mpsc::Sender<Message>>>,
+    environments: Mutex<HashMap<SessionId, Environment>>,
+    repositories: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+/// The parts that [`Shared`] is made of.
+pub(super) struct Parts {
+    pub(super) store: Store,
+    pub(super) slots: Slots,
+    pub(super) data: PathBuf,
+    pub(super) executable: PathBuf,
+    pub(super) environment: Environment,
+    pub(super) settings: SettingsReader,
+    pub(super) spawner: Arc<dyn Spawner>,
+}
+
+impl Shared {
+    pub(super) fn new(parts: Parts) -> Arc<Self> {
+        let Parts { store, slots, data, executable, environment, settings, spawner } = parts;
+        Arc::new(Self {
+            store,
+            slots,
+            live: Lively::new(),
+            data,
+            executable,
+            settings,
+            spawner,
+            own_environment: environment,
+            sweeper: Sweeper::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+            active: watch::Sender::new(0),
+            actors: Mutex::default(),
+            environments: Mutex::default(),
+            repositories: Mutex::default(),
+        })
+    }
+
+    /// Where the worktrees of a project live.
+    pub(super) fn worktrees(&self, project: &str) -> PathBuf {
+        self.data.join("worktrees").join(project)
+    }
+
+    /// Where one session's backend keeps its own state.
+    pub(super) fn state_dir(&self, session: SessionId) -> PathBuf {
+        self.data.join("sessions").join(session.as_str())
+    }
+
+    /// The lock under which worktrees and branches of a repository are made, moved and removed.
+    pub(super) fn repository(&self, project: &str) -> Arc<tokio::sync::Mutex<()>> {
+        lock(&self.repositories).entry(project.to_owned()).or_default().clone()
+    }
+
+    /// The environment captured from the client, while this daemon lives.
+    pub(super) fn environment(&self, session: SessionId) -> Option<Environment> {
+        lock(&self.environments).get(&session).cloned()
+    }
+
+    pub(super) fn set_environment(&self, session: SessionId, environment: Environment) {
+        lock(&self.environments).insert(session, environment);
+    }
+
+    pub(super) fn forget_environment(&self, session: SessionId) {
+        lock(&self.environments).remove(&session);
+    }
+
+    /// The tasks of the sessions that have one.
+    pub(super) fn actors(&self) -> MutexGuard<'_, HashMap<SessionId, mpsc::Sender<Message>>> {
+        lock(&self.actors)
+    }
+
+    /// Counts something that goes on, until the guard is dropped.
+    pub(super) fn busy(self: &Arc<Self>) -> Going {
+        self.active.send_modify(|count| *count += 1);
+        Going { shared: self.clone() }
+    }
+
+    /// Stores facts that change nothing about the session itself.
+    pub(super) async fn note(&self, session: SessionId, payloads: &[Payload]) -> Result<(), StoreError> {
+        let changes = payloads.iter().map(|payload| event(session, payload)).collect();
+        self.store.write(Write { durability: Durability::Normal, changes }).await.map(drop)
+    }
+}
+
+/// Something that keeps the daemon alive while it goes on.
+pub(super) struct Going {
+    shared: Arc<Shared>,
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        self.shared.active.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+/// A payload as a change of the store, at this moment.
+pub(super) fn event(session: SessionId, payload: &Payload) -> Change {
+    let encoded = payload.encode();
+    Change::Event(NewEvent {
+        session,
+        at: clock::now(),
+        kind: encoded.kind,
+        version: encoded.version,
+        payload: encoded.text,
+    })
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,77 @@
+//! Backends get their processes from the supervisor; this is where the two rooms meet.
+
+use std::path::PathBuf;
+
+use futures_util::future::{BoxFuture, FutureExt};
+
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
+use crate::sandbox::SandboxError;
+use crate::sandbox::launch::{self, Spawn, Status, Stop, Stopper};
+
+/// Starts every backend process under a supervisor of its own.
+pub(super) struct Supervised {
+    pub(super) executable: PathBuf,
+}
+
+impl Spawner for Supervised {
+    fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
+        let SpawnRequest { argv, env, cwd } = request;
+        let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd };
+        async move {
+            let supervised = launch::spawn(spawn).await.map_err(failure)?;
+            let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
+            let exec_at_ms = process.exec_at_ms();
+            let control = Box::new(Handle { stopper: process.stopper() });
+            let exit = async move {
+                match process.wait().await {
+                    Status::Exited(code) => Exit::Code(code),
+                    Status::Signalled(signal) => Exit::Signal(signal),
+                    Status::Lost => Exit::Lost("its supervisor is gone".to_owned()),
+                }
+            };
+            Ok(Child {
+                stdin: Box::new(stdin),
+                stdout: Box::new(stdout),
+                stderr: Box::new(stderr),
+                exec_at_ms,
+                exit: exit.boxed(),
+                control,
+            })
+        }
+        .boxed()
+    }
+}
+
+struct Handle {
+    stopper: Stopper,
+}
+
+impl Control for Handle {
+    fn signal(&mut self, signal: Signal) {
+        self.stopper.stop(match signal {
+            Signal::Terminate => Stop::Term,
+            Signal::Kill => Stop::Kill,
+        });
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.stopper.stop(Stop::Kill);
+    }
+}
+
+fn failure(error: SandboxError) -> Failure {
+    let kind = match &error {
+        SandboxError::NoCommand
+        | SandboxError::NotFound { .. }
+        | SandboxError::Exec { .. }
+        | SandboxError::Directory { .. } => FailureKind::Setup,
+        SandboxError::Confine { .. } | SandboxError::Supervisor { .. } | SandboxError::Lost { .. } => {
+            FailureKind::Sandbox
+        }
+    };
+    let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    Failure::new(kind, format!("{error}{cause}"))
+}

@@ -1,0 +1,207 @@
+//! What happens behind a removal: the work is saved, the tree becomes the spare or is deleted slowly, old things go.
+//!
+//! It sleeps until something is removed. Nothing is deleted before what is in it can be reached from a ref.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tracing::{debug, info, warn};
+
+use crate::git::removal::{self, Discard, Pending, Recycled, Step};
+use crate::store::{Change, Durability, Removed, Write};
+
+use super::actor::blocking;
+use super::fault::Fault;
+use super::record::{Record, Tree};
+use super::shared::Shared;
+use super::{clock, prepare, settings};
+
+/// How many files are deleted at a time, and the pause after them: deleting must not be felt.
+const BATCH: usize = 256;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The bell of the sweeper.
+#[derive(Default)]
+pub(super) struct Sweeper {
+    bell: Notify,
+}
+
+impl Sweeper {
+    /// Something was removed.
+    pub(super) fn wake(&self) {
+        self.bell.notify_one();
+    }
+}
+
+/// Starts the sweeper; its first round is for what the last daemon left.
+pub(super) fn start(shared: &Arc<Shared>) {
+    shared.sweeper.wake();
+    let sweeping = shared.clone();
+    shared.tasks.spawn(async move {
+        loop {
+            tokio::select! {
+                () = sweeping.stop.cancelled() => break,
+                () = sweeping.sweeper.bell.notified() => {}
+            }
+            let leftovers = {
+                let _going = sweeping.busy();
+                save_all(&sweeping).await
+            };
+            tokio::select! {
+                () = sweeping.stop.cancelled() => break,
+                () = sweeping.sweeper.bell.notified() => sweeping.sweeper.wake(),
+                () = delete_all(&sweeping, leftovers) => {}
+            }
+        }
+    });
+}
+
+/// Saves what is in the trash of every project; returns what is left to delete.
+async fn save_all(shared: &Arc<Shared>) -> Vec<Pending> {
+    let mut leftovers = Vec::new();
+    let records = match records(shared).await {
+        Ok(records) => records,
+        Err(fault) => {
+            warn!(%fault, "the sessions cannot be read; nothing is swept");
+            return leftovers;
+        }
+    };
+    forget_old(shared, &records).await;
+    let mut roots: Vec<PathBuf> = records.iter().map(|record| shared.worktrees(&record.project)).collect();
+    roots.sort();
+    roots.dedup();
+    for root in roots {
+        for pending in removal::pending(&root) {
+            let Some(session) = pending.session else {
+                leftovers.push(pending);
+                continue;
+            };
+            let Some(record) = records.iter().find(|record| record.id == session) else { continue };
+            match save(shared, record, &pending, &root).await {
+                Ok(left) => leftovers.extend(left),
+                Err(fault) => warn!(%session, %fault, "a removed tree stays in the trash"),
+            }
+        }
+    }
+    leftovers
+}
+
+/// Saves one tree and makes it the spare, or gives it up for deletion.
+async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &Path) -> Result<Option<Pending>, Fault> {
+    let repo = prepare::open_repo(record).await?;
+    let tree = prepare::tree_of(record, &repo)?;
+    let Some(trashed) = pending.resume(&tree) else { return Ok(None) };
+    let lock = shared.repository(&record.project);
+    let _held = lock.lock().await;
+    let (root, removed, id) = (root.to_owned(), record.removed_at.is_some(), record.id);
+    blocking(move || {
+        let recorded = removal::salvage(&trashed)?;
+        info!(session = %id, commit = %recorded.commit, "work saved");
+        if removed {
+            removal::drop_branch(&trashed)?;
+        }
+        if !recorded.left_out.is_empty() {
+            // These files exist nowhere else.
+            return Ok(None);
+        }
+        Ok(match removal::recycle(&trashed, &root)? {
+            Recycled::Spare(path) => {
+                debug!(session = %id, path = %path.display(), "tree kept as the spare");
+                None
+            }
+            Recycled::Doubt { reason, left } => {
+                debug!(session = %id, reason, "tree given up");
+                Some(left)
+            }
+        })
+    })
+    .await
+}
+
+/// Deletes, slowly, and only while no turn runs.
+async fn delete_all(shared: &Arc<Shared>, leftovers: Vec<Pending>) {
+    let mut held = shared.slots.held();
+    for pending in leftovers {
+        let path = pending.path.clone();
+        let mut discard = match tokio::task::spawn_blocking(move || Discard::new(&pending)).await {
+            Ok(Ok(discard)) => discard,
+            Ok(Err(error)) => {
+                warn!(path = %path.display(), %error, "a tree in the trash cannot be deleted");
+                continue;
+            }
+            Err(_) => return,
+        };
+        loop {
+            if held.wait_for(|held| *held == 0).await.is_err() {
+                return;
+            }
+            let stepped = tokio::task::spawn_blocking(move || {
+                let step = discard.step(BATCH);
+                (discard, step)
+            });
+            let Ok((rest, step)) = stepped.await else { return };
+            discard = rest;
+            match step {
+                Ok(Step::More) => tokio::time::sleep(PAUSE).await,
+                Ok(Step::Done) => break,
+                Err(error) => {
+                    warn!(path = %path.display(), %error, "a tree in the trash cannot be deleted");
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Forgets removed sessions whose time is over.
+async fn forget_old(shared: &Arc<Shared>, records: &[Record]) {
+    let Ok(config) = shared.settings.user() else { return };
+    let keep = i64::try_from(settings::keep_removed(&config).as_millis()).unwrap_or(i64::MAX);
+    let oldest = clock::now().saturating_sub(keep);
+    let over = |record: &&Record| record.removed_at.is_some_and(|at| at < oldest) && record.body.tree == Tree::Absent;
+    for record in records.iter().filter(over) {
+        if let Err(fault) = forget(shared, record).await {
+            warn!(session = %record.id, %fault, "a removed session cannot be forgotten");
+        }
+    }
+}
+
+async fn forget(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
+    let (repo, id) = (prepare::open_repo(record).await?, record.id);
+    blocking(move || removal::forget(&repo, id)).await?;
+    let changes = vec![Change::DeleteSession(id)];
+    shared.store.write(Write { durability: Durability::Normal, changes }).await?;
+    Ok(())
+}
+
+/// All sessions; a removed one whose tree is still in its place is moved away first.
+async fn records(shared: &Arc<Shared>) -> Result<Vec<Record>, Fault> {
+    let mut records = Vec::new();
+    for which in [Removed::Without, Removed::Only] {
+        for row in shared.store.sessions(which).await? {
+            records.push(Record::read(row)?);
+        }
+    }
+    for record in &mut records {
+        if record.removed_at.is_some() && record.body.tree != Tree::Absent {
+            move_away(shared, record).await?;
+        }
+    }
+    Ok(records)
+}
+
+/// Completes a removal that was cut short right after it was stored.
+async fn move_away(shared: &Arc<Shared>, record: &mut Record) -> Result<(), Fault> {
+    let repo = prepare::open_repo(record).await?;
+    let tree = prepare::tree_of(record, &repo)?;
+    let root = shared.worktrees(&record.project);
+    if tree.path.exists() {
+        blocking(move || removal::trash(&tree, &root)).await?;
+    }
+    record.body.tree = Tree::Absent;
+    let changes = vec![Change::Session(record.row())];
+    shared.store.write(Write { durability: Durability::Normal, changes }).await?;
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! Records and core values as clients see them.
+
+use crate::api::session::{Approval, Base, InboxItem, Question, Sandbox, Session, Status, Turn, WaitingFor, Wants};
+use crate::protocol;
+use crate::session;
+
+use super::record::{ApprovalRecord, QuestionRecord, Record, TurnBody};
+
+/// The session object.
+pub(super) fn session(record: &Record) -> Session {
+    let body = &record.body;
+    let next: &[&str] = match record.removed_at {
+        Some(_) => &["restore"],
+        None => core_status(record.status).next(),
+    };
+    Session {
+        id: record.id.to_string(),
+        title: body.title.clone(),
+        status: record.status,
+        waiting_for: waiting_for(record),
+        next: next.iter().map(|&name| name.to_owned()).collect(),
+        backend: body.backend.clone(),
+        model: body.model.clone(),
+        reasoning: None,
+        agent: None,
+        persona: None,
+        posture: "attended".to_owned(),
+        sandbox: Sandbox { level: "off".to_owned(), enforced: false },
+        project: body.common_dir.clone(),
+        base: Base { name: body.base.name.clone(), commit: body.base.commit.clone() },
+        branch: body.branch.clone(),
+        worktree: body.worktree.clone(),
+        parent: None,
+        children: Vec::new(),
+        handoff: None,
+        turns: body.turns,
+        queued: u32::try_from(body.order.len()).unwrap_or(u32::MAX),
+        created_at: record.created_at,
+        updated_at: record.updated_at,
+        removed_at: record.removed_at,
+        usage: body.usage.clone(),
+        changes: body.changes,
+        questions: body.questions.iter().map(question).collect(),
+        approvals: open_approvals(record).map(approval).collect(),
+        summary: body.summary.clone(),
+        last_error: body.last_error.clone(),
+        conflicts: body.conflicts.clone(),
+    }
+}
+
+/// What a session wants of a person, if it wants something.
+pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
+    let item =
+        |since, wants| InboxItem { session: record.id.to_string(), title: record.body.title.clone(), since, wants };
+    let approvals =
+        open_approvals(record).map(|open| item(open.requested_at, Wants::Approval { approval: approval(open) }));
+    let rest = match record.status {
+        Status::Asking => Some(Wants::Answer { questions: record.body.questions.iter().map(question).collect() }),
+        Status::Conflict => Some(Wants::Resolution { files: record.body.conflicts.clone() }),
+        Status::Failed => record.body.last_error.clone().map(|error| Wants::Attention { error }),
+        Status::Draft
+        | Status::Queued
+        | Status::Preparing
+        | Status::Running
+        | Status::Approval
+        | Status::Ready
+        | Status::Interrupted
+        | Status::Integrating
+        | Status::Merged
+        | Status::Archived => None,
+    };
+    approvals.chain(rest.map(|wants| item(record.updated_at, wants))).collect()
+}
+
+/// One turn of a session.
+pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
+    let TurnBody { state, prompt, started_at, ended_at, response, error, checkpoint, undone } = body;
+    Turn { number, state, prompt, started_at, ended_at, response, error, checkpoint, undone, raw }
+}
+
+/// The validated response as it is stored and shown.
+pub(super) fn response(response: &protocol::Response) -> crate::api::session::Response {
+    use crate::api::session::{AskedQuestion, Response, Summary};
+    Response {
+        answer: response.answer.clone(),
+        questions: response
+            .questions
+            .iter()
+            .map(|asked| AskedQuestion { text: asked.text.clone(), options: asked.options.clone() })
+            .collect(),
+        summary: response
+            .summary
+            .as_ref()
+            .map(|summary| Summary { turn: summary.turn.clone(), session: summary.session.clone() }),
+    }
+}
+
+pub(super) fn approval(record: &ApprovalRecord) -> Approval {
+    Approval {
+        id: record.id.clone(),
+        tool: record.tool.clone(),
+        title: record.title.clone(),
+        preview: record.preview.clone(),
+        requested_at: record.requested_at,
+        expired: record.expired,
+    }
+}
+
+pub(super) fn open_approvals(record: &Record) -> impl Iterator<Item = &ApprovalRecord> {
+    record.body.approvals.iter().filter(|approval| approval.decision.is_none())
+}
+
+fn question(record: &QuestionRecord) -> Question {
+    Question { text: record.text.clone(), options: record.options.clone(), answer: record.answer.clone() }
+}
+
+fn waiting_for(record: &Record) -> Option<WaitingFor> {
+    match record.status {
+        Status::Asking => Some(WaitingFor::Answer),
+        _ if open_approvals(record).next().is_some() => Some(WaitingFor::Approval),
+        _ => None,
+    }
+}
+
+/// The state machine's word as clients spell it.
+pub(super) fn status(status: session::Status) -> Status {
+    match status {
+        session::Status::Draft => Status::Draft,
+        session::Status::Queued => Status::Queued,
+        session::Status::Preparing => Status::Preparing,
+        session::Status::Running => Status::Running,
+        session::Status::Approval => Status::Approval,
+        session::Status::Asking => Status::Asking,
+        session::Status::Ready => Status::Ready,
+        session::Status::Failed => Status::Failed,
+        session::Status::Interrupted => Status::Interrupted,
+        session::Status::Integrating => Status::Integrating,
+        session::Status::Conflict => Status::Conflict,
+        session::Status::Merged => Status::Merged,
+        session::Status::Archived => Status::Archived,
+    }
+}
+
+fn core_status(status: Status) -> session::Status {
+    match status {
+        Status::Draft => session::Status::Draft,
+        Status::Queued => session::Status::Queued,
+        Status::Preparing => session::Status::Preparing,
+        Status::Running => session::Status::Running,
+        Status::Approval => session::Status::Approval,
+        Status::Asking => session::Status::Asking,
+        Status::Ready => session::Status::Ready,
+        Status::Failed => session::Status::Failed,
+        Status::Interrupted => session::Status::Interrupted,
+        Status::Integrating => session::Status::Integrating,
+        Status::Conflict => session::Status::Conflict,
+        Status::Merged => session::Status::Merged,
+        Status::Archived => session::Status::Archived,
+    }
+}
