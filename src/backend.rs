@@ -4,6 +4,7 @@
 //! the store nor how processes are caged; those who start one hand it a [`Spawner`].
 
 mod acp;
+pub mod demo;
 pub mod event;
 pub mod failure;
 pub mod registry;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Log, POLICY, STOP, wishes};
@@ -321,4 +322,74 @@ fn a_close_in_a_turn_cancels_it_first() {
     assert_eq!(talk.log.other, [Effect::CloseInput, Effect::Arm(STOP.cancel)]);
     talk.input(Input::Gone { status: None, stderr_tail: String::new() });
     talk.expect_events(&["failed cancelled \"the turn was interrupted\"", "exited None \"\""]);
+}
+
+/// JSON as a confused agent might write it: the right words in the wrong places.
+fn any_json() -> impl Strategy<Value = Value> {
+    let word = || {
+        prop::sample::select(vec![
+            "id",
+            "method",
+            "params",
+            "result",
+            "error",
+            "code",
+            "message",
+            "data",
+            "sessionId",
+            "update",
+            "sessionUpdate",
+            "tool_call",
+            "tool_call_update",
+            "agent_message_chunk",
+            "plan",
+            "usage_update",
+            "toolCallId",
+            "content",
+            "diff",
+            "path",
+            "newText",
+            "status",
+            "completed",
+            "options",
+            "toolCall",
+            "stopReason",
+            "end_turn",
+            "_meta",
+            "quota",
+            "session/update",
+            "session/request_permission",
+            "s",
+        ])
+    };
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (0..6i64).prop_map(Value::from),
+        word().prop_map(Value::from),
+    ];
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        let object = prop::collection::vec((word(), inner.clone()), 0..6);
+        let object = object.prop_map(|pairs| pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect());
+        prop_oneof![prop::collection::vec(inner, 0..4).prop_map(Value::Array), object.prop_map(Value::Object)]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn no_message_breaks_the_client(messages in prop::collection::vec(any_json(), 1..8)) {
+        let mut talk = Talk::in_turn();
+        for message in messages {
+            talk.update(message.clone());
+            let ask = json!({"id": 0, "method": "session/request_permission", "params": message.clone()});
+            talk.line(ask);
+            if let Ok(message) = jsonrpc::parse(&message.to_string()) {
+                talk.input(Input::Message(message));
+            }
+        }
+        talk.input(Input::Gone { status: None, stderr_tail: String::new() });
+        prop_assert!(talk.log.events.ends_with("exited None \"\"\n"));
+        prop_assert_eq!(talk.log.other.last(), Some(&Effect::Finish));
+    }
 }

@@ -1,0 +1,83 @@
+//! The scripted agent inside our own executable: it speaks ACP, really edits files and runs commands, and thinks nothing.
+//!
+//! Its script travels in the prompt as lines that begin with `@`; `script.rs` has the list. It serves the demo, the
+//! tutorial and the tests, and says of itself that it is scripted.
+
+mod agent;
+mod draft;
+mod script;
+mod state;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod turn;
+mod work;
+
+use std::env;
+use std::io::{self, BufReader, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::backend::registry::DEMO_STATE_ENV;
+
+/// How the agent behaves, whatever its script says.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// Where conversations outlive the process; without it they end with it.
+    pub(crate) state: Option<PathBuf>,
+    /// Whether a conversation can be restored.
+    pub(crate) restore: Restore,
+    /// The pause between two chunks of text, so that a person sees them come.
+    pub(crate) pace: Duration,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Restore {
+    #[default]
+    Offered,
+    NotOffered,
+}
+
+/// What the hidden entry was asked to be.
+#[derive(Debug)]
+enum Role {
+    Agent(Options),
+    /// A process that leaves its session and its group and stays, for tests of process trees.
+    Stray,
+}
+
+/// The hidden entry: `args` is what follows it on the command line.
+pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
+    match parse(args) {
+        Ok(Role::Agent(options)) => {
+            let state = env::var_os(DEMO_STATE_ENV).map(PathBuf::from);
+            let code = agent::serve(BufReader::new(io::stdin()), io::stdout(), Options { state, ..options });
+            ExitCode::from(code)
+        }
+        Ok(Role::Stray) => work::stray(),
+        Err(problem) => {
+            // Nothing is left to do when even stderr is gone.
+            writeln!(io::stderr(), "error: {problem}").ok();
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(args: impl IntoIterator<Item = String>) -> Result<Role, String> {
+    let mut options = Options::default();
+    let mut args = args.into_iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--no-load" => options.restore = Restore::NotOffered,
+            "--slow" => {
+                let value = args.next().unwrap_or_default();
+                let pause = value.parse().map_err(|_| format!("`--slow {value}`: expected milliseconds"))?;
+                options.pace = Duration::from_millis(pause);
+            }
+            work::STRAY_FLAG => return Ok(Role::Stray),
+            other => return Err(format!("unknown argument `{other}`, known: `--no-load`, `--slow MS`")),
+        }
+    }
+    Ok(Role::Agent(options))
+}

@@ -1,0 +1,210 @@
+//! The tools of the demo agent, as its client sees them: streamed text, edits, commands, permissions, waits.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Component, Path, PathBuf};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::backend::demo::agent::{Agent, Gone, Refusal, Waited};
+use crate::backend::demo::script::{Directive, Step};
+use crate::backend::demo::turn::{End, Flow, Play};
+use crate::backend::demo::work::{self, News, Wake};
+use crate::backend::transport::jsonrpc::Message;
+
+/// Characters per chunk of streamed text: small, so that a reader has to put a response together.
+const CHUNK: usize = 12;
+
+/// Output of a command beyond this is read but not shown.
+const SHOWN_OUTPUT: usize = 128 * 1024;
+
+/// A file before and after.
+pub(super) struct Edit {
+    old: String,
+    new: String,
+}
+
+impl<W: Write> Agent<W> {
+    /// Sends text in small pieces.
+    pub(super) fn stream(&mut self, play: &Play, kind: &str, text: &str) -> Result<Flow, Gone> {
+        let characters: Vec<char> = text.chars().collect();
+        for chunk in characters.chunks(CHUNK) {
+            if self.is_cancelled(&play.session)? {
+                return Ok(Flow::Stop(End::Cancelled));
+            }
+            let content = json!({"type": "text", "text": chunk.iter().collect::<String>()});
+            self.update(&play.session, json!({"sessionUpdate": kind, "content": content}))?;
+            thread::sleep(self.options.pace);
+        }
+        Ok(Flow::Next)
+    }
+
+    /// Reports an edit that was done, or was not.
+    pub(super) fn edit(
+        &mut self,
+        play: &mut Play,
+        title: &str,
+        path: &str,
+        done: io::Result<Edit>,
+    ) -> Result<(), Gone> {
+        let call = self.start_call(play, title, "edit", json!({"path": path}))?;
+        match done {
+            Ok(Edit { old, new }) => {
+                let content = json!([{"type": "diff", "path": path, "oldText": old, "newText": new}]);
+                let update = json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": "completed",
+                    "content": content});
+                self.update(&play.session, update)
+            }
+            Err(error) => self.end_call(play, &call, "failed", &error.to_string()),
+        }
+    }
+
+    /// Announces a call. One that a person allowed is known already, so an update has to do.
+    pub(super) fn start_call(
+        &mut self,
+        play: &mut Play,
+        title: &str,
+        kind: &str,
+        input: Value,
+    ) -> Result<String, Gone> {
+        let (update, call) = match play.allowed.take() {
+            Some(call) => ("tool_call_update", call),
+            None => ("tool_call", next_call(play)),
+        };
+        let started = json!({"sessionUpdate": update, "toolCallId": call, "title": title, "kind": kind,
+            "status": "in_progress", "rawInput": input, "content": []});
+        self.update(&play.session, started)?;
+        Ok(call)
+    }
+
+    pub(super) fn end_call(&mut self, play: &Play, call: &str, status: &str, output: &str) -> Result<(), Gone> {
+        self.update(&play.session, call_update(call, status, output))
+    }
+
+    pub(super) fn run_command(&mut self, play: &mut Play, command: &str) -> Result<Flow, Gone> {
+        let call = self.start_call(play, command, "execute", json!({"command": command}))?;
+        let token = self.token();
+        let mut running = match work::run(command, &play.place, token, &self.wakes) {
+            Ok(running) => running,
+            Err(error) => return self.end_call(play, &call, "failed", &error.to_string()).map(|()| Flow::Next),
+        };
+        let mut output = Vec::new();
+        loop {
+            match self.wait(&play.session, |wake| wake.news_of(token))? {
+                Waited::Cancelled => {
+                    drop(running);
+                    self.end_call(play, &call, "failed", "cancelled")?;
+                    return Ok(Flow::Stop(End::Cancelled));
+                }
+                Waited::Got(News::Bytes(_)) if output.len() > SHOWN_OUTPUT => {}
+                Waited::Got(News::Bytes(bytes)) => {
+                    output.extend(bytes);
+                    self.end_call(play, &call, "in_progress", &String::from_utf8_lossy(&output))?;
+                }
+                Waited::Got(News::Ended(status)) => {
+                    running.over();
+                    let text = String::from_utf8_lossy(&output);
+                    match status {
+                        Some(status) if status.success() => self.end_call(play, &call, "completed", &text)?,
+                        Some(status) => self.end_call(play, &call, "failed", &format!("{text}[{status}]"))?,
+                        None => self.end_call(play, &call, "failed", &text)?,
+                    }
+                    return Ok(Flow::Next);
+                }
+            }
+        }
+    }
+
+    pub(super) fn ask_permission(&mut self, play: &mut Play, title: &str, step: &Step) -> Result<Flow, Gone> {
+        let call = next_call(play);
+        let is_deed = |next: &&Step| next.line > step.line && next.directive != Directive::Begin;
+        let (kind, preview) = describe(play.steps.iter().find(is_deed).map(|next| &next.directive));
+        let options = json!([
+            {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
+            {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+        ]);
+        let tool = json!({"toolCallId": call, "status": "pending", "title": title, "kind": kind,
+            "content": [{"type": "content", "content": {"type": "text", "text": preview}}]});
+        let params = json!({"sessionId": play.session, "options": options, "toolCall": tool});
+        let request = self.request("session/request_permission", params)?;
+        let reply = self.wait(&play.session, |wake| {
+            let Wake::Message(Message::Response { id, outcome }) = wake else { return None };
+            (*id == request).then(|| outcome.clone().unwrap_or_default())
+        })?;
+        let Waited::Got(outcome) = reply else { return Ok(Flow::Stop(End::Cancelled)) };
+        if outcome["outcome"]["optionId"] == "allow" {
+            play.allowed = Some(call);
+            return Ok(Flow::Next);
+        }
+        let reason = outcome["_meta"]["message"].as_str().map(|text| format!(" ({text})")).unwrap_or_default();
+        let text = format!("Not allowed: {title}{reason}");
+        let said = self.stream(play, "agent_message_chunk", &format!("{text}\n"))?;
+        play.draft.answer(text);
+        match said {
+            Flow::Next => Ok(Flow::SkipNext),
+            Flow::SkipNext | Flow::Stop(_) => Ok(said),
+        }
+    }
+
+    pub(super) fn wait_for_file(&mut self, play: &Play, path: &str) -> Result<Flow, Gone> {
+        let token = self.token();
+        let waiting = work::wait_for(play.place.join(path), token, &self.wakes);
+        let waited = self.wait(&play.session, |wake| {
+            let Wake::Ready { token: done, problem } = wake else { return None };
+            (*done == token).then(|| problem.clone())
+        })?;
+        drop(waiting);
+        Ok(match waited {
+            Waited::Got(None) => Flow::Next,
+            Waited::Got(Some(problem)) => Flow::Stop(End::Refused(Refusal::new(-32603, problem))),
+            Waited::Cancelled => Flow::Stop(End::Cancelled),
+        })
+    }
+}
+
+/// Rewrites a file under `place`.
+pub(super) fn write(place: &Path, path: &str, change: impl FnOnce(&str) -> String) -> io::Result<Edit> {
+    let file = inside(place, path)?;
+    let old = fs::read_to_string(&file).unwrap_or_default();
+    let new = change(&old);
+    if let Some(dir) = file.parent() {
+        fs::create_dir_all(dir)?;
+    }
+    fs::write(&file, &new)?;
+    Ok(Edit { old, new })
+}
+
+/// Removes a file under `place`.
+pub(super) fn delete(place: &Path, path: &str) -> io::Result<Edit> {
+    let file = inside(place, path)?;
+    let old = fs::read_to_string(&file).unwrap_or_default();
+    fs::remove_file(&file)?;
+    Ok(Edit { old, new: String::new() })
+}
+
+/// The edit tools stay in the work tree; a script that wants out has `@run`.
+fn inside(place: &Path, path: &str) -> io::Result<PathBuf> {
+    let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if is_plain { Ok(place.join(path)) } else { Err(io::Error::other(format!("`{path}` is outside the work tree"))) }
+}
+
+fn next_call(play: &mut Play) -> String {
+    play.calls += 1;
+    format!("call-{}-{}", play.remembered + 1, play.calls)
+}
+
+fn call_update(call: &str, status: &str, output: &str) -> Value {
+    json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status,
+        "content": [{"type": "content", "content": {"type": "text", "text": output}}]})
+}
+
+/// What a person is to decide about.
+fn describe(next: Option<&Directive>) -> (&'static str, String) {
+    match next {
+        Some(Directive::Run(command)) => ("execute", command.clone()),
+        Some(Directive::Write { path, text } | Directive::Append { path, text }) => ("edit", format!("{path}\n{text}")),
+        Some(Directive::Delete(path)) => ("delete", path.clone()),
+        Some(_) | None => ("other", String::new()),
+    }
+}
