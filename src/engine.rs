@@ -75,15 +75,6 @@ pub struct Engine {
     shared: Arc<Shared>,
 }
 
-/// What the engine is busy with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Busy {
-    /// Turns that hold a slot.
-    pub running_turns: usize,
-    /// Sessions that have something going on, and work in the background.
-    pub active: usize,
-}
-
 impl Engine {
     /// Opens the store, settles what the last daemon left behind, and is ready for requests.
     pub async fn start(options: Options) -> Result<Self, StartError> {

@@ -156,6 +156,8 @@ struct Actor {
     /// Set by whoever interrupts a turn in order to send something else.
     go_on: bool,
     closing: Option<oneshot::Sender<()>>,
+    /// Those who asked for a stop and wait for the turn to end.
+    stopping: Vec<Reply>,
 }
 
 struct Preparation {
@@ -190,6 +192,7 @@ impl Actor {
             unsaved: Vec::new(),
             go_on: false,
             closing: None,
+            stopping: Vec::new(),
         }
     }
 
@@ -210,6 +213,12 @@ impl Actor {
                 Wake::Backend(Some(event)) => self.backend(event).await,
                 Wake::Backend(None) => self.backend_gone().await,
                 Wake::Due => self.due().await,
+            }
+            if !self.state.is_turning() {
+                for reply in self.stopping.drain(..) {
+                    // The client may be gone.
+                    reply.send(Ok(super::view::session(&self.record))).ok();
+                }
             }
             if self.is_done() && self.leave() {
                 break;
@@ -237,15 +246,18 @@ impl Actor {
     async fn take(&mut self, message: Message) {
         match message {
             Message::Command(command, reply) => {
-                debug!(session = %self.id, ?command, "command");
+                let stops = matches!(command, Command::Stop);
                 let result = self.obey(command).await;
+                if stops && result.is_ok() {
+                    return self.stopping.push(reply);
+                }
                 let result = result.map(|()| super::view::session(&self.record)).map_err(api::error::Error::from);
                 // The client may be gone.
                 reply.send(result).ok();
             }
             Message::Shutdown(done) => {
                 self.closing = Some(done);
-                self.step(Event::Stop).await;
+                self.interrupt("the daemon ended").await;
                 if !self.state.is_turning() {
                     self.conversation = None;
                 }

@@ -25,6 +25,7 @@ use super::shared::{Shared, event};
 use super::{clock, query, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
+    let received = clock::now();
     let CreateSession { cwd, prompt, start, model, base, title, env } = request;
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
@@ -45,7 +46,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     spec::resolve(backend, path.as_deref(), repo.common_dir())?;
     let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| naming::title_from(&prompt));
     let body = Body { title, backend: backend.name.clone(), model, ..Body::default() };
-    let record = write(shared, &repo, project, base, body, prompt).await?;
+    let record = write(shared, received, &repo, base, body, prompt).await?;
     shared.set_environment(record.id, env);
     match start {
         Start::AsDraft => Ok(view::session(&record)),
@@ -56,14 +57,14 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
 /// Makes the session a fact.
 async fn write(
     shared: &Shared,
+    now: i64,
     repo: &Repo,
-    project: String,
     base: Base,
     body: Body,
     prompt: String,
 ) -> Result<Record, Fault> {
     let id = free_id(shared).await?;
-    let now = clock::now();
+    let project = project_id(repo);
     let branch = format!("coppice/{id}/{}", naming::slug_from(&body.title));
     let common_dir = repo.common_dir().to_string_lossy().into_owned();
     let body = Body {

@@ -127,7 +127,8 @@ pub fn prune(repo: &Repo) -> Result<(), GitError> {
 /// Forgets what was kept of a removed session: its salvage ref and its checkpoints.
 pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
     let handle = repo.open()?;
-    for pattern in [salvage_ref(session.as_str()), format!("refs/coppice/checkpoints/{session}/*")] {
+    let below = |kind: &str| format!("refs/coppice/{kind}/{session}/*");
+    for pattern in [salvage_ref(session.as_str()), below("checkpoints"), below("undo")] {
         let found = handle.references_glob(&pattern).map_err(GitError::library(format!("list `{pattern}`")))?;
         for mut reference in found.flatten() {
             reference.delete().map_err(GitError::library(format!("delete `{pattern}`")))?;

@@ -178,7 +178,8 @@ impl Actor {
         Ok(())
     }
 
-    async fn interrupt(&mut self, reason: &str) {
+    /// Stops the turn in progress, if there is one.
+    pub(super) async fn interrupt(&mut self, reason: &str) {
         if let Some(turn) = &mut self.turn {
             turn.reason = reason.to_owned();
         }

@@ -189,11 +189,17 @@ impl Actor {
             MergeStyle::NoFf => Style::NoFf,
             MergeStyle::Rebase => Style::Rebase,
         };
-        blocking(move || {
-            let merge = Merge { target: Some(&target), style, message: &message, base: tree.base };
-            git::merge::merge(&tree, merge, &mut |hook| run(hook))
+        let base = self.record.body.merged.as_deref().map(str::parse).transpose()?.unwrap_or(tree.base);
+        let (outcome, tip) = blocking(move || {
+            let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?;
+            let merge = Merge { target: Some(&target), style, message: &message, base };
+            Ok((git::merge::merge(&tree, merge, &mut |hook| run(hook))?, tip))
         })
-        .await
+        .await?;
+        if let Outcome::Merged { .. } = outcome {
+            self.record.body.merged = tip.map(|tip| tip.to_string());
+        }
+        Ok(outcome)
     }
 
     fn merged(&mut self, outcome: Outcome, target: String, style: MergeStyle) -> (Integration, Result<(), Fault>) {
@@ -324,6 +330,7 @@ impl Actor {
         }
         self.conversation = None;
         let tree = self.tree().await?;
+        self.tear_down(&tree).await;
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);
         {
@@ -334,6 +341,18 @@ impl Actor {
         self.persist(Durability::Normal, Vec::new()).await?;
         self.shared.sweeper.wake();
         Ok(())
+    }
+
+    /// Runs the project's teardown command. Its failure is a warning: the tree goes all the same.
+    async fn tear_down(&mut self, tree: &Worktree) {
+        let Ok(settings) = self.shared.settings.session(&self.record, &tree.repo).await else { return };
+        let Some(command) = settings.config.worktree.teardown.filter(|_| tree.path.is_dir()) else { return };
+        let problem = match prepare::run_command(&self.shared, &self.record, tree, &command).await {
+            Ok(finished) if finished.is_success() => return,
+            Ok(finished) => finished.describe(),
+            Err(failure) => failure.message,
+        };
+        self.staged.push(Payload::Warning { message: format!("the teardown command `{command}` failed: {problem}") });
     }
 
     async fn tree(&self) -> Result<Worktree, Fault> {
