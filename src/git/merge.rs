@@ -127,7 +127,7 @@ pub fn merge(
         return Ok(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
     }
     // Asked before the hooks run: they may take minutes.
-    let checkouts = checkout::showing(&tree.repo, target, old)?;
+    let checkouts = checkout::showing(&tree.repo, target, old);
     if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
         return Ok(Outcome::Refused(refusal));
     }
@@ -149,6 +149,8 @@ pub fn merge(
             Replayed::Conflict { files } => return Ok(Outcome::Conflict { files }),
         },
     };
+    // Looked for again: the hooks gave the user time to switch branches.
+    let checkouts = checkout::showing(&tree.repo, target, old);
     let advance = Advance { name: target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
     Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
         None => Outcome::Merged {

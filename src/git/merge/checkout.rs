@@ -36,7 +36,7 @@ pub(super) struct Advance<'a> {
 }
 
 /// Finds every checkout whose head is the branch `name`, at present `commit`.
-pub(super) fn showing(repo: &Repo, name: &str, commit: Oid) -> Result<Vec<Checkout>, GitError> {
+pub(super) fn showing(repo: &Repo, name: &str, commit: Oid) -> Vec<Checkout> {
     // The worktree of another session is as hostile as this one.
     let attributes = name.starts_with("refs/heads/coppice/").then_some(commit);
     let head = format!("ref: {name}");
@@ -44,10 +44,9 @@ pub(super) fn showing(repo: &Repo, name: &str, commit: Oid) -> Result<Vec<Checko
         |git_dir: &Path| fs::read(git_dir.join("HEAD")).is_ok_and(|text| text.trim_ascii_end() == head.as_bytes());
     let main = repo.checkout().map(|files| (repo.common_dir().to_owned(), files.to_owned()));
     let all = main.into_iter().chain(linked(repo.common_dir()));
-    Ok(all
-        .filter(|(git_dir, files)| shows(git_dir) && files.is_dir())
+    all.filter(|(git_dir, files)| shows(git_dir) && files.is_dir())
         .map(|(git_dir, files)| Checkout { git_dir, files, attributes })
-        .collect())
+        .collect()
 }
 
 /// The linked worktrees, by git directory and files.
@@ -109,7 +108,7 @@ impl Checkout {
             return local(ignored);
         }
         // Without this, a file that was only touched counts as changed. Its exit status says no more than that.
-        self.git("update-index").args(["-q", "--refresh"]).output()?;
+        self.git("update-index").args(["-q", "--ignore-submodules", "--refresh"]).output()?;
         let dry = self.move_files(before, after).arg("--dry-run").output()?;
         if dry.status.success() {
             return Ok(None);
