@@ -4,7 +4,7 @@
 //! file system monitor are off, and attributes come from the base commit. Configuration is the user's and the
 //! repository's own, out of an agent's reach.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -63,7 +63,7 @@ pub(crate) struct Git {
     verb: &'static str,
     command: Command,
     directory: PathBuf,
-    arguments: Command,
+    arguments: Vec<OsString>,
     network: Network,
     attributes: Option<Oid>,
     input: Option<Vec<u8>>,
@@ -97,7 +97,7 @@ impl Git {
             verb,
             command,
             directory: directory.to_owned(),
-            arguments: Command::new("git"),
+            arguments: Vec::new(),
             network: Network::Offline,
             attributes: None,
             input: None,
@@ -105,12 +105,12 @@ impl Git {
     }
 
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
-        self.arguments.arg(arg);
+        self.arguments.push(arg.as_ref().to_owned());
         self
     }
 
     pub(crate) fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Self {
-        self.arguments.args(args);
+        self.arguments.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
@@ -158,7 +158,7 @@ impl Git {
         }
     }
 
-    /// Runs it for its first line, without the line end.
+    /// Runs it for the one object id that it prints.
     pub(crate) fn run_oid(self) -> Result<Oid, GitError> {
         let verb = self.verb;
         let output = self.run()?;
@@ -193,8 +193,8 @@ impl Git {
         if let Some(commit) = attributes {
             command.arg(format!("--attr-source={commit}"));
         }
-        command.arg(verb).args(arguments.get_args());
-        debug!(verb, arguments = ?arguments.get_args().collect::<Vec<_>>(), directory = %directory.display(), "git started");
+        command.arg(verb).args(&arguments);
+        debug!(verb, ?arguments, directory = %directory.display(), "git started");
         command
     }
 }
@@ -259,6 +259,7 @@ fn program(git: &OsStr) -> Command {
     command.env("GIT_OPTIONAL_LOCKS", "0");
     // A path is a path, whatever characters are in it.
     command.env("GIT_LITERAL_PATHSPECS", "1");
+    // Unit tests share one process, whose environment they cannot change.
     #[cfg(test)]
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env_remove("EMAIL");
     command

@@ -120,13 +120,15 @@ impl Diff {
                 Git::new(&tree.repo, "diff-tree").attributes_from(tree.base).args(["-r", &from, &commit.to_string()])
             }
         };
+        // Names are for people to read; with `-z` they are never quoted.
+        let git = git.setting("core.quotePath=false");
         git.args(["--find-renames", "--no-ext-diff", "--no-textconv"]).args(format).arg("--").run()
     }
 }
 
 /// Reads the output of `--raw --numstat -z`: first every file's kind, then, in the same order, its lines. A record that
 /// cannot be read is returned as the error.
-pub fn parse_files(output: &[u8]) -> Result<Vec<FileChange>, String> {
+fn parse_files(output: &[u8]) -> Result<Vec<FileChange>, String> {
     let mut fields = output.split(|byte| *byte == 0).peekable();
     let mut files = Vec::new();
     while let Some(header) = fields.next_if(|field| field.starts_with(b":")) {

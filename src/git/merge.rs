@@ -162,7 +162,8 @@ pub fn merge(
     })
 }
 
-/// Puts the session's commits on top of `onto`, in its branch and its worktree. On a conflict nothing has moved.
+/// Puts the session's commits on top of `onto`, in its branch and its worktree. On a conflict nothing has moved;
+/// otherwise `onto` is the session's base from then on.
 pub fn rebase(tree: &Worktree, onto: &Oid) -> Result<RebaseOutcome, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;

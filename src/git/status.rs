@@ -71,7 +71,7 @@ pub(super) fn read_with(git: Git) -> Result<Status, GitError> {
 }
 
 /// Reads the records of `git status --porcelain=v2 -z --branch`; an unreadable one is returned as the error.
-pub fn parse_porcelain(porcelain: &[u8]) -> Result<Status, String> {
+fn parse_porcelain(porcelain: &[u8]) -> Result<Status, String> {
     let mut status = Status::default();
     let mut records = porcelain.split(|byte| *byte == 0).filter(|record| !record.is_empty());
     while let Some(record) = records.next() {

@@ -124,7 +124,7 @@ fn the_settings_of_the_user_do_not_change_what_is_read() {
     let tree = sandbox.session("abcdefgh");
     write(&tree.path.join("ü"), "x\n");
     let patch = String::from_utf8(patch(&tree, &tree.base, Target::WorkTree).unwrap()).unwrap();
-    assert!(patch.ends_with("--- /dev/null\n+++ \"b/\\303\\274\"\n@@ -0,0 +1 @@\n+x\n"), "{patch}");
+    assert!(patch.ends_with("--- /dev/null\n+++ b/ü\n@@ -0,0 +1 @@\n+x\n"), "{patch}");
     assert_eq!(files(&tree, &tree.base, Target::WorkTree).unwrap(), [file("ü", Kind::Added, Some((1, 0)))]);
     assert!(!marker.exists());
 }

@@ -314,6 +314,25 @@ fn a_branch_that_moved_meanwhile_is_not_overwritten() {
 }
 
 #[test]
+fn when_one_of_two_checkouts_cannot_follow_the_other_goes_back() {
+    let case = Case::new();
+    let linked = case.sandbox.root().join("linked");
+    case.sandbox.git(&["worktree", "add", "--quiet", "--force", "../linked", "main"]);
+    let (old, new) = (case.sandbox.head(), case.sandbox.oid(&case.tree.branch));
+    let advance = Advance { name: MAIN, old, new, why: "test" };
+    let both = checkout::showing(&case.tree.repo, MAIN, old);
+    assert_eq!(both.len(), 2);
+    write(&linked.join("README"), "mine\n");
+    let refused = Refusal::LocalChanges { checkout: linked.clone(), files: vec!["README".into()] };
+    assert_eq!(checkout::advance(&case.tree.repo, &advance, &both).unwrap(), Some(refused));
+    assert_eq!((case.sandbox.head(), case.porcelain(), case.read("README")), (old, String::new(), "hello\n".into()));
+    run_git(&linked, &["restore", "README"]);
+    assert_eq!(checkout::advance(&case.tree.repo, &advance, &both).unwrap(), None, "the lock is free again");
+    assert_eq!((case.sandbox.head(), case.porcelain()), (new, String::new()));
+    assert_eq!(run_git(&linked, &["status", "--porcelain"]), "");
+}
+
+#[test]
 fn nested_repositories_do_not_get_in() {
     let case = Case::new();
     let gitlink = format!("160000,{},nested", case.tree.base);
