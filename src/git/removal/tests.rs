@@ -113,7 +113,7 @@ fn a_removal_goes_on_after_a_kill_at_any_step() {
         salvage(&trashed).unwrap();
         drop_branch(&trashed).unwrap();
         let left = retire(&trashed, &place).unwrap();
-        assert_eq!(pending(&place), [left.clone()]);
+        assert_eq!(pending(&place), std::slice::from_ref(&left));
         discard(&left);
         restore(&tree, &place).unwrap();
         assert_eq!(work(&tree), before, "killed after step {killed_after}");
@@ -210,7 +210,8 @@ fn a_spare_is_taken_over_and_shows_nothing_of_the_last_session() {
 
 #[test]
 fn any_doubt_keeps_a_tree_from_being_used_again() {
-    let doubts: [(&str, &dyn Fn(&Worktree)); 9] = [
+    type Spoil<'a> = &'a dyn Fn(&Worktree);
+    let doubts: [(&str, Spoil<'_>); 9] = [
         ("`.git` file", &|tree| fs::write(tree.path.join(".git"), "gitdir: /elsewhere\n").unwrap()),
         ("holds `MERGE_HEAD`", &|tree| fs::write(tree.admin.join("MERGE_HEAD"), "").unwrap()),
         ("holds `index.lock`", &|tree| fs::write(tree.admin.join("index.lock"), "").unwrap()),
@@ -232,7 +233,7 @@ fn any_doubt_keeps_a_tree_from_being_used_again() {
         match recycled(&repo, &tree) {
             Recycled::Doubt { reason: said, left } => {
                 assert!(said.contains(reason.trim_matches('`')), "{said} instead of {reason}");
-                assert_eq!(pending(&root(&repo)), [left.clone()]);
+                assert_eq!(pending(&root(&repo)), std::slice::from_ref(&left));
                 discard(&left);
             }
             Recycled::Spare(place) => panic!("{reason}: {}", place.display()),
