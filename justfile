@@ -1,0 +1,15 @@
+# The same checks as CI, in the same order.
+check:
+    .ci/run
+
+# The whole tour in a throw-away repository.
+demo:
+    cargo run --release -- demo
+
+# The figures of docs/performance.md; `just bench worktree` runs one section.
+bench *sections:
+    cargo bench --bench report -- {{sections}}
+
+# Writes changed inline snapshots; read the difference before you commit it.
+snapshots:
+    INSTA_UPDATE=always cargo test --test it
