@@ -1,4 +1,13 @@
-//! The one integration crate: everything here talks to the real binary.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
+//! The one integration crate: the real binary in its own home, and the walls of the house.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test says what it expects by failing, and starts whatever it needs"
+)]
 
 mod supervisor;
+mod tidy;
