@@ -9,5 +9,6 @@
     reason = "a test says what it expects by failing, and starts whatever it needs"
 )]
 
+mod env;
 mod supervisor;
 mod tidy;
