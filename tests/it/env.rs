@@ -62,12 +62,6 @@ impl TestEnv {
         env
     }
 
-    /// The same with one more variable for every program that the test starts.
-    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
-        self.set(name, value);
-        self
-    }
-
     /// Sets a variable for the programs that the test starts from here on.
     pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.unset(name);

@@ -9,6 +9,17 @@
     reason = "a test says what it expects by failing, and starts whatever it needs"
 )]
 
+mod cli;
+mod daemon;
+mod demo;
 mod env;
+mod events;
+mod http;
+mod kill;
+mod parallel;
+mod resume;
+mod script;
+mod session;
 mod supervisor;
 mod tidy;
+mod worktree;

@@ -1,0 +1,308 @@
+//! What bad input gets: the whole message of every case, its exit code, and nothing created.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+use crate::script::{ask, say, write};
+
+/// That a refused command left neither a session nor a branch behind.
+#[track_caller]
+fn assert_nothing_created(env: &TestEnv) {
+    assert_eq!(env.json(&["list", "--all"]), serde_json::json!([]));
+    assert_eq!(env.git(&["for-each-ref", "refs/heads/coppice", "refs/coppice"]), "");
+}
+
+/// Puts a program in front of everything else on `PATH`.
+fn shadow(env: &mut TestEnv, name: &str, script: &str) {
+    let directory = env.path("bin");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(directory.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    env.set("PATH", &format!("{}:{path}", directory.display()));
+}
+
+#[test]
+fn a_directory_that_is_no_repository() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice_in(&env.path("home"), &["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn a_repository_without_commits() {
+    let env = TestEnv::new();
+    let empty = env.path("empty");
+    fs::create_dir(&empty).unwrap();
+    env.git_in(&empty, &["init", "-q", "-b", "main"]);
+    assert_snapshot!(env.coppice_in(&empty, &["new", "--model", "demo", "hi"]).transcript(), @"");
+}
+
+#[test]
+fn a_detached_head_has_no_branch_to_merge_into() {
+    let env = TestEnv::new();
+    env.git(&["checkout", "-q", "--detach"]);
+    let id = env.create_ready(&write("file.txt", "one"));
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    assert_eq!(env.status(&id), "ready");
+}
+
+#[test]
+fn a_bare_repository_works() {
+    let env = TestEnv::new();
+    let bare = env.path("bare.git");
+    env.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    let output = env.coppice_in(&bare, &["new", "--model", "demo", &write("file.txt", "one")]);
+    let id = output.stdout().trim().to_owned();
+    env.wait_for(&id, "ready");
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.git_in(&bare, &["show", "main:file.txt"]), "one");
+}
+
+#[test]
+fn an_unknown_base() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "--base", "mian", "hi"]).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn an_unknown_backend_or_model() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["new", "--model", "demmo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo/nothing", "hi"]).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn no_backend_at_all() {
+    let env = TestEnv::new();
+    fs::write(env.path("coppice/config.toml"), "").unwrap();
+    assert_snapshot!(env.coppice(&["new", "hi"]).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn an_option_that_does_not_exist() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["new", "--reasoning", "extreme", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["frobnicate"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["wait", "abc", "--timeout", "soon"]).transcript(), @"");
+}
+
+#[test]
+fn an_empty_prompt() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", " \n"]).transcript(), @"");
+    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"").transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn a_prompt_that_is_not_utf8() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"caf\xe9").transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn a_huge_prompt() {
+    let env = TestEnv::new();
+    let prompt = vec![b'x'; 32 << 20];
+    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], &prompt).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn a_broken_configuration() {
+    let env = TestEnv::new();
+    let config = env.path("coppice/config.toml");
+    fs::write(&config, "[limits]\nparallel_turns = \n").unwrap();
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    fs::write(&config, "[limits]\nparalel_turns = 4\n").unwrap();
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    fs::write(&config, "[limits]\nturn_timeout = \"soon\"\n").unwrap();
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+}
+
+#[test]
+fn a_broken_configuration_of_the_repository() {
+    let env = TestEnv::new();
+    env.write(".coppice/config.toml", "[worktree]\ncopy = \"not a list\"\n");
+    env.commit("broken");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn an_agent_that_is_not_installed() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["new", "--model", "missing", "hi"]).transcript(), @"");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn an_agent_that_ends_at_once() {
+    let mut env = TestEnv::new();
+    shadow(&mut env, "no-such-agent", "echo 'this agent needs a licence' >&2; exit 3");
+    assert_snapshot!(env.coppice(&["run", "--model", "missing", "hi"]).exits(1).transcript(), @"");
+}
+
+#[test]
+fn a_git_that_is_too_old() {
+    let mut env = TestEnv::new();
+    shadow(&mut env, "git", "echo git version 2.30.2");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+}
+
+#[test]
+fn no_git_at_all() {
+    let mut env = TestEnv::new();
+    env.set("PATH", env.path("bin").to_str().unwrap());
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    env.unset("PATH");
+}
+
+#[test]
+fn no_git_identity() {
+    let env = TestEnv::new();
+    fs::write(env.path("home/.gitconfig"), "").unwrap();
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", &write("file.txt", "one")]).transcript(), @"");
+}
+
+#[test]
+fn a_branch_that_blocks_the_namespace() {
+    let env = TestEnv::new();
+    env.git(&["branch", "coppice"]);
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    env.git(&["branch", "-D", "-q", "coppice"]);
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn a_database_of_a_newer_version() {
+    let env = TestEnv::new();
+    env.coppice(&["list"]).succeeds();
+    env.kill_daemon();
+    database(&env).pragma_update(None, "user_version", 999).unwrap();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @"");
+}
+
+#[test]
+fn a_database_that_another_program_holds() {
+    let env = TestEnv::new();
+    env.coppice(&["list"]).succeeds();
+    env.kill_daemon();
+    let holder = database(&env);
+    holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
+    holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @"");
+}
+
+#[test]
+fn a_database_that_is_not_one() {
+    let env = TestEnv::new();
+    env.coppice(&["list"]).succeeds();
+    env.kill_daemon();
+    let path = database(&env).path().unwrap().to_owned();
+    fs::write(&path, "this is not a database, but long enough to be taken for one".repeat(100)).unwrap();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @"");
+}
+
+/// The store's database, opened past the store.
+fn database(env: &TestEnv) -> rusqlite::Connection {
+    let entries = fs::read_dir(env.path("coppice/data")).unwrap().map(|entry| entry.unwrap().path());
+    let path = entries.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "db"));
+    rusqlite::Connection::open(path.expect("a database")).unwrap()
+}
+
+#[test]
+fn a_home_that_cannot_be_written() {
+    let mut env = TestEnv::new();
+    // The permissions of a directory do not bind root; nobody can make one here.
+    env.set("COPPICE_HOME", "/proc/coppice");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    env.unset("COPPICE_HOME");
+}
+
+#[test]
+fn a_session_that_does_not_exist() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["show", "zzzz"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["show", "NOT AN ID"]).transcript(), @"");
+}
+
+#[test]
+fn a_prefix_that_fits_several() {
+    let env = TestEnv::new();
+    // Thirty-three ids over thirty-two letters: two of them begin alike.
+    let ids: Vec<_> = (0..33).map(|_| env.create_with(&["--model", "demo", "--draft"], "hi")).collect();
+    let shared = ids.iter().find(|id| ids.iter().filter(|other| other[..1] == id[..1]).count() > 1).unwrap();
+    let output = env.coppice(&["show", &shared[..1]]).exits(2);
+    assert!(output.stderr.contains(&format!("`{}`", &shared[..1])), "{}", output.stderr);
+}
+
+#[test]
+fn commands_that_a_state_does_not_allow() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("hi"));
+    assert_snapshot!(env.coppice(&["answer", &id, "yes"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["approve", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["stop", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["resume", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["restore", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["undo", &id, "--to", "7"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["diff", &id, "--turn", "7"]).transcript(), @"");
+}
+
+#[test]
+fn answers_that_do_not_fit() {
+    let env = TestEnv::new();
+    let id = env.create(&ask("Which?", &["red", "green"]));
+    env.wait_for(&id, "asking");
+    assert_snapshot!(env.coppice(&["answer", &id, "red", "green"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["answer", &id, " "]).transcript(), @"");
+    assert_eq!(env.status(&id), "asking");
+}
+
+#[test]
+fn a_wait_that_takes_too_long() {
+    let env = TestEnv::new();
+    let id = env.create(&crate::script::hang());
+    assert_snapshot!(env.coppice(&["wait", &id, "--timeout", "1s"]).exits(124).transcript(), @"");
+    env.coppice(&["stop", &id]).succeeds();
+}
+
+#[test]
+fn data_goes_to_stdout_and_talk_to_stderr() {
+    let env = TestEnv::new();
+    let output = env.coppice(&["new", "--model", "demo", &say("hi")]);
+    assert_eq!(output.stdout.lines().count(), 1, "{}", output.stdout);
+    let id = output.stdout().trim().to_owned();
+    env.wait_for(&id, "ready");
+    assert!(env.coppice(&["diff", &id]).stdout().is_empty());
+}
+
+#[test]
+fn configuration_says_where_a_value_came_from() {
+    let env = TestEnv::new();
+    env.configure("[limits]\nparallel_turns = 3\n");
+    assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "3\n");
+    env.coppice(&["config", "set", "limits.parallel_turns", "5"]).succeeds();
+    assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "5\n");
+    assert_snapshot!(env.coppice(&["config", "set", "limits.paralel_turns", "5"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["config", "set", "limits.parallel_turns", "many"]).transcript(), @"");
+}
+
+#[test]
+fn shells_and_readers_are_helped() {
+    let env = TestEnv::new();
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(env.coppice(&["completions", shell]).stdout().contains("coppice"), "{shell}");
+    }
+    assert!(env.coppice(&["help", "merge"]).stdout().contains("Examples:"));
+}

@@ -1,0 +1,316 @@
+//! What a session goes through while its daemon lives: prompts, questions, approvals, undo, merge, removal.
+
+use serde_json::json;
+
+use crate::env::TestEnv;
+use crate::script::{ask, ask_to_run, crash, fail, hang, raw, say, steps, write};
+
+#[test]
+fn work_goes_from_a_prompt_to_the_users_branch() {
+    let env = TestEnv::new();
+    let id = env.create_with(&["--model", "demo", "--title", "Greet"], &write("greeting.txt", "hello"));
+    env.wait_for(&id, "ready");
+    assert!(!env.repo().join("greeting.txt").exists());
+    let diff = env.json(&["diff", &id]);
+    assert_eq!(diff["files"], json!([{"path": "greeting.txt", "status": "A", "insertions": 1, "deletions": 0}]));
+    assert_eq!(env.session(&id)["changes"], json!({"files": 1, "insertions": 1, "deletions": 0}));
+
+    env.coppice(&["merge", &id]).succeeds();
+
+    assert_eq!(env.status(&id), "merged");
+    assert_eq!(env.read("greeting.txt"), "hello\n");
+    assert_eq!(env.git(&["log", "--format=%s|%an", "-1", "main"]), "Greet|Tess Ter");
+    assert_eq!(env.git(&["rev-list", "--count", "main"]), "2");
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn one_turn_is_told_by_its_events() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("greeting.txt", "hello"), say("done")]));
+    let kinds: Vec<_> = env.kinds(&id).into_iter().filter(|kind| kind != "preparing" && kind != "usage").collect();
+    assert_eq!(
+        kinds,
+        [
+            "session_created",
+            "prompt_queued",
+            "turn_started",
+            "tool_started",
+            "tool_finished",
+            "checkpoint",
+            "turn_completed"
+        ]
+    );
+    let completed = env.events(&id).pop().unwrap();
+    assert_eq!(completed["response"]["answer"], "done");
+}
+
+#[test]
+fn every_way_to_merge_brings_the_same_tree() {
+    for style in ["--squash", "--no-ff", "--rebase"] {
+        let env = TestEnv::new();
+        let id = env.create_ready(&write("greeting.txt", "hello"));
+        env.write("other.txt", "meanwhile\n");
+        env.commit("meanwhile");
+        env.coppice(&["merge", &id, style]).succeeds();
+        assert_eq!(
+            (env.read("greeting.txt"), env.read("other.txt")),
+            ("hello\n".into(), "meanwhile\n".into()),
+            "{style}"
+        );
+        let parents = env.git(&["log", "--format=%P", "-1"]).split(' ').count();
+        assert_eq!(parents, if style == "--no-ff" { 2 } else { 1 }, "{style}");
+    }
+}
+
+#[test]
+fn a_merge_that_would_lose_local_work_is_refused() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("README.md", "theirs"));
+    env.write("README.md", "mine\n");
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    assert_eq!(env.read("README.md"), "mine\n");
+    assert_eq!(env.status(&id), "ready");
+}
+
+#[test]
+fn a_merge_with_unrelated_local_work_keeps_it() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("greeting.txt", "hello"));
+    env.write("README.md", "mine\n");
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!((env.read("README.md"), env.read("greeting.txt")), ("mine\n".into(), "hello\n".into()));
+    assert_eq!(env.git(&["status", "--porcelain"]), " M README.md");
+}
+
+#[test]
+fn a_merge_reaches_a_base_that_is_not_checked_out() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("greeting.txt", "hello"));
+    env.git(&["checkout", "-q", "-b", "elsewhere"]);
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.git(&["show", "main:greeting.txt"]), "hello");
+    assert!(!env.repo().join("greeting.txt").exists());
+}
+
+#[test]
+fn a_conflict_names_its_files_and_harms_nothing() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("README.md", "theirs"));
+    env.write("README.md", "ours\n");
+    env.commit("ours");
+    let before = env.git(&["rev-parse", "main"]);
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    assert_eq!(env.status(&id), "conflict");
+    assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));
+    assert_eq!((env.git(&["rev-parse", "main"]), env.read("README.md")), (before, "ours\n".into()));
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_question_waits_for_its_answer() {
+    let env = TestEnv::new();
+    let id = env.create(&ask("Which colour?", &["red", "green"]));
+    env.wait_for(&id, "asking");
+    assert_eq!(env.session(&id)["waiting_for"], "answer");
+    assert_eq!(env.json(&["inbox"])[0]["questions"][0]["text"], "Which colour?");
+    env.coppice(&["wait", &id]).exits(3).transcript();
+
+    env.coppice(&["answer", &id, "2"]).succeeds();
+
+    env.wait_for(&id, "ready");
+    assert_eq!(env.json(&["inbox"]), json!([]));
+    let answered = env.events(&id).into_iter().find(|event| event["type"] == "question_answered").unwrap();
+    assert_eq!(answered["answer"], "green");
+}
+
+#[test]
+fn an_allowed_call_happens() {
+    let env = TestEnv::new();
+    let id = env.create(&ask_to_run("echo allowed > proof.txt"));
+    env.wait_for(&id, "approval");
+    assert!(!env.worktree(&id).join("proof.txt").exists());
+    env.coppice(&["wait", &id]).exits(4).transcript();
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert!(env.worktree(&id).join("proof.txt").exists());
+}
+
+#[test]
+fn a_denied_call_does_not_happen() {
+    let env = TestEnv::new();
+    let id = env.create(&ask_to_run("echo denied > proof.txt"));
+    env.wait_for(&id, "approval");
+    env.coppice(&["deny", &id, "--message", "not here"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert!(!env.worktree(&id).join("proof.txt").exists());
+    let resolved = env.events(&id).into_iter().find(|event| event["type"] == "approval_resolved").unwrap();
+    assert_eq!((&resolved["outcome"], &resolved["message"]), (&json!("denied"), &json!("not here")));
+}
+
+#[test]
+fn prompts_queue_while_a_turn_runs() {
+    let env = TestEnv::new();
+    let id = env.create(&ask_to_run("true"));
+    env.wait_for(&id, "approval");
+    env.coppice(&["send", &id, &write("second.txt", "2")]).succeeds();
+    env.coppice(&["send", &id, &write("third.txt", "3")]).succeeds();
+    assert_eq!(env.session(&id)["queued"], 2);
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let turns: Vec<_> =
+        env.events(&id).iter().filter(|e| e["type"] == "turn_started").map(|e| e["prompt"].clone()).collect();
+    assert_eq!(turns, [1, 2, 3]);
+    assert!(env.worktree(&id).join("third.txt").exists());
+}
+
+#[test]
+fn a_prompt_that_cannot_wait_interrupts() {
+    let env = TestEnv::new();
+    let id = env.create(&steps(&[write("first.txt", "1"), hang()]));
+    env.wait_for_event(&id, "tool_finished", 0);
+    env.coppice(&["send", &id, "--now", &write("second.txt", "2")]).succeeds();
+    env.wait_for(&id, "ready");
+    let ends: Vec<_> = env.kinds(&id).into_iter().filter(|kind| kind.starts_with("turn_")).collect();
+    assert_eq!(ends, ["turn_started", "turn_interrupted", "turn_started", "turn_completed"]);
+    // What the interrupted turn had done is still there.
+    assert!(env.worktree(&id).join("first.txt").exists());
+}
+
+#[test]
+fn a_stopped_turn_leaves_no_process_and_goes_on_when_asked() {
+    let env = TestEnv::new();
+    let id = env.create(&hang());
+    env.wait_for_event(&id, "turn_started", 0);
+    env.coppice(&["stop", &id]).succeeds();
+    env.wait_for(&id, "interrupted");
+    env.coppice(&["send", &id, &say("back")]).succeeds();
+    env.wait_for(&id, "ready");
+}
+
+#[test]
+fn an_undo_can_be_undone() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    env.coppice(&["send", &id, &write("file.txt", "two")]).succeeds();
+    env.wait_for(&id, "ready");
+    let file = env.worktree(&id).join("file.txt");
+    let read = || std::fs::read_to_string(&file).ok();
+
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(read().as_deref(), Some("one\n"));
+    env.coppice(&["undo", &id, "--to", "2"]).succeeds();
+    assert_eq!(read().as_deref(), Some("two\n"));
+    env.coppice(&["undo", &id, "--to", "0"]).succeeds();
+    assert_eq!(read(), None);
+
+    // What was never committed by a turn is saved by the undo itself.
+    std::fs::write(env.worktree(&id).join("mine.txt"), "by hand\n").unwrap();
+    env.coppice(&["undo", &id, "--to", "1"]).succeeds();
+    let undone = env.events(&id).into_iter().rfind(|event| event["type"] == "undone").unwrap();
+    let saved = undone["saved"].as_str().unwrap();
+    assert_eq!(env.git(&["show", &format!("{saved}:mine.txt")]), "by hand");
+}
+
+#[test]
+fn a_removed_session_comes_back_with_its_uncommitted_work() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let tree = env.worktree(&id);
+    std::fs::write(tree.join("mine.txt"), "by hand\n").unwrap();
+
+    env.coppice(&["rm", &id]).succeeds();
+    assert!(!tree.exists());
+    assert_eq!(env.json(&["list"]), json!([]));
+    assert_eq!(env.json(&["list", "--removed"])[0]["id"], id.as_str());
+
+    env.coppice(&["restore", &id]).succeeds();
+    let tree = env.worktree(&id);
+    assert_eq!(std::fs::read_to_string(tree.join("mine.txt")).unwrap(), "by hand\n");
+    assert_eq!(env.git_in(&tree, &["status", "--porcelain"]), "?? mine.txt");
+    env.coppice(&["send", &id, &write("more.txt", "2")]).succeeds();
+    env.wait_for(&id, "ready");
+}
+
+#[test]
+fn an_archived_session_keeps_branch_and_transcript() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    env.coppice(&["archive", &id]).succeeds();
+    assert_eq!(env.status(&id), "archived");
+    assert_eq!(env.git(&["show", &format!("{branch}:file.txt")]), "one");
+}
+
+#[test]
+fn a_draft_starts_when_it_is_sent() {
+    let env = TestEnv::new();
+    let id = env.create_with(&["--model", "demo", "--draft"], &write("file.txt", "one"));
+    assert_eq!(env.status(&id), "draft");
+    assert_eq!(env.session(&id)["turns"], 0);
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert!(env.worktree(&id).join("file.txt").exists());
+}
+
+#[test]
+fn title_and_base_are_what_the_user_said() {
+    let env = TestEnv::new();
+    env.git(&["branch", "old"]);
+    env.write("README.md", "# later\n");
+    env.commit("later");
+    let id = env.create_with(&["--model", "demo", "--title", "Fix the lexer", "--base", "old"], &say("hi"));
+    env.wait_for(&id, "ready");
+    let session = env.session(&id);
+    assert_eq!((&session["title"], &session["base"]["name"]), (&json!("Fix the lexer"), &json!("old")));
+    assert!(session["branch"].as_str().unwrap().ends_with("/fix-the-lexer"), "{}", session["branch"]);
+    assert_eq!(std::fs::read_to_string(env.worktree(&id).join("README.md")).unwrap(), "# sample\n");
+}
+
+#[test]
+fn a_response_that_does_not_fit_gets_one_repair() {
+    let env = TestEnv::new();
+    let id = env.create(&raw("plain words"));
+    env.wait_for(&id, "failed");
+    let session = env.session(&id);
+    assert_eq!(session["last_error"]["kind"], "protocol", "{session:#}");
+    assert_eq!(env.kinds(&id).iter().filter(|kind| *kind == "retry").count(), 1);
+    assert_eq!(env.coppice(&["show", &id, "--raw"]).stdout(), "plain words\n");
+}
+
+#[test]
+fn failures_of_the_agent_say_what_helps() {
+    let env = TestEnv::new();
+    let crashed = env.create(&crash());
+    env.wait_for(&crashed, "failed");
+    assert_eq!(env.session(&crashed)["last_error"]["kind"], "crashed");
+    let failed = env.create(&fail("the model is on holiday"));
+    env.wait_for(&failed, "failed");
+    let message = env.session(&failed)["last_error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("the model is on holiday"), "{message}");
+}
+
+#[test]
+fn run_follows_to_the_end() {
+    let env = TestEnv::new();
+    let output = env.coppice(&["run", "--model", "demo", &say("all done")]);
+    assert!(output.stdout.contains("all done"), "{}", output.stdout);
+    output.succeeds();
+    env.coppice(&["run", "--model", "demo", &ask("Which?", &["a", "b"])]).exits(3).transcript();
+    env.coppice(&["run", "--model", "demo", &crash()]).exits(1).transcript();
+}
+
+#[test]
+fn leaving_run_does_not_stop_the_turn() {
+    let env = TestEnv::new();
+    let mut run = env.start(&["run", "--json", "--model", "demo", &ask_to_run("true")]);
+    run.line_where(|line| line.contains("turn_started"));
+    let id = env.json(&["list"])[0]["id"].as_str().unwrap().to_owned();
+    env.wait_for(&id, "approval");
+    run.signal(rustix::process::Signal::INT);
+    let (code, stderr) = run.end();
+    // It had come to rest by itself, or was left: both leave the session as it is.
+    assert!(matches!(code, Some(4 | 130)), "{code:?}: {stderr}");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+}

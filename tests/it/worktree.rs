@@ -1,0 +1,118 @@
+//! A session's worktree from the user's side: what is placed in it, and what happens when somebody removes it by hand.
+
+use std::fs;
+
+use crate::env::TestEnv;
+use crate::script::{run, say, steps, write};
+
+#[test]
+fn a_worktree_removed_by_hand_comes_back_from_its_branch() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    fs::remove_dir_all(env.worktree(&id)).unwrap();
+    env.coppice(&["send", &id, &write("other.txt", "two")]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("file.txt")).unwrap(), "one\n");
+    assert!(env.kinds(&id).contains(&"warning".to_owned()));
+}
+
+#[test]
+fn a_branch_deleted_by_hand_comes_back_from_its_checkpoint() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    env.git(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+    env.coppice(&["send", &id, &write("other.txt", "two")]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(env.git(&["show", &format!("{branch}:file.txt")]), "one");
+}
+
+#[test]
+fn ignored_files_come_along_when_the_user_says_so() {
+    let env = TestEnv::new();
+    env.write(".worktreeinclude", ".env\n");
+    env.write(".env", "KEY=1\n");
+    env.commit("include");
+    let id = env.create_ready(&say("hi"));
+    assert_eq!(fs::read_to_string(env.worktree(&id).join(".env")).unwrap(), "KEY=1\n");
+}
+
+#[test]
+fn setup_runs_only_after_trust() {
+    let env = TestEnv::new();
+    env.write(".coppice/config.toml", "[worktree]\nsetup = \"echo made > made.txt\"\n");
+    env.commit("setup");
+    let before = env.create_ready(&say("hi"));
+    assert!(!env.worktree(&before).join("made.txt").exists());
+
+    env.coppice(&["trust", "--yes"]).succeeds();
+
+    let after = env.create_ready(&say("hi"));
+    assert!(env.worktree(&after).join("made.txt").exists());
+    assert!(env.kinds(&after).contains(&"setup_output".to_owned()));
+
+    // Another text is another question.
+    env.write(".coppice/config.toml", "[worktree]\nsetup = \"echo other > other.txt\"\n");
+    env.commit("other setup");
+    let changed = env.create_ready(&say("hi"));
+    assert!(!env.worktree(&changed).join("other.txt").exists());
+}
+
+#[test]
+fn a_failing_setup_stops_the_session_in_a_clear_state() {
+    let env = TestEnv::new();
+    env.write(".coppice/config.toml", "[worktree]\nsetup = \"echo no luck >&2; exit 7\"\n");
+    env.commit("setup");
+    env.coppice(&["trust", "--yes"]).succeeds();
+    let id = env.create(&say("hi"));
+    env.wait_for(&id, "failed");
+    let session = env.session(&id);
+    assert_eq!(session["last_error"]["kind"], "setup", "{session:#}");
+    let output = env.events(&id).into_iter().find(|event| event["type"] == "setup_output" && event["exit"] == 7);
+    assert!(output.is_some(), "{:#?}", env.events(&id));
+}
+
+#[test]
+fn what_an_agent_plants_in_its_worktree_does_not_run() {
+    let env = TestEnv::new();
+    let proof = env.path("proof");
+    let proof = proof.to_str().unwrap();
+    let id = env.create_ready(&steps(&[
+        run(&format!(
+            "mkdir -p hooks && printf '#!/bin/sh\\ntouch {proof}\\n' > hooks/pre-commit && chmod +x hooks/pre-commit"
+        )),
+        run(&format!("git config core.hooksPath hooks; git config core.fsmonitor 'touch {proof}'; true")),
+        write("file.txt", "one"),
+    ]));
+    env.coppice(&["diff", &id]).succeeds();
+    env.coppice(&["send", &id, &write("file.txt", "two")]).succeeds();
+    env.wait_for(&id, "ready");
+    assert!(!env.path("proof").exists());
+}
+
+#[test]
+fn the_users_checkout_is_as_it_was() {
+    let env = TestEnv::new();
+    env.write("README.md", "edited\n");
+    env.write("untracked.txt", "mine\n");
+    let index = fs::read(env.repo().join(".git/index")).unwrap();
+    let config = fs::read(env.repo().join(".git/config")).unwrap();
+    let id = env.create_ready(&write("file.txt", "one"));
+    env.coppice(&["rm", &id]).succeeds();
+    assert_eq!(fs::read(env.repo().join(".git/index")).unwrap(), index);
+    assert_eq!(fs::read(env.repo().join(".git/config")).unwrap(), config);
+    assert_eq!(env.git(&["status", "--porcelain"]), " M README.md\n?? untracked.txt");
+    assert_eq!(env.git(&["branch", "--show-current"]), "main");
+}
+
+#[test]
+fn a_spare_tree_holds_nothing_of_its_former_session() {
+    let env = TestEnv::new();
+    let first =
+        env.create_ready(&steps(&[write("file.txt", "one"), run("mkdir -p build && echo secret > build/secret")]));
+    env.coppice(&["archive", &first]).succeeds();
+    let second = env.create_ready(&say("hi"));
+    let tree = env.worktree(&second);
+    assert!(!tree.join("file.txt").exists() && !tree.join("build").exists());
+    assert_eq!(env.git_in(&tree, &["status", "--porcelain", "--ignored"]), "");
+}
