@@ -3,14 +3,17 @@
 use std::collections::BTreeSet;
 
 use crate::env::TestEnv;
-use crate::script::{ask, ask_to_run, hang, run, say, steps, write};
+use crate::script::{ask, ask_to_run, hang, recall, say, steps, stray, write};
 
 #[test]
 fn a_running_turn_is_interrupted_and_its_tree_of_processes_is_gone() {
     let env = TestEnv::new();
     // A child that left its session and group is still the turn's.
-    let id = env.create(&steps(&[write("half.txt", "1"), run("setsid sleep 1000 >/dev/null 2>&1 &"), hang()]));
+    let id = env.create(&steps(&[stray("stray.pid"), write("half.txt", "1"), hang()]));
     env.wait_for_event(&id, "tool_finished", 0);
+    let before = env.processes().len();
+    // The daemon, the supervisor, the agent and its stray child at the least.
+    assert!(before >= 4, "{:?}", env.processes());
     env.kill_daemon();
 
     assert_eq!(env.status(&id), "interrupted");
@@ -23,9 +26,11 @@ fn a_session_goes_on_with_its_conversation_restored() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("first"));
     env.kill_daemon();
-    env.coppice(&["send", &id, &say("second")]).succeeds();
+    env.coppice(&["send", &id, &recall()]).succeeds();
     env.wait_for(&id, "ready");
     assert_eq!(deliveries(&env, &id), ["bootstrap_full", "delta_only"]);
+    let answer = env.events(&id).pop().unwrap()["response"]["answer"].as_str().unwrap().to_owned();
+    assert!(answer.contains('1'), "{answer}");
 }
 
 #[test]
@@ -92,11 +97,8 @@ fn what_a_client_has_seen_is_never_lost_and_no_number_comes_twice() {
     let env = TestEnv::new();
     let id = env.create(&steps(&[write("a.txt", "1"), write("b.txt", "2"), hang()]));
     let mut stream = env.start(&["events", "--all", "--follow", "--since", "0", "--json"]);
-    let mut files = 0;
-    stream.line_where(|line| line.contains("tool_finished"));
-    while files < 1 {
-        stream.line_where(|line| line.contains("tool_finished"));
-        files += 1;
+    for _ in ["a.txt", "b.txt"] {
+        stream.line_where(|line| line.contains("\"tool_finished\""));
     }
     env.kill_daemon();
     let seen: Vec<_> = stream.seen().to_vec();

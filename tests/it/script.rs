@@ -7,45 +7,60 @@ pub(crate) fn steps<S: AsRef<str>>(steps: &[S]) -> String {
 
 /// Writes one line to a file of the worktree.
 pub(crate) fn write(path: &str, text: &str) -> String {
-    format!("write {path} {text}")
+    format!("@write {path} {text}")
 }
 
 /// Ends the turn with this answer.
 pub(crate) fn say(text: &str) -> String {
-    format!("say {text}")
+    format!("@answer {text}")
 }
 
 /// Ends the turn with a question.
 pub(crate) fn ask(question: &str, options: &[&str]) -> String {
-    format!("ask {question} | {}", options.join(" | "))
+    format!("@ask {question} | {}", options.join(" | "))
 }
 
 /// Runs a shell command, once a person allowed it.
 pub(crate) fn ask_to_run(command: &str) -> String {
-    format!("permit {command}")
+    format!("@permission {command}\n@run {command}")
 }
 
 /// Runs a shell command.
 pub(crate) fn run(command: &str) -> String {
-    format!("run {command}")
+    format!("@run {command}")
 }
 
 /// Never ends the turn by itself.
 pub(crate) fn hang() -> String {
-    "hang".to_owned()
+    "@hang".to_owned()
 }
 
 /// The agent's process dies in the middle of the turn.
 pub(crate) fn crash() -> String {
-    "crash".to_owned()
+    "@crash".to_owned()
 }
 
 /// The agent answers with an error of its own.
 pub(crate) fn fail(message: &str) -> String {
-    format!("fail {message}")
+    format!("@fail {message}")
 }
 
-/// Ends the turn with this text instead of a structured response.
-pub(crate) fn raw(text: &str) -> String {
-    format!("raw {text}")
+/// Ends the turn with something that is no response, and the repair turn too.
+pub(crate) fn misfit() -> String {
+    "@invalid".to_owned()
+}
+
+/// Ends the turn with something that is no response; the repair turn is sound.
+pub(crate) fn misfit_once() -> String {
+    "@invalid once".to_owned()
+}
+
+/// Starts a process that leaves its session and its group, and writes its pid to a file of the worktree.
+pub(crate) fn stray(path: &str) -> String {
+    format!("@child {path}")
+}
+
+/// Ends the turn with the number of turns that the agent remembers.
+pub(crate) fn recall() -> String {
+    "@echo-history".to_owned()
 }

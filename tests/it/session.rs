@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::env::TestEnv;
-use crate::script::{ask, ask_to_run, crash, fail, hang, raw, say, steps, write};
+use crate::script::{ask, ask_to_run, crash, fail, hang, misfit, misfit_once, say, steps, write};
 
 #[test]
 fn work_goes_from_a_prompt_to_the_users_branch() {
@@ -270,12 +270,15 @@ fn title_and_base_are_what_the_user_said() {
 #[test]
 fn a_response_that_does_not_fit_gets_one_repair() {
     let env = TestEnv::new();
-    let id = env.create(&raw("plain words"));
-    env.wait_for(&id, "failed");
-    let session = env.session(&id);
-    assert_eq!(session["last_error"]["kind"], "protocol", "{session:#}");
-    assert_eq!(env.kinds(&id).iter().filter(|kind| *kind == "retry").count(), 1);
-    assert_eq!(env.coppice(&["show", &id, "--raw"]).stdout(), "plain words\n");
+    let repaired = env.create_ready(&misfit_once());
+    assert_eq!(env.session(&repaired)["turns"], 1);
+    assert!(env.kinds(&repaired).contains(&"retry".to_owned()));
+
+    let failed = env.create(&misfit());
+    env.wait_for(&failed, "failed");
+    assert_eq!(env.session(&failed)["last_error"]["kind"], "protocol");
+    assert_eq!(env.kinds(&failed).iter().filter(|kind| *kind == "retry").count(), 1);
+    assert!(!env.coppice(&["show", &failed, "--raw"]).stdout().is_empty());
 }
 
 #[test]
