@@ -6,7 +6,9 @@ mod text;
 use std::fs;
 use std::path::Path;
 
-use rules::{Finding, Kind, codemap, declared, packages, referenced, room, source, test_file, test_modules};
+use rules::{
+    Finding, Kind, bench_file, codemap, declared, packages, referenced, room, source, test_file, test_modules,
+};
 
 /// How many packages `Cargo.lock` may name.
 const PACKAGES: usize = 280;
@@ -55,7 +57,8 @@ fn the_sources_keep_to_their_rooms() {
 
 #[test]
 fn the_tests_keep_the_rules_for_tests() {
-    check(["tests", "benches"].into_iter().flat_map(rust).flat_map(|(path, text)| test_file(&path, &text)).collect());
+    check(rust("tests").iter().flat_map(|(path, text)| test_file(path, text)).collect());
+    check(rust("benches").iter().flat_map(|(path, text)| bench_file(path, text)).collect());
 }
 
 #[test]
