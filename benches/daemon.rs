@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use coppice::id::SessionId;
 use coppice::store::{Durability, Store, Write};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
 use crate::appends::event;
@@ -162,9 +164,14 @@ impl Home {
         u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
     }
 
+    /// Ends the daemon, if one runs, and waits until it has ended.
     fn stop(&self) {
-        // Without a daemon there is nothing to stop.
-        self.command(&["daemon", "stop"]).output().unwrap();
+        let status = self.command(&["daemon", "status", "--json"]).output().unwrap();
+        let status: Value = serde_json::from_slice(&status.stdout).unwrap_or_default();
+        let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
+        let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return };
+        self.command(&["daemon", "stop", "--now"]).output().unwrap();
+        poll(&mut [PollFd::new(&handle, PollFlags::IN)], None).unwrap();
     }
 
     /// Gives every stored session its events, past the daemon, which does not run.

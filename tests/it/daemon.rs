@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 use rustix::process::Signal;
 
 use crate::env::TestEnv;
-use crate::script::{ask_to_run, hang, say};
+use crate::script::{ask_to_run, hang, run, say};
 
 #[test]
 fn the_first_command_starts_it_and_status_does_not() {
@@ -112,4 +112,18 @@ fn its_log_holds_no_prompt_and_no_answer() {
     let log = env.coppice(&["daemon", "logs"]).stdout();
     assert!(!log.is_empty());
     assert!(!log.contains("a-secret-answer"), "{log}");
+}
+
+#[test]
+fn an_agent_cannot_decide_for_its_user() {
+    let env = TestEnv::new();
+    let program = env!("CARGO_BIN_EXE_coppice");
+    let home = env.path("coppice");
+    let id = env.create_ready(&run(&format!(
+        "COPPICE_HOME={} {program} config set limits.parallel_turns 9 > said.txt 2>&1; true",
+        home.display()
+    )));
+    let said = std::fs::read_to_string(env.worktree(&id).join("said.txt")).unwrap();
+    insta::assert_snapshot!(said, @"");
+    assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "0\n");
 }

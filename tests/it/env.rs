@@ -289,6 +289,13 @@ impl TestEnv {
         self.events(id).iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// Agrees to what the repository asks for, as the user who read it.
+    #[track_caller]
+    pub(crate) fn trust(&self) {
+        let wanted = self.json(&["trust"]);
+        self.coppice(&["trust", "--hash", wanted["hash"].as_str().unwrap()]).succeeds();
+    }
+
     /// The session's work tree.
     #[track_caller]
     pub(crate) fn worktree(&self, id: &str) -> PathBuf {

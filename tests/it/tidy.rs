@@ -182,6 +182,7 @@ fn systems_told_apart_outside_the_sandbox_are_found() {
 #[test]
 fn files_that_grow_too_long_are_found() {
     breaks("src/engine/session.rs", &"fn f() {}\n".repeat(600), &[("size", 601)]);
+    breaks("src/main.rs", &"fn f() {}\n".repeat(60), &[("size", 61)]);
     let tests = format!("fn f() {{}}\n#[cfg(test)]\nmod tests {{\n{}}}", "    fn g() {}\n".repeat(600));
     breaks("src/engine/session.rs", &tests, &[]);
     breaks("src/engine/tests.rs", &"fn f() {}\n".repeat(600), &[]);

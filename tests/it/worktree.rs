@@ -45,7 +45,7 @@ fn setup_runs_only_after_trust() {
     let before = env.create_ready(&say("hi"));
     assert!(!env.worktree(&before).join("made.txt").exists());
 
-    env.coppice(&["trust", "--yes"]).succeeds();
+    env.trust();
 
     let after = env.create_ready(&say("hi"));
     assert!(env.worktree(&after).join("made.txt").exists());
@@ -63,7 +63,7 @@ fn a_failing_setup_stops_the_session_in_a_clear_state() {
     let env = TestEnv::new();
     env.write(".coppice/config.toml", "[worktree]\nsetup = \"echo no luck >&2; exit 7\"\n");
     env.commit("setup");
-    env.coppice(&["trust", "--yes"]).succeeds();
+    env.trust();
     let id = env.create(&say("hi"));
     env.wait_for(&id, "failed");
     let session = env.session(&id);
