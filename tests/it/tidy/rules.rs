@@ -15,7 +15,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("api", &["id"]),
     ("paths", &[]),
     ("engine", &["id", "protocol", "session", "config", "git", "store", "backend", "sandbox", "api", "paths"]),
-    ("server", &["id", "protocol", "session", "config", "engine", "api", "paths"]),
+    // The sandbox says whether a peer is one of our own agents.
+    ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
     ("client", &["id", "api", "config", "paths"]),
     ("cli", &["id", "api", "config", "client", "paths"]),
 ];
