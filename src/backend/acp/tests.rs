@@ -3,6 +3,7 @@
 mod machine;
 mod peer;
 mod replay;
+mod walk;
 
 use std::fmt::Write as _;
 use std::time::Duration;
