@@ -121,7 +121,7 @@ impl Run {
             Recycled::Spare(_) => {}
             other => panic!("a clean tree was not recycled: {other:?}"),
         }
-        let (taken, spent) = cost(|| create(&self.repo, self.new(&root, random), &mut |_| {}).unwrap());
+        let (taken, spent) = cost(|| create(&self.repo, self.next_tree(&root, random), &mut |_| {}).unwrap());
         assert_eq!(taken.method, Method::Spare);
         round.spare = spent;
         round
@@ -131,15 +131,15 @@ impl Run {
         self.trees.join("ours")
     }
 
-    fn new<'a>(&self, root: &'a Path, random: &mut Random) -> New<'a> {
+    fn next_tree<'a>(&self, root: &'a Path, random: &mut Random) -> New<'a> {
         let bytes: [u8; 8] = random.next().to_le_bytes();
         let id = SessionId::from_random([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]);
-        New { root, id, slug: "bench", base: self.base.clone() }
+        New { root, id, slug: "bench", base: self.base }
     }
 
     fn populate(&self, random: &mut Random) -> Created {
         let root = self.ours();
-        let created = create_by(&self.repo, self.new(&root, random), Ways::Populate, &mut |_| {}).unwrap();
+        let created = create_by(&self.repo, self.next_tree(&root, random), Ways::Populate, &mut |_| {}).unwrap();
         assert_eq!(created.method, Method::Populated);
         created
     }

@@ -3,6 +3,8 @@
 //! Of several clients that find none, one holds the start lock and starts it; the others wait for that lock. Readiness
 //! comes over the daemon's stdout, so nobody polls.
 
+#![expect(clippy::disallowed_methods, reason = "this is where a client starts the daemon")]
+
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

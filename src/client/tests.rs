@@ -1,5 +1,7 @@
 //! The client against small daemons of its own making, over real sockets.
 
+#![expect(clippy::disallowed_methods, reason = "a test starts programs of its own")]
+
 use std::collections::VecDeque;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

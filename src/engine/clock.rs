@@ -1,5 +1,7 @@
 //! The two things that no pure function may know: the time and chance.
 
+#![expect(clippy::disallowed_methods, reason = "this is where the engine reads the wall clock")]
+
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::id::SessionId;

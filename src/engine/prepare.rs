@@ -30,6 +30,8 @@ use super::shared::Shared;
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60 * 60);
 /// How much of a setup command's output is kept for its error.
 const SETUP_KEEP: usize = 4 * 1024;
+/// How many lines of a command may wait to be stored.
+const LINES_AHEAD: usize = 4096;
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
 
@@ -225,10 +227,10 @@ pub(super) async fn run_command(
         env: env.into_iter().collect(),
         cwd: tree.path.clone(),
     };
-    let (lines, mut spoken) = tokio::sync::mpsc::unbounded_channel::<String>();
+    let (lines, mut spoken) = tokio::sync::mpsc::channel::<String>(LINES_AHEAD);
     let mut on_line = move |line: &str| {
-        // The reader ends after the command.
-        lines.send(line.to_owned()).ok();
+        // A command that talks faster than the disk writes is heard with gaps; its last words are kept apart.
+        lines.try_send(line.to_owned()).ok();
     };
     let limits = Limits { timeout: SETUP_TIMEOUT, keep: SETUP_KEEP };
     let store = async {

@@ -4,6 +4,8 @@
 //! file system monitor are off, and attributes come from the base commit. Configuration is the user's and the
 //! repository's own, out of an agent's reach.
 
+#![expect(clippy::disallowed_methods, reason = "this is the one place that runs git")]
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,7 @@
 //! Throw-away repositories for the tests of this room: own directories, own identity, none of the user's settings.
 
+#![expect(clippy::disallowed_methods, reason = "a test prepares repositories with plain git")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -3,6 +3,8 @@
 //! A worktree lies at `<root>/<id>` and its git directory at `<common dir>/worktrees/<id>`. Until it is ready it is
 //! locked, so that git neither prunes nor offers it; a creation that was killed is completed by `finish_interrupted`.
 
+#![expect(clippy::disallowed_methods, reason = "`chattr` has no safe call of its own")]
+
 mod health;
 mod hook;
 pub(super) mod registration;

@@ -3,6 +3,8 @@
 //! Dropping the `Process` ends the whole tree. The daemon itself never forks: it spawns its own small binary, which
 //! costs the same however large the daemon is.
 
+#![expect(clippy::disallowed_methods, reason = "this is where supervisors start")]
+
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;

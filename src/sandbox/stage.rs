@@ -2,6 +2,8 @@
 //!
 //! It says when it is about to execute, then executes; its channel closes by itself when that succeeds.
 
+#![expect(clippy::disallowed_methods, reason = "this is where a command is executed")]
+
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;

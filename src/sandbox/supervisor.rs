@@ -5,6 +5,8 @@
 //! children. A single one could only learn of orphans by polling, and an orphan that nobody reaps looks alive to
 //! those who wait for its end.
 
+#![expect(clippy::disallowed_methods, reason = "this is where the second stage starts")]
+
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};

@@ -79,6 +79,8 @@ fn parse_pid(text: &str) -> Option<Pid> {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "a test starts the process that it ends")]
+
     use super::*;
 
     #[test]

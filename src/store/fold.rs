@@ -3,6 +3,8 @@
 //! Folding waits for the disk twice. Done by the writer it would hold up the acknowledgements of everybody; SQLite
 //! lets another connection do it while the writer goes on.
 
+#![expect(clippy::disallowed_methods, reason = "this is the room that opens databases")]
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

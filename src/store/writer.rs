@@ -2,6 +2,8 @@
 //!
 //! There is no timer: while a commit runs the next writes gather, and when nothing waits the thread sleeps in the channel.
 
+#![expect(clippy::disallowed_methods, reason = "this is the room that opens databases")]
+
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::mem;

@@ -1,5 +1,7 @@
 //! The tools of the demo agent, as its client sees them: streamed text, edits, commands, permissions, waits.
 
+#![expect(clippy::disallowed_methods, reason = "the demo agent is a program of its own, and its pace is what it shows")]
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};

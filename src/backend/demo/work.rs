@@ -1,5 +1,7 @@
 //! What the demo agent does to the world: commands, waits, a stray process. Each runs beside the agent and wakes it.
 
+#![expect(clippy::disallowed_methods, reason = "the demo agent is a program of its own: it runs commands and waits")]
+
 use std::env;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};

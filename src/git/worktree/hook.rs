@@ -1,5 +1,7 @@
 //! The user's post-checkout hook, run as `git worktree add` runs it.
 
+#![expect(clippy::disallowed_methods, reason = "git runs a post-checkout hook the same way")]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

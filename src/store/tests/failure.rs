@@ -1,5 +1,7 @@
 //! What a full disk, a foreign lock, an unusable file and a kill do: the error says so, and nothing is lost or torn.
 
+#![expect(clippy::disallowed_methods, reason = "a test plays another process that holds the database")]
+
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,7 @@
 //! The actor against a peer on in-memory pipes: what reading, writing, dying and being slow do to a conversation.
 
+#![expect(clippy::disallowed_methods, reason = "a test reads all signals at its end")]
+
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
