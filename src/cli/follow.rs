@@ -1,0 +1,330 @@
+//! Following a session: what of its stream is shown where, and when following ends. Pure; `run` and `wait` feed it.
+
+use super::line::{Line, Tone, one_line};
+use super::show::{approval_lines, question_lines};
+use super::status::{self, count};
+use super::transcript;
+use crate::api::event::{Block, Live, Payload};
+use crate::api::session::{Session, Status};
+
+/// Something to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// More of the answer: data.
+    Answer(String),
+    /// Something beside it: talk.
+    Talk(Line),
+    /// How far a long step is; the next piece replaces it.
+    Progress(Line),
+}
+
+/// Remembers how much of the answer was shown, so that nothing is shown twice however the stream delivers it.
+#[derive(Debug, Default)]
+pub(super) struct Follower {
+    /// The block in progress as far as it was shown.
+    current: String,
+    /// The last block that ended.
+    closed: String,
+    line_is_open: bool,
+}
+
+impl Follower {
+    /// Whether the answer stands in the middle of a line.
+    pub(super) fn line_is_open(&self) -> bool {
+        self.line_is_open
+    }
+
+    pub(super) fn event(&mut self, payload: &Payload) -> Vec<Piece> {
+        match payload {
+            Payload::TurnStarted { .. } | Payload::Retry { .. } => {
+                let line_end = self.end_line();
+                self.current.clear();
+                self.closed.clear();
+                line_end.into_iter().chain(transcript::talk(payload).map(Piece::Talk)).collect()
+            }
+            Payload::Message { text, .. } => self.close_block(text),
+            Payload::TurnCompleted { response, .. } => self.complete(&response.answer),
+            Payload::SessionCreated { .. }
+            | Payload::PromptQueued { .. }
+            | Payload::Preparing { .. }
+            | Payload::SetupOutput { .. }
+            | Payload::Thought { .. }
+            | Payload::ToolStarted { .. }
+            | Payload::ToolFinished { .. }
+            | Payload::ApprovalRequested { .. }
+            | Payload::ApprovalResolved { .. }
+            | Payload::QuestionAsked { .. }
+            | Payload::QuestionAnswered { .. }
+            | Payload::PlanUpdated { .. }
+            | Payload::Usage { .. }
+            | Payload::Checkpoint { .. }
+            | Payload::TurnFailed { .. }
+            | Payload::TurnInterrupted { .. }
+            | Payload::Undone { .. }
+            | Payload::Integrated { .. }
+            | Payload::Merged { .. }
+            | Payload::Conflict { .. }
+            | Payload::Archived {}
+            | Payload::Removed { .. }
+            | Payload::Restored {}
+            | Payload::Warning { .. } => transcript::talk(payload).map(Piece::Talk).into_iter().collect(),
+        }
+    }
+
+    pub(super) fn live(&mut self, record: &Live) -> Vec<Piece> {
+        match record {
+            Live::Delta { block: Block::Message, text, .. } => self.grow(text),
+            Live::InProgress { block: Block::Message, text, .. } => match text.strip_prefix(self.current.as_str()) {
+                Some(missing) => self.grow(missing),
+                // Another block than the one that was shown before the stream was interrupted.
+                None => {
+                    let line_end = self.end_line();
+                    self.current.clear();
+                    line_end.into_iter().chain(self.grow(text)).collect()
+                }
+            },
+            Live::Progress { step, done, total, .. } => {
+                vec![Piece::Progress(Line::new().dim(format!("preparing: {step} {done}/{total}")))]
+            }
+            Live::Delta { block: Block::Thought | Block::Tool { .. }, .. }
+            | Live::InProgress { block: Block::Thought | Block::Tool { .. }, .. }
+            | Live::Status { .. } => Vec::new(),
+        }
+    }
+
+    fn grow(&mut self, text: &str) -> Vec<Piece> {
+        self.current.push_str(text);
+        self.show(text).into_iter().collect()
+    }
+
+    /// A block that ended without having been streamed is not known to be the answer, so it is talk until the turn ends.
+    fn close_block(&mut self, text: &str) -> Vec<Piece> {
+        let shown = std::mem::take(&mut self.current);
+        match text.strip_prefix(shown.as_str()) {
+            Some(missing) if !shown.is_empty() => {
+                self.closed = text.to_owned();
+                self.show(missing).into_iter().collect()
+            }
+            _ => {
+                self.closed = shown;
+                text.trim().lines().map(|line| Piece::Talk(Line::new().dim(line))).collect()
+            }
+        }
+    }
+
+    fn complete(&mut self, answer: &str) -> Vec<Piece> {
+        let current = std::mem::take(&mut self.current);
+        let shown = if current.is_empty() { std::mem::take(&mut self.closed) } else { current };
+        let mut pieces = Vec::new();
+        match answer.trim_end().strip_prefix(shown.trim_end()) {
+            Some(missing) => pieces.extend(self.show(missing)),
+            None => {
+                pieces.extend(self.end_line());
+                pieces.extend(self.show(answer.trim_end()));
+            }
+        }
+        pieces.extend(self.end_line());
+        pieces
+    }
+
+    fn show(&mut self, text: &str) -> Option<Piece> {
+        let last = text.chars().next_back()?;
+        self.line_is_open = last != '\n';
+        Some(Piece::Answer(text.to_owned()))
+    }
+
+    fn end_line(&mut self) -> Option<Piece> {
+        std::mem::take(&mut self.line_is_open).then(|| Piece::Answer("\n".to_owned()))
+    }
+}
+
+/// Whether the session may have come to rest with this fact, so that it is worth a look.
+pub(super) fn may_end(payload: &Payload) -> bool {
+    match payload {
+        Payload::ApprovalRequested { .. }
+        | Payload::QuestionAsked { .. }
+        | Payload::TurnCompleted { .. }
+        | Payload::TurnFailed { .. }
+        | Payload::TurnInterrupted { .. }
+        | Payload::Integrated { .. }
+        | Payload::Merged { .. }
+        | Payload::Conflict { .. }
+        | Payload::Archived {}
+        | Payload::Removed { .. } => true,
+        Payload::SessionCreated { .. }
+        | Payload::PromptQueued { .. }
+        | Payload::Preparing { .. }
+        | Payload::SetupOutput { .. }
+        | Payload::TurnStarted { .. }
+        | Payload::Message { .. }
+        | Payload::Thought { .. }
+        | Payload::ToolStarted { .. }
+        | Payload::ToolFinished { .. }
+        | Payload::ApprovalResolved { .. }
+        | Payload::QuestionAnswered { .. }
+        | Payload::PlanUpdated { .. }
+        | Payload::Usage { .. }
+        | Payload::Retry { .. }
+        | Payload::Checkpoint { .. }
+        | Payload::Undone { .. }
+        | Payload::Restored {}
+        | Payload::Warning { .. } => false,
+    }
+}
+
+/// What is said when following ends: why it ended here, and what to type next.
+pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
+    let id = &session.id;
+    let next = |commands: String| Line::toned(Tone::Accent, commands);
+    match session.status {
+        Status::Asking => {
+            let mut lines = question_lines(&session.questions);
+            lines.push(next(format!("coppice answer {id}")));
+            lines
+        }
+        Status::Approval => {
+            let mut lines: Vec<_> =
+                session.approvals.iter().flat_map(|approval| approval_lines(approval, now)).collect();
+            lines.push(next(format!("coppice approve {id}   or   coppice deny {id}")));
+            lines
+        }
+        Status::Failed | Status::Interrupted | Status::Conflict => {
+            let word = session.status.as_str();
+            let mut lines = vec![match &session.last_error {
+                Some(error) => Line::toned(Tone::Bad, format!("{word}: ")).plain(one_line(&error.message)),
+                None => Line::toned(Tone::Bad, word),
+            }];
+            lines.extend(session.conflicts.iter().map(|file| Line::new().plain(format!("  {}", one_line(file)))));
+            let hint = session.last_error.as_ref().and_then(|error| error.hint.clone());
+            lines.push(match hint {
+                Some(hint) => Line::toned(Tone::Accent, "hint: ").plain(one_line(&hint)),
+                None => next(status::commands(session).join(", ")),
+            });
+            lines
+        }
+        Status::Ready => {
+            let changes = match session.changes.files {
+                0 => Line::new().dim("no changes"),
+                files => {
+                    let files = count(files as usize, "file");
+                    Line::new().plain(format!("{files} ")).then(status::changes(session.changes))
+                }
+            };
+            vec![
+                status::word(session.status).plain(format!(" {id}  ")).then(changes),
+                next(status::commands(session).join(", ")),
+            ]
+        }
+        Status::Draft
+        | Status::Queued
+        | Status::Preparing
+        | Status::Running
+        | Status::Integrating
+        | Status::Merged
+        | Status::Archived => vec![status::word(session.status).plain(format!(" {id}"))],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::Response;
+    use crate::cli::sample::{self, NOW};
+
+    enum In {
+        Delta(&'static str),
+        Begin(&'static str),
+        Message(&'static str),
+        Retry,
+        Done(&'static str),
+    }
+
+    /// What reaches stdout, and what reaches stderr.
+    fn play(records: &[In]) -> (String, String) {
+        let mut follower = Follower::default();
+        let (mut data, mut talk) = (String::new(), String::new());
+        for record in records {
+            let (session, turn, block) = ("abcd2345".to_owned(), 1, Block::Message);
+            let pieces = match record {
+                In::Delta(text) => follower.live(&Live::Delta { session, turn, block, text: text.to_string() }),
+                In::Begin(text) => follower.live(&Live::InProgress { session, turn, block, text: text.to_string() }),
+                In::Message(text) => follower.event(&Payload::Message { turn, text: text.to_string() }),
+                In::Retry => follower.event(&Payload::Retry { turn, reason: "bad JSON".into() }),
+                In::Done(answer) => {
+                    let response = Response { answer: answer.to_string(), questions: vec![], summary: None };
+                    follower.event(&Payload::TurnCompleted { turn, response })
+                }
+            };
+            for piece in pieces {
+                match piece {
+                    Piece::Answer(text) => data.push_str(&text),
+                    Piece::Talk(line) | Piece::Progress(line) => talk.push_str(&(line.text() + "\n")),
+                }
+            }
+        }
+        assert!(!follower.line_is_open());
+        (data, talk)
+    }
+
+    #[test]
+    fn the_answer_is_shown_once_however_it_arrives() {
+        use In::{Begin, Delta, Done, Message};
+        for records in [
+            &[Done("Hello world")][..],
+            &[Delta("Hello"), Delta(" world"), Done("Hello world")],
+            &[Delta("Hello world"), Done("Hello world\n")],
+            &[Delta("Hello"), Message("Hello world"), Done("Hello world")],
+            &[Begin("Hello"), Delta(" wor"), Done("Hello world")],
+            &[Delta("Hel"), Begin("Hello wo"), Delta("rld"), Done("Hello world")],
+        ] {
+            assert_eq!(play(records), ("Hello world\n".to_owned(), String::new()));
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_answer_is_talk() {
+        use In::{Delta, Done, Message, Retry};
+        assert_eq!(play(&[Message("I look around."), Done("Hi")]), ("Hi\n".to_owned(), "I look around.\n".to_owned()));
+        let (data, talk) = play(&[Delta("draft"), Retry, Delta("final"), Done("final")]);
+        assert_eq!((data.as_str(), talk.as_str()), ("draft\nfinal\n", "trying again: bad JSON\n"));
+    }
+
+    #[test]
+    fn another_block_begins_on_its_own_line() {
+        use In::{Begin, Delta, Done};
+        assert_eq!(play(&[Delta("one"), Begin("two"), Done("two")]).0, "one\ntwo\n");
+        assert_eq!(play(&[Delta("one"), Done("two")]).0, "one\ntwo\n");
+    }
+
+    #[test]
+    fn an_end_says_what_to_type() {
+        let text = |session| closing(&session, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text(sample::asking()), @r"
+        1. Which database?
+           1) sqlite
+           2) postgres
+        2. Which port?
+        coppice answer abcd2345
+        ");
+        insta::assert_snapshot!(text(sample::approval()), @r"
+        r1  run `cargo test`  (execute, 12s ago)
+          | cargo test
+          | --quiet
+        coppice approve abcd2345   or   coppice deny abcd2345
+        ");
+        insta::assert_snapshot!(text(sample::failed()), @r"
+        failed: the backend exited before it answered
+        hint: `coppice resume abcd2345` goes on
+        ");
+        insta::assert_snapshot!(text(sample::conflict()), @r"
+        conflict
+          a.rs
+          b.rs
+        coppice diff abcd2345, coppice merge abcd2345
+        ");
+        insta::assert_snapshot!(text(sample::session(Status::Ready)), @r"
+        ready abcd2345  2 files +12 -4
+        coppice diff abcd2345, coppice merge abcd2345
+        ");
+    }
+}

@@ -1,0 +1,180 @@
+//! Text with meaning: a line is made of spans that say how they are meant; only `output` knows how that looks.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How a span is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tone {
+    Plain,
+    Strong,
+    Dim,
+    Good,
+    Warn,
+    Bad,
+    Accent,
+}
+
+/// One line without its end.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Line {
+    spans: Vec<(Tone, String)>,
+}
+
+impl Line {
+    pub(super) fn new() -> Line {
+        Line::default()
+    }
+
+    pub(super) fn toned(tone: Tone, text: impl Into<String>) -> Line {
+        Line::new().with(tone, text)
+    }
+
+    pub(super) fn with(mut self, tone: Tone, text: impl Into<String>) -> Line {
+        self.spans.push((tone, text.into()));
+        self
+    }
+
+    pub(super) fn plain(self, text: impl Into<String>) -> Line {
+        self.with(Tone::Plain, text)
+    }
+
+    pub(super) fn dim(self, text: impl Into<String>) -> Line {
+        self.with(Tone::Dim, text)
+    }
+
+    pub(super) fn strong(self, text: impl Into<String>) -> Line {
+        self.with(Tone::Strong, text)
+    }
+
+    pub(super) fn spans(&self) -> impl Iterator<Item = (Tone, &str)> {
+        self.spans.iter().map(|(tone, text)| (*tone, text.as_str()))
+    }
+
+    pub(super) fn then(mut self, other: Line) -> Line {
+        self.spans.extend(other.spans);
+        self
+    }
+
+    /// The line without its tones.
+    pub(super) fn text(&self) -> String {
+        self.spans.iter().map(|(_, text)| text.as_str()).collect()
+    }
+
+    /// The line cut to so many columns.
+    pub(super) fn fit(self, columns: usize) -> Line {
+        let mut left = columns;
+        let mut fitted = Line::new();
+        for (tone, text) in self.spans {
+            let piece = if text.width() <= left { text } else { cut(&text, left) };
+            left = left.saturating_sub(piece.width());
+            fitted = fitted.with(tone, piece);
+            if left == 0 {
+                break;
+            }
+        }
+        fitted
+    }
+
+    /// How many terminal columns the line takes.
+    pub(super) fn width(&self) -> usize {
+        self.spans.iter().map(|(_, text)| text.width()).sum()
+    }
+}
+
+/// The first line of a text, with control characters made harmless.
+pub(super) fn one_line(text: &str) -> String {
+    let first = text.trim().lines().next().unwrap_or_default();
+    visible(first)
+}
+
+/// What an agent or a repository wrote must not drive the terminal: escape sequences lose their escape.
+pub(super) fn visible(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+}
+
+/// The text cut to so many columns, with a mark when something is missing.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    if text.width() <= columns {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > columns {
+            break;
+        }
+        kept.push(c);
+    }
+    kept.truncate(kept.trim_end().len());
+    kept + "…"
+}
+
+/// Rows with aligned columns; the last column is as long as it likes.
+pub(super) fn table(rows: &[Vec<Line>]) -> Vec<Line> {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| rows.iter().filter_map(|row| row.get(column)).map(Line::width).max().unwrap_or(0))
+        .collect();
+    rows.iter().map(|row| align(row, &widths)).collect()
+}
+
+fn align(row: &[Line], widths: &[usize]) -> Line {
+    let mut line = Line::new();
+    // Padding is written only before a cell that shows something, so that no line ends in blanks.
+    let mut gap = 0;
+    for (cell, width) in row.iter().zip(widths).filter(|(_, width)| **width > 0) {
+        if cell.width() > 0 {
+            line = line.plain(" ".repeat(gap)).then(cell.clone());
+            gap = 0;
+        }
+        gap += width - cell.width() + 2;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_by_what_a_terminal_shows() {
+        let row = |cells: [&str; 3]| cells.map(|cell| Line::new().plain(cell)).to_vec();
+        let rows = [row(["a", "木の名", "end"]), row(["bcd", "", ""]), row(["e", "x", "end"])];
+        let text: Vec<_> = table(&rows).iter().map(Line::text).collect();
+        assert_eq!(text, ["a    木の名  end", "bcd", "e    x       end"]);
+    }
+
+    #[test]
+    fn a_column_that_shows_nothing_takes_no_place() {
+        let rows = [vec![Line::new().plain("a"), Line::new(), Line::new().plain("b")]];
+        assert_eq!(table(&rows)[0].text(), "a  b");
+    }
+
+    #[test]
+    fn a_cut_says_so_and_keeps_the_width() {
+        for (text, columns, expected) in [
+            ("short", 5, "short"),
+            ("longer", 5, "long…"),
+            ("a b c d", 4, "a b…"),
+            ("木の名前", 5, "木の…"),
+            ("ab", 1, "…"),
+        ] {
+            assert_eq!(cut(text, columns), expected);
+        }
+    }
+
+    #[test]
+    fn a_line_fits_into_its_columns() {
+        let line = Line::new().plain("abc").dim(" def").plain("ghi");
+        for (columns, expected) in [(20, "abc defghi"), (8, "abc def…"), (6, "abc d…"), (3, "abc")] {
+            assert_eq!(line.clone().fit(columns).text(), expected);
+        }
+    }
+
+    #[test]
+    fn escapes_of_others_do_not_reach_the_terminal() {
+        assert_eq!(visible("a\u{1b}[31mred\u{7}\tx\ny\u{9b}"), "a\u{fffd}[31mred\u{fffd}\tx\ny\u{fffd}");
+        assert_eq!(one_line("\n  first\r\nsecond"), "first");
+    }
+}

@@ -1,0 +1,103 @@
+//! `coppice list`: one line per session, the ones that need a person first.
+
+use super::age::age;
+use super::line::{Line, cut, one_line, table};
+use super::status;
+use crate::api::session::Session;
+
+/// Longer titles are cut, so that the columns after them stay on the screen.
+const TITLE: usize = 44;
+
+/// Lists the sessions of this repository, or all of them outside of one.
+///
+/// Sessions that wait for you come first, then those that stopped, those that work, and those that are ready for review.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice list
+  coppice list --all --json | jq -r '.[] | select(.status == \"ready\") | .id'
+  coppice list --removed")]
+pub(super) struct Args {
+    /// The sessions of every repository.
+    #[arg(long)]
+    all: bool,
+    /// Removed sessions that `coppice restore` can bring back.
+    #[arg(long)]
+    removed: bool,
+    /// At most so many sessions.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+/// Which columns tell the sessions apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    OneRepository,
+    EveryRepository,
+}
+
+/// The sessions as aligned columns.
+pub(super) fn lines(sessions: &[Session], now: i64, scope: Scope) -> Vec<Line> {
+    table(&sessions.iter().map(|session| row(session, now, scope)).collect::<Vec<_>>())
+}
+
+fn row(session: &Session, now: i64, scope: Scope) -> Vec<Line> {
+    let project = match scope {
+        Scope::OneRepository => Line::new(),
+        Scope::EveryRepository => Line::new().dim(one_line(repository(&session.project))),
+    };
+    vec![
+        Line::new().strong(&session.id),
+        status::word(session.status),
+        project,
+        Line::new().plain(cut(&one_line(&session.title), TITLE)),
+        Line::new().dim(status::engine(session)),
+        status::changes(session.changes),
+        Line::new().dim(age(now, session.removed_at.unwrap_or(session.updated_at))),
+        Line::new().plain(status::need(session)),
+    ]
+}
+
+/// The name a person gives the repository: the directory that holds `.git`, or a bare repository's own.
+fn repository(common_dir: &str) -> &str {
+    let directory = common_dir.trim_end_matches('/').trim_end_matches("/.git");
+    directory.rsplit('/').next().unwrap_or(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::{Changes, Status};
+    use crate::cli::sample::{self, NOW, session};
+
+    fn text(sessions: &[Session], scope: Scope) -> String {
+        lines(sessions, NOW, scope).iter().map(Line::text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn columns_line_up_and_the_need_is_last() {
+        let long = Session {
+            title: "A title that goes on and on until nobody wants to read it".into(),
+            model: Some("fast".into()),
+            changes: Changes::default(),
+            ..session(Status::Running)
+        };
+        insta::assert_snapshot!(text(&[sample::approval(), sample::failed(), long, session(Status::Ready)], Scope::OneRepository), @r"
+        abcd2345  approval  Fix the parser                                demo       +12 -4  5s  wants to run `cargo test`
+        abcd2345  failed    Fix the parser                                demo       +12 -4  5s  the backend exited before it answered
+        abcd2345  running   A title that goes on and on until nobody wa…  demo/fast          5s
+        abcd2345  ready     Fix the parser                                demo       +12 -4  5s
+        ");
+    }
+
+    #[test]
+    fn every_repository_has_its_name() {
+        let bare = Session { project: "/srv/tools.git".into(), ..session(Status::Ready) };
+        insta::assert_snapshot!(text(&[session(Status::Merged), bare], Scope::EveryRepository), @r"
+        abcd2345  merged  app        Fix the parser  demo  +12 -4  5s
+        abcd2345  ready   tools.git  Fix the parser  demo  +12 -4  5s
+        ");
+    }
+}

@@ -1,0 +1,235 @@
+//! The one place that prints: data goes to stdout, talk to stderr, colours only to a terminal that wants them.
+
+use std::env;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use clap::builder::styling::{AnsiColor, Style};
+use serde::Serialize;
+
+use super::line::{Line, Tone, visible};
+use super::report::Failure;
+
+/// Both streams of the process.
+pub(super) struct Output {
+    data: Stream,
+    talk: Stream,
+    /// How many lines of talk the next print replaces.
+    passing: usize,
+}
+
+struct Stream {
+    sink: Box<dyn Write>,
+    is_terminal: bool,
+    has_colour: bool,
+}
+
+/// What a stream is connected to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sink {
+    Terminal,
+    Other,
+}
+
+impl Output {
+    /// The process's own streams.
+    pub(super) fn of_process() -> Output {
+        let wanted = Colours::from_environment();
+        let stream = |sink: Box<dyn Write>, is_terminal| Stream {
+            sink,
+            is_terminal,
+            has_colour: is_terminal && wanted == Colours::Wanted,
+        };
+        Output {
+            data: stream(Box::new(BufWriter::new(io::stdout())), io::stdout().is_terminal()),
+            talk: stream(Box::new(io::stderr()), io::stderr().is_terminal()),
+            passing: 0,
+        }
+    }
+
+    pub(super) fn data_sink(&self) -> Sink {
+        self.data.connected_to()
+    }
+
+    pub(super) fn talk_sink(&self) -> Sink {
+        self.talk.connected_to()
+    }
+
+    /// Lines of data.
+    pub(super) fn lines<'a>(&mut self, lines: impl IntoIterator<Item = &'a Line>) -> Result<(), Failure> {
+        self.erase()?;
+        lines.into_iter().try_for_each(|line| self.data.line(line))?;
+        Ok(self.data.sink.flush()?)
+    }
+
+    /// A piece of data that was written by an agent: as it is into a pipe, made harmless on a terminal.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        match self.data_sink() {
+            Sink::Terminal => self.bytes(visible(text).as_bytes()),
+            Sink::Other => self.bytes(text.as_bytes()),
+        }
+    }
+
+    /// Bytes of data as they are.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.erase()?;
+        self.data.sink.write_all(bytes)?;
+        Ok(self.data.sink.flush()?)
+    }
+
+    /// One value as JSON: readable on a terminal, on one line elsewhere.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
+        self.erase()?;
+        match self.data_sink() {
+            Sink::Terminal => serde_json::to_writer_pretty(&mut self.data.sink, value),
+            Sink::Other => serde_json::to_writer(&mut self.data.sink, value),
+        }
+        .map_err(io::Error::from)?;
+        self.bytes(b"\n")
+    }
+
+    /// Tells the person something.
+    pub(super) fn say(&mut self, line: &Line) -> Result<(), Failure> {
+        self.erase()?;
+        Ok(self.talk.line(line)?)
+    }
+
+    /// Asks the person something; the answer is typed on the same line.
+    pub(super) fn ask(&mut self, line: &Line) -> Result<(), Failure> {
+        self.erase()?;
+        self.talk.spans(line)?;
+        Ok(self.talk.sink.flush()?)
+    }
+
+    /// Shows lines that the next print replaces. Only a terminal can do that; elsewhere nothing is shown.
+    pub(super) fn passing(&mut self, lines: &[Line]) -> Result<(), Failure> {
+        if self.talk_sink() == Sink::Other {
+            return Ok(());
+        }
+        self.erase()?;
+        let columns = columns();
+        // A wrapped line would take two rows, and erasing would leave one of them behind.
+        lines.iter().try_for_each(|line| self.talk.line(&line.clone().fit(columns)))?;
+        self.passing = lines.len();
+        Ok(self.talk.sink.flush()?)
+    }
+
+    fn erase(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.passing) {
+            0 => Ok(()),
+            rows => write!(self.talk.sink, "\x1b[{rows}A\x1b[J"),
+        }
+    }
+}
+
+/// The width of the terminal that talk goes to.
+fn columns() -> usize {
+    match rustix::termios::tcgetwinsize(io::stderr()) {
+        Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
+        // A terminal that does not know its size is as wide as they once were.
+        Ok(_) | Err(_) => 80,
+    }
+}
+
+impl Stream {
+    fn connected_to(&self) -> Sink {
+        if self.is_terminal { Sink::Terminal } else { Sink::Other }
+    }
+
+    fn line(&mut self, line: &Line) -> io::Result<()> {
+        self.spans(line)?;
+        self.sink.write_all(b"\n")
+    }
+
+    fn spans(&mut self, line: &Line) -> io::Result<()> {
+        for (tone, text) in line.spans() {
+            let style = if self.has_colour { style(tone) } else { Style::new() };
+            write!(self.sink, "{style}{}{style:#}", visible(text))?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the person wants colours at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Colours {
+    Wanted,
+    Unwanted,
+}
+
+impl Colours {
+    /// `NO_COLOR` with any value but the empty one, or a terminal that says it is dumb.
+    fn from_environment() -> Colours {
+        let refused = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
+        if refused || dumb { Colours::Unwanted } else { Colours::Wanted }
+    }
+}
+
+/// How a tone looks; the sixteen colours of the terminal, so that its own theme holds.
+fn style(tone: Tone) -> Style {
+    match tone {
+        Tone::Plain => Style::new(),
+        Tone::Strong => Style::new().bold(),
+        Tone::Dim => Style::new().dimmed(),
+        Tone::Good => AnsiColor::Green.on_default(),
+        Tone::Warn => AnsiColor::Yellow.on_default(),
+        Tone::Bad => AnsiColor::Red.on_default().bold(),
+        Tone::Accent => AnsiColor::Cyan.on_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn stream(sink: Shared, is_terminal: bool, has_colour: bool) -> Stream {
+        Stream { sink: Box::new(sink), is_terminal, has_colour }
+    }
+
+    #[test]
+    fn colours_reach_only_a_stream_that_has_them() {
+        for (has_colour, expected) in [(true, "\x1b[1m\x1b[31mx\x1b[0m y\n"), (false, "x y\n")] {
+            let sink = Shared::default();
+            stream(sink.clone(), true, has_colour).line(&Line::toned(Tone::Bad, "x").plain(" y")).unwrap();
+            assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn an_agent_cannot_drive_the_terminal_but_a_pipe_gets_every_byte() {
+        for (is_terminal, expected) in [(true, "\u{fffd}[2Jx"), (false, "\x1b[2Jx")] {
+            let sink = Shared::default();
+            let data = stream(sink.clone(), is_terminal, false);
+            let mut output = Output { data, talk: stream(Shared::default(), false, false), passing: 0 };
+            output.text("\x1b[2Jx").unwrap();
+            assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn passing_lines_give_way_to_the_next_print() {
+        let sink = Shared::default();
+        let data = stream(Shared::default(), false, false);
+        let mut output = Output { data, talk: stream(sink.clone(), true, false), passing: 0 };
+        output.passing(&[Line::new().plain("a"), Line::new().plain("b")]).unwrap();
+        output.passing(&[Line::new().plain("c")]).unwrap();
+        output.say(&Line::new().plain("done")).unwrap();
+        let expected = "a\nb\n\x1b[2A\x1b[Jc\n\x1b[1A\x1b[Jdone\n";
+        assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
+    }
+}

@@ -1,0 +1,111 @@
+//! The PROMPT argument: one argument, or stdin when it is `-`. Whatever is wrong with it is said before anything is created.
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Read};
+
+use super::report::Failure;
+
+/// Longer prompts are refused: no model reads that much, and a file in the worktree serves better.
+const LIMIT: usize = 10_000_000;
+
+/// The prompt of `new`, `run` and `send`.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct PromptArg {
+    /// What the agent is asked to do, as one argument; `-` reads it from stdin.
+    #[arg(value_name = "PROMPT|-", required = true, num_args = 1..)]
+    prompt: Vec<OsString>,
+}
+
+impl PromptArg {
+    /// The text to send.
+    pub(super) fn read(self) -> Result<String, Failure> {
+        let argument = single(self.prompt)?;
+        match argument.as_encoded_bytes() {
+            b"-" => check(read_stdin()?, "stdin"),
+            _ => check(argument.into_encoded_bytes(), "the PROMPT argument"),
+        }
+    }
+}
+
+fn single(words: Vec<OsString>) -> Result<OsString, Failure> {
+    let count = words.len();
+    let mut words = words.into_iter();
+    match (words.next(), count) {
+        (Some(word), 1) => Ok(word),
+        (first, _) => {
+            let first = first.unwrap_or_default();
+            Err(Failure::usage(format!("expected one PROMPT, but got {count} words from `{}` on", first.display()))
+                .hint("put the prompt into quotes, or send it through stdin with `-`"))
+        }
+    }
+}
+
+fn read_stdin() -> Result<Vec<u8>, Failure> {
+    let mut stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        return Err(Failure::usage("PROMPT is `-`, but stdin is a terminal")
+            .hint("pipe the prompt in: `coppice new - < prompt.md`"));
+    }
+    let mut bytes = Vec::new();
+    // One byte more than allowed shows that there is too much, without reading an endless pipe.
+    let limit = u64::try_from(LIMIT).unwrap_or(u64::MAX).saturating_add(1);
+    stdin
+        .by_ref()
+        .take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::because("failed to read the prompt from stdin", &error))?;
+    Ok(bytes)
+}
+
+fn check(bytes: Vec<u8>, origin: &str) -> Result<String, Failure> {
+    if bytes.len() > LIMIT {
+        return Err(Failure::usage(format!("the prompt from {origin} is longer than {LIMIT} bytes"))
+            .hint("put long material into a file of the repository and name the file in the prompt"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        Failure::usage(format!(
+            "the prompt from {origin} is not UTF-8: byte {} is wrong",
+            error.utf8_error().valid_up_to()
+        ))
+        .hint("convert it first, for example with `iconv -t UTF-8`")
+    })?;
+    match text.trim() {
+        "" => Err(Failure::usage(format!("the prompt from {origin} is empty"))
+            .hint("say what the agent shall do: `coppice new \"fix the failing test\"`")),
+        trimmed => Ok(trimmed.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(result: Result<String, Failure>) -> String {
+        match result {
+            Ok(text) => text,
+            Err(Failure::PipeClosed) => "(quiet)".into(),
+            Err(Failure::Told(report)) => format!("{} [{}]", report.message, report.exit.code()),
+        }
+    }
+
+    #[test]
+    fn a_prompt_is_one_argument() {
+        let words = |words: &[&str]| words.iter().map(OsString::from).collect();
+        assert_eq!(single(words(&["fix it"])).unwrap(), "fix it");
+        let refused = single(words(&["fix", "the", "bug"])).map(|_| String::new());
+        assert_eq!(outcome(refused), "expected one PROMPT, but got 3 words from `fix` on [2]");
+    }
+
+    #[test]
+    fn a_prompt_is_text_that_says_something() {
+        for (bytes, expected) in [
+            ("  fix it\n".as_bytes().to_vec(), "fix it"),
+            (b" \n\t".to_vec(), "the prompt from stdin is empty [2]"),
+            (b"ab\xff".to_vec(), "the prompt from stdin is not UTF-8: byte 2 is wrong [2]"),
+            (vec![b'x'; LIMIT + 1], "the prompt from stdin is longer than 10000000 bytes [2]"),
+        ] {
+            assert_eq!(outcome(check(bytes, "stdin")), expected);
+        }
+        assert_eq!(outcome(check(vec![b'x'; LIMIT], "stdin")).len(), LIMIT);
+    }
+}

@@ -1,0 +1,121 @@
+//! Failures as a person reads them: what happened, why, and at most one thing to do about it.
+
+use std::error::Error;
+use std::{io, iter};
+
+use super::exit::Exit;
+use super::line::{Line, Tone};
+use crate::api;
+
+/// Why a command ends early.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// Whoever read our output has gone: nobody is left to be told, and nothing is wrong.
+    PipeClosed,
+    Told(Report),
+}
+
+/// A failure that is told on stderr.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) exit: Exit,
+    pub(super) message: String,
+    /// Outermost first.
+    pub(super) causes: Vec<String>,
+    pub(super) hint: Option<String>,
+}
+
+impl Failure {
+    pub(super) fn new(exit: Exit, message: impl Into<String>) -> Failure {
+        Failure::Told(Report { exit, message: message.into(), causes: Vec::new(), hint: None })
+    }
+
+    /// The command line does not make sense.
+    pub(super) fn usage(message: impl Into<String>) -> Failure {
+        Failure::new(Exit::Usage, message)
+    }
+
+    /// An act did not work, with the chain of sources of `error`, itself included.
+    pub(super) fn because(message: impl Into<String>, error: &(dyn Error + 'static)) -> Failure {
+        let causes = iter::successors(Some(error), |&cause| cause.source()).map(ToString::to_string).collect();
+        Failure::Told(Report { exit: Exit::Failed, message: message.into(), causes, hint: None })
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Failure {
+        match self {
+            Failure::PipeClosed => Failure::PipeClosed,
+            Failure::Told(report) => Failure::Told(Report { hint: Some(hint.into()), ..report }),
+        }
+    }
+}
+
+impl From<api::error::Error> for Failure {
+    fn from(error: api::error::Error) -> Failure {
+        let api::error::Error { kind, message, causes, hint } = error;
+        Failure::Told(Report { exit: kind.into(), message, causes, hint })
+    }
+}
+
+/// Only writing to our own output makes bare io errors here; everything else names what it tried.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::PipeClosed,
+            _ => Failure::because("failed to write the output", &error),
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn lines(&self) -> Vec<Line> {
+        let mut lines = vec![Line::toned(Tone::Bad, "error:").plain(format!(" {}", self.message))];
+        lines.extend(self.causes.iter().map(|cause| Line::new().dim("  caused by:").plain(format!(" {cause}"))));
+        if let Some(hint) = &self.hint {
+            lines.push(Line::new());
+            lines.push(Line::toned(Tone::Accent, "hint:").plain(format!(" {hint}")));
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::error::ErrorKind;
+
+    fn text(failure: Failure) -> String {
+        match failure {
+            Failure::PipeClosed => "(quiet)".to_owned(),
+            Failure::Told(report) => {
+                report.lines().iter().map(Line::text).collect::<Vec<_>>().join("\n")
+                    + &format!("\n[{}]", report.exit.code())
+            }
+        }
+    }
+
+    #[test]
+    fn a_refusal_shows_causes_and_one_hint() {
+        let error = api::error::Error {
+            kind: ErrorKind::NotFound,
+            message: "no session matches `zz`".into(),
+            causes: vec!["the list is empty".into()],
+            hint: Some("`coppice list` shows the sessions".into()),
+        };
+        insta::assert_snapshot!(text(error.into()), @r"
+        error: no session matches `zz`
+          caused by: the list is empty
+
+        hint: `coppice list` shows the sessions
+        [5]
+        ");
+    }
+
+    #[test]
+    fn a_closed_pipe_is_told_to_nobody() {
+        assert_eq!(text(io::Error::from(io::ErrorKind::BrokenPipe).into()), "(quiet)");
+        assert_eq!(
+            text(io::Error::other("no space left").into()),
+            "error: failed to write the output\n  caused by: no space left\n[1]"
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! Sessions and records that the tests of several files look at.
+
+use crate::api::session::{
+    Approval, Base, Changes, Question, Response, Sandbox, Session, Status, Summary, Turn, TurnError, TurnState, Usage,
+    WaitingFor,
+};
+
+/// The moment at which the tests look.
+pub(super) const NOW: i64 = 1_800_000_000_000;
+
+pub(super) fn session(status: Status) -> Session {
+    Session {
+        id: "abcd2345".into(),
+        title: "Fix the parser".into(),
+        status,
+        waiting_for: match status {
+            Status::Approval => Some(WaitingFor::Approval),
+            Status::Asking => Some(WaitingFor::Answer),
+            _ => None,
+        },
+        next: vec!["diff".into(), "merge".into()],
+        backend: "demo".into(),
+        model: None,
+        reasoning: None,
+        agent: None,
+        persona: None,
+        posture: "attended".into(),
+        sandbox: Sandbox { level: "off".into(), enforced: false },
+        project: "/src/app/.git".into(),
+        base: Base { name: "main".into(), commit: "0123456789abcdef0123456789abcdef01234567".into() },
+        branch: "coppice/abcd2345/fix-the-parser".into(),
+        worktree: "/data/worktrees/abcd2345".into(),
+        parent: None,
+        children: vec![],
+        handoff: None,
+        turns: 1,
+        queued: 0,
+        created_at: NOW - 3_600_000,
+        updated_at: NOW - 5_000,
+        removed_at: None,
+        usage: Usage::default(),
+        changes: Changes { files: 2, insertions: 12, deletions: 4 },
+        questions: vec![],
+        approvals: vec![],
+        summary: None,
+        last_error: None,
+        conflicts: vec![],
+    }
+}
+
+pub(super) fn asking() -> Session {
+    let question = |text: &str, options: &[&str]| Question {
+        text: text.into(),
+        options: options.iter().map(|option| option.to_string()).collect(),
+        answer: None,
+    };
+    Session {
+        questions: vec![question("Which database?", &["sqlite", "postgres"]), question("Which port?", &[])],
+        next: vec!["answer".into(), "stop".into()],
+        ..session(Status::Asking)
+    }
+}
+
+pub(super) fn approval() -> Session {
+    Session {
+        approvals: vec![Approval {
+            id: "r1".into(),
+            tool: "execute".into(),
+            title: "run `cargo test`".into(),
+            preview: Some("cargo test\n--quiet".into()),
+            requested_at: NOW - 12_000,
+            expired: false,
+        }],
+        next: vec!["approve".into(), "deny".into(), "stop".into()],
+        ..session(Status::Approval)
+    }
+}
+
+pub(super) fn failed() -> Session {
+    Session {
+        last_error: Some(TurnError {
+            kind: "crashed".into(),
+            message: "the backend exited before it answered".into(),
+            hint: Some("`coppice resume abcd2345` goes on".into()),
+        }),
+        next: vec!["resume".into(), "send".into(), "diff".into()],
+        ..session(Status::Failed)
+    }
+}
+
+pub(super) fn conflict() -> Session {
+    Session {
+        conflicts: vec!["a.rs".into(), "b.rs".into()],
+        summary: Some(Summary { turn: "Parses.".into(), session: "The parser parses.\nAll of it.".into() }),
+        ..session(Status::Conflict)
+    }
+}
+
+pub(super) fn turn(number: u32, state: TurnState) -> Turn {
+    let response = Response { answer: "Done.\nAll tests pass.".into(), questions: vec![], summary: None };
+    Turn {
+        number,
+        state,
+        prompt: "fix the parser\nplease".into(),
+        started_at: NOW - 60_000,
+        ended_at: Some(NOW - 30_000),
+        response: (state == TurnState::Completed).then_some(response),
+        error: None,
+        checkpoint: Some("89abcdef0123456789abcdef0123456789abcdef".into()),
+        undone: false,
+        raw: None,
+    }
+}

@@ -1,0 +1,273 @@
+//! `coppice show`: everything about one session, and what can be done with it.
+
+use super::age::age;
+use super::line::{Line, Tone, one_line, table};
+use super::status::{self, count};
+use crate::api::session::{Approval, Question, Session, Turn, TurnState};
+
+/// Shows one session: where it stands, what it waits for and what you can do next.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice show k3f
+  coppice show k3f --json | jq .summary
+  coppice show k3f --raw")]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    /// The agent's last message exactly as it came.
+    #[arg(long)]
+    raw: bool,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+/// The whole view.
+pub(super) fn lines(session: &Session, turns: &[Turn], now: i64) -> Vec<Line> {
+    let mut lines = vec![Line::new().strong(&session.id).plain(format!("  {}", one_line(&session.title)))];
+    lines.extend(table(&facts(session, now)));
+    lines.extend(section("questions", question_lines(&session.questions)));
+    lines.extend(section("approvals", session.approvals.iter().flat_map(|approval| approval_lines(approval, now))));
+    lines.extend(section("conflicts", session.conflicts.iter().map(|file| Line::new().plain(one_line(file)))));
+    lines.extend(error(session));
+    if let Some(summary) = &session.summary {
+        lines.extend(section("summary", block(&summary.session)));
+    }
+    lines.extend(section("turns", turns.iter().flat_map(|turn| turn_lines(turn, now))));
+    lines
+}
+
+fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
+    let need = status::need(session);
+    let standing = match need.as_str() {
+        "" => status::word(session.status),
+        need => status::word(session.status).plain(format!(", {need}")),
+    };
+    let turns = match session.queued {
+        0 => session.turns.to_string(),
+        queued => format!("{}, {} queued", session.turns, count(queued as usize, "prompt")),
+    };
+    let commit = session.base.commit.get(..10).unwrap_or(&session.base.commit);
+    let changes = match session.changes.files {
+        0 => Line::new().dim("none"),
+        files => {
+            Line::new().plain(format!("{}  ", count(files as usize, "file"))).then(status::changes(session.changes))
+        }
+    };
+    let mut facts = vec![
+        ("status", standing),
+        ("next", Line::toned(Tone::Accent, status::commands(session).join(", "))),
+        ("backend", Line::new().plain(status::engine(session))),
+        ("base", Line::new().plain(format!("{} at {commit}", session.base.name))),
+        ("branch", Line::new().plain(&session.branch)),
+        ("worktree", Line::new().plain(&session.worktree)),
+        ("changes", changes),
+        ("turns", Line::new().plain(turns)),
+    ];
+    let usage = &session.usage;
+    if usage.input_tokens + usage.output_tokens > 0 {
+        let cost = usage.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
+        let tokens = format!("{} tokens in, {} out{cost}", usage.input_tokens, usage.output_tokens);
+        facts.push(("usage", Line::new().plain(tokens)));
+    }
+    let times = format!("{} ago, changed {} ago", age(now, session.created_at), age(now, session.updated_at));
+    facts.push(("created", Line::new().plain(times)));
+    facts.into_iter().map(|(name, value)| vec![Line::new().dim(name), value]).collect()
+}
+
+/// Questions with their numbered options, as `answer` takes them.
+pub(super) fn question_lines(questions: &[Question]) -> Vec<Line> {
+    let lines = questions.iter().enumerate().flat_map(|(place, question)| {
+        let mut lines = vec![Line::new().strong(format!("{}. {}", place + 1, one_line(&question.text)))];
+        lines.extend(block(&question.text).into_iter().skip(1).map(|line| Line::new().plain("   ").then(line)));
+        match &question.answer {
+            Some(answer) => lines.push(Line::new().dim("   answered: ").plain(one_line(answer))),
+            None => lines.extend(
+                question
+                    .options
+                    .iter()
+                    .enumerate()
+                    .map(|(place, option)| Line::new().plain(format!("   {}) {}", place + 1, one_line(option)))),
+            ),
+        }
+        lines
+    });
+    lines.collect()
+}
+
+/// One request and what would happen.
+pub(super) fn approval_lines(approval: &Approval, now: i64) -> Vec<Line> {
+    let expired = if approval.expired { ", from before the daemon restarted" } else { "" };
+    let head = Line::new().strong(&approval.id).plain(format!("  {}", one_line(&approval.title))).dim(format!(
+        "  ({}, {} ago{expired})",
+        one_line(&approval.tool),
+        age(now, approval.requested_at)
+    ));
+    let preview = approval.preview.as_deref().map(block).unwrap_or_default();
+    std::iter::once(head).chain(preview.into_iter().map(|line| Line::new().dim("  | ").then(line))).collect()
+}
+
+fn error(session: &Session) -> Vec<Line> {
+    let Some(error) = &session.last_error else { return Vec::new() };
+    let message = Line::toned(Tone::Bad, format!("{}: ", error.kind))
+        .then(block(&error.message).into_iter().next().unwrap_or_default());
+    let rest = block(&error.message).into_iter().skip(1);
+    let hint = error.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
+    section("last error", std::iter::once(message).chain(rest).chain(hint))
+}
+
+fn turn_lines(turn: &Turn, now: i64) -> Vec<Line> {
+    let (word, tone) = match turn.state {
+        TurnState::Running => ("running", Tone::Accent),
+        TurnState::Completed => ("completed", Tone::Good),
+        TurnState::Failed => ("failed", Tone::Bad),
+        TurnState::Interrupted => ("interrupted", Tone::Bad),
+    };
+    let undone = if turn.undone { ", undone" } else { "" };
+    let head = Line::new()
+        .strong(turn.number.to_string())
+        .plain("  ")
+        .with(tone, word)
+        .dim(format!("{undone}, {} ago", age(now, turn.started_at)))
+        .plain(format!("  > {}", one_line(&turn.prompt)));
+    let answer = turn.response.as_ref().map(|response| block(&response.answer)).unwrap_or_default();
+    let error = turn
+        .error
+        .as_ref()
+        .map(|error| Line::toned(Tone::Bad, format!("{}: ", error.kind)).plain(one_line(&error.message)));
+    std::iter::once(head)
+        .chain(answer.into_iter().chain(error).map(|line| Line::new().plain("   ").then(line)))
+        .collect()
+}
+
+/// A title and its indented lines, or nothing when there are none.
+fn section(title: &str, body: impl IntoIterator<Item = Line>) -> Vec<Line> {
+    let body: Vec<_> = body.into_iter().map(|line| Line::new().plain("  ").then(line)).collect();
+    match body.as_slice() {
+        [] => Vec::new(),
+        _ => [Line::new(), Line::new().dim(title)].into_iter().chain(body).collect(),
+    }
+}
+
+fn block(text: &str) -> Vec<Line> {
+    text.trim().lines().map(|line| Line::new().plain(line)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::{Status, TurnError};
+    use crate::cli::sample::{self, NOW};
+
+    fn text(session: &Session, turns: &[Turn]) -> String {
+        lines(session, turns, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_session_that_asks() {
+        let mut session = sample::asking();
+        session.questions[1].answer = Some("8080".into());
+        insta::assert_snapshot!(text(&session, &[sample::turn(1, TurnState::Completed)]), @r"
+        abcd2345  Fix the parser
+        status    asking, 1 question
+        next      coppice answer abcd2345, coppice stop abcd2345
+        backend   demo
+        base      main at 0123456789
+        branch    coppice/abcd2345/fix-the-parser
+        worktree  /data/worktrees/abcd2345
+        changes   2 files  +12 -4
+        turns     1
+        created   1h ago, changed 5s ago
+
+        questions
+          1. Which database?
+             1) sqlite
+             2) postgres
+          2. Which port?
+             answered: 8080
+
+        turns
+          1  completed, 1m ago  > fix the parser
+             Done.
+             All tests pass.
+        ");
+    }
+
+    #[test]
+    fn a_session_that_wants_an_approval() {
+        let session = Session { queued: 1, ..sample::approval() };
+        insta::assert_snapshot!(text(&session, &[]), @r"
+        abcd2345  Fix the parser
+        status    approval, wants to run `cargo test`
+        next      coppice approve abcd2345, coppice deny abcd2345, coppice stop abcd2345
+        backend   demo
+        base      main at 0123456789
+        branch    coppice/abcd2345/fix-the-parser
+        worktree  /data/worktrees/abcd2345
+        changes   2 files  +12 -4
+        turns     1, 1 prompt queued
+        created   1h ago, changed 5s ago
+
+        approvals
+          r1  run `cargo test`  (execute, 12s ago)
+            | cargo test
+            | --quiet
+        ");
+    }
+
+    #[test]
+    fn a_session_that_failed() {
+        let error = Some(TurnError { kind: "crashed".into(), message: "it died".into(), hint: None });
+        let turns = [Turn { error, ..sample::turn(2, TurnState::Failed) }];
+        insta::assert_snapshot!(text(&sample::failed(), &turns), @r"
+        abcd2345  Fix the parser
+        status    failed, the backend exited before it answered
+        next      coppice resume abcd2345, coppice send abcd2345, coppice diff abcd2345
+        backend   demo
+        base      main at 0123456789
+        branch    coppice/abcd2345/fix-the-parser
+        worktree  /data/worktrees/abcd2345
+        changes   2 files  +12 -4
+        turns     1
+        created   1h ago, changed 5s ago
+
+        last error
+          crashed: the backend exited before it answered
+          hint: `coppice resume abcd2345` goes on
+
+        turns
+          2  failed, 1m ago  > fix the parser
+             crashed: it died
+        ");
+    }
+
+    #[test]
+    fn a_session_with_a_conflict_and_a_summary() {
+        let mut session = sample::conflict();
+        session.usage.input_tokens = 1200;
+        session.usage.cost_usd = Some(0.034);
+        insta::assert_snapshot!(text(&session, &[]), @r"
+        abcd2345  Fix the parser
+        status    conflict, in 2 files
+        next      coppice diff abcd2345, coppice merge abcd2345
+        backend   demo
+        base      main at 0123456789
+        branch    coppice/abcd2345/fix-the-parser
+        worktree  /data/worktrees/abcd2345
+        changes   2 files  +12 -4
+        turns     1
+        usage     1200 tokens in, 0 out, $0.03
+        created   1h ago, changed 5s ago
+
+        conflicts
+          a.rs
+          b.rs
+
+        summary
+          The parser parses.
+          All of it.
+        ");
+        session.status = Status::Merged;
+        assert!(text(&session, &[]).contains("status    merged\n"));
+    }
+}

@@ -1,0 +1,130 @@
+//! Status words, their tones and their order: the same in every view.
+
+use super::line::{Line, Tone};
+use crate::api::session::{Changes, Session, Status, WaitingFor};
+
+pub(super) fn tone(status: Status) -> Tone {
+    match status {
+        Status::Draft | Status::Merged | Status::Archived => Tone::Dim,
+        Status::Queued | Status::Preparing | Status::Running | Status::Integrating => Tone::Accent,
+        Status::Approval | Status::Asking => Tone::Warn,
+        Status::Ready => Tone::Good,
+        Status::Failed | Status::Interrupted | Status::Conflict => Tone::Bad,
+    }
+}
+
+pub(super) fn word(status: Status) -> Line {
+    Line::toned(tone(status), status.as_str())
+}
+
+/// Where a session belongs when the ones that need a person come first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Urgency {
+    /// It goes on as soon as somebody answers.
+    Blocked,
+    /// It stopped and does not go on by itself.
+    Stopped,
+    /// It works.
+    Busy,
+    /// Its work can be looked at.
+    Reviewable,
+    /// Nothing is expected of anybody.
+    Resting,
+}
+
+pub(super) fn urgency(status: Status) -> Urgency {
+    match status {
+        Status::Approval | Status::Asking => Urgency::Blocked,
+        Status::Failed | Status::Interrupted | Status::Conflict => Urgency::Stopped,
+        Status::Queued | Status::Preparing | Status::Running | Status::Integrating => Urgency::Busy,
+        Status::Ready => Urgency::Reviewable,
+        Status::Draft | Status::Merged | Status::Archived => Urgency::Resting,
+    }
+}
+
+/// Sorts by urgency, the latest change first within each.
+pub(super) fn sort(sessions: &mut [Session]) {
+    sessions.sort_by_key(|session| (urgency(session.status), std::cmp::Reverse(session.updated_at)));
+}
+
+/// What the session needs from a person, in a few words; empty when it needs nothing.
+pub(super) fn need(session: &Session) -> String {
+    match session.waiting_for {
+        Some(WaitingFor::Approval) => match session.approvals.as_slice() {
+            [] => "waits for an approval".to_owned(),
+            [one] => format!("wants to {}", super::line::one_line(&one.title)),
+            several => format!("{} approvals wait", several.len()),
+        },
+        Some(WaitingFor::Answer) => {
+            match session.questions.iter().filter(|question| question.answer.is_none()).count() {
+                0 | 1 => "1 question".to_owned(),
+                several => format!("{several} questions"),
+            }
+        }
+        None => match (&session.last_error, session.conflicts.as_slice()) {
+            (_, [_, ..]) if session.status == Status::Conflict => {
+                format!("in {}", count(session.conflicts.len(), "file"))
+            }
+            (Some(error), _) if session.status == Status::Failed => super::line::one_line(&error.message),
+            _ => String::new(),
+        },
+    }
+}
+
+/// The commands that this state allows, ready to be typed.
+pub(super) fn commands(session: &Session) -> Vec<String> {
+    session.next.iter().map(|command| format!("coppice {command} {}", session.id)).collect()
+}
+
+/// `+12 -4`, or nothing when nothing changed.
+pub(super) fn changes(changes: Changes) -> Line {
+    match changes {
+        Changes { files: 0, .. } => Line::new(),
+        Changes { insertions, deletions, .. } => {
+            Line::toned(Tone::Good, format!("+{insertions}")).plain(" ").with(Tone::Bad, format!("-{deletions}"))
+        }
+    }
+}
+
+/// `backend` or `backend/model`, as `--model` takes it.
+pub(super) fn engine(session: &Session) -> String {
+    match &session.model {
+        Some(model) => format!("{}/{model}", session.backend),
+        None => session.backend.clone(),
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::sample::{self, session};
+
+    #[test]
+    fn what_needs_a_person_comes_first() {
+        let mut sessions: Vec<_> = Status::ALL.into_iter().map(session).collect();
+        sort(&mut sessions);
+        let words: Vec<_> = sessions.iter().map(|session| session.status.as_str()).collect();
+        assert_eq!(
+            words.join(" "),
+            "approval asking failed interrupted conflict queued preparing running integrating ready draft merged archived"
+        );
+    }
+
+    #[test]
+    fn a_need_names_the_thing() {
+        for (session, expected) in [
+            (sample::asking(), "2 questions"),
+            (sample::approval(), "wants to run `cargo test`"),
+            (sample::failed(), "the backend exited before it answered"),
+            (sample::conflict(), "in 2 files"),
+            (session(Status::Ready), ""),
+        ] {
+            assert_eq!(need(&session), expected);
+        }
+    }
+}
