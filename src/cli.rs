@@ -1,22 +1,136 @@
 //! The command line: one file per subcommand, each parses, asks the daemon and shows.
 //!
-//! It is an ordinary client: it knows the socket's types and nothing behind them. stdout is data, stderr is talk.
+//! It is an ordinary client: it knows the socket's types and nothing behind them. stdout is data, stderr is talk, and the
+//! exit codes are a contract.
 
+use std::ffi::OsString;
+use std::future;
+use std::panic::{self, AssertUnwindSafe};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use context::Context;
+use exit::Exit;
+use line::{Line, Tone};
+use report::Failure;
+
+mod act;
 mod age;
+mod answer;
+mod ask;
+mod config;
+mod context;
+mod daemon;
+mod decide;
+mod diff;
+mod doctor;
 mod environment;
+mod events;
 mod exit;
 mod follow;
 mod inbox;
 mod line;
 mod list;
+mod manual;
+mod merge;
+mod models;
+mod new;
 mod output;
+mod overview;
 mod prompt;
 mod report;
+mod run;
 #[cfg(test)]
 mod sample;
+mod send;
 mod show;
 mod status;
+#[cfg(test)]
+mod tests;
 mod transcript;
+mod trust;
+mod undo;
+mod wait;
+
+/// Runs many coding agents at once on one git repository, each in its own worktree.
+#[derive(Debug, Parser)]
+#[command(
+    name = "coppice",
+    version,
+    max_term_width = 100,
+    subcommand_value_name = "COMMAND",
+    after_help = "\
+Without a command: what needs you in this repository, and what works.
+
+Examples:
+  coppice demo                          the whole tour with scripted agents, no account needed
+  coppice new \"fix the failing test\"    a session that works in the background
+  coppice inbox                         everything that waits for you
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 waits for an answer, 4 waits for an approval, 5 not found,
+6 daemon unreachable, 70 internal bug, 124 timed out, 130 detached."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    #[command(flatten)]
+    Session(SessionCommand),
+    Daemon(daemon::Args),
+    #[command(flatten)]
+    Manual(ManualCommand),
+}
+
+/// What needs the program alone.
+#[derive(Debug, Subcommand)]
+enum ManualCommand {
+    Completions(manual::CompletionsArgs),
+    #[command(hide = true)]
+    Man(manual::ManArgs),
+}
+
+/// What asks the daemon.
+#[derive(Debug, Subcommand)]
+enum SessionCommand {
+    New(new::Args),
+    Run(run::Args),
+    List(list::Args),
+    Show(show::Args),
+    Events(events::Args),
+    Wait(wait::Args),
+    Inbox(inbox::Args),
+    Send(send::Args),
+    Answer(answer::Args),
+    /// Interrupts a session's turn; what it changed so far is kept.
+    #[command(after_help = "Examples:\n  coppice stop k3f")]
+    Stop(act::Args),
+    /// Goes on with a session that failed, was interrupted or is a draft.
+    #[command(after_help = "Examples:\n  coppice resume k3f && coppice wait k3f")]
+    Resume(act::Args),
+    Approve(decide::ApproveArgs),
+    Deny(decide::DenyArgs),
+    Diff(diff::Args),
+    Undo(undo::Args),
+    Merge(merge::MergeArgs),
+    Rebase(merge::RebaseArgs),
+    /// Puts a session away: its worktree goes, its branch and its transcript stay.
+    #[command(after_help = "Examples:\n  coppice archive k3f")]
+    Archive(act::Args),
+    /// Removes a session. Nothing is lost: what was not merged is kept, and `restore` brings it back.
+    #[command(after_help = "Examples:\n  coppice rm k3f\n  coppice list --removed")]
+    Rm(act::Args),
+    /// Brings a removed session back, uncommitted work included.
+    #[command(after_help = "Examples:\n  coppice list --removed\n  coppice restore k3f")]
+    Restore(act::Args),
+    Models(models::Args),
+    Doctor(doctor::Args),
+    Config(config::Args),
+    Trust(trust::Args),
+}
 
 /// Names one session on the command line.
 #[derive(Debug, Clone, clap::Args)]
@@ -32,4 +146,112 @@ struct FormatArg {
     /// Print JSON instead of text.
     #[arg(long)]
     json: bool,
+}
+
+/// The form of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Human,
+    Json,
+}
+
+impl FormatArg {
+    fn choice(self) -> Format {
+        if self.json { Format::Json } else { Format::Human }
+    }
+}
+
+/// Runs one command. `daemon` is the entry of `coppice daemon run`, which is not a client and lives elsewhere.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, daemon: fn() -> ExitCode) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(refusal) => {
+            // Help and version are printed this way as well. Nobody is left to tell when even that cannot be written.
+            refusal.print().ok();
+            return if refusal.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let mut context = Context::new();
+    // A bug ends with a code of its own; the panic itself tells what it is.
+    let result = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &mut context, daemon)));
+    result.unwrap_or(Exit::Internal.into())
+}
+
+fn dispatch(command: Option<Command>, context: &mut Context, daemon: fn() -> ExitCode) -> ExitCode {
+    let result = match command {
+        Some(Command::Daemon(daemon::Args { act: daemon::Act::Run { .. } })) => return daemon(),
+        Some(Command::Daemon(daemon::Args { act: daemon::Act::Look(look) })) => wait_for(daemon::run(look, context)),
+        Some(Command::Session(command)) => wait_for(perform(command, context)),
+        Some(Command::Manual(ManualCommand::Completions(args))) => manual::completions(&args, &mut context.output),
+        Some(Command::Manual(ManualCommand::Man(args))) => manual::man(&args, &mut context.output),
+        None => wait_for(overview::run(context)),
+    };
+    let exit = match result {
+        Ok(exit) => exit,
+        Err(Failure::PipeClosed) => Exit::Done,
+        Err(Failure::Told(report)) => {
+            // The exit code still says it when stderr is closed.
+            context.output.say_all(&report.lines()).ok();
+            report.exit
+        }
+    };
+    exit.into()
+}
+
+/// One thread is enough for a client, and it starts fastest.
+fn wait_for(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::because("failed to start", &error))?;
+    let result = runtime.block_on(command);
+    // A thread may still wait for a line from the terminal.
+    runtime.shutdown_background();
+    result
+}
+
+async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit, Failure> {
+    match command {
+        SessionCommand::New(args) => new::run(args, context).await,
+        SessionCommand::Run(args) => run::run(args, context).await,
+        SessionCommand::List(args) => list::run(args, context).await,
+        SessionCommand::Show(args) => show::run(args, context).await,
+        SessionCommand::Events(args) => events::run(args, context).await,
+        SessionCommand::Wait(args) => wait::run(args, context).await,
+        SessionCommand::Inbox(args) => inbox::run(args, context).await,
+        SessionCommand::Send(args) => send::run(args, context).await,
+        SessionCommand::Answer(args) => answer::run(args, context).await,
+        SessionCommand::Stop(args) => act::stop(args, context).await,
+        SessionCommand::Resume(args) => act::resume(args, context).await,
+        SessionCommand::Approve(args) => decide::approve(args, context).await,
+        SessionCommand::Deny(args) => decide::deny(args, context).await,
+        SessionCommand::Diff(args) => diff::run(args, context).await,
+        SessionCommand::Undo(args) => undo::run(args, context).await,
+        SessionCommand::Merge(args) => merge::merge(args, context).await,
+        SessionCommand::Rebase(args) => merge::rebase(args, context).await,
+        SessionCommand::Archive(args) => act::archive(args, context).await,
+        SessionCommand::Rm(args) => act::rm(args, context).await,
+        SessionCommand::Restore(args) => act::restore(args, context).await,
+        SessionCommand::Models(args) => models::run(args, context).await,
+        SessionCommand::Doctor(args) => doctor::run(args, context).await,
+        SessionCommand::Config(args) => config::run(args, context).await,
+        SessionCommand::Trust(args) => trust::run(args, context).await,
+    }
+}
+
+/// Ends when the person presses Ctrl-C.
+async fn interrupted() {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => {}
+        // Without a handler the signal ends the process as usual.
+        Err(_) => future::pending().await,
+    }
+}
+
+/// Leaves a session that goes on without us.
+fn detach(id: &str, context: &mut Context) -> Result<Exit, Failure> {
+    let hint =
+        Line::new().plain("detached; it goes on. ").with(Tone::Accent, format!("coppice stop {id}")).plain(" stops it");
+    context.output.say(&hint)?;
+    Ok(Exit::Detached)
 }

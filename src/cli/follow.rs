@@ -6,6 +6,7 @@ use super::status::{self, count};
 use super::transcript;
 use crate::api::event::{Block, Live, Payload};
 use crate::api::session::{Session, Status};
+use crate::client::events::Item;
 
 /// Something to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,12 +30,15 @@ pub(super) struct Follower {
 }
 
 impl Follower {
-    /// Whether the answer stands in the middle of a line.
-    pub(super) fn line_is_open(&self) -> bool {
-        self.line_is_open
+    pub(super) fn item(&mut self, item: &Item) -> Vec<Piece> {
+        match item {
+            Item::Live(record) => self.live(record),
+            // A type of fact that this version does not know is skipped.
+            Item::Fact { .. } => item.fact().map(|event| self.event(&event.payload)).unwrap_or_default(),
+        }
     }
 
-    pub(super) fn event(&mut self, payload: &Payload) -> Vec<Piece> {
+    fn event(&mut self, payload: &Payload) -> Vec<Piece> {
         match payload {
             Payload::TurnStarted { .. } | Payload::Retry { .. } => {
                 let line_end = self.end_line();
@@ -71,7 +75,7 @@ impl Follower {
         }
     }
 
-    pub(super) fn live(&mut self, record: &Live) -> Vec<Piece> {
+    fn live(&mut self, record: &Live) -> Vec<Piece> {
         match record {
             Live::Delta { block: Block::Message, text, .. } => self.grow(text),
             Live::InProgress { block: Block::Message, text, .. } => match text.strip_prefix(self.current.as_str()) {
@@ -138,8 +142,16 @@ impl Follower {
     }
 }
 
-/// Whether the session may have come to rest with this fact, so that it is worth a look.
-pub(super) fn may_end(payload: &Payload) -> bool {
+/// The session that may have come to rest with this item, so that it is worth a look.
+pub(super) fn session_that_may_rest(item: &Item) -> Option<String> {
+    match item {
+        Item::Fact { .. } => item.fact().filter(|event| may_end(&event.payload)).map(|event| event.session),
+        Item::Live(Live::Status { session, .. }) => Some(session.clone()),
+        Item::Live(Live::InProgress { .. } | Live::Delta { .. } | Live::Progress { .. }) => None,
+    }
+}
+
+fn may_end(payload: &Payload) -> bool {
     match payload {
         Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
@@ -262,7 +274,7 @@ mod tests {
                 }
             }
         }
-        assert!(!follower.line_is_open());
+        assert!(!follower.line_is_open);
         (data, talk)
     }
 

@@ -3,6 +3,7 @@
 use super::age::age;
 use super::line::{Line, Tone, one_line};
 use super::show::{approval_lines, question_lines};
+use super::{Context, Exit, Failure, Format};
 use crate::api::session::{InboxItem, Wants};
 
 /// Shows everything that waits for you, over all sessions and repositories, oldest first.
@@ -14,6 +15,22 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let items = context.client().await?.inbox().await?.items;
+    match args.format.choice() {
+        Format::Json => context.output.json(&items)?,
+        Format::Human if items.is_empty() => context.output.say(&Line::new().dim("nothing waits for you"))?,
+        Format::Human => context.output.lines(&lines(&items, context.now()))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// All entries with a blank line between them.
+fn lines(items: &[InboxItem], now: i64) -> Vec<Line> {
+    let entries: Vec<_> = items.iter().map(|item| item_lines(item, now)).collect();
+    entries.join(&Line::new())
 }
 
 /// One entry: what it is, what is wanted, what to type.
@@ -55,4 +72,50 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
         .chain(body.into_iter().map(indent))
         .chain([indent(Line::toned(Tone::Accent, commands))])
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::sample::{self, NOW};
+
+    #[test]
+    fn every_entry_ends_with_what_to_type() {
+        let item = |wants| InboxItem {
+            session: "abcd2345".into(),
+            title: "Fix the parser".into(),
+            since: NOW - 90_000,
+            wants,
+        };
+        let items = [
+            item(Wants::Approval { approval: sample::approval().approvals.remove(0) }),
+            item(Wants::Answer { questions: sample::asking().questions }),
+            item(Wants::Resolution { files: sample::conflict().conflicts }),
+            item(Wants::Attention { error: sample::failed().last_error.unwrap() }),
+        ];
+        let text = lines(&items, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        abcd2345  approval  1m  Fix the parser
+            r1  run `cargo test`  (execute, 12s ago)
+              | cargo test
+              | --quiet
+            coppice approve abcd2345 r1   or   coppice deny abcd2345 r1
+
+        abcd2345  question  1m  Fix the parser
+            1. Which database?
+               1) sqlite
+               2) postgres
+            2. Which port?
+            coppice answer abcd2345 1 '…'
+
+        abcd2345  conflict  1m  Fix the parser
+            a.rs
+            b.rs
+            coppice rebase abcd2345   or   coppice send abcd2345 'resolve the conflict'
+
+        abcd2345  stopped  1m  Fix the parser
+            crashed: the backend exited before it answered
+            coppice resume abcd2345   or   coppice show abcd2345
+        ");
+    }
 }

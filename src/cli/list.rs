@@ -2,8 +2,12 @@
 
 use super::age::age;
 use super::line::{Line, cut, one_line, table};
-use super::status;
+use super::{Context, Exit, Failure, Format, status};
+use crate::api::error::ErrorKind;
+use crate::api::request::ListSessions;
 use crate::api::session::Session;
+use crate::client::ClientError;
+use crate::client::connection::Connection;
 
 /// Longer titles are cut, so that the columns after them stay on the screen.
 const TITLE: usize = 44;
@@ -29,6 +33,56 @@ pub(super) struct Args {
     limit: Option<u32>,
     #[command(flatten)]
     format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    let wanted = ListSessions { removed: args.removed, limit: args.limit, ..ListSessions::default() };
+    let (mut sessions, scope) = match args.all {
+        true => (fetch(&client, wanted).await?, Scope::EveryRepository),
+        false => here(&client, wanted, context.cwd()?).await?,
+    };
+    status::sort(&mut sessions);
+    match args.format.choice() {
+        Format::Json => context.output.json(&sessions)?,
+        Format::Human if sessions.is_empty() => context.output.say(&nothing(args.removed))?,
+        Format::Human => context.output.rows(&lines(&sessions, context.now(), scope))?,
+    }
+    Ok(Exit::Done)
+}
+
+/// The sessions of the repository around `cwd`, or all of them when there is none.
+async fn here(client: &Connection, wanted: ListSessions, cwd: String) -> Result<(Vec<Session>, Scope), Failure> {
+    match fetch(client, ListSessions { cwd: Some(cwd), ..wanted.clone() }).await {
+        Ok(sessions) => Ok((sessions, Scope::OneRepository)),
+        // Whatever is wrong with the place, the sessions of other places can still be listed.
+        Err(ClientError::Refused(refusal)) if matches!(refusal.kind, ErrorKind::Invalid | ErrorKind::NotFound) => {
+            Ok((fetch(client, wanted).await?, Scope::EveryRepository))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Page after page until the limit, or the end.
+pub(super) async fn fetch(client: &Connection, mut wanted: ListSessions) -> Result<Vec<Session>, ClientError> {
+    let limit = wanted.limit.map_or(usize::MAX, |limit| limit as usize);
+    let mut sessions = Vec::new();
+    loop {
+        let page = client.sessions(&wanted).await?;
+        sessions.extend(page.items);
+        wanted.cursor = page.next;
+        if wanted.cursor.is_none() || sessions.len() >= limit {
+            sessions.truncate(limit);
+            return Ok(sessions);
+        }
+    }
+}
+
+fn nothing(removed: bool) -> Line {
+    match removed {
+        true => Line::new().dim("no removed session can be restored"),
+        false => Line::new().dim("no sessions; `coppice new \"…\"` creates one"),
+    }
 }
 
 /// Which columns tell the sessions apart.

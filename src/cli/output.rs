@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
@@ -15,6 +16,8 @@ pub(super) struct Output {
     talk: Stream,
     /// How many lines of talk the next print replaces.
     passing: usize,
+    /// Data ended in the middle of a line.
+    line_is_open: bool,
 }
 
 struct Stream {
@@ -43,6 +46,7 @@ impl Output {
             data: stream(Box::new(BufWriter::new(io::stdout())), io::stdout().is_terminal()),
             talk: stream(Box::new(io::stderr()), io::stderr().is_terminal()),
             passing: 0,
+            line_is_open: false,
         }
     }
 
@@ -73,7 +77,25 @@ impl Output {
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.erase()?;
         self.data.sink.write_all(bytes)?;
+        self.line_is_open = bytes.last().map_or(self.line_is_open, |last| *last != b'\n');
         Ok(self.data.sink.flush()?)
+    }
+
+    /// One line of a stream of records.
+    pub(super) fn record(&mut self, text: &str) -> Result<(), Failure> {
+        self.data.sink.write_all(text.as_bytes())?;
+        self.bytes(b"\n")
+    }
+
+    /// Lines of data that a terminal shows without wrapping.
+    pub(super) fn rows(&mut self, lines: &[Line]) -> Result<(), Failure> {
+        match self.data_sink() {
+            Sink::Terminal => {
+                let columns = columns(io::stdout());
+                self.lines(&lines.iter().map(|line| line.clone().fit(columns)).collect::<Vec<_>>())
+            }
+            Sink::Other => self.lines(lines),
+        }
     }
 
     /// One value as JSON: readable on a terminal, on one line elsewhere.
@@ -89,13 +111,17 @@ impl Output {
 
     /// Tells the person something.
     pub(super) fn say(&mut self, line: &Line) -> Result<(), Failure> {
-        self.erase()?;
+        self.begin_talk()?;
         Ok(self.talk.line(line)?)
+    }
+
+    pub(super) fn say_all(&mut self, lines: &[Line]) -> Result<(), Failure> {
+        lines.iter().try_for_each(|line| self.say(line))
     }
 
     /// Asks the person something; the answer is typed on the same line.
     pub(super) fn ask(&mut self, line: &Line) -> Result<(), Failure> {
-        self.erase()?;
+        self.begin_talk()?;
         self.talk.spans(line)?;
         Ok(self.talk.sink.flush()?)
     }
@@ -105,12 +131,22 @@ impl Output {
         if self.talk_sink() == Sink::Other {
             return Ok(());
         }
-        self.erase()?;
-        let columns = columns();
+        self.begin_talk()?;
+        let columns = columns(io::stderr());
         // A wrapped line would take two rows, and erasing would leave one of them behind.
         lines.iter().try_for_each(|line| self.talk.line(&line.clone().fit(columns)))?;
         self.passing = lines.len();
         Ok(self.talk.sink.flush()?)
+    }
+
+    /// Talk begins on a line of its own where both streams share a screen.
+    fn begin_talk(&mut self) -> io::Result<()> {
+        self.erase()?;
+        let shared = self.data.is_terminal && self.talk.is_terminal;
+        match shared && std::mem::take(&mut self.line_is_open) {
+            true => self.talk.sink.write_all(b"\n"),
+            false => Ok(()),
+        }
     }
 
     fn erase(&mut self) -> io::Result<()> {
@@ -121,9 +157,9 @@ impl Output {
     }
 }
 
-/// The width of the terminal that talk goes to.
-fn columns() -> usize {
-    match rustix::termios::tcgetwinsize(io::stderr()) {
+/// The width of the terminal behind a stream.
+fn columns(stream: impl AsFd) -> usize {
+    match rustix::termios::tcgetwinsize(stream) {
         Ok(size) if size.ws_col > 0 => usize::from(size.ws_col),
         // A terminal that does not know its size is as wide as they once were.
         Ok(_) | Err(_) => 80,
@@ -215,7 +251,8 @@ mod tests {
         for (is_terminal, expected) in [(true, "\u{fffd}[2Jx"), (false, "\x1b[2Jx")] {
             let sink = Shared::default();
             let data = stream(sink.clone(), is_terminal, false);
-            let mut output = Output { data, talk: stream(Shared::default(), false, false), passing: 0 };
+            let mut output =
+                Output { data, talk: stream(Shared::default(), false, false), passing: 0, line_is_open: false };
             output.text("\x1b[2Jx").unwrap();
             assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
         }
@@ -225,7 +262,7 @@ mod tests {
     fn passing_lines_give_way_to_the_next_print() {
         let sink = Shared::default();
         let data = stream(Shared::default(), false, false);
-        let mut output = Output { data, talk: stream(sink.clone(), true, false), passing: 0 };
+        let mut output = Output { data, talk: stream(sink.clone(), true, false), passing: 0, line_is_open: false };
         output.passing(&[Line::new().plain("a"), Line::new().plain("b")]).unwrap();
         output.passing(&[Line::new().plain("c")]).unwrap();
         output.say(&Line::new().plain("done")).unwrap();

@@ -6,6 +6,8 @@ use std::{io, iter};
 use super::exit::Exit;
 use super::line::{Line, Tone};
 use crate::api;
+use crate::client::ClientError;
+use crate::paths::PathsError;
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -53,6 +55,45 @@ impl From<api::error::Error> for Failure {
     fn from(error: api::error::Error) -> Failure {
         let api::error::Error { kind, message, causes, hint } = error;
         Failure::Told(Report { exit: kind.into(), message, causes, hint })
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Failure {
+        let exit = match &error {
+            ClientError::Refused(_) => Exit::Failed,
+            ClientError::Unreachable { .. }
+            | ClientError::NotStarted { .. }
+            | ClientError::Start { .. }
+            | ClientError::TooOld { .. }
+            | ClientError::TooNew { .. }
+            | ClientError::Lost { .. }
+            | ClientError::Stopped => Exit::DaemonUnreachable,
+            ClientError::Malformed { .. } => Exit::Internal,
+            ClientError::Request { .. } => Exit::Usage,
+            ClientError::Paths(_) => Exit::Failed,
+        };
+        let hint = match &error {
+            ClientError::Refused(refusal) => return refusal.clone().into(),
+            ClientError::Unreachable { .. } => "`coppice daemon start` starts it",
+            ClientError::NotStarted { .. } | ClientError::Lost { .. } => {
+                "`coppice daemon logs` shows what it said last"
+            }
+            ClientError::Start { .. } => "check that the program may be run and that its directories can be written",
+            ClientError::TooOld { .. } => {
+                "wait until the turns have ended, or stop it with `coppice daemon stop --now`"
+            }
+            ClientError::TooNew { .. } => "use the newer program, or stop the daemon with `coppice daemon stop`",
+            ClientError::Stopped => "the next command starts it again",
+            ClientError::Malformed { .. } => "this is a bug: please report it with the output of `coppice daemon logs`",
+            ClientError::Request { .. } => "`coppice list` shows the sessions",
+            ClientError::Paths(PathsError::NoHome) => "set HOME, or COPPICE_HOME to a directory of your own",
+            ClientError::Paths(PathsError::Foreign { .. } | PathsError::Directory { .. }) => {
+                "set COPPICE_HOME to a directory that only you can write"
+            }
+        };
+        let causes = iter::successors(error.source(), |&cause| cause.source()).map(ToString::to_string).collect();
+        Failure::Told(Report { exit, message: error.to_string(), causes, hint: Some(hint.to_owned()) })
     }
 }
 

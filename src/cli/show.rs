@@ -3,6 +3,8 @@
 use super::age::age;
 use super::line::{Line, Tone, one_line, table};
 use super::status::{self, count};
+use super::{Context, Exit, Failure, Format};
+use crate::api::request::ListTurns;
 use crate::api::session::{Approval, Question, Session, Turn, TurnState};
 
 /// Shows one session: where it stands, what it waits for and what you can do next.
@@ -20,6 +22,31 @@ pub(super) struct Args {
     raw: bool,
     #[command(flatten)]
     format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    let session = client.session(&args.id.id).await?;
+    let turns = match (args.raw, args.format.choice()) {
+        (false, Format::Json) => {
+            context.output.json(&session)?;
+            return Ok(Exit::Done);
+        }
+        _ => client.turns(&session.id, &ListTurns { raw: args.raw }).await?.items,
+    };
+    match (args.raw, args.format.choice()) {
+        (true, Format::Json) => context.output.json(&turns)?,
+        (true, Format::Human) => context.output.text(last_raw(&session, &turns)?)?,
+        (false, Format::Human | Format::Json) => context.output.lines(&lines(&session, &turns, context.now()))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn last_raw<'a>(session: &Session, turns: &'a [Turn]) -> Result<&'a str, Failure> {
+    turns.iter().rev().find_map(|turn| turn.raw.as_deref()).ok_or_else(|| {
+        Failure::new(Exit::NotFound, format!("session `{}` has no message of its agent yet", session.id))
+            .hint(format!("`coppice events {}` shows what happened so far", session.id))
+    })
 }
 
 /// The whole view.

@@ -166,3 +166,139 @@ fn last_line(text: &str) -> String {
 pub(super) fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::event::PlanEntry;
+    use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError, Usage};
+    use crate::cli::sample;
+
+    const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    /// One of each, in the order of a life.
+    fn payloads() -> Vec<Payload> {
+        let (turn, call, tool, title) = (1, "c1".to_owned(), "edit".to_owned(), "edit `src/a.rs`".to_owned());
+        let base = Base { name: "main".into(), commit: COMMIT.into() };
+        let asked = AskedQuestion { text: "Which database?".into(), options: vec![] };
+        let response = Response { answer: "Done.\nReally.".into(), questions: vec![asked.clone()], summary: None };
+        let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None };
+        let step = |status: &str| PlanEntry { content: "look".into(), status: status.into() };
+        let output = |ok| Payload::ToolFinished {
+            turn,
+            call: call.clone(),
+            tool: tool.clone(),
+            title: title.clone(),
+            ok,
+            output: "a\nno such file\n".into(),
+        };
+        vec![
+            Payload::SessionCreated {
+                title: "Fix it".into(),
+                backend: "demo".into(),
+                model: None,
+                base,
+                branch: "b".into(),
+            },
+            Payload::PromptQueued { number: 1, text: "fix it\nplease".into() },
+            Payload::Preparing { step: "worktree".into(), how: Some("spare".into()) },
+            Payload::SetupOutput { command: "make".into(), text: "cc a.c".into(), exit: None },
+            Payload::SetupOutput { command: "make".into(), text: String::new(), exit: Some(2) },
+            Payload::TurnStarted { turn, prompt: 1, delivery: "bootstrap_full".into(), exec_at: 0 },
+            Payload::Thought { turn, text: "hm".into() },
+            Payload::Message { turn, text: "I look.".into() },
+            Payload::ToolStarted { turn, call: call.clone(), tool: tool.clone(), title: title.clone(), input: None },
+            output(true),
+            output(false),
+            Payload::ApprovalRequested { turn, approval: sample::approval().approvals.remove(0) },
+            Payload::ApprovalResolved {
+                approval: "r1".into(),
+                outcome: "denied".into(),
+                message: Some("not here".into()),
+            },
+            Payload::PlanUpdated { turn, entries: vec![step("completed"), step("pending")] },
+            Payload::Usage { turn, usage: Usage { input_tokens: 12, output_tokens: 3, cost_usd: None } },
+            Payload::Retry { turn, reason: "not JSON".into() },
+            Payload::Checkpoint {
+                turn,
+                commit: COMMIT.into(),
+                changes: Changes { files: 1, insertions: 2, deletions: 3 },
+            },
+            Payload::TurnCompleted { turn, response },
+            Payload::QuestionAsked { turn, questions: vec![asked] },
+            Payload::QuestionAnswered { index: 0, answer: "sqlite".into() },
+            Payload::TurnFailed { turn, error },
+            Payload::TurnInterrupted { turn, reason: "stopped by the user".into() },
+            Payload::Undone { to: 0, commit: COMMIT.into(), saved: "refs/x".into() },
+            Payload::Integrated { commit: COMMIT.into(), style: "rebase".into() },
+            Payload::Conflict { files: vec!["a.rs".into(), "b.rs".into()], with: "main".into() },
+            Payload::Merged { commit: COMMIT.into(), target: "refs/heads/main".into(), style: "squash".into() },
+            Payload::Archived {},
+            Payload::Removed { salvage: Some("refs/coppice/salvage/abcd2345".into()) },
+            Payload::Removed { salvage: None },
+            Payload::Restored {},
+            Payload::Warning { message: "a hook was ignored".into() },
+        ]
+    }
+
+    #[test]
+    fn every_fact_fits_on_a_line() {
+        let line = |(place, payload)| {
+            let event = Event { seq: 100 + place as u64, session: "abcd2345".into(), at: 0, v: 1, payload };
+            event_line(&event, &TimeZone::UTC).text().trim_end().to_owned()
+        };
+        let text = payloads().into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        100  1970-01-01 00:00:00  abcd2345  session_created     Fix it on demo, from main
+        101  1970-01-01 00:00:00  abcd2345  prompt_queued       1: fix it (+1 lines)
+        102  1970-01-01 00:00:00  abcd2345  preparing           worktree (spare)
+        103  1970-01-01 00:00:00  abcd2345  setup_output        cc a.c
+        104  1970-01-01 00:00:00  abcd2345  setup_output        `make` ended with 2
+        105  1970-01-01 00:00:00  abcd2345  turn_started        turn 1 (bootstrap_full)
+        106  1970-01-01 00:00:00  abcd2345  thought             hm
+        107  1970-01-01 00:00:00  abcd2345  message             I look.
+        108  1970-01-01 00:00:00  abcd2345  tool_started        edit: edit `src/a.rs`
+        109  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs`
+        110  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs` failed: no such file
+        111  1970-01-01 00:00:00  abcd2345  approval_requested  r1: run `cargo test`
+        112  1970-01-01 00:00:00  abcd2345  approval_resolved   r1 denied: not here
+        113  1970-01-01 00:00:00  abcd2345  plan_updated        1 of 2 steps done
+        114  1970-01-01 00:00:00  abcd2345  usage               12 tokens in, 3 out
+        115  1970-01-01 00:00:00  abcd2345  retry               not JSON
+        116  1970-01-01 00:00:00  abcd2345  checkpoint          0123456789 for turn 1: 1 file, +2 -3
+        117  1970-01-01 00:00:00  abcd2345  turn_completed      turn 1, 1 question: Done. (+1 lines)
+        118  1970-01-01 00:00:00  abcd2345  question_asked      Which database?
+        119  1970-01-01 00:00:00  abcd2345  question_answered   1: sqlite
+        120  1970-01-01 00:00:00  abcd2345  turn_failed         turn 1, crashed: it died
+        121  1970-01-01 00:00:00  abcd2345  turn_interrupted    turn 1: stopped by the user
+        122  1970-01-01 00:00:00  abcd2345  undone              back to turn 0 at 0123456789
+        123  1970-01-01 00:00:00  abcd2345  integrated          0123456789 (rebase)
+        124  1970-01-01 00:00:00  abcd2345  conflict            with main: a.rs, b.rs
+        125  1970-01-01 00:00:00  abcd2345  merged              into main as 0123456789 (squash)
+        126  1970-01-01 00:00:00  abcd2345  archived
+        127  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
+        128  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
+        129  1970-01-01 00:00:00  abcd2345  restored
+        130  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
+        ");
+    }
+
+    #[test]
+    fn talk_is_what_the_answer_does_not_show() {
+        let text = payloads().iter().filter_map(talk).map(|line| line.text()).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        preparing: worktree (spare)
+        setup: cc a.c
+        setup: `make` ended with 2
+        · edit `src/a.rs`
+        · edit `src/a.rs` failed: no such file
+        approval r1 denied: not here
+        trying again: not JSON
+        committed 0123456789 for turn 1: 1 file, +2 -3
+        answered 1: sqlite
+        conflict with main: a.rs, b.rs
+        merged into main as 0123456789 (squash)
+        warning: a hook was ignored
+        ");
+    }
+}

@@ -1,0 +1,52 @@
+//! The commands that do one thing to one session and need nothing else: `stop`, `resume`, `archive`, `rm`, `restore`.
+
+use super::line::Line;
+use super::{Context, Exit, Failure, Format, status};
+use crate::api::request::Resume;
+use crate::api::session::Session;
+
+/// What every one of them takes.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn stop(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.stop(&args.id.id).await?;
+    tell(args.format, context, &session, "its turn was interrupted; `coppice resume` goes on")
+}
+
+pub(super) async fn resume(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let request = Resume { env: Some(context.environment()) };
+    let session = context.client().await?.resume(&args.id.id, &request).await?;
+    tell(args.format, context, &session, "it goes on")
+}
+
+pub(super) async fn archive(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.archive(&args.id.id).await?;
+    tell(args.format, context, &session, "its worktree is gone, its branch and transcript stay")
+}
+
+pub(super) async fn rm(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.remove(&args.id.id).await?;
+    tell(args.format, context, &session, &format!("removed; `coppice restore {}` brings it back", session.id))
+}
+
+pub(super) async fn restore(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.restore(&args.id.id).await?;
+    tell(args.format, context, &session, "it is back, uncommitted work included")
+}
+
+fn tell(format: super::FormatArg, context: &mut Context, session: &Session, what: &str) -> Result<Exit, Failure> {
+    match format.choice() {
+        Format::Json => context.output.json(session)?,
+        Format::Human => {
+            let head = Line::new().strong(&session.id).plain(" ").then(status::word(session.status));
+            context.output.say(&head.dim(format!("  {what}")))?;
+        }
+    }
+    Ok(Exit::Done)
+}

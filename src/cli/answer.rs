@@ -1,0 +1,139 @@
+//! `coppice answer`: answers to the questions that ended a turn.
+
+use super::ask;
+use super::line::{Line, Tone};
+use super::show::question_lines;
+use super::status::{self, count};
+use super::{Context, Exit, Failure, Format};
+use crate::api::request::Answer;
+use crate::api::session::{Question, Session};
+
+/// Answers the questions of a session; when all are answered, it goes on.
+///
+/// A number picks the option in that place; anything else is taken as it is. Without an ANSWER each question is asked
+/// here, or, when this is no terminal, shown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice answer k3f
+  coppice answer k3f 2
+  coppice answer k3f 1 \"use port 8080\"")]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    /// One for each open question, in their order.
+    #[arg(value_name = "ANSWER")]
+    answers: Vec<String>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    let session = client.session(&args.id.id).await?;
+    let open: Vec<_> = session.questions.iter().filter(|question| question.answer.is_none()).collect();
+    if open.is_empty() {
+        let message = format!("session `{}` asks nothing: it is {}", session.id, session.status.as_str());
+        return Err(Failure::new(Exit::Failed, message).hint("`coppice inbox` shows what waits for you"));
+    }
+    let answers = match (args.answers.as_slice(), ask::is_possible()) {
+        ([], ask::Possible::No) => return show(&session, args.format.choice(), context),
+        ([], ask::Possible::Yes) => {
+            let mut answers = Vec::new();
+            for question in &open {
+                context.output.say_all(&question_lines(&[Question::clone(question)]))?;
+                match ask::line(context, Line::new().dim("answer: ")).await? {
+                    Some(answer) => answers.push(picked(question, &answer)),
+                    None => break,
+                }
+            }
+            answers
+        }
+        (given, _) => choose(&open, given)?,
+    };
+    let after = client.answer(&session.id, &Answer { answers }).await?;
+    let left = after.questions.iter().filter(|question| question.answer.is_none()).count();
+    match args.format.choice() {
+        Format::Json => context.output.json(&after)?,
+        Format::Human if left > 0 => {
+            context.output.say(&Line::toned(Tone::Warn, format!("{} still open", count(left, "question"))))?;
+        }
+        Format::Human => {
+            context.output.say(&Line::new().strong(&after.id).plain(" ").then(status::word(after.status)))?;
+        }
+    }
+    Ok(if left > 0 { Exit::WaitsForAnswer } else { Exit::Done })
+}
+
+fn show(session: &Session, format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    match format {
+        Format::Json => context.output.json(&session.questions)?,
+        Format::Human => context.output.lines(&question_lines(&session.questions))?,
+    }
+    Ok(Exit::WaitsForAnswer)
+}
+
+/// The answers in words, one for each of the first open questions.
+fn choose(open: &[&Question], given: &[String]) -> Result<Vec<String>, Failure> {
+    if given.len() > open.len() {
+        let (given, open) = (count(given.len(), "answer"), count(open.len(), "open question"));
+        return Err(
+            Failure::usage(format!("got {given} for {open}")).hint("put an answer of several words into quotes")
+        );
+    }
+    if given.iter().any(|answer| answer.trim().is_empty()) {
+        return Err(Failure::usage("an answer is empty").hint("say something, or pick an option by its number"));
+    }
+    Ok(open.iter().zip(given).map(|(question, answer)| picked(question, answer)).collect())
+}
+
+/// The option that a number stands for, or the answer itself.
+pub(super) fn picked(question: &Question, answer: &str) -> String {
+    let answer = answer.trim();
+    let place = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let option = place.and_then(|place| question.options.get(place));
+    // An option that is itself a number is meant literally.
+    let literal = question.options.iter().find(|option| option.as_str() == answer);
+    literal.or(option).map_or(answer, String::as_str).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_picks_an_option_and_words_stand_for_themselves() {
+        let question = |options: &[&str]| Question {
+            text: "?".into(),
+            options: options.iter().map(|option| option.to_string()).collect(),
+            answer: None,
+        };
+        for (options, answer, expected) in [
+            (&["sqlite", "postgres"][..], "2", "postgres"),
+            (&["sqlite", "postgres"], " 1\n", "sqlite"),
+            (&["sqlite", "postgres"], "mysql", "mysql"),
+            (&["sqlite", "postgres"], "3", "3"),
+            (&["sqlite", "postgres"], "0", "0"),
+            (&["2", "1"], "2", "2"),
+            (&[], "8080", "8080"),
+        ] {
+            assert_eq!(picked(&question(options), answer), expected, "{options:?} {answer}");
+        }
+    }
+
+    #[test]
+    fn there_are_never_more_answers_than_questions() {
+        let question = Question { text: "?".into(), options: vec![], answer: None };
+        let message = |given: &[&str]| {
+            let given: Vec<_> = given.iter().map(|answer| answer.to_string()).collect();
+            match choose(&[&question], &given) {
+                Ok(answers) => answers.join(","),
+                Err(Failure::Told(report)) => report.message,
+                Err(Failure::PipeClosed) => String::new(),
+            }
+        };
+        assert_eq!(message(&["yes"]), "yes");
+        assert_eq!(message(&["yes", "sir"]), "got 2 answers for 1 open question");
+        assert_eq!(message(&[" "]), "an answer is empty");
+    }
+}

@@ -1,0 +1,175 @@
+//! `coppice config`: each effective value and where it came from.
+
+use serde_json::Value;
+
+use super::line::{Line, Tone, one_line, table};
+use super::{Context, Exit, Failure, Format};
+use crate::api::project::{ConfigQuery, ConfigValue, SetConfig};
+
+/// Shows the configuration, or reads or writes one key of it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice config
+  coppice config get limits.parallel_turns
+  coppice config set default.model gemini")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    act: Option<Act>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Act {
+    /// Print the value of one key.
+    Get {
+        /// The key with its table, such as `merge.style`.
+        key: String,
+        #[command(flatten)]
+        format: super::FormatArg,
+    },
+    /// Write one key of your own file.
+    Set {
+        /// The key with its table, such as `merge.style`.
+        key: String,
+        /// The value as it would stand in the file, or a bare word.
+        value: String,
+        #[command(flatten)]
+        format: super::FormatArg,
+    },
+    /// Print where your own file is.
+    Path,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    match args.act {
+        None => {
+            let values = context.client().await?.config(&query(context)?).await?.items;
+            match args.format.choice() {
+                Format::Json => context.output.json(&values)?,
+                Format::Human => context.output.lines(&lines(&values))?,
+            }
+        }
+        Some(Act::Get { key, format }) => {
+            let values = context.client().await?.config(&query(context)?).await?.items;
+            let value = find(&values, &key)?;
+            match format.choice() {
+                Format::Json => context.output.json(value)?,
+                Format::Human => context.output.lines([&Line::new().plain(plain(&value.value))])?,
+            }
+        }
+        Some(Act::Set { key, value, format }) => {
+            let value = context.client().await?.set_config(&SetConfig { key, value }).await?;
+            match format.choice() {
+                Format::Json => context.output.json(&value)?,
+                Format::Human => context.output.say(&said(&value))?,
+            }
+        }
+        Some(Act::Path) => {
+            let path = context.paths()?.config;
+            context.output.bytes(path.as_os_str().as_encoded_bytes())?;
+            context.output.bytes(b"\n")?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// With the layers of the repository that the person stands in.
+fn query(context: &Context) -> Result<ConfigQuery, Failure> {
+    Ok(ConfigQuery { cwd: Some(context.cwd()?) })
+}
+
+fn find<'a>(values: &'a [ConfigValue], key: &str) -> Result<&'a ConfigValue, Failure> {
+    values.iter().find(|value| value.key == key).ok_or_else(|| {
+        let failure = Failure::new(Exit::NotFound, format!("there is no configuration key `{key}`"));
+        let nearest = values.iter().max_by(|a, b| likeness(&a.key, key).total_cmp(&likeness(&b.key, key)));
+        match nearest {
+            Some(nearest) if likeness(&nearest.key, key) > 0.7 => {
+                failure.hint(format!("did you mean `{}`?", nearest.key))
+            }
+            _ => failure.hint("`coppice config` lists the keys"),
+        }
+    })
+}
+
+fn likeness(known: &str, wanted: &str) -> f64 {
+    strsim::jaro_winkler(known, wanted)
+}
+
+fn lines(values: &[ConfigValue]) -> Vec<Line> {
+    let rows = values.iter().flat_map(|value| {
+        let origin = match value.origin.as_str() {
+            "default" => Line::new().dim("default"),
+            origin => Line::toned(Tone::Accent, one_line(origin)),
+        };
+        let ignored = value
+            .ignored
+            .as_ref()
+            .map(|reason| vec![Line::new(), Line::toned(Tone::Warn, format!("ignored: {}", one_line(reason)))]);
+        let shown = Line::new().plain(one_line(&value.value.to_string()));
+        std::iter::once(vec![Line::new().strong(&value.key), shown, origin]).chain(ignored)
+    });
+    table(&rows.collect::<Vec<_>>())
+}
+
+fn said(value: &ConfigValue) -> Line {
+    Line::new().strong(&value.key).plain(format!(" = {}", value.value)).dim(format!("  {}", value.origin))
+}
+
+/// A value as a script wants it: text without quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn values() -> Vec<ConfigValue> {
+        let value = |key: &str, value, origin: &str, ignored: Option<&str>| ConfigValue {
+            key: key.into(),
+            value,
+            origin: origin.into(),
+            about: String::new(),
+            ignored: ignored.map(str::to_owned),
+        };
+        vec![
+            value("merge.style", json!("squash"), "default", None),
+            value("limits.parallel_turns", json!(8), "/home/u/.config/coppice/config.toml", None),
+            value("worktree.copy", json!([]), "default", Some("the repository is not trusted")),
+        ]
+    }
+
+    #[test]
+    fn every_value_says_where_it_came_from() {
+        let text = lines(&values()).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r#"
+        merge.style            "squash"                                default
+        limits.parallel_turns  8                                       /home/u/.config/coppice/config.toml
+        worktree.copy          []                                      default
+                               ignored: the repository is not trusted
+        "#);
+    }
+
+    #[test]
+    fn a_misspelt_key_gets_the_nearest_one() {
+        for (key, expected) in [
+            ("merge.style", "squash"),
+            ("limits.parallel_turns", "8"),
+            ("merge.stile", "there is no configuration key `merge.stile`: did you mean `merge.style`?"),
+            ("zzz", "there is no configuration key `zzz`: `coppice config` lists the keys"),
+        ] {
+            let seen = match find(&values(), key) {
+                Ok(value) => plain(&value.value),
+                Err(Failure::Told(report)) => format!("{}: {}", report.message, report.hint.unwrap_or_default()),
+                Err(Failure::PipeClosed) => String::new(),
+            };
+            assert_eq!(seen, expected);
+        }
+    }
+}

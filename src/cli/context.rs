@@ -1,0 +1,61 @@
+//! What every command has at hand: the output, the paths, the clock and the way to the daemon.
+
+use std::env;
+
+use jiff::Timestamp;
+
+use super::environment;
+use super::output::Output;
+use super::report::Failure;
+use crate::api::request::Environment;
+use crate::api::request::EventQuery;
+use crate::client::ClientError;
+use crate::client::connection::Connection;
+use crate::client::events::Events;
+use crate::client::start::Daemon;
+use crate::paths::Paths;
+
+pub(super) struct Context {
+    pub(super) output: Output,
+}
+
+impl Context {
+    pub(super) fn new() -> Context {
+        Context { output: Output::of_process() }
+    }
+
+    pub(super) fn paths(&self) -> Result<Paths, Failure> {
+        Ok(Paths::of_this_process().map_err(ClientError::from)?)
+    }
+
+    /// A connection to the daemon, which is started if none runs.
+    pub(super) async fn client(&self) -> Result<Connection, Failure> {
+        Ok(Daemon::of_this_process()?.connect().await?)
+    }
+
+    /// A stream of events; it takes a connection of its own.
+    pub(super) async fn stream(&self, query: EventQuery) -> Result<Events, Failure> {
+        Ok(Events::open(Daemon::of_this_process()?, query).await?)
+    }
+
+    /// Where the person stands.
+    pub(super) fn cwd(&self) -> Result<String, Failure> {
+        let directory = env::current_dir().map_err(|error| {
+            Failure::because("failed to read the current directory", &error).hint("change to a directory that exists")
+        })?;
+        directory.into_os_string().into_string().map_err(|directory| {
+            Failure::usage(format!("the current directory `{}` is not UTF-8", directory.display()))
+                .hint("rename it, or go to it through a link with another name")
+        })
+    }
+
+    /// What a backend may see of this process's environment.
+    pub(super) fn environment(&self) -> Environment {
+        environment::capture(env::vars_os())
+    }
+
+    /// The time in milliseconds.
+    pub(super) fn now(&self) -> i64 {
+        Timestamp::now().as_millisecond()
+    }
+}

@@ -1,0 +1,264 @@
+//! `coppice daemon`: the process that owns the sessions. It starts by itself; these commands are for looking and for stopping.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+use super::line::{Line, table};
+use super::status::count;
+use super::{Context, Exit, Failure, Format};
+use crate::api;
+use crate::api::daemon::{DaemonStatus, StopDaemon, StopHow};
+use crate::client::ClientError;
+use crate::client::connection::Connection;
+use crate::client::start::{Absent, Daemon};
+use crate::paths::Paths;
+
+/// How often a followed log is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Looks after the background process that owns the sessions.
+#[derive(Debug, clap::Args)]
+#[command(
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+Examples:
+  coppice daemon status
+  coppice daemon stop
+  coppice daemon logs --follow"
+)]
+pub(super) struct Args {
+    #[command(subcommand)]
+    pub(super) act: Act,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Act {
+    /// Run it in the foreground of this terminal.
+    Run {
+        /// Started by a client: says when it is ready and leaves the terminal.
+        #[arg(long, hide = true)]
+        detached: bool,
+    },
+    #[command(flatten)]
+    Look(Look),
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Look {
+    /// Start it, unless it runs.
+    Start {
+        #[command(flatten)]
+        format: super::FormatArg,
+    },
+    /// Let it end when the turns in progress have ended.
+    Stop {
+        /// Interrupt the turns in progress.
+        #[arg(long)]
+        now: bool,
+    },
+    /// Show whether it runs; ends with 6 when it does not.
+    Status {
+        #[command(flatten)]
+        format: super::FormatArg,
+    },
+    /// Print its log.
+    Logs {
+        /// Go on with what is written, until Ctrl-C.
+        #[arg(long)]
+        follow: bool,
+    },
+}
+
+pub(super) async fn run(look: Look, context: &mut Context) -> Result<Exit, Failure> {
+    match look {
+        Look::Start { format } => start(format.choice(), context).await,
+        Look::Stop { now } => stop(if now { StopHow::Now } else { StopHow::Drain }, context).await,
+        Look::Status { format } => status(format.choice(), context).await,
+        Look::Logs { follow } => logs(if follow { Follow::Yes } else { Follow::No }, context).await,
+    }
+}
+
+async fn start(format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    let status = context.client().await?.daemon().await?;
+    show(&status, format, context)?;
+    Ok(Exit::Done)
+}
+
+async fn status(format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    let paths = context.paths()?;
+    match find(&paths).await? {
+        Some(client) => {
+            show(&client.daemon().await?, format, context)?;
+            Ok(Exit::Done)
+        }
+        None => {
+            show(&absent(&paths), format, context)?;
+            Ok(Exit::DaemonUnreachable)
+        }
+    }
+}
+
+async fn stop(how: StopHow, context: &mut Context) -> Result<Exit, Failure> {
+    let Some(client) = find(&context.paths()?).await? else {
+        context.output.say(&Line::new().dim("no daemon runs"))?;
+        return Ok(Exit::Done);
+    };
+    let status = client.stop_daemon(&StopDaemon { how }).await?;
+    let line = match (how, status.running_turns) {
+        (StopHow::Drain | StopHow::IfIdle, turns @ 1..) => Line::new().plain(format!(
+            "it ends when {} ended; `coppice daemon stop --now` interrupts",
+            count(turns as usize, "turn")
+        )),
+        (StopHow::Drain | StopHow::IfIdle, 0) | (StopHow::Now, _) => Line::new().plain("it ends"),
+    };
+    context.output.say(&line)?;
+    Ok(Exit::Done)
+}
+
+async fn logs(follow: Follow, context: &mut Context) -> Result<Exit, Failure> {
+    let path = context.paths()?.log();
+    let mut seen = 0;
+    loop {
+        let bytes = read_from(&path, &mut seen).map_err(|error| {
+            Failure::because(format!("failed to read the log `{}`", path.display()), &error)
+                .hint("`coppice daemon start` starts a daemon that writes one")
+        })?;
+        context.output.text(&String::from_utf8_lossy(&bytes))?;
+        match follow {
+            Follow::No => return Ok(Exit::Done),
+            Follow::Yes => tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = super::interrupted() => return Ok(Exit::Detached),
+            },
+        }
+    }
+}
+
+/// Whether to go on with what is written later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Follow {
+    Yes,
+    No,
+}
+
+/// What was written since the last look; a file that became shorter was rotated and is read from its beginning.
+fn read_from(path: &Path, seen: &mut u64) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    if length < *seen {
+        *seen = 0;
+    }
+    file.seek(SeekFrom::Start(*seen))?;
+    let mut bytes = Vec::new();
+    file.take(length - *seen).read_to_end(&mut bytes)?;
+    *seen += bytes.len() as u64;
+    Ok(bytes)
+}
+
+/// The daemon that runs, without starting one.
+async fn find(paths: &Paths) -> Result<Option<Connection>, Failure> {
+    let daemon = Daemon { paths: paths.clone(), absent: Absent::Fail };
+    match daemon.connect().await {
+        Ok(client) => Ok(Some(client)),
+        Err(ClientError::Unreachable { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn absent(paths: &Paths) -> DaemonStatus {
+    DaemonStatus {
+        running: false,
+        pid: 0,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        api: api::VERSION,
+        socket: paths.socket.display().to_string(),
+        uptime_s: 0,
+        clients: 0,
+        sessions: 0,
+        running_turns: 0,
+        draining: false,
+    }
+}
+
+fn show(status: &DaemonStatus, format: Format, context: &mut Context) -> Result<(), Failure> {
+    match format {
+        Format::Json => context.output.json(status),
+        Format::Human => context.output.lines(&lines(status)),
+    }
+}
+
+fn lines(status: &DaemonStatus) -> Vec<Line> {
+    let state = match status {
+        DaemonStatus { running: false, .. } => "not running".to_owned(),
+        DaemonStatus { draining: true, .. } => format!("ending, process {}", status.pid),
+        DaemonStatus { .. } => format!("running, process {}", status.pid),
+    };
+    let mut facts = vec![("daemon", state), ("socket", status.socket.clone())];
+    if status.running {
+        facts.push(("version", status.version.clone()));
+        facts.push((
+            "uptime",
+            super::age::age(i64::try_from(status.uptime_s).unwrap_or(i64::MAX).saturating_mul(1000), 0),
+        ));
+        let clients = count(status.clients as usize, "client");
+        let turns = count(status.running_turns as usize, "running turn");
+        facts.push(("load", format!("{}, {turns}, {clients}", count(status.sessions as usize, "session"))));
+    }
+    let rows = facts.into_iter().map(|(name, value)| vec![Line::new().dim(name), Line::new().plain(value)]);
+    table(&rows.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_status_says_whether_it_runs() {
+        let paths = Paths {
+            config: "c".into(),
+            agents: "a".into(),
+            data: "d".into(),
+            run: "r".into(),
+            socket: "/run/c.sock".into(),
+        };
+        let text = |status: &DaemonStatus| lines(status).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        let none = absent(&paths);
+        insta::assert_snapshot!(text(&none), @r"
+        daemon  not running
+        socket  /run/c.sock
+        ");
+        let busy = DaemonStatus {
+            running: true,
+            pid: 42,
+            uptime_s: 7300,
+            clients: 1,
+            sessions: 3,
+            running_turns: 2,
+            version: "1.0.0".into(),
+            ..none
+        };
+        insta::assert_snapshot!(text(&busy), @r"
+        daemon   running, process 42
+        socket   /run/c.sock
+        version  1.0.0
+        uptime   2h
+        load     3 sessions, 2 running turns, 1 client
+        ");
+    }
+
+    #[test]
+    fn a_log_is_read_on_and_again_after_it_was_rotated() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let mut seen = 0;
+        for (content, expected) in [("one\n", "one\n"), ("one\ntwo\n", "two\n"), ("one\ntwo\n", ""), ("new\n", "new\n")]
+        {
+            fs::write(&path, content).unwrap();
+            assert_eq!(read_from(&path, &mut seen).unwrap(), expected.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `coppice diff`: the patch of a session or of one of its turns, as `git apply` takes it.
+
+use super::line::{Line, Tone, one_line, table};
+use super::output::Sink;
+use super::status::{self, count};
+use super::{Context, Exit, Failure, Format};
+use crate::api::request::DiffQuery;
+use crate::api::session::{Diff, FileChange};
+
+/// Shows what a session changed since its base, uncommitted work included.
+///
+/// The patch goes to stdout as it is, so that it can be piped into `git apply`; on a terminal it is coloured.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice diff k3f
+  coppice diff k3f --stat
+  coppice diff k3f --turn 2 | git apply --check")]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    /// Only how much changed in each file.
+    #[arg(long)]
+    stat: bool,
+    /// Only what this turn changed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    turn: Option<u32>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let diff = context.client().await?.diff(&args.id.id, &DiffQuery { turn: args.turn }).await?;
+    match (args.format.choice(), args.stat) {
+        (Format::Json, _) => context.output.json(&diff)?,
+        (Format::Human, true) => context.output.lines(&stat(&diff))?,
+        (Format::Human, false) => match context.output.data_sink() {
+            Sink::Terminal => context.output.lines(&diff.patch.lines().map(patch_line).collect::<Vec<_>>())?,
+            Sink::Other => context.output.bytes(diff.patch.as_bytes())?,
+        },
+    }
+    if diff.files.is_empty() {
+        context.output.say(&Line::new().dim("nothing changed"))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// One line per file and a total, like `git diff --stat` without its bars.
+pub(super) fn stat(diff: &Diff) -> Vec<Line> {
+    if diff.files.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = table(&diff.files.iter().map(stat_row).collect::<Vec<_>>());
+    lines.push(Line::new().dim(count(diff.files.len(), "file")).plain("  ").then(status::changes(diff.changes)));
+    lines
+}
+
+fn stat_row(file: &FileChange) -> Vec<Line> {
+    let tone = match file.status.as_str() {
+        "A" => Tone::Good,
+        "D" => Tone::Bad,
+        _ => Tone::Accent,
+    };
+    let path = match &file.from {
+        Some(from) => format!("{} → {}", one_line(from), one_line(&file.path)),
+        None => one_line(&file.path),
+    };
+    let size = match (file.insertions, file.deletions) {
+        (None, None) => Line::new().dim("binary"),
+        (insertions, deletions) => Line::toned(Tone::Good, format!("+{}", insertions.unwrap_or(0)))
+            .plain(" ")
+            .with(Tone::Bad, format!("-{}", deletions.unwrap_or(0))),
+    };
+    vec![Line::toned(tone, &file.status), Line::new().plain(path), size]
+}
+
+/// A line of a unified patch with its meaning.
+pub(super) fn patch_line(line: &str) -> Line {
+    const HEADS: &[&str] = &[
+        "diff ",
+        "index ",
+        "--- ",
+        "+++ ",
+        "new file",
+        "deleted file",
+        "rename ",
+        "similarity ",
+        "old mode",
+        "new mode",
+    ];
+    let tone = match line.as_bytes().first() {
+        _ if HEADS.iter().any(|head| line.starts_with(head)) => Tone::Strong,
+        Some(b'+') => Tone::Good,
+        Some(b'-') => Tone::Bad,
+        Some(b'@') => Tone::Accent,
+        Some(_) | None => Tone::Plain,
+    };
+    Line::toned(tone, line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::Changes;
+
+    #[test]
+    fn a_stat_has_one_line_per_file_and_a_total() {
+        let file = |status: &str, path: &str, size: Option<(u32, u32)>| FileChange {
+            path: path.into(),
+            status: status.into(),
+            insertions: size.map(|size| size.0),
+            deletions: size.map(|size| size.1),
+            from: None,
+        };
+        let renamed = FileChange { from: Some("old.rs".into()), ..file("R", "new.rs", Some((0, 0))) };
+        let files = vec![file("M", "src/parser.rs", Some((10, 4))), renamed, file("A", "logo.png", None)];
+        let diff = Diff { changes: Changes { files: 3, insertions: 10, deletions: 4 }, files, patch: String::new() };
+        let text = stat(&diff).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        M  src/parser.rs    +10 -4
+        R  old.rs → new.rs  +0 -0
+        A  logo.png         binary
+        3 files  +10 -4
+        ");
+    }
+
+    #[test]
+    fn a_patch_line_is_coloured_by_what_it_does() {
+        for (line, tone) in [
+            ("diff --git a/x b/x", Tone::Strong),
+            ("--- a/x", Tone::Strong),
+            ("+++ b/x", Tone::Strong),
+            ("@@ -1 +1 @@", Tone::Accent),
+            ("+added", Tone::Good),
+            ("-removed", Tone::Bad),
+            (" kept", Tone::Plain),
+            ("", Tone::Plain),
+        ] {
+            assert_eq!(patch_line(line), Line::toned(tone, line));
+        }
+    }
+}

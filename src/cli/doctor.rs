@@ -1,0 +1,67 @@
+//! `coppice doctor`: whether everything that must work does.
+
+use super::line::{Line, Tone, one_line};
+use super::{Context, Exit, Failure, Format};
+use crate::api::project::{Check, CheckState};
+
+/// Checks git, the backends, the storage and the sandbox, and says what to do about what is missing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice doctor
+  coppice doctor --json | jq '.[] | select(.state == \"bad\")'")]
+pub(super) struct Args {
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let checks = context.client().await?.doctor().await?.items;
+    match args.format.choice() {
+        Format::Json => context.output.json(&checks)?,
+        Format::Human => context.output.lines(&checks.iter().flat_map(lines).collect::<Vec<_>>())?,
+    }
+    let is_bad = checks.iter().any(|check| check.state == CheckState::Bad);
+    Ok(if is_bad { Exit::Failed } else { Exit::Done })
+}
+
+fn lines(check: &Check) -> Vec<Line> {
+    // A word, not a colour, carries the verdict.
+    let (tone, word) = match check.state {
+        CheckState::Good => (Tone::Good, "good"),
+        CheckState::Warning => (Tone::Warn, "warn"),
+        CheckState::Bad => (Tone::Bad, "bad "),
+    };
+    let head =
+        Line::toned(tone, word).strong(format!("  {}", check.name)).plain(format!("  {}", one_line(&check.detail)));
+    let hint =
+        check.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "      hint:").plain(format!(" {}", one_line(hint))));
+    std::iter::once(head).chain(hint).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_has_a_word_and_a_hint_when_it_needs_one() {
+        let check = |state, hint: Option<&str>| Check {
+            name: "git".into(),
+            state,
+            detail: "2.47.1".into(),
+            hint: hint.map(str::to_owned),
+        };
+        let checks = [
+            check(CheckState::Good, None),
+            check(CheckState::Warning, None),
+            check(CheckState::Bad, Some("install git 2.41")),
+        ];
+        let text = checks.iter().flat_map(lines).map(|line| line.text()).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        good  git  2.47.1
+        warn  git  2.47.1
+        bad   git  2.47.1
+              hint: install git 2.41
+        ");
+    }
+}

@@ -1,0 +1,99 @@
+//! `coppice events`: the durable facts, as they were stored.
+
+use jiff::tz::TimeZone;
+
+use super::line::Line;
+use super::{Context, Exit, Failure, Format, transcript};
+use crate::api::event::Event;
+use crate::api::request::EventQuery;
+use crate::client::events::Item;
+
+/// How many events one request brings.
+const PAGE: u32 = 1000;
+
+/// Shows what happened in a session, or in all of them, one event per line.
+///
+/// Events are numbered over all sessions; `--since` continues behind the last number that was seen, and nothing is missed or
+/// shown twice.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice events k3f
+  coppice events --all --follow --json | jq -c 'select(.type == \"turn_failed\")'
+  coppice events k3f --since 1200")]
+pub(super) struct Args {
+    /// The session's id, or the beginning of it.
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    id: Option<String>,
+    /// The events of every session.
+    #[arg(long, conflicts_with = "id")]
+    all: bool,
+    /// Go on with events as they happen, until Ctrl-C.
+    #[arg(long)]
+    follow: bool,
+    /// Only events after this number.
+    #[arg(long, value_name = "N")]
+    since: Option<u64>,
+    /// Print one event per line as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let format = if args.json { Format::Json } else { Format::Human };
+    let session = match &args.id {
+        Some(id) => Some(context.client().await?.session(id).await?.id),
+        None => None,
+    };
+    let query = EventQuery { session: session.clone(), since: Some(args.since.unwrap_or(0)), limit: None };
+    if !args.follow {
+        history(context, query, format).await?;
+        return Ok(Exit::Done);
+    }
+    tokio::select! {
+        ended = follow(context, query, format) => ended,
+        () = super::interrupted() => match session {
+            Some(id) => super::detach(&id, context),
+            None => Ok(Exit::Detached),
+        },
+    }
+}
+
+async fn history(context: &mut Context, query: EventQuery, format: Format) -> Result<(), Failure> {
+    let client = context.client().await?;
+    let mut query = EventQuery { limit: Some(PAGE), ..query };
+    loop {
+        let page = client.events(&query).await?;
+        for event in &page.items {
+            show(event.get(), format, context)?;
+        }
+        match page.next.and_then(|next| next.parse().ok()) {
+            Some(next) => query.since = Some(next),
+            None => return Ok(()),
+        }
+    }
+}
+
+async fn follow(context: &mut Context, query: EventQuery, format: Format) -> Result<Exit, Failure> {
+    let mut stream = context.stream(query).await?;
+    loop {
+        match stream.next().await? {
+            Item::Fact { text, .. } => show(&text, format, context)?,
+            Item::Live(_) => {}
+        }
+    }
+}
+
+fn show(text: &str, format: Format, context: &mut Context) -> Result<(), Failure> {
+    match format {
+        Format::Json => context.output.record(text),
+        Format::Human => {
+            let line = match serde_json::from_str::<Event>(text) {
+                Ok(event) => transcript::event_line(&event, &TimeZone::system()),
+                // A type of a later version still has its own words.
+                Err(_) => Line::new().plain(text),
+            };
+            context.output.rows(&[line])
+        }
+    }
+}

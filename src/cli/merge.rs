@@ -1,0 +1,87 @@
+//! `coppice merge` and `coppice rebase`: a session's work and its base come together, or nothing happens at all.
+
+use super::line::{Line, Tone};
+use super::transcript::short;
+use super::{Context, Exit, Failure, Format, follow, status};
+use crate::api::request::{Merge, MergeStyle};
+use crate::api::session::{Session, Status};
+
+/// Merges a session's work into its base branch.
+///
+/// Squash by default: one commit with the session's title and summary. Your checkout moves only when nothing of yours would
+/// be lost; otherwise the merge is refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice merge k3f
+  coppice merge k3f --rebase")]
+pub(super) struct MergeArgs {
+    #[command(flatten)]
+    id: super::IdArg,
+    #[command(flatten)]
+    style: StyleArgs,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct StyleArgs {
+    /// One commit with everything.
+    #[arg(long)]
+    squash: bool,
+    /// A merge commit; the session's own commits stay.
+    #[arg(long)]
+    no_ff: bool,
+    /// The session's commits on top of the base branch.
+    #[arg(long)]
+    rebase: bool,
+}
+
+/// Moves a session's branch onto the tip of its base branch, all or nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice rebase k3f && coppice merge k3f")]
+pub(super) struct RebaseArgs {
+    #[command(flatten)]
+    id: super::IdArg,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+impl StyleArgs {
+    /// The chosen style; the configured one when none is chosen.
+    fn choice(&self) -> Option<MergeStyle> {
+        match self {
+            StyleArgs { squash: true, .. } => Some(MergeStyle::Squash),
+            StyleArgs { no_ff: true, .. } => Some(MergeStyle::NoFf),
+            StyleArgs { rebase: true, .. } => Some(MergeStyle::Rebase),
+            StyleArgs { squash: false, no_ff: false, rebase: false } => None,
+        }
+    }
+}
+
+pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.merge(&args.id.id, &Merge { style: args.style.choice() }).await?;
+    tell(args.format, context, &session, &format!("merged into {}", session.base.name))
+}
+
+pub(super) async fn rebase(args: RebaseArgs, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.rebase(&args.id.id).await?;
+    let onto = format!("rebased onto {} at {}", session.base.name, short(&session.base.commit));
+    tell(args.format, context, &session, &onto)
+}
+
+fn tell(format: super::FormatArg, context: &mut Context, session: &Session, done: &str) -> Result<Exit, Failure> {
+    let conflicts = session.status == Status::Conflict;
+    match format.choice() {
+        Format::Json => context.output.json(session)?,
+        Format::Human if conflicts => context.output.say_all(&follow::closing(session, context.now()))?,
+        Format::Human => {
+            let head = Line::new().strong(&session.id).plain(" ").with(Tone::Good, done);
+            context.output.say(&head.plain("  ").then(status::changes(session.changes)))?;
+        }
+    }
+    Ok(if conflicts { Exit::Failed } else { Exit::Done })
+}

@@ -1,0 +1,65 @@
+//! `coppice new`: creates a session and lets it work; the terminal is free at once.
+
+use super::line::Line;
+use super::prompt::PromptArg;
+use super::{Context, Exit, Failure, Format, status};
+use crate::api::request::{CreateSession, Start};
+
+/// Creates a session in its own worktree, starts it and prints its id.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "coppice new [OPTIONS] <PROMPT|->",
+    after_help = "\
+Examples:
+  coppice new \"fix the failing test in src/parser.rs\"
+  coppice new --model gemini --base release-2 - < task.md
+  id=$(coppice new \"add a changelog\") && coppice wait $id && coppice diff $id"
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    prompt: PromptArg,
+    #[command(flatten)]
+    options: SessionOptions,
+    /// Create it without starting it; `coppice resume` starts it.
+    #[arg(long)]
+    draft: bool,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+/// What `new` and `run` let choose.
+#[derive(Debug, clap::Args)]
+pub(super) struct SessionOptions {
+    /// Which backend works, and with which model; `coppice models` lists them.
+    #[arg(long, value_name = "BACKEND[/MODEL]")]
+    model: Option<String>,
+    /// The branch, tag or commit to start from; the current branch when absent.
+    #[arg(long, value_name = "REF")]
+    base: Option<String>,
+    /// A title instead of one made from the prompt.
+    #[arg(long, value_name = "TITLE")]
+    title: Option<String>,
+}
+
+impl SessionOptions {
+    /// The request to create a session from where the person stands.
+    pub(super) fn request(self, prompt: String, start: Start, context: &Context) -> Result<CreateSession, Failure> {
+        let SessionOptions { model, base, title } = self;
+        Ok(CreateSession { cwd: context.cwd()?, prompt, start, model, base, title, env: context.environment() })
+    }
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let start = if args.draft { Start::AsDraft } else { Start::AtOnce };
+    let request = args.options.request(args.prompt.read()?, start, context)?;
+    let session = context.client().await?.create(&request).await?;
+    match args.format.choice() {
+        Format::Json => context.output.json(&session)?,
+        Format::Human => {
+            context.output.lines([&Line::new().plain(&session.id)])?;
+            let from = format!(" from {} on {}", session.base.name, status::engine(&session));
+            context.output.say(&status::word(session.status).dim(from))?;
+        }
+    }
+    Ok(Exit::Done)
+}

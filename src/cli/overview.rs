@@ -1,0 +1,160 @@
+//! Bare `coppice`: what needs the person here, what works, and how to go on.
+
+use super::line::{Line, Tone, cut, one_line, table};
+use super::list::fetch;
+use super::status::{self, Urgency, count, urgency};
+use super::{Context, Exit, Failure};
+use crate::api::project::Backend;
+use crate::api::request::ListSessions;
+use crate::api::session::Session;
+
+pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    let cwd = Some(context.cwd()?);
+    let mut sessions = fetch(&client, ListSessions { cwd, ..ListSessions::default() }).await?;
+    if sessions.is_empty() {
+        check_backends(&client.models().await?.items)?;
+    }
+    status::sort(&mut sessions);
+    context.output.rows(&lines(&sessions, context.now()))?;
+    Ok(Exit::Done)
+}
+
+/// Somebody who starts for the first time learns here that no agent is installed.
+fn check_backends(backends: &[Backend]) -> Result<(), Failure> {
+    if backends.iter().any(|backend| backend.problem.is_none() && !backend.scripted) {
+        return Ok(());
+    }
+    let names: Vec<_> =
+        backends.iter().filter(|backend| !backend.scripted).map(|backend| format!("`{}`", backend.name)).collect();
+    Err(Failure::new(Exit::Failed, "no agent is installed")
+        .hint(format!("install one of {}, or try `coppice demo`, which needs none", names.join(", "))))
+}
+
+fn lines(sessions: &[Session], now: i64) -> Vec<Line> {
+    let group = |title: &str, wanted: &[Urgency]| {
+        let rows: Vec<_> = sessions
+            .iter()
+            .filter(|session| wanted.contains(&urgency(session.status)))
+            .map(|session| row(session, now))
+            .collect();
+        match rows.as_slice() {
+            [] => Vec::new(),
+            _ => [Line::new().strong(title)].into_iter().chain(table(&rows)).chain([Line::new()]).collect(),
+        }
+    };
+    let mut lines = group("needs you", &[Urgency::Blocked, Urgency::Stopped]);
+    lines.extend(group("working", &[Urgency::Busy]));
+    lines.extend(group("ready for review", &[Urgency::Reviewable]));
+    if lines.is_empty() {
+        let resting = match sessions.len() {
+            0 => "no sessions in this repository".to_owned(),
+            number => format!("nothing waits; {} at rest", count(number, "session")),
+        };
+        lines.extend([Line::new().dim(resting), Line::new()]);
+    }
+    lines.extend(table(&next_steps(sessions)));
+    lines
+}
+
+fn row(session: &Session, now: i64) -> Vec<Line> {
+    vec![
+        Line::new().plain(format!("  {}", session.id)),
+        status::word(session.status),
+        Line::new().plain(cut(&one_line(&session.title), 44)),
+        status::changes(session.changes),
+        Line::new().dim(super::age::age(now, session.updated_at)),
+        Line::new().plain(status::need(session)),
+    ]
+}
+
+/// Three commands to go on with, the most useful first.
+fn next_steps(sessions: &[Session]) -> Vec<Vec<Line>> {
+    let blocked = sessions.iter().any(|session| urgency(session.status) == Urgency::Blocked);
+    let first = sessions.first().map(|session| session.id.as_str());
+    let steps = match (blocked, first) {
+        (true, Some(id)) => [
+            ("coppice inbox".to_owned(), "everything that waits for you, with the commands that answer"),
+            (format!("coppice show {id}"), "one session, and what you can do with it"),
+            ("coppice new \"…\"".to_owned(), "another session"),
+        ],
+        (false, Some(id)) => [
+            ("coppice new \"…\"".to_owned(), "another session"),
+            (format!("coppice show {id}"), "one session, and what you can do with it"),
+            ("coppice list".to_owned(), "all sessions of this repository"),
+        ],
+        (_, None) => [
+            ("coppice new \"…\"".to_owned(), "a session that works in its own worktree"),
+            ("coppice run \"…\"".to_owned(), "the same, followed until it is done"),
+            ("coppice demo".to_owned(), "the whole tour with scripted agents"),
+        ],
+    };
+    steps.into_iter().map(|(command, what)| vec![Line::toned(Tone::Accent, command), Line::new().dim(what)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::Status;
+    use crate::cli::sample::{self, NOW, session};
+
+    fn text(sessions: &[Session]) -> String {
+        lines(sessions, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn sessions_stand_by_what_they_need() {
+        let mut sessions = vec![session(Status::Running), session(Status::Ready), sample::asking(), sample::failed()];
+        status::sort(&mut sessions);
+        insta::assert_snapshot!(text(&sessions), @r#"
+        needs you
+          abcd2345  asking  Fix the parser  +12 -4  5s  2 questions
+          abcd2345  failed  Fix the parser  +12 -4  5s  the backend exited before it answered
+
+        working
+          abcd2345  running  Fix the parser  +12 -4  5s
+
+        ready for review
+          abcd2345  ready  Fix the parser  +12 -4  5s
+
+        coppice inbox          everything that waits for you, with the commands that answer
+        coppice show abcd2345  one session, and what you can do with it
+        coppice new "…"        another session
+        "#);
+    }
+
+    #[test]
+    fn an_empty_repository_gets_the_first_steps() {
+        insta::assert_snapshot!(text(&[]), @r#"
+        no sessions in this repository
+
+        coppice new "…"  a session that works in its own worktree
+        coppice run "…"  the same, followed until it is done
+        coppice demo     the whole tour with scripted agents
+        "#);
+        assert!(text(&[session(Status::Merged)]).starts_with("nothing waits; 1 session at rest\n"));
+    }
+
+    #[test]
+    fn without_an_agent_the_demo_is_offered() {
+        let backend = |name: &str, problem: Option<&str>, scripted| Backend {
+            name: name.into(),
+            program: None,
+            problem: problem.map(str::to_owned),
+            scripted,
+            models: vec![],
+        };
+        let demo = backend("demo", None, true);
+        assert!(check_backends(&[demo.clone(), backend("gemini", None, false)]).is_ok());
+        match check_backends(&[demo, backend("gemini", Some("not on PATH"), false)]) {
+            Err(Failure::Told(report)) => {
+                assert_eq!(report.message, "no agent is installed");
+                assert_eq!(
+                    report.hint.as_deref(),
+                    Some("install one of `gemini`, or try `coppice demo`, which needs none")
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `coppice send`: the next prompt of a session.
+
+use super::line::Line;
+use super::prompt::PromptArg;
+use super::status::{self, count};
+use super::{Context, Exit, Failure, Format};
+use crate::api::request::{SendPrompt, When};
+
+/// Sends another prompt to a session; while a turn runs it waits in line.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "coppice send [OPTIONS] <ID> <PROMPT|->",
+    after_help = "\
+Examples:
+  coppice send k3f \"also cover the empty input\"
+  coppice send k3f --now \"stop, use the other parser\"
+  git diff main | coppice send k3f -"
+)]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    #[command(flatten)]
+    prompt: PromptArg,
+    /// Interrupt the turn in progress, then send.
+    #[arg(long)]
+    now: bool,
+    /// Let the session see this shell's environment from here on.
+    #[arg(long)]
+    env: bool,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let request = SendPrompt {
+        text: args.prompt.read()?,
+        when: if args.now { When::Now } else { When::InOrder },
+        env: args.env.then(|| context.environment()),
+    };
+    let session = context.client().await?.prompt(&args.id.id, &request).await?;
+    match args.format.choice() {
+        Format::Json => context.output.json(&session)?,
+        Format::Human => {
+            let place = match session.queued {
+                0 => String::new(),
+                queued => format!(", {} in line", count(queued as usize, "prompt")),
+            };
+            context
+                .output
+                .say(&Line::new().strong(&session.id).plain(" ").then(status::word(session.status)).dim(place))?;
+        }
+    }
+    Ok(Exit::Done)
+}

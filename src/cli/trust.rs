@@ -1,0 +1,116 @@
+//! `coppice trust`: what a repository asks for, and the person's consent to exactly that text.
+
+use super::ask;
+use super::diff::patch_line;
+use super::line::{Line, Tone};
+use super::transcript::short;
+use super::{Context, Exit, Failure, Format};
+use crate::api::project::{GrantTrust, Place, Trust, TrustState};
+
+/// Shows what this repository's files would run or grant, and asks for your consent.
+///
+/// Until you agree, those parts of `.coppice/config.toml` do not count. A change of the text asks again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice trust
+  coppice trust --hash $(coppice trust --json | jq -r .hash)")]
+pub(super) struct Args {
+    /// Agree to the text with this hash without being asked.
+    #[arg(long, value_name = "HASH")]
+    hash: Option<String>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    let cwd = context.cwd()?;
+    if let Some(hash) = args.hash {
+        let trust = client.grant_trust(&GrantTrust { cwd, hash }).await?;
+        return tell(&trust, args.format.choice(), context);
+    }
+    let trust = client.trust(&Place { cwd: cwd.clone() }).await?;
+    if args.format.choice() == Format::Json {
+        return tell(&trust, Format::Json, context);
+    }
+    context.output.lines(&lines(&trust))?;
+    match (trust.state, trust.hash, ask::is_possible()) {
+        (TrustState::NothingToTrust | TrustState::Trusted, _, _) | (_, None, _) => Ok(Exit::Done),
+        (TrustState::Untrusted | TrustState::Changed, Some(hash), ask::Possible::No) => {
+            context.output.say(
+                &Line::toned(Tone::Accent, "hint:").plain(format!(" `coppice trust --hash {hash}` agrees to it")),
+            )?;
+            Ok(Exit::WaitsForApproval)
+        }
+        (TrustState::Untrusted | TrustState::Changed, Some(hash), ask::Possible::Yes) => {
+            match ask::line(context, Line::new().strong("trust this? [y/N] ")).await?.as_deref() {
+                Some("y" | "Y" | "yes") => {
+                    tell(&client.grant_trust(&GrantTrust { cwd, hash }).await?, Format::Human, context)
+                }
+                Some(_) | None => {
+                    context.output.say(&Line::new().dim("nothing was trusted"))?;
+                    Ok(Exit::Done)
+                }
+            }
+        }
+    }
+}
+
+fn tell(trust: &Trust, format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    match format {
+        Format::Json => context.output.json(trust)?,
+        Format::Human => context.output.say(&head(trust))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn head(trust: &Trust) -> Line {
+    let at = short(&trust.commit);
+    match trust.state {
+        TrustState::NothingToTrust => Line::new().plain(format!("the repository grants nothing at {at}")),
+        TrustState::Untrusted => Line::toned(Tone::Warn, "not trusted").plain(format!(": what it asks for at {at}")),
+        TrustState::Trusted => Line::toned(Tone::Good, "trusted").plain(format!(" at {at}")),
+        TrustState::Changed => Line::toned(Tone::Warn, "changed since you trusted it").plain(format!(", at {at}")),
+    }
+}
+
+fn lines(trust: &Trust) -> Vec<Line> {
+    let mut lines = vec![head(trust)];
+    match (&trust.difference, &trust.grants) {
+        (Some(difference), _) => lines.extend(difference.lines().map(patch_line)),
+        (None, Some(grants)) => lines.extend(grants.lines().map(|line| Line::new().plain(format!("  {line}")))),
+        (None, None) => {}
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_shown_as_a_difference() {
+        let trust = |state, grants: Option<&str>, difference: Option<&str>| Trust {
+            project: "/src/app/.git".into(),
+            state,
+            commit: "0123456789abcdef".into(),
+            grants: grants.map(str::to_owned),
+            difference: difference.map(str::to_owned),
+            hash: None,
+        };
+        let text = |trust| lines(&trust).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        let grants = Some("[worktree]\nsetup = \"make\"");
+        insta::assert_snapshot!(text(trust(TrustState::Untrusted, grants, None)), @r#"
+        not trusted: what it asks for at 0123456789
+          [worktree]
+          setup = "make"
+        "#);
+        insta::assert_snapshot!(text(trust(TrustState::Changed, grants, Some("-setup = \"true\"\n+setup = \"make\""))), @r#"
+        changed since you trusted it, at 0123456789
+        -setup = "true"
+        +setup = "make"
+        "#);
+        insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"the repository grants nothing at 0123456789");
+    }
+}

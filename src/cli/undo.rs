@@ -1,0 +1,38 @@
+//! `coppice undo`: the worktree as it was after an earlier turn.
+
+use super::line::Line;
+use super::{Context, Exit, Failure, Format, status};
+use crate::api::request::Undo;
+
+/// Takes back what the last turns changed.
+///
+/// The state before is kept, the conversation is not rewound, and the next prompt tells the agent what was undone.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice undo k3f
+  coppice undo k3f --to 0")]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    /// The last turn to keep; 0 is the base. When absent, the last turn that changed something is taken back.
+    #[arg(long, value_name = "N")]
+    to: Option<u32>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.undo(&args.id.id, &Undo { to: args.to }).await?;
+    match args.format.choice() {
+        Format::Json => context.output.json(&session)?,
+        Format::Human => {
+            let left = match session.changes.files {
+                0 => Line::new().dim("nothing is left of its changes"),
+                _ => Line::new().dim("left are ").then(status::changes(session.changes)),
+            };
+            context.output.say(&Line::new().strong(&session.id).plain(" undone, ").then(left))?;
+        }
+    }
+    Ok(Exit::Done)
+}
