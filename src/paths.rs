@@ -18,6 +18,8 @@ const SOCKET_LIMIT: usize = 100;
 /// Every place that Coppice uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Paths {
+    /// The one directory that holds everything, when `COPPICE_HOME` names one.
+    pub home: Option<PathBuf>,
     /// The user's configuration file.
     pub config: PathBuf,
     /// The user's own agents.
@@ -64,11 +66,9 @@ impl Paths {
 
     pub fn compute(around: &Surroundings) -> Result<Self, PathsError> {
         let home = around.coppice_home.as_deref().filter(|home| !home.is_empty());
-        let (config_dir, data, run) = match home {
-            Some(home) => {
-                let home = around.current_dir.join(home);
-                (home.clone(), home.join("data"), home.join("run"))
-            }
+        let home = home.map(|home| around.current_dir.join(home));
+        let (config_dir, data, run) = match &home {
+            Some(home) => (home.clone(), home.join("data"), home.join("run")),
             None => {
                 let data = around.data_dir.clone().ok_or(PathsError::NoHome)?;
                 let run = around.runtime_dir.clone().unwrap_or_else(|| data.join("run"));
@@ -76,7 +76,8 @@ impl Paths {
             }
         };
         let socket = socket_in(&run, around);
-        Ok(Self { config: config_dir.join("config.toml"), agents: config_dir.join("agents"), data, run, socket })
+        let (config, agents) = (config_dir.join("config.toml"), config_dir.join("agents"));
+        Ok(Self { home, config, agents, data, run, socket })
     }
 
     /// Held by the daemon as long as it lives. Beside the data and not beside the socket: two logins may have different
@@ -190,6 +191,7 @@ mod tests {
             let around = Surroundings { coppice_home: Some(home.into()), ..linux() };
             let paths = Paths::compute(&around).unwrap();
             let home = Path::new("/work").join(home);
+            assert_eq!(paths.home.as_deref(), Some(home.as_path()));
             assert_eq!(paths.config, home.join("config.toml"));
             assert_eq!(paths.agents, home.join("agents"));
             assert_eq!(paths.lock(), home.join("data/daemon.lock"));

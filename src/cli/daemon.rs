@@ -219,6 +219,7 @@ mod tests {
     #[test]
     fn a_status_says_whether_it_runs() {
         let paths = Paths {
+            home: None,
             config: "c".into(),
             agents: "a".into(),
             data: "d".into(),

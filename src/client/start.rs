@@ -122,6 +122,8 @@ async fn launch(program: &Path, paths: &Paths) -> Result<(), ClientError> {
     let log = File::create(paths.start_log()).map_err(failed)?;
     let mut daemon = Command::new(program)
         .args(ARGUMENTS)
+        // These paths need not be those of this process's own environment.
+        .envs(paths.home.iter().map(|home| ("COPPICE_HOME", home)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(log)
