@@ -23,6 +23,7 @@ mod config;
 mod context;
 mod daemon;
 mod decide;
+mod demo;
 mod diff;
 mod doctor;
 mod environment;
@@ -130,6 +131,7 @@ enum SessionCommand {
     Doctor(doctor::Args),
     Config(config::Args),
     Trust(trust::Args),
+    Demo(demo::Args),
 }
 
 /// Names one session on the command line.
@@ -236,6 +238,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Doctor(args) => doctor::run(args, context).await,
         SessionCommand::Config(args) => config::run(args, context).await,
         SessionCommand::Trust(args) => trust::run(args, context).await,
+        SessionCommand::Demo(args) => demo::run(args, context).await,
     }
 }
 

@@ -25,10 +25,16 @@ fn check_backends(backends: &[Backend]) -> Result<(), Failure> {
     if backends.iter().any(|backend| backend.problem.is_none() && !backend.scripted) {
         return Ok(());
     }
-    let names: Vec<_> =
-        backends.iter().filter(|backend| !backend.scripted).map(|backend| format!("`{}`", backend.name)).collect();
-    Err(Failure::new(Exit::Failed, "no agent is installed")
-        .hint(format!("install one of {}, or try `coppice demo`, which needs none", names.join(", "))))
+    let known: Vec<_> = backends.iter().filter(|backend| !backend.scripted).collect();
+    let advice = match known.as_slice() {
+        [] => "add one as `[backends.NAME]` to your configuration".to_owned(),
+        known => {
+            let names: Vec<_> = known.iter().map(|backend| format!("`{}`", backend.name)).collect();
+            format!("install one of {}", names.join(", "))
+        }
+    };
+    Err(Failure::new(Exit::Failed, "no agent can be used here")
+        .hint(format!("{advice}, or try `coppice demo`, which needs none")))
 }
 
 fn lines(sessions: &[Session], now: i64) -> Vec<Line> {
@@ -144,17 +150,17 @@ mod tests {
             scripted,
             models: vec![],
         };
+        let told = |backends: &[Backend]| match check_backends(backends) {
+            Err(Failure::Told(report)) => report.hint.unwrap_or_default(),
+            Ok(()) | Err(Failure::PipeClosed) => String::new(),
+        };
         let demo = backend("demo", None, true);
-        assert!(check_backends(&[demo.clone(), backend("gemini", None, false)]).is_ok());
-        match check_backends(&[demo, backend("gemini", Some("not on PATH"), false)]) {
-            Err(Failure::Told(report)) => {
-                assert_eq!(report.message, "no agent is installed");
-                assert_eq!(
-                    report.hint.as_deref(),
-                    Some("install one of `gemini`, or try `coppice demo`, which needs none")
-                );
-            }
-            other => panic!("{other:?}"),
-        }
+        let missing = backend("gemini", Some("not on PATH"), false);
+        assert_eq!(told(&[demo.clone(), backend("gemini", None, false)]), "");
+        assert_eq!(told(&[demo.clone(), missing]), "install one of `gemini`, or try `coppice demo`, which needs none");
+        assert_eq!(
+            told(&[demo]),
+            "add one as `[backends.NAME]` to your configuration, or try `coppice demo`, which needs none"
+        );
     }
 }
