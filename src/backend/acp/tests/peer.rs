@@ -220,7 +220,7 @@ async fn dropping_the_commands_closes_the_conversation() {
     assert_eq!(events.recv().await, None);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_reader_that_sleeps_does_not_stop_commands() {
     let (conversation, mut peer) = converse();
     prompt(&conversation).await;
@@ -231,7 +231,7 @@ async fn a_reader_that_sleeps_does_not_stop_commands() {
     let flood = tokio::spawn(async move {
         let update = json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "spam "}});
         let line = json!({"method": "session/update", "params": {"sessionId": "s", "update": update}});
-        for _ in 0..20_000 {
+        for _ in 0..2_000 {
             stdout.write_all(format!("{line}\n").as_bytes()).await.unwrap();
         }
         let reply = json!({"id": request["id"], "result": {"stopReason": "cancelled"}});
@@ -243,8 +243,8 @@ async fn a_reader_that_sleeps_does_not_stop_commands() {
     assert_eq!(cancel["method"], "session/cancel");
     let events = rest(conversation).await;
     flood.await.unwrap();
-    assert_eq!(events.iter().filter(|event| matches!(event, Event::Text { .. })).count(), 20_000);
-    assert!(matches!(&events[20_001], Event::Failed(failure) if failure.kind == FailureKind::Cancelled));
+    assert_eq!(events.iter().filter(|event| matches!(event, Event::Text { .. })).count(), 2_000);
+    assert!(matches!(&events[2_001], Event::Failed(failure) if failure.kind == FailureKind::Cancelled));
     assert!(matches!(events.last(), Some(Event::Exited { .. })));
 }
 
