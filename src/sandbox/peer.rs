@@ -10,11 +10,12 @@ use rustix::process::Pid;
 pub enum Kinship {
     Descendant,
     Stranger,
-    /// The process is gone, or this system does not tell.
-    Unknown,
+    /// The process ended before it could be asked about.
+    Gone,
 }
 
-/// Tells whether `process` is `ancestor` itself or was started below it.
+/// Tells whether `process` is `ancestor` itself or was started below it. Where the system does not tell, everybody is a
+/// stranger.
 pub fn kinship(process: Pid, ancestor: Pid) -> Kinship {
     trace(process, ancestor, read_parent)
 }
@@ -30,7 +31,7 @@ fn trace(process: Pid, ancestor: Pid, parent_of: impl Fn(Pid) -> Option<Pid>) ->
         }
         match parent_of(at) {
             Some(parent) => at = parent,
-            None => return Kinship::Unknown,
+            None => return Kinship::Gone,
         }
     }
 }
@@ -44,7 +45,7 @@ pub(super) fn read_parent(process: Pid) -> Option<Pid> {
 
 #[cfg(not(target_os = "linux"))]
 fn read_parent(_process: Pid) -> Option<Pid> {
-    None
+    Some(Pid::INIT)
 }
 
 /// Reads the fourth field of `/proc/PID/stat`; the second, the name, may hold blanks and parentheses.
@@ -72,8 +73,8 @@ mod tests {
             (50, 30, Kinship::Descendant),
             (30, 30, Kinship::Descendant),
             (60, 30, Kinship::Stranger),
-            (70, 30, Kinship::Unknown),
-            (80, 30, Kinship::Unknown),
+            (70, 30, Kinship::Gone),
+            (80, 30, Kinship::Gone),
         ] {
             assert_eq!(trace(pid(process), pid(ancestor), parent_of), expected, "{process} below {ancestor}");
         }
