@@ -41,6 +41,7 @@ use crate::store::{Removed, Store, StoreError};
 use actor::{Command, Message};
 pub use events::Feed;
 use fault::Fault;
+pub use live::{Marked, Watch};
 use settings::SettingsReader;
 use shared::{Parts, Shared};
 use slots::Slots;

@@ -1,9 +1,7 @@
 //! Events for clients: pages of the past, and a feed of what happens.
 
-use std::sync::Arc;
-
 use serde_json::value::RawValue;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 
 use crate::api::Page;
 use crate::api::error::Error;
@@ -14,18 +12,15 @@ use crate::store::{EventFilter, StoredEvent};
 
 use super::Engine;
 use super::fault::Fault;
+use super::live::Watch;
 
 /// How many events are read at once unless the client says otherwise, and at most.
 const PAGE: (u32, u32) = (500, 5000);
 
-/// What a stream needs: numbered events are pulled after each commit, live records are pushed.
+/// What a stream needs: events are pulled after each commit, live records are pushed.
 pub struct Feed {
     engine: Engine,
     session: Option<SessionId>,
-    after: u64,
-    /// Changes with each commit.
-    pub committed: watch::Receiver<u64>,
-    pub live: broadcast::Receiver<Arc<Live>>,
 }
 
 impl Engine {
@@ -39,15 +34,9 @@ impl Engine {
         Ok(Page { items: events.iter().filter_map(raw).collect(), next })
     }
 
-    /// A feed that begins after `after`, or with what happens from here on.
-    pub async fn feed(&self, session: Option<&str>, after: Option<u64>) -> Result<Feed, Error> {
-        let session = self.optional(session).await?;
-        let mut committed = self.shared.store.committed();
-        let live = self.shared.live.subscribe();
-        let after = after.unwrap_or_else(|| *committed.borrow());
-        // Whatever is there already is pulled at once.
-        committed.mark_changed();
-        Ok(Feed { engine: self.clone(), session, after, committed, live })
+    /// What happens in one session, or in all.
+    pub async fn feed(&self, session: Option<&str>) -> Result<Feed, Error> {
+        Ok(Feed { engine: self.clone(), session: self.optional(session).await? })
     }
 
     async fn optional(&self, session: Option<&str>) -> Result<Option<SessionId>, Error> {
@@ -64,21 +53,20 @@ impl Engine {
 }
 
 impl Feed {
-    /// The events that were committed since the last call, oldest first, as (seq, JSON); empty when there are none.
-    pub async fn pull(&mut self) -> Result<Vec<(u64, String)>, Error> {
-        let events = self.engine.read(self.session, self.after, PAGE.0).await?;
-        if let Some(last) = events.last() {
-            self.after = last.seq;
-        }
-        if events.len() == PAGE.0 as usize {
-            self.committed.mark_changed();
-        }
+    /// The number of the last committed event of all sessions, and every change of it.
+    pub fn committed(&self) -> watch::Receiver<u64> {
+        self.engine.shared.store.committed()
+    }
+
+    /// At most `limit` events after `after`, oldest first, as (number, JSON).
+    pub async fn facts(&self, after: u64, limit: u32) -> Result<Vec<(u64, String)>, Error> {
+        let events = self.engine.read(self.session, after, limit).await?;
         Ok(events.iter().map(|event| (event.seq, text(event))).collect())
     }
 
-    /// The blocks in progress: what a client that comes late has not seen.
-    pub fn in_progress(&self) -> Vec<Live> {
-        self.engine.shared.live.in_progress(self.session)
+    /// What a client that comes late has not seen, and the records that follow, also those of other sessions.
+    pub fn watch(&self) -> Watch {
+        self.engine.shared.live.watch(self.session)
     }
 
     /// Whether a live record belongs to this feed.

@@ -57,10 +57,11 @@ pub(super) struct Parts {
 impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
         let Parts { store, slots, data, executable, environment, settings, spawner } = parts;
+        let live = Lively::new(store.committed());
         Arc::new(Self {
             store,
             slots,
-            live: Lively::new(),
+            live,
             data,
             executable,
             settings,
