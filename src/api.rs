@@ -20,3 +20,10 @@ pub struct Page<T> {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub next: Option<String>,
 }
+
+impl<T> Page<T> {
+    /// A list that is always given as a whole.
+    pub fn whole(items: Vec<T>) -> Self {
+        Self { items, next: None }
+    }
+}

@@ -3,6 +3,12 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+/// The argument that tells a daemon that nobody watches it.
+pub const DETACHED: &str = "--detached";
+
+/// What a detached daemon writes to its stdout once it listens.
+pub const READY: &[u8] = b"ready\n";
+
 /// `GET /v1/daemon`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DaemonStatus {

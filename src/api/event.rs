@@ -8,6 +8,12 @@ use utoipa::ToSchema;
 
 use super::session::{Approval, AskedQuestion, Base, Changes, Response, TurnError, Usage};
 
+/// The type of a stream's messages that carry [`Live`] records; those with events have none.
+pub const LIVE: &str = "live";
+
+/// The type of the last message of a daemon that ends: there is no use in looking for it.
+pub const GOODBYE: &str = "goodbye";
+
 /// One durable fact as a client sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Event {

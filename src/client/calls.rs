@@ -120,12 +120,12 @@ impl Connection {
         self.send(Method::PUT, "/v1/config", set).await
     }
 
-    pub async fn models(&self) -> Result<Page<Backend>, ClientError> {
-        self.get("/v1/models", &NONE).await
+    pub async fn models(&self, query: &ConfigQuery) -> Result<Page<Backend>, ClientError> {
+        self.get("/v1/models", query).await
     }
 
-    pub async fn doctor(&self) -> Result<Page<Check>, ClientError> {
-        self.get("/v1/doctor", &NONE).await
+    pub async fn doctor(&self, query: &ConfigQuery) -> Result<Page<Check>, ClientError> {
+        self.get("/v1/doctor", query).await
     }
 }
 

@@ -13,13 +13,8 @@ use super::ClientError;
 use super::connection::{Connection, build, with_query};
 use super::sse::{Message, Parser};
 use super::start::Daemon;
-use crate::api::event::{Event, Live};
+use crate::api::event::{Event, GOODBYE, LIVE, Live};
 use crate::api::request::EventQuery;
-
-/// The message type of unnumbered records.
-pub const LIVE: &str = "live";
-/// The message type of a daemon's last words on a stream.
-pub const GOODBYE: &str = "goodbye";
 
 /// A daemon that ends this many streams in a row without a word is not worth another attempt.
 const SILENT_STREAMS: u32 = 5;

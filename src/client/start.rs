@@ -18,13 +18,9 @@ use super::ClientError;
 use super::connection::Connection;
 use super::handshake::{Verdict, judge};
 use crate::api;
-use crate::api::daemon::{DaemonStatus, StopDaemon, StopHow};
+use crate::api::daemon::{DETACHED, DaemonStatus, READY, StopDaemon, StopHow};
 use crate::paths::{self, Paths};
 
-/// What a daemon writes to stdout once it listens.
-pub const READY: &[u8] = b"ready\n";
-/// The arguments of a daemon that a client starts.
-pub const ARGUMENTS: [&str; 3] = ["daemon", "run", "--detached"];
 /// Recovery after a crash is quick; a store on a slow disk may have to be upgraded first.
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// A daemon without turns has little to put away.
@@ -121,7 +117,7 @@ async fn launch(program: &Path, paths: &Paths) -> Result<(), ClientError> {
     let failed = |source| ClientError::Start { program: program.to_owned(), source };
     let log = File::create(paths.start_log()).map_err(failed)?;
     let mut daemon = Command::new(program)
-        .args(ARGUMENTS)
+        .args(["daemon", "run", DETACHED])
         // These paths need not be those of this process's own environment.
         .envs(paths.home.iter().map(|home| ("COPPICE_HOME", home)))
         .stdin(Stdio::null())
