@@ -7,6 +7,9 @@ fn main() -> ExitCode {
     let first = arguments.next();
     match first.as_deref().and_then(|first| first.to_str()) {
         Some(coppice::sandbox::supervisor::ENTRY) => coppice::sandbox::supervisor::main(arguments),
+        Some("daemon") if arguments.next().is_some_and(|verb| verb == "run") => {
+            coppice::server::daemon::main(arguments)
+        }
         _ => ExitCode::from(2),
     }
 }

@@ -3,7 +3,14 @@
 //! This room turns requests into calls of the engine and its answers into HTTP. It decides when the process lives and
 //! ends; what happens inside a session it does not know.
 
+pub mod daemon;
+mod error;
 pub mod lifetime;
+mod listener;
 pub mod lock;
 pub mod log;
+pub mod routes;
 pub mod socket;
+mod stream;
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! When the daemon ends: a pure machine over signals, requests, clients and work.
 //!
-//! The first TERM drains: no further turn begins, those that run may end. The second interrupts them. HUP never does
-//! more than drain. Without clients and work a deadline is armed; nothing looks at the clock before that.
+//! The first TERM drains: no further turn begins, those that run may end. The second ends them. HUP never does more than
+//! drain. Without clients and work a deadline is armed; nothing looks at the clock before that.
 
 use crate::api::daemon::StopHow;
 
@@ -33,9 +33,7 @@ pub enum Action {
     Nothing,
     /// Begin no further turn.
     Drain,
-    /// Interrupt the turns that run.
-    Interrupt,
-    /// Close everything and end.
+    /// Interrupt the turns that still run, close everything and end.
     Exit,
 }
 
@@ -51,7 +49,6 @@ enum Phase {
     #[default]
     Serving,
     Draining,
-    Interrupting,
     Ended,
 }
 
@@ -66,12 +63,12 @@ impl Lifetime {
         }
         let wanted = match (self.phase, event) {
             (Phase::Serving, Event::Terminate | Event::HangUp | Event::Stop(StopHow::Drain)) => Phase::Draining,
-            (Phase::Serving, Event::Stop(StopHow::IfIdle)) if self.load.running_turns == 0 => Phase::Draining,
-            (Phase::Serving, Event::Deadline) if self.is_idle() => Phase::Draining,
-            (Phase::Draining, Event::Terminate) => Phase::Interrupting,
-            (Phase::Serving | Phase::Draining, Event::Stop(StopHow::Now)) => Phase::Interrupting,
+            (Phase::Serving, Event::Stop(StopHow::IfIdle)) if self.load.running_turns == 0 => Phase::Ended,
+            (Phase::Serving, Event::Deadline) if self.is_idle() => Phase::Ended,
+            (Phase::Draining, Event::Terminate) => Phase::Ended,
+            (Phase::Serving | Phase::Draining, Event::Stop(StopHow::Now)) => Phase::Ended,
             (
-                Phase::Serving | Phase::Draining | Phase::Interrupting | Phase::Ended,
+                Phase::Serving | Phase::Draining | Phase::Ended,
                 Event::ClientCame
                 | Event::ClientLeft
                 | Event::Load(_)
@@ -81,21 +78,18 @@ impl Lifetime {
                 | Event::Deadline,
             ) => self.phase,
         };
-        self.enter(wanted)
+        match wanted {
+            Phase::Draining if self.load.running_turns == 0 => self.enter(Phase::Ended),
+            Phase::Serving | Phase::Draining | Phase::Ended => self.enter(wanted),
+        }
     }
 
     fn enter(&mut self, wanted: Phase) -> Action {
-        let is_change = wanted != self.phase;
-        self.phase = wanted;
+        let before = std::mem::replace(&mut self.phase, wanted);
         match wanted {
-            Phase::Serving | Phase::Ended => Action::Nothing,
-            Phase::Draining | Phase::Interrupting if self.load.running_turns == 0 => {
-                self.phase = Phase::Ended;
-                Action::Exit
-            }
-            Phase::Draining if is_change => Action::Drain,
-            Phase::Interrupting if is_change => Action::Interrupt,
-            Phase::Draining | Phase::Interrupting => Action::Nothing,
+            Phase::Draining if before != wanted => Action::Drain,
+            Phase::Ended if before != wanted => Action::Exit,
+            Phase::Serving | Phase::Draining | Phase::Ended => Action::Nothing,
         }
     }
 
@@ -106,6 +100,10 @@ impl Lifetime {
 
     pub fn is_draining(&self) -> bool {
         self.phase != Phase::Serving
+    }
+
+    pub fn running_turns(&self) -> u32 {
+        self.load.running_turns
     }
 
     /// How many connections are open.
@@ -132,18 +130,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_signal_drains_and_the_second_interrupts() {
+    fn the_first_signal_drains_and_the_second_ends() {
         use Action as A;
         check(&[
             (BUSY, A::Nothing),
             (Event::Terminate, A::Drain),
             (BUSY, A::Nothing),
-            (Event::Terminate, A::Interrupt),
+            (Event::Terminate, A::Exit),
             (Event::Terminate, A::Nothing),
-            (QUIET, A::Exit),
-            (Event::Terminate, A::Nothing),
+            (QUIET, A::Nothing),
         ]);
-        check(&[(BUSY, A::Nothing), (Event::Terminate, A::Drain), (QUIET, A::Exit)]);
+        check(&[(BUSY, A::Nothing), (Event::Terminate, A::Drain), (QUIET, A::Exit), (QUIET, A::Nothing)]);
         check(&[(Event::Terminate, A::Exit)]);
     }
 
@@ -153,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hang_up_never_interrupts() {
+    fn a_hang_up_never_forces() {
         use Action as A;
         check(&[(BUSY, A::Nothing), (Event::HangUp, A::Drain), (Event::HangUp, A::Nothing), (QUIET, A::Exit)]);
         check(&[(BUSY, A::Nothing), (Event::Terminate, A::Drain), (Event::HangUp, A::Nothing), (QUIET, A::Exit)]);
@@ -162,12 +159,8 @@ mod tests {
     #[test]
     fn a_request_says_how_patient_the_stop_is() {
         use Action as A;
-        check(&[
-            (BUSY, A::Nothing),
-            (Event::Stop(StopHow::Drain), A::Drain),
-            (Event::Stop(StopHow::Now), A::Interrupt),
-        ]);
-        check(&[(BUSY, A::Nothing), (Event::Stop(StopHow::Now), A::Interrupt), (QUIET, A::Exit)]);
+        check(&[(BUSY, A::Nothing), (Event::Stop(StopHow::Drain), A::Drain), (Event::Stop(StopHow::Now), A::Exit)]);
+        check(&[(BUSY, A::Nothing), (Event::Stop(StopHow::Now), A::Exit)]);
         let life = check(&[(BUSY, A::Nothing), (Event::Stop(StopHow::IfIdle), A::Nothing), (QUIET, A::Nothing)]);
         assert!(!life.is_draining());
         check(&[(WAITING, A::Nothing), (Event::Stop(StopHow::IfIdle), A::Exit)]);
@@ -193,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Every state meets every event: an ended daemon does nothing, and only TERM or a request interrupts.
+    /// Every state meets every event: an ended daemon does nothing, and only TERM or a request ends a turn.
     #[test]
     fn no_state_surprises() {
         let events = [
@@ -209,7 +202,7 @@ mod tests {
             Event::Stop(StopHow::IfIdle),
             Event::Deadline,
         ];
-        for phase in [Phase::Serving, Phase::Draining, Phase::Interrupting, Phase::Ended] {
+        for phase in [Phase::Serving, Phase::Draining, Phase::Ended] {
             for running_turns in [0, 1] {
                 for event in events {
                     let mut life = Lifetime { phase, clients: 1, load: Load { running_turns, pending: 0 } };
@@ -217,11 +210,8 @@ mod tests {
                     if phase == Phase::Ended {
                         assert_eq!(action, Action::Nothing, "{event:?}");
                     }
-                    if action == Action::Interrupt {
+                    if action == Action::Exit && life.load.running_turns > 0 {
                         assert!(matches!(event, Event::Terminate | Event::Stop(StopHow::Now)), "{phase:?} {event:?}");
-                    }
-                    if action == Action::Exit {
-                        assert_eq!(life.load.running_turns, 0, "{phase:?} {event:?}");
                     }
                 }
             }

@@ -1,0 +1,262 @@
+//! The hidden entry `daemon run`: one process from the lock to the last goodbye.
+//!
+//! One loop hears everything that can end the daemon and asks the pure machine of `lifetime` what to do.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info, warn};
+
+use super::lifetime::{Action, Event, Lifetime, Load};
+use super::listener::{Door, Peer};
+use super::lock::{self, Holder, LockError};
+use super::log;
+use super::routes::{About, App, router};
+use super::socket::{self, SocketError};
+use crate::api::daemon::{DETACHED, READY, StopHow};
+use crate::config::{self, LayerKind, Origin, Trust};
+use crate::engine::{Engine, Options, StartError};
+use crate::paths::{self, Paths, PathsError};
+use crate::sandbox::supervisor;
+
+/// How long open requests may take once the daemon ends.
+const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+/// The work is waiting, mostly for others; what computes has threads of its own.
+const WORKERS: usize = 4;
+
+/// Why the daemon did not start.
+#[derive(Debug, thiserror::Error)]
+enum DaemonError {
+    #[error(transparent)]
+    Paths(#[from] PathsError),
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Socket(#[from] SocketError),
+    #[error(transparent)]
+    Engine(#[from] StartError),
+    #[error("failed to open the log `{path}`")]
+    Log { path: String, source: io::Error },
+    #[error("failed to prepare the process")]
+    Process(#[from] io::Error),
+}
+
+/// What a handler tells the loop.
+#[derive(Debug)]
+pub(super) enum Notice {
+    Life(Event),
+    /// Somebody asks for the end and wants to know what comes of it.
+    Stop(StopHow, oneshot::Sender<Lifetime>),
+}
+
+/// Runs the daemon to its end.
+pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    let presence = match arguments.any(|argument| argument == DETACHED) {
+        true => Presence::Detached,
+        false => Presence::Attached,
+    };
+    match run(presence) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Whoever started this reads it from the terminal, or quotes it from the start log.
+            tell(&mut io::stderr(), presence, &error).ok();
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether somebody watches this process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Presence {
+    Attached,
+    Detached,
+}
+
+fn run(presence: Presence) -> Result<(), DaemonError> {
+    let paths = Paths::of_this_process()?;
+    if presence == Presence::Detached {
+        // The terminal that the first client ran in may close, and its directory may go.
+        rustix::process::setsid().map_err(io::Error::from)?;
+        std::env::set_current_dir("/")?;
+    }
+    paths::make_private(&paths.data)?;
+    paths::make_private(&paths.run)?;
+    let holder = Holder { pid: std::process::id(), started_at: now_ms(), socket: paths.socket.clone() };
+    let _lock = lock::acquire(&paths.lock(), &holder)?;
+    let filter = std::env::var("COPPICE_LOG").unwrap_or_else(|_| "info".to_owned());
+    log::install(&paths.log(), &filter)
+        .map_err(|source| DaemonError::Log { path: paths.log().display().to_string(), source })?;
+    std::panic::set_hook(Box::new(|panic| error!(%panic, "a task of the daemon panicked")));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores.min(WORKERS))
+        .thread_name("coppice")
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(serve(&paths, presence));
+    // A blocking call that hangs must not hold up the end.
+    runtime.shutdown_timeout(CLOSE_LIMIT);
+    result
+}
+
+async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
+    let mut signals = Signals::install()?;
+    let options = Options {
+        data: paths.data.clone(),
+        config: paths.config.clone(),
+        executable: supervisor::executable()?,
+        environment: environment(),
+    };
+    let engine = Engine::start(options).await?;
+    let (notices, mut inbox) = mpsc::unbounded_channel();
+    let door = Door { socket: socket::bind(&paths.socket)?, notices: notices.clone() };
+    info!(version = env!("CARGO_PKG_VERSION"), socket = %paths.socket.display(), "listening");
+
+    let (life, shown) = watch::channel(Lifetime::default());
+    let end = CancellationToken::new();
+    let about = Arc::new(About { socket: paths.socket.display().to_string(), started: Instant::now() });
+    let app = App { engine: engine.clone(), about, life: shown, notices, end: end.clone() };
+    let service = router(app).into_make_service_with_connect_info::<Peer>();
+    let server =
+        tokio::spawn(axum::serve(door, service).with_graceful_shutdown(end.clone().cancelled_owned()).into_future());
+    if presence == Presence::Detached {
+        // The client that started us may have given up waiting.
+        io::stdout().write_all(READY).and_then(|()| io::stdout().flush()).ok();
+    }
+
+    live(&engine, &paths.config, &life, &mut inbox, &mut signals).await;
+    info!("ending");
+    end.cancel();
+    if tokio::time::timeout(CLOSE_LIMIT, server).await.is_err() {
+        warn!("some clients did not let go in time");
+    }
+    engine.shut_down().await;
+    info!("ended");
+    Ok(())
+}
+
+/// Hears events until one of them ends the daemon.
+async fn live(
+    engine: &Engine,
+    config: &Path,
+    shown: &watch::Sender<Lifetime>,
+    inbox: &mut mpsc::UnboundedReceiver<Notice>,
+    signals: &mut Signals,
+) {
+    let (mut running, mut active) = engine.busy();
+    let mut life = Lifetime::default();
+    life.step(Event::Load(load(&running, &active)));
+    let mut deadline = None;
+    loop {
+        match (life.is_idle(), deadline) {
+            (true, None) => deadline = Some(tokio::time::Instant::now() + idle_exit(config)),
+            (false, Some(_)) => deadline = None,
+            (true, Some(_)) | (false, None) => {}
+        }
+        let mut asker = None;
+        let event = tokio::select! {
+            event = signals.next() => event,
+            Some(notice) = inbox.recv() => match notice {
+                Notice::Life(event) => event,
+                Notice::Stop(how, verdict) => {
+                    asker = Some(verdict);
+                    Event::Stop(how)
+                }
+            },
+            Ok(()) = running.changed() => Event::Load(load(&running, &active)),
+            Ok(()) = active.changed() => Event::Load(load(&running, &active)),
+            () = sleep_until(deadline) => Event::Deadline,
+        };
+        let action = life.step(event);
+        shown.send_replace(life);
+        if let Some(asker) = asker {
+            // It may have left without waiting for the answer.
+            asker.send(life).ok();
+        }
+        match action {
+            Action::Nothing => {}
+            Action::Drain => {
+                info!(?event, "draining");
+                engine.drain();
+            }
+            Action::Exit => return,
+        }
+    }
+}
+
+fn load(running: &watch::Receiver<usize>, active: &watch::Receiver<usize>) -> Load {
+    let count = |number: &watch::Receiver<usize>| u32::try_from(*number.borrow()).unwrap_or(u32::MAX);
+    Load { running_turns: count(running), pending: count(active) }
+}
+
+async fn sleep_until(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Read when it matters, so that an edit counts without a restart. A broken file is told to those who ask for something.
+fn idle_exit(path: &Path) -> Duration {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let origin = Origin { label: path.display().to_string(), kind: LayerKind::User };
+    let layer = config::parse(&text, &origin).ok();
+    config::resolve(layer.as_slice(), Trust::Untrusted).idle_exit
+}
+
+/// The signals that end a daemon.
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    hang_up: Signal,
+}
+
+impl Signals {
+    fn install() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hang_up: signal(SignalKind::hangup())?,
+        })
+    }
+
+    async fn next(&mut self) -> Event {
+        tokio::select! {
+            _ = self.terminate.recv() => Event::Terminate,
+            _ = self.interrupt.recv() => Event::Terminate,
+            _ = self.hang_up.recv() => Event::HangUp,
+        }
+    }
+}
+
+/// What backends see when no client gave them an environment.
+fn environment() -> BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+fn now_ms() -> i64 {
+    let now = clock_gettime(ClockId::Realtime);
+    now.tv_sec * 1000 + now.tv_nsec / 1_000_000
+}
+
+fn tell(out: &mut impl Write, presence: Presence, error: &dyn std::error::Error) -> io::Result<()> {
+    let (begin, join) = match presence {
+        Presence::Attached => ("error: ", "\n  caused by: "),
+        Presence::Detached => ("", ": "),
+    };
+    write!(out, "{begin}{error}")?;
+    let mut causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.try_for_each(|cause| write!(out, "{join}{cause}"))?;
+    writeln!(out)
+}

@@ -1,0 +1,159 @@
+//! The paths of the interface and what stands behind them: thin calls of the engine.
+
+mod daemon;
+mod event;
+mod project;
+mod session;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use axum::{Json, Router};
+use rustix::process::{Pid, getpid};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use utoipa::OpenApi;
+
+use super::daemon::Notice;
+use super::error::{self, Refusal};
+use super::lifetime::Lifetime;
+use super::listener::Peer;
+use crate::api::error::{Error, ErrorKind};
+use crate::engine::Engine;
+use crate::sandbox::peer::{Kinship, kinship};
+
+/// A prompt may be long; more than this is a mistake.
+const BODY_LIMIT: usize = 16 * 1024 * 1024;
+
+/// What every handler can reach.
+#[derive(Clone)]
+pub(super) struct App {
+    pub(super) engine: Engine,
+    pub(super) about: Arc<About>,
+    pub(super) life: watch::Receiver<Lifetime>,
+    pub(super) notices: mpsc::UnboundedSender<Notice>,
+    /// Cancelled when the daemon ends.
+    pub(super) end: CancellationToken,
+}
+
+/// What does not change while the daemon lives.
+pub(super) struct About {
+    pub(super) socket: String,
+    pub(super) started: Instant,
+}
+
+/// A handler's answer.
+type Reply<T> = Result<Json<T>, Refusal>;
+
+fn reply<T>(result: Result<T, Error>) -> Reply<T> {
+    Ok(Json(result?))
+}
+
+/// The interface as a document; a test keeps the committed copy fresh.
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Coppice", description = "HTTP and server-sent events over the daemon's unix socket"),
+    paths(
+        daemon::status,
+        daemon::stop,
+        event::list,
+        event::stream,
+        project::config,
+        project::doctor,
+        project::grant_trust,
+        project::models,
+        project::set_config,
+        project::trust,
+        session::answer,
+        session::archive,
+        session::create,
+        session::decide,
+        session::diff,
+        session::inbox,
+        session::list,
+        session::merge,
+        session::prompt,
+        session::read,
+        session::rebase,
+        session::remove,
+        session::restore,
+        session::resume,
+        session::stop,
+        session::turns,
+        session::undo,
+    ),
+    components(schemas(crate::api::event::Event, crate::api::event::Live))
+)]
+pub struct Document;
+
+pub(super) fn router(app: App) -> Router {
+    // Decisions that belong to a person. An agent reaches the socket too, so these look at who asks.
+    let personal = Router::new()
+        .route("/v1/sessions/{id}/approvals/{request}", post(session::decide))
+        .route("/v1/sessions/{id}/merge", post(session::merge))
+        .route("/v1/trust", post(project::grant_trust))
+        .route("/v1/config", put(project::set_config))
+        .route_layer(middleware::from_fn(refuse_agents));
+    Router::new()
+        .route("/v1/daemon", get(daemon::status))
+        .route("/v1/daemon/stop", post(daemon::stop))
+        .route("/v1/sessions", get(session::list).post(session::create))
+        .route("/v1/sessions/{id}", get(session::read).delete(session::remove))
+        .route("/v1/sessions/{id}/turns", get(session::turns))
+        .route("/v1/sessions/{id}/prompts", post(session::prompt))
+        .route("/v1/sessions/{id}/answers", post(session::answer))
+        .route("/v1/sessions/{id}/stop", post(session::stop))
+        .route("/v1/sessions/{id}/resume", post(session::resume))
+        .route("/v1/sessions/{id}/diff", get(session::diff))
+        .route("/v1/sessions/{id}/undo", post(session::undo))
+        .route("/v1/sessions/{id}/rebase", post(session::rebase))
+        .route("/v1/sessions/{id}/archive", post(session::archive))
+        .route("/v1/sessions/{id}/restore", post(session::restore))
+        .route("/v1/inbox", get(session::inbox))
+        .route("/v1/events", get(event::list))
+        .route("/v1/events/stream", get(event::stream))
+        .route("/v1/trust", get(project::trust))
+        .route("/v1/config", get(project::config))
+        .route("/v1/models", get(project::models))
+        .route("/v1/doctor", get(project::doctor))
+        .merge(personal)
+        .fallback(error::no_such_path)
+        .method_not_allowed_fallback(error::no_such_method)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(app)
+}
+
+/// Lets through who does not descend from this process: what an agent starts always does.
+async fn refuse_agents(ConnectInfo(peer): ConnectInfo<Peer>, request: Request, next: Next) -> Response {
+    match peer.0.map(|peer: Pid| kinship(peer, getpid())) {
+        Some(Kinship::Stranger) => next.run(request).await,
+        Some(Kinship::Descendant | Kinship::Gone) | None => {
+            let message = "this decision belongs to a person, and the request came from an agent's process";
+            let hint = "run the command in a terminal of your own";
+            Refusal(Error::new(ErrorKind::Forbidden, message).with_hint(hint)).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn the_committed_document_is_fresh() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/openapi.json");
+        let mut fresh = Document::openapi().to_pretty_json().unwrap();
+        fresh.push('\n');
+        if std::env::var_os("COPPICE_BLESS").is_some() {
+            std::fs::write(&path, &fresh).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == fresh, "run `COPPICE_BLESS=1 cargo test --lib` and commit schemas/");
+    }
+}

@@ -1,0 +1,69 @@
+//! Things of a repository or of the machine: trust, configuration, models, health.
+
+use axum::Json;
+use axum::extract::State;
+
+use super::{App, Reply, reply};
+use crate::api::Page;
+use crate::api::error::{Error, ErrorBody, ErrorKind};
+use crate::api::project::{Backend, Check, ConfigQuery, ConfigValue, GrantTrust, Place, SetConfig, Trust};
+use crate::server::error::{Asked, Body};
+
+/// Shows what a repository asks for, and whether the user agreed.
+#[utoipa::path(
+    get, path = "/v1/trust", params(Place),
+    responses((status = 200, body = Trust), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn trust(State(app): State<App>, Asked(place): Asked<Place>) -> Reply<Trust> {
+    reply(app.engine.trust(place).await)
+}
+
+/// Agrees to exactly the text with the given hash.
+#[utoipa::path(
+    post, path = "/v1/trust", request_body = GrantTrust,
+    responses((status = 200, body = Trust), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn grant_trust(State(app): State<App>, Body(grant): Body<GrantTrust>) -> Reply<Trust> {
+    reply(app.engine.grant(grant).await)
+}
+
+/// Lists every effective setting and where it came from.
+#[utoipa::path(
+    get, path = "/v1/config", params(ConfigQuery),
+    responses((status = 200, body = Page<ConfigValue>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn config(State(app): State<App>, Asked(query): Asked<ConfigQuery>) -> Reply<Page<ConfigValue>> {
+    reply(app.engine.config(query).await.map(Page::whole))
+}
+
+/// Writes one key of the user's file.
+#[utoipa::path(
+    put, path = "/v1/config", request_body = SetConfig,
+    responses((status = 200, body = ConfigValue), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn set_config(State(app): State<App>, Body(set): Body<SetConfig>) -> Reply<ConfigValue> {
+    let key = set.key.clone();
+    let values = app.engine.set_config(set).await?;
+    match values.into_iter().find(|value| value.key == key) {
+        Some(value) => Ok(Json(value)),
+        None => Err(Error::new(ErrorKind::NotFound, format!("`{key}` is not set")).into()),
+    }
+}
+
+/// Lists the backends, whether they can be used, and their models.
+#[utoipa::path(
+    get, path = "/v1/models", params(ConfigQuery),
+    responses((status = 200, body = Page<Backend>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn models(State(app): State<App>, Asked(query): Asked<ConfigQuery>) -> Reply<Page<Backend>> {
+    reply(app.engine.backends(query).await.map(Page::whole))
+}
+
+/// Tries each thing that must work.
+#[utoipa::path(
+    get, path = "/v1/doctor", params(ConfigQuery),
+    responses((status = 200, body = Page<Check>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn doctor(State(app): State<App>, Asked(query): Asked<ConfigQuery>) -> Reply<Page<Check>> {
+    reply(app.engine.doctor(query).await.map(Page::whole))
+}
