@@ -54,7 +54,8 @@ impl Context {
         environment::capture(env::vars_os())
     }
 
-    /// The time in milliseconds.
+    /// The time in milliseconds, for ages only: what is stored gets its time from the daemon.
+    #[expect(clippy::disallowed_methods, reason = "an age is seen from where the person stands")]
     pub(super) fn now(&self) -> i64 {
         Timestamp::now().as_millisecond()
     }

@@ -161,13 +161,15 @@ async fn decide_answer(name: &str, question: &Question, context: &mut Context) -
     let first = question.options.first().cloned().unwrap_or_else(|| "yes".to_owned());
     match ask::is_possible() {
         ask::Possible::No => {
-            let line =
-                Line::new().strong(name).with(Tone::Warn, " asks").plain(format!(": {}", one_line(&question.text)));
+            let line = Line::new()
+                .strong(name)
+                .with(Tone::Warn, " asks a question")
+                .plain(format!(": {}", one_line(&question.text)));
             context.output.say(&line.dim(format!("  (answered by the demo: {first})")))?;
             Ok(first)
         }
         ask::Possible::Yes => {
-            context.output.say(&Line::new().strong(name).with(Tone::Warn, " asks"))?;
+            context.output.say(&Line::new().strong(name).with(Tone::Warn, " asks a question"))?;
             context.output.say_all(&question_lines(std::slice::from_ref(question)))?;
             let answer = ask::line(context, Line::new().plain("answer [1]: ")).await?.unwrap_or_default();
             Ok(if answer.is_empty() { first } else { picked(question, &answer) })
@@ -180,13 +182,13 @@ async fn decide_permission(name: &str, approval: &Approval, context: &mut Contex
         ask::Possible::No => {
             let line = Line::new()
                 .strong(name)
-                .with(Tone::Warn, " wants to")
+                .with(Tone::Warn, " wants your approval")
                 .plain(format!(": {}", one_line(&approval.title)));
-            context.output.say(&line.dim("  (allowed by the demo)"))?;
+            context.output.say(&line.dim("  (approved by the demo)"))?;
             Ok(Permission::Given)
         }
         ask::Possible::Yes => {
-            context.output.say(&Line::new().strong(name).with(Tone::Warn, " wants your permission"))?;
+            context.output.say(&Line::new().strong(name).with(Tone::Warn, " wants your approval"))?;
             context.output.say_all(&approval_lines(approval, context.now()))?;
             let word = ask::line(context, Line::new().plain("allow? [Y/n] ")).await?.unwrap_or_default();
             Ok(if word.to_lowercase().starts_with('n') { Permission::Refused } else { Permission::Given })

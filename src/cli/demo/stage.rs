@@ -88,7 +88,7 @@ impl Stage {
         Ok(self.git(["ls-tree", "-r", "--name-only", BRANCH])?.lines().map(str::to_owned).collect())
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the demo plays the person who types these commands")]
+    #[expect(clippy::disallowed_methods, reason = "the demo plays the person who types these commands")]
     fn git<const N: usize>(&self, arguments: [&str; N]) -> Result<String, Failure> {
         let verb = arguments.first().copied().unwrap_or_default();
         let mut git = Command::new("git");
