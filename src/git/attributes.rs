@@ -12,7 +12,7 @@ use std::path::Path;
 use super::command::Git;
 use super::index::Index;
 use super::populate::{LineEnds, split};
-use super::{GitError, Worktree};
+use super::{GitError, Oid, Repo, Worktree};
 
 /// What attributes mean for a copy.
 #[derive(Debug)]
@@ -59,6 +59,19 @@ pub(crate) fn check(tree: &Worktree, index: &Index) -> Result<Attributes, GitErr
     let asked: Vec<usize> = (0..index.len()).filter(|number| is_below(index.path(*number), &scopes)).collect();
     let for_git = if asked.is_empty() { HashSet::new() } else { ask(tree, index, &asked)? };
     Ok(Attributes { for_git, line_ends })
+}
+
+/// Whether two commits have other attributes somewhere. Between them a file can need other bytes although its blob is
+/// the same, and git would not write it again.
+pub(crate) fn differ(repo: &Repo, one: Oid, other: Oid) -> Result<bool, GitError> {
+    let repo = repo.open()?;
+    let diff = || {
+        let (one, other) = (repo.find_commit(one.raw())?.tree()?, repo.find_commit(other.raw())?.tree()?);
+        repo.diff_tree_to_tree(Some(&one), Some(&other), None)
+    };
+    let diff = diff().map_err(GitError::library("compare attributes"))?;
+    let is_source = |file: git2::DiffFile<'_>| file.path_bytes().is_some_and(|path| split(path).1 == b".gitattributes");
+    Ok(diff.deltas().any(|delta| is_source(delta.old_file()) || is_source(delta.new_file())))
 }
 
 /// The sources outside the tree: the repository's own file, the user's, the system's.

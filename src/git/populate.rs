@@ -18,6 +18,7 @@ use tracing::debug;
 
 use super::command::Git;
 use super::index::{Entry, Index, IndexError};
+use super::worktree::registration::PRIVATE_INDEX;
 use super::worktree::{Phase, Progress};
 use super::{GitError, Worktree, attributes};
 
@@ -148,7 +149,7 @@ struct Refreshed {
 
 impl Refreshed {
     fn new(tree: &Worktree, checkout: &Path, index: &Path) -> Result<Self, GitError> {
-        let copy = Self { path: tree.admin.join("coppice-main-index") };
+        let copy = Self { path: tree.admin.join(PRIVATE_INDEX) };
         let duplicate = || {
             let written = fs::metadata(index)?.modified()?;
             fs::copy(index, &copy.path)?;

@@ -5,6 +5,7 @@
 //! any two steps leaves in the trash, for `pending`, either all of a session's work or nothing of it.
 
 mod discard;
+mod hidden;
 mod recycle;
 mod restore;
 #[cfg(test)]
@@ -87,11 +88,13 @@ pub fn salvage(trashed: &Trashed) -> Result<Recorded, GitError> {
     tree.mend_history()?;
     registration::lock(&tree.admin, registration::REMOVED)?;
     let (name, message) = (salvage_ref(trashed.session.as_str()), format!("work of session {}", trashed.session));
-    match is_empty(&tree.path)? {
+    let recorded = match is_empty(&tree.path)? {
         // Nothing on disk means that the files were deleted, not that the session wanted to delete them.
-        true => save_branch(tree, &name, &message),
-        false => history::snapshot(tree, &name, &message),
-    }
+        true => hidden::save_branch(tree, &name, &message)?,
+        false => history::snapshot(tree, &name, &message)?,
+    };
+    hidden::save(trashed, &recorded)?;
+    Ok(recorded)
 }
 
 /// Deletes the session's branch; it stays if the salvage ref does not hold its last commit.
@@ -128,7 +131,7 @@ pub fn prune(repo: &Repo) -> Result<(), GitError> {
 pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
     let handle = repo.open()?;
     let below = |kind: &str| format!("refs/coppice/{kind}/{session}/*");
-    for pattern in [salvage_ref(session.as_str()), below("checkpoints"), below("undo")] {
+    for pattern in [salvage_ref(session.as_str()), hidden::refs(session), below("checkpoints"), below("undo")] {
         let found = handle.references_glob(&pattern).map_err(GitError::library(format!("list `{pattern}`")))?;
         for mut reference in found.flatten() {
             reference.delete().map_err(GitError::library(format!("delete `{pattern}`")))?;
@@ -155,22 +158,23 @@ fn directory(root: &Path) -> PathBuf {
     root.join(".trash")
 }
 
-/// Renames to a free name in the trash, `<name>` or `<name>.<number>`. Renaming onto an existing empty directory would
-/// replace it, so a name is claimed before it is used.
+/// Renames to a free name in the trash, `<name>` or `<name>.<number>`; what does not exist leaves an empty directory.
 fn move_to_trash(path: &Path, root: &Path, name: &str) -> Result<PathBuf, GitError> {
     let trash = directory(root);
     fs::create_dir_all(&trash).map_err(GitError::io("create", &trash))?;
     for number in 0.. {
         let place = if number == 0 { trash.join(name) } else { trash.join(format!("{name}.{number}")) };
-        match fs::create_dir(&place) {
-            Ok(()) => {
-                return match fs::rename(path, &place) {
-                    Err(error) if error.kind() != ErrorKind::NotFound => Err(GitError::io("move away", path)(error)),
-                    Ok(()) | Err(_) => Ok(place),
-                };
+        if place.symlink_metadata().is_ok() {
+            continue;
+        }
+        match fs::rename(path, &place) {
+            Ok(()) => return Ok(place),
+            // Another removal was quicker to take the name.
+            Err(error) if matches!(error.kind(), ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return fs::create_dir(&place).map(|()| place.clone()).map_err(GitError::io("create", &place));
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(GitError::io("create", &place)(error)),
+            Err(error) => return Err(GitError::io("move away", path)(error)),
         }
     }
     Err(GitError::PathTaken { path: trash.join(name) })
@@ -195,18 +199,4 @@ fn is_empty(path: &Path) -> Result<bool, GitError> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(error) => Err(GitError::io("read", path)(error)),
     }
-}
-
-/// Keeps the branch alone, in the same shape as a snapshot: a commit on top of it.
-fn save_branch(tree: &Worktree, name: &str, message: &str) -> Result<Recorded, GitError> {
-    let repo = tree.repo.open()?;
-    let save = || -> Result<git2::Oid, git2::Error> {
-        let tip = repo.find_reference(&tree.branch_ref())?.peel_to_commit()?;
-        let who = git2::Signature::now("Coppice", "coppice@localhost")?;
-        let commit = repo.commit(None, &who, &who, message, &tip.tree()?, &[&tip])?;
-        repo.reference(name, commit, true, message)?;
-        Ok(commit)
-    };
-    let commit = save().map(Oid::from).map_err(GitError::library(format!("save `{}`", tree.branch)))?;
-    Ok(Recorded { commit, left_out: Vec::new() })
 }

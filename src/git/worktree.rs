@@ -123,11 +123,19 @@ pub fn create_by(
     }
     // The branch comes first: from it alone an interrupted creation can be completed.
     create_branch(&tree)?;
-    fill(&tree, new.root, ways, progress).map(|method| Created { worktree: tree.clone(), method }).inspect_err(|_| {
-        if let Err(error) = abandon(&tree, new.root) {
-            warn!(%error, worktree = %tree.path.display(), "failed creation not cleaned up");
+    let filled = fill(&tree, new.root, ways, progress).and_then(|method| {
+        registration::unlock(&tree.admin)?;
+        Ok(method)
+    });
+    match filled {
+        Ok(method) => Ok(Created { worktree: tree, method }),
+        Err(error) => {
+            if let Err(error) = abandon(&tree, new.root) {
+                warn!(%error, worktree = %tree.path.display(), "failed creation not cleaned up");
+            }
+            Err(error)
         }
-    })
+    }
 }
 
 /// The worktree at `path`, which is named after its session.
@@ -161,7 +169,7 @@ impl Worktree {
     }
 }
 
-/// Registers a worktree whose branch exists and writes its files.
+/// Registers a worktree whose branch exists and writes its files; it stays locked.
 pub(super) fn fill(
     tree: &Worktree,
     root: &Path,
@@ -176,7 +184,6 @@ pub(super) fn fill(
         }
     };
     hook::post_checkout(tree);
-    registration::unlock(&tree.admin)?;
     Ok(method)
 }
 

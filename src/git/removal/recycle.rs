@@ -13,7 +13,7 @@ use super::{GitError, NAMELESS, Pending, Trashed, move_to_trash, retire, saved_c
 use crate::git::command::Git;
 use crate::git::index::{Index, mode};
 use crate::git::worktree::{checkout, registration, spare};
-use crate::git::{Oid, Worktree};
+use crate::git::{Oid, Worktree, attributes};
 
 /// What became of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ const HARMLESS: [[u8; 4]; 4] = [*b"TREE", *b"REUC", *b"EOIE", *b"IEOT"];
 
 /// Makes a saved tree the spare of its root, or retires it.
 pub fn recycle(trashed: &Trashed, root: &Path) -> Result<Recycled, GitError> {
-    saved_commit(trashed)?;
+    let saved = saved_commit(trashed)?;
     let tree = &trashed.worktree;
     let directory = spare::directory(root);
     fs::create_dir_all(&directory).map_err(GitError::io("create", &directory))?;
@@ -46,7 +46,7 @@ pub fn recycle(trashed: &Trashed, root: &Path) -> Result<Recycled, GitError> {
     // Without its name first: cleaned, it must not pass for the session's work.
     let nameless = Worktree { path: move_to_trash(&tree.path, root, NAMELESS)?, ..tree.clone() };
     // A failing git is a reason for doubt, not a failure of the removal.
-    let doubt = prepare(&nameless, &directory).unwrap_or_else(|error| Some(error.to_string()));
+    let doubt = prepare(&nameless, saved, &directory).unwrap_or_else(|error| Some(error.to_string()));
     if let Some(reason) = doubt {
         registration::remove(&tree.admin)?;
         return Ok(Recycled::Doubt { reason, left: Pending { path: nameless.path, session: None } });
@@ -58,10 +58,13 @@ pub fn recycle(trashed: &Trashed, root: &Path) -> Result<Recycled, GitError> {
 }
 
 /// Makes the tree what a checkout of the likely next base is, and says what it could not prove.
-fn prepare(tree: &Worktree, directory: &Path) -> Result<Option<String>, GitError> {
+fn prepare(tree: &Worktree, saved: Oid, directory: &Path) -> Result<Option<String>, GitError> {
     registration::lock(&tree.admin, registration::SPARE)?;
     registration::point_admin_to(&tree.admin, &tree.path)?;
     let commit = likely_base(tree)?;
+    if attributes::differ(&tree.repo, tree.base, commit)? || attributes::differ(&tree.repo, saved, commit)? {
+        return Ok(Some("its attributes are not those of the next session".to_owned()));
+    }
     Git::in_tree(tree, "update-ref").args(["--no-deref", "HEAD", &commit.to_string()]).run()?;
     let tree = &Worktree { base: commit, ..tree.clone() };
     checkout(tree)?;

@@ -10,14 +10,23 @@ use crate::git::command::Git;
 use crate::git::worktree::{self, Ways, registration};
 use crate::git::{Oid, Worktree};
 
-/// Restores branch, files and uncommitted work. `tree` is the worktree as it was, at the path it had.
+/// Restores branch, files and uncommitted work. `tree` is the worktree as it was, at the path it had. A restore that was
+/// interrupted is completed by the next one.
 pub fn restore(tree: &Worktree, root: &Path) -> Result<(), GitError> {
-    if tree.path.symlink_metadata().is_ok() {
-        return Err(GitError::PathTaken { path: tree.path.clone() });
-    }
-    match find_in_trash(tree, root)? {
-        Some(found) => take_back(tree, &found)?,
-        None => rebuild(tree, root)?,
+    match (tree.path.symlink_metadata().is_ok(), registration::lock_reason(&tree.admin).as_deref()) {
+        // Only files that were written from the refs, which still hold everything.
+        (true, Some(registration::INITIALIZING)) => {
+            trash_unsaved(&tree.path, root)?;
+            rebuild(tree, root)?;
+        }
+        // Moved, but git was not told.
+        (true, Some(registration::REMOVED)) => take_back(tree, &tree.path)?,
+        (true, _) if registration::is_own_admin(tree) => {}
+        (true, _) => return Err(GitError::PathTaken { path: tree.path.clone() }),
+        (false, _) => match find_in_trash(tree, root)? {
+            Some(found) => take_back(tree, &found.path)?,
+            None => rebuild(tree, root)?,
+        },
     }
     // The work is in the worktree: a later removal saves it again.
     let repo = tree.repo.open()?;
@@ -37,11 +46,12 @@ fn find_in_trash(tree: &Worktree, root: &Path) -> Result<Option<Pending>, GitErr
     Ok(None)
 }
 
-fn take_back(tree: &Worktree, found: &Pending) -> Result<(), GitError> {
-    fs::rename(&found.path, &tree.path).map_err(GitError::io("take back", &found.path))?;
+fn take_back(tree: &Worktree, from: &Path) -> Result<(), GitError> {
+    if from != tree.path {
+        fs::rename(from, &tree.path).map_err(GitError::io("take back", from))?;
+    }
     registration::point_admin_to(&tree.admin, &tree.path)?;
     tree.mend_history()?;
-    registration::attach(tree)?;
     registration::unlock(&tree.admin)
 }
 
@@ -71,7 +81,8 @@ fn rebuild(tree: &Worktree, root: &Path) -> Result<(), GitError> {
     let at_tip = Worktree { base: tip, ..tree.clone() };
     let put_back = || {
         worktree::fill(&at_tip, root, Ways::Best, &mut |_| {})?;
-        saved.map_or(Ok(()), |saved| put_work_back(tree, tip, saved))
+        saved.map_or(Ok(()), |saved| put_work_back(tree, tip, saved))?;
+        registration::unlock(&tree.admin)
     };
     put_back().inspect_err(|_| {
         // Half of a session's files must not stand where the whole is expected.

@@ -85,7 +85,7 @@ fn a_removed_session_comes_back_with_its_uncommitted_work() {
     assert!(!tree.path.join("ignored.log").exists());
     let status = run_git(&tree.path, &["status", "--porcelain"]);
     assert_eq!(status, " M README\n D old\n?? staged\n?? untracked\n");
-    assert_eq!(repo.git(&["for-each-ref", "refs/coppice"]), "");
+    assert_eq!(repo.git(&["for-each-ref", "refs/coppice/salvage/"]), "");
 }
 
 #[test]
@@ -165,6 +165,54 @@ fn a_moved_branch_and_a_lost_session_are_told_apart() {
 }
 
 #[test]
+fn a_detached_head_and_staged_content_are_kept() {
+    let repo = Sandbox::new();
+    let tree = busy(&repo);
+    run_git(&tree.path, &["checkout", "--quiet", "--detach"]);
+    fs::write(tree.path.join("loose"), "5\n").unwrap();
+    run_git(&tree.path, &["add", "loose"]);
+    run_git(&tree.path, &["commit", "--quiet", "-m", "loose"]);
+    let loose = run_git(&tree.path, &["rev-parse", "HEAD"]);
+    fs::write(tree.path.join("twice"), "staged\n").unwrap();
+    run_git(&tree.path, &["add", "twice"]);
+    fs::write(tree.path.join("twice"), "edited\n").unwrap();
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    discard(&retire(&trashed, &root(&repo)).unwrap());
+    repo.git(&["gc", "--quiet", "--prune=now"]);
+    assert_eq!(repo.git(&["rev-parse", "refs/coppice/salvage-more/abcdefgh/head"]), loose);
+    assert_eq!(repo.git(&["show", "refs/coppice/salvage-more/abcdefgh/index:twice"]), "staged\n");
+    assert_eq!(repo.git(&["show", "refs/coppice/salvage/abcdefgh:twice"]), "edited\n");
+    forget(&repo.repo(), id(ID)).unwrap();
+    assert_eq!(repo.git(&["for-each-ref", "refs/coppice"]), "");
+}
+
+#[test]
+fn an_interrupted_restore_is_completed_by_the_next() {
+    let repo = Sandbox::new();
+    let tree = busy(&repo);
+    let before = work(&tree);
+    // Killed after the tree came back from the trash.
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    fs::rename(&trashed.worktree.path, &tree.path).unwrap();
+    restore(&tree, &root(&repo)).unwrap();
+    assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
+    // Killed while files were written from the refs.
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    discard(&retire(&trashed, &root(&repo)).unwrap());
+    registration::register(&tree).unwrap();
+    fs::write(tree.path.join("README"), "half").unwrap();
+    restore(&tree, &root(&repo)).unwrap();
+    assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
+    // Killed after everything was done.
+    restore(&tree, &root(&repo)).unwrap();
+    assert_eq!(work(&tree), before);
+    fs::remove_dir_all(&tree.admin).unwrap();
+    assert!(matches!(restore(&tree, &root(&repo)), Err(GitError::PathTaken { .. })));
+}
+
+#[test]
 fn a_nested_repository_is_named_and_not_saved() {
     let repo = Sandbox::new();
     let (tree, _) = make(&repo, ID);
@@ -206,6 +254,19 @@ fn a_spare_is_taken_over_and_shows_nothing_of_the_last_session() {
     // The session whose tree it was comes back from the refs.
     restore(&tree, &root(&repo)).unwrap();
     assert_eq!(work(&tree), before);
+}
+
+#[test]
+fn a_spare_with_other_attributes_is_not_used() {
+    let repo = Sandbox::new();
+    let (tree, _) = make(&repo, ID);
+    assert!(matches!(recycled(&repo, &tree), Recycled::Spare(_)));
+    repo.write("README", "one\ntwo\n");
+    repo.write(".gitattributes", "* eol=crlf\n");
+    repo.commit_all("other line ends");
+    let (next, method) = make(&repo, "bbbbbbbb");
+    assert_eq!(method, Method::Checkout);
+    assert_eq!(fs::read_to_string(next.path.join("README")).unwrap(), "one\r\ntwo\r\n");
 }
 
 #[test]

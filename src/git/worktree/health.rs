@@ -104,18 +104,18 @@ impl Worktree {
             .map_err(GitError::library(format!("create the branch `{}`", self.branch)))
     }
 
-    /// Where the branch may have been, the best source first: the worktree's own history, its checkpoints, what was
-    /// saved of it at its removal, its base.
+    /// Where the branch may have been, the best source first: what was saved at its removal, the history of a head that
+    /// is on it, its checkpoints, a head that is not on it, its base.
     fn last_commits(&self, repo: &git2::Repository) -> Vec<Oid> {
-        let log = fs::read(self.admin.join("logs/HEAD")).unwrap_or_default();
         let head = fs::read(self.admin.join("HEAD")).unwrap_or_default();
+        let is_attached = head.trim_ascii_end() == format!("ref: {}", self.branch_ref()).as_bytes();
+        let log = fs::read(self.admin.join("logs/HEAD")).unwrap_or_default();
         let id = self.branch.split('/').nth(1).unwrap_or_default();
-        let mut found: Vec<Oid> = Oid::from_output(&head).into_iter().chain(last_of_log(&log)).collect();
-        found.extend(newest_checkpoint(repo, id));
         let saved = repo.find_reference(&removal::salvage_ref(id)).and_then(|saved| saved.peel_to_commit());
-        found.extend(saved.and_then(|saved| saved.parent_id(0)).map(Oid::from));
-        found.push(self.base);
-        found
+        let saved = saved.and_then(|saved| saved.parent_id(0)).ok().map(Oid::from);
+        let logged = last_of_log(&log).filter(|_| is_attached);
+        let found = [saved, logged, newest_checkpoint(repo, id), Oid::from_output(&head), Some(self.base)];
+        found.into_iter().flatten().collect()
     }
 }
 

@@ -24,8 +24,10 @@ const REASONS: [&str; 3] = [INITIALIZING, SPARE, REMOVED];
 /// The way from a worktree's git directory to the common one.
 const COMMON_DIR: &[u8] = b"../..\n";
 
-/// Files that git leaves behind when it is killed while it replaces another one.
-const LOCKS: [&str; 2] = ["index.lock", "HEAD.lock"];
+/// Files that stay behind when git or a creation is killed.
+const LEFT_BEHIND: [&str; 4] = ["index.lock", "HEAD.lock", PRIVATE_INDEX, "coppice-main-index.lock"];
+/// A copy of the main index with fresh stat data, used while a worktree is filled.
+pub(crate) const PRIVATE_INDEX: &str = "coppice-main-index";
 
 /// Registers an empty, locked worktree on its branch, which exists.
 pub(crate) fn register(tree: &Worktree) -> Result<(), GitError> {
@@ -88,11 +90,15 @@ pub(crate) fn is_own_admin(tree: &Worktree) -> bool {
 
 /// Whether a git directory was locked here and its files are gone.
 pub(crate) fn is_stale(admin: &Path) -> bool {
-    let is_ours =
-        fs::read(admin.join("locked")).is_ok_and(|reason| REASONS.iter().any(|ours| reason == ours.as_bytes()));
+    let is_ours = lock_reason(admin).is_some_and(|reason| REASONS.contains(&reason.as_str()));
     let target = fs::read(admin.join("gitdir")).unwrap_or_default();
     let files = Path::new(OsStr::from_bytes(target.trim_ascii_end())).parent();
     is_ours && !files.is_some_and(Path::exists)
+}
+
+/// Why the worktree is locked, if it is.
+pub(crate) fn lock_reason(admin: &Path) -> Option<String> {
+    fs::read_to_string(admin.join("locked")).ok().map(|reason| reason.trim_end().to_owned())
 }
 
 /// Whether the `.git` file is the one that was written here; an agent can change it.
@@ -127,7 +133,7 @@ pub(crate) fn unlock(admin: &Path) -> Result<(), GitError> {
 
 /// Removes what a killed git left locked. Only for a worktree in which no git runs.
 pub(crate) fn remove_locks(admin: &Path) -> Result<(), GitError> {
-    LOCKS.iter().try_for_each(|name| remove_file(&admin.join(name)))
+    LEFT_BEHIND.iter().try_for_each(|name| remove_file(&admin.join(name)))
 }
 
 /// Removes the git directory of a worktree, not its files.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tracing::{debug, warn};
 
 use super::{Worktree, checkout, registration};
-use crate::git::{GitError, Repo, removal};
+use crate::git::{GitError, Oid, Repo, attributes, removal};
 use crate::id::SessionId;
 
 /// A tree that waits for a session, and its git directory.
@@ -24,11 +24,11 @@ pub(crate) fn directory(root: &Path) -> PathBuf {
 
 /// The spare of a repository, if there is one.
 pub(crate) fn find(repo: &Repo, root: &Path) -> Option<Spare> {
-    let found = all(root).into_iter().map(|path| {
+    let mut found = all(root).into_iter().map(|path| {
         let admin = repo.common_dir().join("worktrees").join(path.file_name().unwrap_or_default());
         Spare { path, admin }
     });
-    found.into_iter().find(|spare| registration::is_admin_of(&spare.admin, &spare.path))
+    found.find(|spare| registration::is_admin_of(&spare.admin, &spare.path))
 }
 
 /// All trees in the place of the spare.
@@ -43,6 +43,13 @@ pub(crate) fn all(root: &Path) -> Vec<PathBuf> {
 /// it is out of the way then.
 pub(super) fn take(tree: &Worktree, root: &Path) -> Result<bool, GitError> {
     let Some(spare) = find(&tree.repo, root) else { return Ok(false) };
+    let head = fs::read(spare.admin.join("HEAD")).ok().and_then(|head| Oid::from_output(&head));
+    let is_suitable =
+        head.is_some_and(|head| attributes::differ(&tree.repo, head, tree.base).is_ok_and(|differ| !differ));
+    if !is_suitable {
+        debug!(spare = %spare.path.display(), "spare worktree has other attributes");
+        return Ok(false);
+    }
     // Renaming the git directory is the claim: of two creations at the same time only one succeeds.
     if fs::rename(&spare.admin, &tree.admin).is_err() {
         return Ok(false);
