@@ -12,11 +12,7 @@ impl Engine {
     /// One check for each thing that must work.
     pub async fn doctor(&self, query: ConfigQuery) -> Result<Vec<Check>, Error> {
         let mut checks = vec![self.check_git().await, self.check_data()];
-        let config = match query.cwd {
-            Some(cwd) => self.config_of(cwd).await,
-            None => self.shared.settings.user(),
-        };
-        match config {
+        match self.config_at(query).await {
             Ok(config) => {
                 checks.push(good("configuration", self.shared.settings.user_file.display().to_string()));
                 checks.extend(self.check_backends(&config));
@@ -30,17 +26,6 @@ impl Engine {
             hint: None,
         });
         Ok(checks)
-    }
-
-    async fn config_of(&self, cwd: String) -> Result<Config, Fault> {
-        let repo = super::query::discover(cwd.clone().into()).await?;
-        let (repo, base) = super::actor::blocking(move || {
-            let base = repo.resolve_base(cwd.as_ref(), None)?;
-            Ok((repo, base))
-        })
-        .await?;
-        let project = super::create::project_id(&repo);
-        Ok(self.shared.settings.project(&project, &repo, base.commit).await?.config)
     }
 
     async fn check_git(&self) -> Check {

@@ -8,7 +8,7 @@ use crate::api::project::{
 };
 use crate::backend::spec;
 use crate::config::{self, Config, LayerKind, Origin, Source, Trust, Value, key};
-use crate::git::{Oid, Repo};
+use crate::git::{GitError, Oid, Repo};
 use crate::store::{Change, Durability, ProjectRow, Write};
 
 use super::actor::blocking;
@@ -33,11 +33,7 @@ impl Engine {
 
     /// Every effective value and where it came from.
     pub async fn config(&self, query: ConfigQuery) -> Result<Vec<ConfigValue>, Error> {
-        let config = match query.cwd {
-            Some(cwd) => self.place(cwd).await?.2.config,
-            None => self.shared.settings.user()?,
-        };
-        Ok(config_values(&config))
+        Ok(config_values(&self.config_at(query).await?))
     }
 
     /// Writes one key of the user's file, which keeps its comments and order.
@@ -47,11 +43,7 @@ impl Engine {
 
     /// The backends that can be named, with what is wrong with them.
     pub async fn backends(&self, query: ConfigQuery) -> Result<Vec<Backend>, Error> {
-        let config = match query.cwd {
-            Some(cwd) => self.place(cwd).await?.2.config,
-            None => self.shared.settings.user()?,
-        };
-        Ok(self.backend_views(&config))
+        Ok(self.backend_views(&self.config_at(query).await?))
     }
 
     pub(super) fn backend_views(&self, config: &Config) -> Vec<Backend> {
@@ -74,6 +66,20 @@ impl Engine {
             }
         };
         registry.all().map(view).collect()
+    }
+
+    /// The settings in force at a directory; outside of a repository they are the user's.
+    pub(super) async fn config_at(&self, query: ConfigQuery) -> Result<Config, Fault> {
+        match query.cwd {
+            None => self.shared.settings.user(),
+            Some(cwd) => match self.place(cwd).await {
+                Ok((_, _, settings)) => Ok(settings.config),
+                Err(Fault::Git(GitError::NotARepository { .. } | GitError::NoCommits { .. })) => {
+                    self.shared.settings.user()
+                }
+                Err(fault) => Err(fault),
+            },
+        }
     }
 
     /// The repository of a directory, what is checked out there, and the settings of that commit.
