@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::line::{Line, Tone, one_line, table};
 use super::{Context, Exit, Failure, Format};
-use crate::api::project::{ConfigQuery, ConfigValue, SetConfig};
+use crate::api::project::{ConfigValue, SetConfig};
 
 /// Shows the configuration, or reads or writes one key of it.
 #[derive(Debug, clap::Args)]
@@ -45,14 +45,14 @@ enum Act {
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     match args.act {
         None => {
-            let values = context.client().await?.config(&query(context)?).await?.items;
+            let values = context.client().await?.config(&context.place()?).await?.items;
             match args.format.choice() {
                 Format::Json => context.output.json(&values)?,
                 Format::Human => context.output.lines(&lines(&values))?,
             }
         }
         Some(Act::Get { key, format }) => {
-            let values = context.client().await?.config(&query(context)?).await?.items;
+            let values = context.client().await?.config(&context.place()?).await?.items;
             let value = find(&values, &key)?;
             match format.choice() {
                 Format::Json => context.output.json(value)?,
@@ -73,11 +73,6 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
     }
     Ok(Exit::Done)
-}
-
-/// With the layers of the repository that the person stands in.
-fn query(context: &Context) -> Result<ConfigQuery, Failure> {
-    Ok(ConfigQuery { cwd: Some(context.cwd()?) })
 }
 
 fn find<'a>(values: &'a [ConfigValue], key: &str) -> Result<&'a ConfigValue, Failure> {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::environment;
 use super::output::Output;
 use super::report::Failure;
+use crate::api::project::ConfigQuery;
 use crate::api::request::Environment;
 use crate::api::request::EventQuery;
 use crate::client::ClientError;
@@ -47,6 +48,11 @@ impl Context {
             Failure::usage(format!("the current directory `{}` is not UTF-8", directory.display()))
                 .hint("rename it, or go to it through a link with another name")
         })
+    }
+
+    /// The repository whose settings count here.
+    pub(super) fn place(&self) -> Result<ConfigQuery, Failure> {
+        Ok(ConfigQuery { cwd: Some(self.cwd()?) })
     }
 
     /// What a backend may see of this process's environment.

@@ -13,7 +13,7 @@ pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
     let cwd = Some(context.cwd()?);
     let mut sessions = fetch(&client, ListSessions { cwd, ..ListSessions::default() }).await?;
     if sessions.is_empty() {
-        check_backends(&client.models().await?.items)?;
+        check_backends(&client.models(&context.place()?).await?.items)?;
     }
     status::sort(&mut sessions);
     context.output.rows(&lines(&sessions, context.now()))?;
