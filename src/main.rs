@@ -1,15 +1,18 @@
 //! Picks the entry: the hidden ones first, so that the faces stay faces.
 
+use std::env;
 use std::process::ExitCode;
 
+use coppice::backend::{demo, registry};
+use coppice::sandbox::supervisor;
+use coppice::{cli, server};
+
 fn main() -> ExitCode {
-    let mut arguments = std::env::args_os().skip(1);
+    let mut arguments = env::args_os().skip(1);
     let first = arguments.next();
     match first.as_deref().and_then(|first| first.to_str()) {
-        Some(coppice::sandbox::supervisor::ENTRY) => coppice::sandbox::supervisor::main(arguments),
-        Some("daemon") if arguments.next().is_some_and(|verb| verb == "run") => {
-            coppice::server::daemon::main(arguments)
-        }
-        _ => ExitCode::from(2),
+        Some(supervisor::ENTRY) => supervisor::main(arguments),
+        Some(registry::DEMO_ENTRY) => demo::main(arguments.map(|argument| argument.to_string_lossy().into_owned())),
+        _ => cli::run(env::args_os(), || server::daemon::main(env::args_os().skip(1))),
     }
 }
