@@ -45,14 +45,14 @@ enum Act {
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     match args.act {
         None => {
-            let values = context.client().await?.config(&context.place()?).await?.items;
+            let values = effective(context).await?;
             match args.format.choice() {
                 Format::Json => context.output.json(&values)?,
                 Format::Human => context.output.lines(&lines(&values))?,
             }
         }
         Some(Act::Get { key, format }) => {
-            let values = context.client().await?.config(&context.place()?).await?.items;
+            let values = effective(context).await?;
             let value = find(&values, &key)?;
             match format.choice() {
                 Format::Json => context.output.json(value)?,
@@ -73,6 +73,11 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
     }
     Ok(Exit::Done)
+}
+
+async fn effective(context: &Context) -> Result<Vec<ConfigValue>, Failure> {
+    let client = context.client().await?;
+    Ok(client.config(&context.place(&client).await?).await?.items)
 }
 
 fn find<'a>(values: &'a [ConfigValue], key: &str) -> Result<&'a ConfigValue, Failure> {

@@ -16,7 +16,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let checks = context.client().await?.doctor(&context.place()?).await?.items;
+    let client = context.client().await?;
+    let checks = client.doctor(&context.place(&client).await?).await?.items;
     match args.format.choice() {
         Format::Json => context.output.json(&checks)?,
         Format::Human => context.output.lines(&checks.iter().flat_map(lines).collect::<Vec<_>>())?,

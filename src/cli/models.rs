@@ -16,7 +16,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let backends = context.client().await?.models(&context.place()?).await?.items;
+    let client = context.client().await?;
+    let backends = client.models(&context.place(&client).await?).await?.items;
     match args.format.choice() {
         Format::Json => context.output.json(&backends)?,
         Format::Human => context.output.lines(&lines(&backends))?,
