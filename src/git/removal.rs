@@ -11,8 +11,10 @@ mod restore;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::history::{self, Recorded};
@@ -82,7 +84,8 @@ impl Pending {
 /// Commits what is in a trashed worktree, untracked files included, to the session's salvage ref, on top of the last
 /// commit of its branch. Works with whatever is left when branch or files were deleted by hand.
 ///
-/// What the commit leaves out (nested repositories, unreadable files) exists only in the trash: do not discard it then.
+/// What the commit leaves out (nested repositories, unreadable files) exists only in the trash: a caller who loses
+/// nothing neither recycles nor retires the tree then.
 pub fn salvage(trashed: &Trashed) -> Result<Recorded, GitError> {
     let tree = &trashed.worktree;
     tree.mend_history()?;
@@ -188,8 +191,7 @@ fn session_of(path: &Path) -> Option<SessionId> {
 /// Whether some git directory stands for these files, by their `.git` file.
 fn is_registered(path: &Path) -> bool {
     let content = fs::read(path.join(".git")).unwrap_or_default();
-    let admin =
-        content.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end).and_then(|admin| str::from_utf8(admin).ok());
+    let admin = content.strip_prefix(b"gitdir: ").map(|admin| OsStr::from_bytes(admin.trim_ascii_end()));
     admin.is_some_and(|admin| registration::is_admin_of(Path::new(admin), path))
 }
 

@@ -152,7 +152,11 @@ pub fn finish_interrupted(tree: &Worktree) -> Result<(), GitError> {
     }
     registration::remove_locks(&tree.admin)?;
     registration::register_again(tree)?;
-    checkout(tree)?;
+    if checkout(tree).is_err() {
+        // After a power failure the index can be cut short; without one git writes all files.
+        registration::remove_index(&tree.admin)?;
+        checkout(tree)?;
+    }
     hook::post_checkout(tree);
     registration::unlock(&tree.admin)
 }

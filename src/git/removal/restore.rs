@@ -36,22 +36,29 @@ pub fn restore(tree: &Worktree, root: &Path) -> Result<(), GitError> {
     }
 }
 
+/// The session's tree in the trash: the one its git directory stands for, else the last one, since a kill can leave the
+/// git directory behind the rename.
 fn find_in_trash(tree: &Worktree, root: &Path) -> Result<Option<Pending>, GitError> {
     let session = tree.session();
+    let mut last = None;
     for found in pending(root).into_iter().filter(|found| found.session.is_some() && found.session == session) {
-        if registration::is_admin_of(&tree.admin, &found.path) && !is_empty(&found.path)? {
+        if is_empty(&found.path)? {
+            continue;
+        }
+        if registration::is_admin_of(&tree.admin, &found.path) {
             return Ok(Some(found));
         }
+        last = Some(found);
     }
-    Ok(None)
+    Ok(last)
 }
 
 fn take_back(tree: &Worktree, from: &Path) -> Result<(), GitError> {
     if from != tree.path {
         fs::rename(from, &tree.path).map_err(GitError::io("take back", from))?;
     }
-    registration::point_admin_to(&tree.admin, &tree.path)?;
     tree.mend_history()?;
+    registration::point_to(tree)?;
     registration::unlock(&tree.admin)
 }
 

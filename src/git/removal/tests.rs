@@ -197,6 +197,14 @@ fn an_interrupted_restore_is_completed_by_the_next() {
     fs::rename(&trashed.worktree.path, &tree.path).unwrap();
     restore(&tree, &root(&repo)).unwrap();
     assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
+    // Killed while it was moved to the trash, or when its git directory was gone already.
+    trash(&tree, &root(&repo)).unwrap();
+    registration::point_admin_to(&tree.admin, &tree.path).unwrap();
+    restore(&tree, &root(&repo)).unwrap();
+    trash(&tree, &root(&repo)).unwrap();
+    fs::remove_dir_all(&tree.admin).unwrap();
+    restore(&tree, &root(&repo)).unwrap();
+    assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
     // Killed while files were written from the refs.
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
@@ -254,6 +262,22 @@ fn a_spare_is_taken_over_and_shows_nothing_of_the_last_session() {
     // The session whose tree it was comes back from the refs.
     restore(&tree, &root(&repo)).unwrap();
     assert_eq!(work(&tree), before);
+}
+
+#[test]
+fn of_sessions_created_at_the_same_time_one_takes_the_spare() {
+    let repo = Sandbox::new();
+    let (tree, _) = make(&repo, ID);
+    assert!(matches!(recycled(&repo, &tree), Recycled::Spare(_)));
+    let names = ["bbbbbbbb", "cccccccc", "dddddddd", "eeeeeeee"];
+    let methods = std::thread::scope(|scope| {
+        let repo = &repo;
+        names.map(|name| scope.spawn(move || make(repo, name).1)).map(|thread| thread.join().unwrap())
+    });
+    assert_eq!(methods.iter().filter(|method| **method == Method::Spare).count(), 1, "{methods:?}");
+    for name in names {
+        assert_eq!(run_git(&root(&repo).join(name), &["status", "--porcelain"]), "");
+    }
 }
 
 #[test]

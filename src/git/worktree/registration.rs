@@ -136,6 +136,11 @@ pub(crate) fn remove_locks(admin: &Path) -> Result<(), GitError> {
     LEFT_BEHIND.iter().try_for_each(|name| remove_file(&admin.join(name)))
 }
 
+/// Removes the index: it says nothing that the branch and the files do not say.
+pub(crate) fn remove_index(admin: &Path) -> Result<(), GitError> {
+    remove_file(&admin.join("index"))
+}
+
 /// Removes the git directory of a worktree, not its files.
 pub(crate) fn remove(admin: &Path) -> Result<(), GitError> {
     match fs::remove_dir_all(admin) {
