@@ -86,7 +86,8 @@ impl Engine {
         let settings = SettingsReader {
             user_file: config,
             data: data.clone(),
-            executable: executable.clone(),
+            // A backend is started by its path, which means nothing once the file was replaced; supervisors are not.
+            executable: std::env::current_exe().unwrap_or_else(|_| executable.clone()),
             store: store.clone(),
         };
         // A broken file is told to whoever asks for something; the daemon itself must run to be asked.

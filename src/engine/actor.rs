@@ -155,6 +155,8 @@ struct Actor {
     unsaved: Vec<Change>,
     /// Set by whoever interrupts a turn in order to send something else.
     go_on: bool,
+    /// The turn that ends is followed by a queued prompt at once: nobody is to see the session at rest in between.
+    follows: bool,
     closing: Option<oneshot::Sender<()>>,
     /// Those who asked for a stop and wait for the turn to end.
     stopping: Vec<Reply>,
@@ -191,6 +193,7 @@ impl Actor {
             staged: Vec::new(),
             unsaved: Vec::new(),
             go_on: false,
+            follows: false,
             closing: None,
             stopping: Vec::new(),
         }

@@ -13,6 +13,7 @@ use crate::api::event::{Live, Payload};
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::{self, Conversation, Launch, spec};
+use crate::config::Trust;
 use crate::git::include::{self, Include, IncludeFile};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
@@ -173,6 +174,10 @@ async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktr
 /// Brings files along and runs the setup command, as far as the project is trusted with them.
 async fn furnish(shared: &Shared, record: &Record, tree: &Worktree, settings: &Settings) -> Result<(), Failure> {
     let wanted = &settings.config.worktree;
+    if settings.grants.is_some() && settings.trust == Trust::Untrusted {
+        let message = "what the repository asks to bring along or to run is ignored: `coppice trust` shows it";
+        note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
+    }
     if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
         let (tree, copy, link) = (tree.clone(), wanted.copy.clone(), wanted.link.clone());
         let file = match settings.include {

@@ -4,7 +4,7 @@ use tracing::info;
 
 use crate::api::event::Payload;
 use crate::api::session::TurnState;
-use crate::session::{self, Effect, Event, Fact};
+use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
 use super::clock;
@@ -17,7 +17,16 @@ pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
     for row in shared.store.sessions(Removed::Without).await? {
         let mut record = Record::read(row)?;
         let state = record.body.state;
-        let Some((next, effects)) = session::step(record.found(), Event::Recover) else { continue };
+        let found = record.found();
+        let Some((next, effects)) = session::step(found, Event::Recover) else {
+            if found == Session::Resting(Rest::Ready) && !record.body.order.is_empty() {
+                // The next prompt was to follow at once; somebody has to say so again.
+                record.settle(Session::Resting(Rest::Interrupted), clock::now());
+                let changes = vec![Change::Session(record.row())];
+                shared.store.write(Write { durability: Durability::Full, changes }).await?;
+            }
+            continue;
+        };
         info!(session = %record.id, status = record.status.as_str(), "session was in progress");
         let mut changes = Vec::new();
         for effect in effects {

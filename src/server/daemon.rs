@@ -117,6 +117,7 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
         environment: environment(),
     };
     let engine = Engine::start(options).await?;
+    #[expect(clippy::disallowed_methods, reason = "a connection that opens or closes cannot wait for the loop")]
     let (notices, mut inbox) = mpsc::unbounded_channel();
     let door = Door { socket: socket::bind(&paths.socket)?, notices: notices.clone() };
     info!(version = env!("CARGO_PKG_VERSION"), socket = %paths.socket.display(), "listening");

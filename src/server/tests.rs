@@ -44,6 +44,7 @@ impl House {
             executable: "unused".into(),
             environment: BTreeMap::new(),
         });
+        #[expect(clippy::disallowed_methods, reason = "the door takes such a channel")]
         let (sender, notices) = mpsc::unbounded_channel();
         let end = CancellationToken::new();
         let app = App {

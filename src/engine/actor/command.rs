@@ -9,11 +9,8 @@ use crate::store::{Change, Durability, PromptRow, StoreError};
 
 use super::super::clock;
 use super::super::fault::Fault;
-use super::super::record::{DecisionRecord, PromptBody, json};
+use super::super::record::{DecisionRecord, PromptBody, TurnBody, json};
 use super::{Actor, Command};
-
-/// What is sent when a person resumes without saying anything.
-const GO_ON: &str = "Go on with the task of the last turn.";
 
 /// The request that stands for the oldest open one.
 const OLDEST: &str = "oldest";
@@ -198,10 +195,19 @@ impl Actor {
             }
         }
         if self.record.body.order.is_empty() {
-            self.queue(GO_ON.to_owned(), Place::Last).await?;
+            let task = self.last_task().await?;
+            self.queue(task, Place::Last).await?;
         }
         self.start().await;
         Ok(())
+    }
+
+    /// The prompt of the last turn. It is sent again as a whole, because nobody knows how much of it was heard; the
+    /// notes around it say what happened to the first attempt.
+    async fn last_task(&self) -> Result<String, Fault> {
+        let turn = self.record.body.turns;
+        let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
+        Ok(TurnBody::read(&row)?.prompt)
     }
 }
 

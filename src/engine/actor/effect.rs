@@ -90,17 +90,22 @@ impl Actor {
 
     /// What follows a turn: the next prompt, unless the turn ended badly or somebody is asked something.
     async fn next(&mut self, outcome: Outcome) -> Option<Event> {
+        let wanted = self.goes_on(outcome);
+        self.go_on = false;
         if self.closing.is_some() {
             self.conversation = None;
-            return None;
         }
+        if wanted { self.begin().await } else { None }
+    }
+
+    /// Whether a turn that ends so is followed by the next queued prompt.
+    pub(super) fn goes_on(&self, outcome: Outcome) -> bool {
         let wanted = match outcome {
             Outcome::Completed => true,
             Outcome::Asked => false,
-            Outcome::Failed | Outcome::Interrupted => std::mem::take(&mut self.go_on),
+            Outcome::Failed | Outcome::Interrupted => self.go_on,
         };
-        self.go_on = false;
-        if wanted { self.begin().await } else { None }
+        wanted && self.closing.is_none()
     }
 
     /// Chooses the next queued prompt; none when the queue is empty.

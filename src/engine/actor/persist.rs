@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::api::event::{Live, Payload};
-use crate::api::session::{AskedQuestion, TurnState};
+use crate::api::session::{AskedQuestion, Status, TurnState};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
@@ -23,6 +23,9 @@ impl Actor {
     pub(super) async fn persist(&mut self, durability: Durability, changes: Vec<Change>) -> Result<(), StoreError> {
         let before = self.record.status;
         self.record.settle(self.state, clock::now());
+        if std::mem::take(&mut self.follows) {
+            self.record.status = Status::Queued;
+        }
         self.timing.follow(self.state, Instant::now());
         let mut all = std::mem::take(&mut self.unsaved);
         all.push(Change::Session(self.record.row()));
@@ -122,6 +125,7 @@ impl Actor {
             return self.persist(Durability::Full, Vec::new()).await;
         };
         info!(session = %self.id, turn = turn.number, ?outcome, "turn ended");
+        self.follows = self.goes_on(outcome) && !self.record.body.order.is_empty();
         let number = turn.number;
         let response = turn.response.as_ref().map(view::response);
         let (state, error) = match outcome {
