@@ -3,9 +3,12 @@
 //! The task begins with the first message, holds the backend's conversation, and ends when nothing is left to do; what
 //! it knows is in the store by then.
 
+mod approval;
 mod command;
 mod effect;
+mod integrate;
 mod persist;
+mod retire;
 mod tree;
 mod turn;
 

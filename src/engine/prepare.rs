@@ -2,39 +2,27 @@
 //!
 //! It runs beside the session's task, which may abort it at any moment; what is half done is finished by the next one.
 
-use std::collections::BTreeMap;
+mod converse;
+mod furnish;
+
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
 use crate::api::event::{Live, Payload};
-use crate::backend::event::{Event as BackendEvent, Started};
+use crate::api::request::Environment;
+use crate::backend::Conversation;
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::{self, Conversation, Launch, spec};
-use crate::config::Trust;
-use crate::git::include::{self, Include, IncludeFile};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
-use crate::protocol::prompt::{self, Delivery, Note, PastTurn, Profile, Transcript, TurnEnd};
-use crate::sandbox::command::{self, Limits};
-use crate::sandbox::launch::Spawn;
 
-use super::clock;
 use super::fault::Fault;
-use super::record::{ConversationRecord, Record, Tree, TurnBody};
-use super::settings::{self, Settings};
+use super::record::{ConversationRecord, Record, Tree};
 use super::shared::Shared;
-
-/// How long a setup command may take.
-const SETUP_TIMEOUT: Duration = Duration::from_secs(60 * 60);
-/// How much of a setup command's output is kept for its error.
-const SETUP_KEEP: usize = 4 * 1024;
-/// How many lines of a command may wait to be stored.
-const LINES_AHEAD: usize = 4096;
-/// How much of the past is told to a backend that lost it, in bytes.
-const REPLAY_LIMIT: usize = 64 * 1024;
+use converse::converse;
+use furnish::furnish;
+pub(super) use furnish::run_command;
 
 /// What to prepare.
 pub(super) struct Plan {
@@ -171,213 +159,9 @@ async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktr
     Ok(tree)
 }
 
-/// Brings files along and runs the setup command, as far as the project is trusted with them.
-async fn furnish(shared: &Shared, record: &Record, tree: &Worktree, settings: &Settings) -> Result<(), Failure> {
-    let wanted = &settings.config.worktree;
-    if settings.grants.is_some() && settings.trust == Trust::Untrusted {
-        let message = "what the repository asks to bring along or to run is ignored: `coppice trust` shows it";
-        note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
-    }
-    if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
-        let (tree, copy, link) = (tree.clone(), wanted.copy.clone(), wanted.link.clone());
-        let file = match settings.include {
-            Some(_) => IncludeFile::Honoured,
-            None => IncludeFile::Ignored,
-        };
-        let placed =
-            tokio::task::spawn_blocking(move || include::place(&tree, Include { copy: &copy, link: &link, file }));
-        let placed = placed.await.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
-        let how = Some(format!("{} files", placed.files.len()));
-        note(shared, record, Payload::Preparing { step: "files".to_owned(), how }).await.map_err(failure)?;
-        for message in placed.warnings {
-            note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
-        }
-    }
-    match &wanted.setup {
-        Some(command) => setup(shared, record, tree, command).await,
-        None => Ok(()),
-    }
-}
-
-async fn setup(shared: &Shared, record: &Record, tree: &Worktree, command: &str) -> Result<(), Failure> {
-    let step = Payload::Preparing { step: "setup".to_owned(), how: None };
-    note(shared, record, step).await.map_err(failure)?;
-    let finished = run_command(shared, record, tree, command).await?;
-    match finished.is_success() {
-        true => Ok(()),
-        false => {
-            let end = finished.describe();
-            let message = format!("the setup command `{command}` failed ({end}): {}", finished.output.trim_end());
-            Err(Failure::new(FailureKind::Setup, message))
-        }
-    }
-}
-
-/// Runs a command of the project in the worktree; its output is part of the transcript.
-pub(super) async fn run_command(
-    shared: &Shared,
-    record: &Record,
-    tree: &Worktree,
-    command: &str,
-) -> Result<command::Finished, Failure> {
-    let mut env = environment(shared, record);
-    env.insert("COPPICE_SESSION".to_owned(), record.id.to_string());
-    env.insert("COPPICE_WORKTREE".to_owned(), tree.path.display().to_string());
-    if let Some(checkout) = tree.repo.checkout() {
-        env.insert("COPPICE_CHECKOUT".to_owned(), checkout.display().to_string());
-    }
-    let spawn = Spawn {
-        executable: shared.executable.clone(),
-        argv: ["/bin/sh", "-c", command].map(str::to_owned).to_vec(),
-        env: env.into_iter().collect(),
-        cwd: tree.path.clone(),
-    };
-    let (lines, mut spoken) = tokio::sync::mpsc::channel::<String>(LINES_AHEAD);
-    let mut on_line = move |line: &str| {
-        // A command that talks faster than the disk writes is heard with gaps; its last words are kept apart.
-        lines.try_send(line.to_owned()).ok();
-    };
-    let limits = Limits { timeout: SETUP_TIMEOUT, keep: SETUP_KEEP };
-    let store = async {
-        while let Some(mut text) = spoken.recv().await {
-            while let Ok(line) = spoken.try_recv() {
-                text.push('\n');
-                text.push_str(&line);
-            }
-            let output = Payload::SetupOutput { command: command.to_owned(), text, exit: None };
-            note(shared, record, output).await?;
-        }
-        Ok::<_, Fault>(())
-    };
-    let running = async {
-        let finished = command::run(spawn, limits, &mut on_line).await;
-        drop(on_line);
-        finished
-    };
-    let (finished, stored) = tokio::join!(running, store);
-    stored.map_err(failure)?;
-    let finished = finished.map_err(|error| Failure::new(FailureKind::Setup, chain(&error)))?;
-    let exit = Some(finished.code());
-    let last = Payload::SetupOutput { command: command.to_owned(), text: String::new(), exit };
-    note(shared, record, last).await.map_err(failure)?;
-    Ok(finished)
-}
-
-/// Opens or continues the conversation and builds the prompt that fits what it knows.
-async fn converse(
-    shared: &Shared,
-    record: &Record,
-    settings: &Settings,
-    tree: &Worktree,
-    task: &str,
-    open: Option<Conversation>,
-) -> Result<Prepared, Failure> {
-    let marker = settings::hash(&prompt::preamble(Profile::SessionTurn));
-    let known = record.body.conversation.as_ref().filter(|known| known.marker == marker);
-    let (conversation, id, exec_at, has_context) = match (open, known) {
-        (Some(open), Some(known)) => (open, known.id.clone(), clock::now(), true),
-        (Some(_) | None, known) => {
-            let resume = known.map(|known| known.id.clone());
-            let (conversation, started) = launch(shared, record, settings, tree, resume).await?;
-            let Started { conversation: id, restored, exec_at_ms, .. } = started;
-            (conversation, id, exec_at_ms, restored)
-        }
-    };
-    let transcript = match has_context {
-        true => None,
-        false => Some(transcript(shared, record).await.map_err(failure)?).filter(|past| !past.turns.is_empty()),
-    };
-    let (name, delivery) = match &transcript {
-        None if has_context => ("delta_only", Delivery::DeltaOnly),
-        None => ("bootstrap_full", Delivery::BootstrapFull),
-        Some(transcript) => {
-            ("bootstrap_with_replay", Delivery::BootstrapWithReplay { transcript, limit: REPLAY_LIMIT })
-        }
-    };
-    let body = &record.body;
-    let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
-    let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
-    let notes: Vec<_> = undone.into_iter().chain(interrupted).collect();
-    let prompt = prompt::render(Profile::SessionTurn, delivery, &notes, task);
-    let conversation_record = ConversationRecord { id, marker };
-    Ok(Prepared { conversation, conversation_record, exec_at, delivery: name, prompt })
-}
-
-async fn launch(
-    shared: &Shared,
-    record: &Record,
-    settings: &Settings,
-    tree: &Worktree,
-    resume: Option<String>,
-) -> Result<(Conversation, Started), Failure> {
-    let registry = shared.settings.registry(&settings.config);
-    let spec = registry.get(&record.body.backend).cloned().ok_or_else(|| {
-        let message = format!("backend `{}` is not configured any more", record.body.backend);
-        Failure::new(FailureKind::Setup, message)
-    })?;
-    let env = environment(shared, record);
-    let path = env.get("PATH").map(std::ffi::OsString::from);
-    let program = spec::resolve(&spec, path.as_deref(), &tree.path)
-        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
-    let state_dir = shared.state_dir(record.id);
-    std::fs::create_dir_all(&state_dir)
-        .map_err(|source| failure(Fault::File { act: "create", path: state_dir.clone(), source }))?;
-    let mut argv = spec.command.clone();
-    if let Some(first) = argv.first_mut() {
-        *first = program.to_string_lossy().into_owned();
-    }
-    let mut conversation = backend::start(Launch {
-        spec,
-        argv,
-        cwd: tree.path.clone(),
-        env: env.into_iter().collect(),
-        resume,
-        model: record.body.model.clone(),
-        mode: None,
-        state_dir,
-        spawn: shared.spawner.clone(),
-    });
-    loop {
-        match conversation.events.recv().await {
-            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
-            Some(BackendEvent::Failed(failure)) => return Err(failure),
-            Some(BackendEvent::Exited { stderr_tail, .. }) => {
-                let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
-                return Err(Failure::new(FailureKind::Crashed, message));
-            }
-            // Nothing else means anything before the start.
-            Some(_) => {}
-            None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
-        }
-    }
-}
-
 /// What the session's processes see: the client's environment, or the daemon's own after a restart.
-fn environment(shared: &Shared, record: &Record) -> BTreeMap<String, String> {
+fn environment(shared: &Shared, record: &Record) -> Environment {
     shared.environment(record.id).unwrap_or_else(|| shared.own_environment.clone())
-}
-
-/// The past of a session for a backend that lost it.
-async fn transcript(shared: &Shared, record: &Record) -> Result<Transcript, Fault> {
-    let rows = shared.store.turns(record.id).await?;
-    let turns: Result<Vec<_>, Fault> = rows
-        .iter()
-        .map(|row| {
-            let TurnBody { state, prompt, response, undone, .. } = TurnBody::read(row)?;
-            let end = match state {
-                _ if undone => TurnEnd::Undone,
-                crate::api::session::TurnState::Completed => TurnEnd::Completed,
-                crate::api::session::TurnState::Failed => TurnEnd::Failed,
-                crate::api::session::TurnState::Interrupted | crate::api::session::TurnState::Running => {
-                    TurnEnd::Interrupted
-                }
-            };
-            let answer = response.map(|response| response.answer).unwrap_or_default();
-            Ok(PastTurn { number: row.number, prompt, answer, end })
-        })
-        .collect();
-    let summary = record.body.summary.as_ref().map(|summary| summary.session.clone());
-    Ok(Transcript { summary, turns: turns? })
 }
 
 async fn note(shared: &Shared, record: &Record, payload: Payload) -> Result<(), Fault> {

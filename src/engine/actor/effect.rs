@@ -11,7 +11,7 @@ use crate::store::{Durability, StoreError};
 
 use super::super::record::Tree;
 use super::super::{prepare, settings};
-use super::turn::backend_decision;
+use super::approval::backend_decision;
 use super::{Actor, Preparation};
 
 impl Actor {

@@ -1,15 +1,11 @@
 //! A turn at work: what the backend says becomes facts, live text and events of the machine.
 
-use std::fmt::Write as _;
-
-use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use crate::api::event::{Block, Payload, PlanEntry};
 use crate::api::session::{TurnError, Usage};
 use crate::backend::event::{
-    ApprovalRequest, Command as BackendCommand, Decision, Event as BackendEvent, PlanStatus, ToolCall, ToolKind,
-    ToolStatus,
+    Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
 use crate::backend::failure::{Failure, FailureKind};
 use crate::protocol;
@@ -17,10 +13,10 @@ use crate::session::{Asks, Event};
 use crate::store::Durability;
 
 use super::super::blocks::{Blocks, Ended};
+use super::super::clock;
 use super::super::prepare::{Prepared, Unprepared};
-use super::super::record::{ApprovalRecord, DecisionRecord, Tree};
+use super::super::record::Tree;
 use super::super::timing::Overdue;
-use super::super::{clock, view};
 use super::Actor;
 
 /// The turn in progress, from the moment its prompt is chosen.
@@ -215,64 +211,6 @@ impl Actor {
         self.tell(|turn| Payload::ToolFinished { turn, call, tool, title, ok, output }).await;
     }
 
-    async fn approval_asked(&mut self, request: ApprovalRequest) {
-        let Some(turn) = &mut self.turn else { return };
-        let number = turn.number;
-        let ended = turn.blocks.interlude();
-        self.store_blocks(number, ended).await;
-        let call_hash = call_hash(&request);
-        if let Some(decision) = self.carried(&call_hash) {
-            return self.decide_at_once(request.request, decision).await;
-        }
-        self.record.body.approvals.push(ApprovalRecord {
-            id: self.approval_id(),
-            request: request.request,
-            tool: tool_name(request.kind).to_owned(),
-            title: request.title,
-            preview: (!request.preview.is_empty()).then_some(request.preview),
-            requested_at: clock::now(),
-            call_hash,
-            expired: false,
-            decision: None,
-        });
-        if let Some(asked) = self.record.body.approvals.last() {
-            self.staged.push(Payload::ApprovalRequested { turn: number, approval: view::approval(asked) });
-        }
-        self.step(Event::ApprovalAsked).await;
-    }
-
-    /// Approvals are numbered within their session: short enough to type.
-    fn approval_id(&self) -> String {
-        let last = self.record.body.approvals.iter().filter_map(|approval| approval.id.parse::<u32>().ok()).max();
-        last.map_or(1, |last| last + 1).to_string()
-    }
-
-    /// A decision on the same call that could not be delivered before; it is used once.
-    fn carried(&mut self, call_hash: &str) -> Option<DecisionRecord> {
-        let approvals = &mut self.record.body.approvals;
-        let at =
-            approvals.iter().position(|old| old.expired && old.decision.is_some() && old.call_hash == call_hash)?;
-        approvals.remove(at).decision
-    }
-
-    async fn decide_at_once(&mut self, request: String, decision: DecisionRecord) {
-        if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
-            return self.give_up(error).await;
-        }
-        self.tell_backend(BackendCommand::Decide { request, decision: backend_decision(decision) }).await;
-    }
-
-    async fn approval_gone(&mut self, request: &str) {
-        let approvals = &mut self.record.body.approvals;
-        let Some(at) = approvals.iter().position(|open| open.request == request && !open.expired) else { return };
-        let gone = approvals.remove(at);
-        if gone.decision.is_none() {
-            let outcome = "cancelled".to_owned();
-            self.staged.push(Payload::ApprovalResolved { approval: gone.id, outcome, message: None });
-            self.step(Event::ApprovalGone).await;
-        }
-    }
-
     async fn usage(&mut self, usage: &crate::backend::event::Usage) {
         let spent = Usage {
             input_tokens: usage.input_tokens.unwrap_or_default(),
@@ -327,7 +265,7 @@ impl Actor {
         }
     }
 
-    async fn store_blocks(&mut self, turn: u32, ended: impl IntoIterator<Item = Ended>) {
+    pub(super) async fn store_blocks(&mut self, turn: u32, ended: impl IntoIterator<Item = Ended>) {
         let before = self.staged.len();
         self.staged.extend(ended.into_iter().map(|block| match block {
             Ended::Message(text) => Payload::Message { turn, text },
@@ -349,30 +287,7 @@ impl Actor {
     }
 }
 
-/// The backend's form of a stored decision.
-pub(super) fn backend_decision(decision: DecisionRecord) -> Decision {
-    match decision {
-        DecisionRecord::Allow => Decision::Once,
-        DecisionRecord::Deny { message } => Decision::Deny { message },
-    }
-}
-
-/// Names a call by what it would do, so that the same call is known again after a restart.
-fn call_hash(request: &ApprovalRequest) -> String {
-    let input = request.input.as_ref().map(ToString::to_string).unwrap_or_default();
-    let mut hash = Sha256::new();
-    for part in [tool_name(request.kind), &request.title, &input, &request.preview] {
-        hash.update(part.len().to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize().iter().take(16).fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        write!(text, "{byte:02x}").ok();
-        text
-    })
-}
-
-fn tool_name(kind: ToolKind) -> &'static str {
+pub(super) fn tool_name(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "read",
         ToolKind::Edit => "edit",

@@ -1,0 +1,180 @@
+//! Bringing a session's work together with its base: merge and rebase, all or nothing.
+
+use std::path::PathBuf;
+
+use crate::api::event::Payload;
+use crate::api::request::MergeStyle;
+use crate::config::resolve::MergeStyle as ConfiguredStyle;
+use crate::git::merge::{Merge, Outcome, RebaseOutcome, Refusal, Style};
+use crate::git::{self, GitError};
+use crate::protocol::naming;
+use crate::session::{Event, Integration, Session};
+
+use super::super::fault::Fault;
+use super::super::{hooks, prepare};
+use super::Actor;
+use super::tree::blocking;
+
+impl Actor {
+    pub(super) async fn merge(&mut self, style: Option<MergeStyle>) -> Result<(), Fault> {
+        let repo = prepare::open_repo(&self.record).await?;
+        let settings = self.shared.settings.session(&self.record, &repo).await?;
+        let style = style.unwrap_or(match settings.config.merge_style {
+            ConfiguredStyle::Squash => MergeStyle::Squash,
+            ConfiguredStyle::NoFf => MergeStyle::NoFf,
+            ConfiguredStyle::Rebase => MergeStyle::Rebase,
+        });
+        let base = self.record.body.base.clone();
+        let Some(target) = base.branch else {
+            return Err(Fault::NoTarget { id: self.id, base: base.name });
+        };
+        self.integrate("be merged").await?;
+        let outcome = self.try_merge(&target, style).await;
+        let target = target.trim_start_matches("refs/heads/").to_owned();
+        let result = match outcome {
+            Ok(outcome) => self.merged(outcome, target, style),
+            Err(fault) => (Integration::Refused, Err(fault)),
+        };
+        self.integrated(result).await
+    }
+
+    pub(super) async fn rebase(&mut self) -> Result<(), Fault> {
+        let base = self.record.body.base.clone();
+        let Some(target) = base.branch.clone() else {
+            return Err(Fault::NoTarget { id: self.id, base: base.name });
+        };
+        self.integrate("be rebased").await?;
+        let result = match self.try_rebase(&target).await {
+            Ok(result) => result,
+            Err(fault) => (Integration::Refused, Err(fault)),
+        };
+        self.integrated(result).await
+    }
+
+    async fn integrate(&mut self, act: &'static str) -> Result<(), Fault> {
+        self.step(Event::Integrate).await;
+        match self.state {
+            Session::Integrating(_) => Ok(()),
+            Session::Resting(_) | Session::Turning(_) => Err(self.wrong_state(act)),
+        }
+    }
+
+    async fn integrated(&mut self, (integration, result): (Integration, Result<(), Fault>)) -> Result<(), Fault> {
+        self.step(Event::Integrated(integration)).await;
+        if integration == Integration::Merged {
+            self.give_tree_back().await?;
+        }
+        result
+    }
+
+    async fn try_merge(&mut self, target: &str, style: MergeStyle) -> Result<Outcome, Fault> {
+        self.commit_leftovers().await?;
+        let tree = self.tree().await?;
+        let message = naming::merge_message(self.summary().as_ref(), &self.record.body.title);
+        let lock = self.shared.repository(&self.record.project);
+        let _held = lock.lock().await;
+        let run = hooks::runner(&self.shared, &self.record);
+        let target = target.to_owned();
+        let style = match style {
+            MergeStyle::Squash => Style::Squash,
+            MergeStyle::NoFf => Style::NoFf,
+            MergeStyle::Rebase => Style::Rebase,
+        };
+        let base = self.record.body.merged.as_deref().map(str::parse).transpose()?.unwrap_or(tree.base);
+        let (outcome, tip) = blocking(move || {
+            let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?;
+            let merge = Merge { target: Some(&target), style, message: &message, base };
+            Ok((git::merge::merge(&tree, merge, &mut |hook| run(hook))?, tip))
+        })
+        .await?;
+        if let Outcome::Merged { .. } = outcome {
+            self.record.body.merged = tip.map(|tip| tip.to_string());
+        }
+        Ok(outcome)
+    }
+
+    fn merged(&mut self, outcome: Outcome, target: String, style: MergeStyle) -> (Integration, Result<(), Fault>) {
+        match outcome {
+            Outcome::Merged { commit, skipped_hooks, .. } => {
+                self.record.body.conflicts.clear();
+                for hook in skipped_hooks {
+                    let message = format!("the hook `{}` lies in a work tree and did not run", hook.display());
+                    self.staged.push(Payload::Warning { message });
+                }
+                let style = style_name(style).to_owned();
+                self.staged.push(Payload::Merged { commit: commit.to_string(), target, style });
+                (Integration::Merged, Ok(()))
+            }
+            Outcome::UpToDate => (Integration::Refused, Err(Fault::NothingToMerge { id: self.id })),
+            Outcome::Conflict { files } => self.conflict(files, target),
+            Outcome::Refused(refusal) => {
+                let hint = refusal_hint(&refusal, self.id.as_str());
+                let reason = refusal.to_string();
+                (Integration::Refused, Err(Fault::MergeRefused { target, reason, hint }))
+            }
+            Outcome::HookFailed { hook, output } => {
+                let hook = hook.name().to_owned();
+                (Integration::Refused, Err(Fault::HookFailed { hook, output }))
+            }
+        }
+    }
+
+    async fn try_rebase(&mut self, target: &str) -> Result<(Integration, Result<(), Fault>), Fault> {
+        self.commit_leftovers().await?;
+        let tree = self.tree().await?;
+        let name = target.to_owned();
+        let (onto, outcome) = blocking(move || {
+            let Some(onto) = tree.repo.find_ref(&name)? else {
+                return Err(GitError::BranchMissing { branch: name });
+            };
+            Ok((onto, git::merge::rebase(&tree, &onto)?))
+        })
+        .await?;
+        let target = target.trim_start_matches("refs/heads/").to_owned();
+        Ok(match outcome {
+            RebaseOutcome::Rebased { head } => {
+                self.record.body.base.commit = onto.to_string();
+                self.record.body.conflicts.clear();
+                self.staged.push(Payload::Integrated { commit: head.to_string(), style: "rebase".to_owned() });
+                (Integration::Rebased, Ok(()))
+            }
+            RebaseOutcome::UpToDate => {
+                self.record.body.conflicts.clear();
+                (Integration::Rebased, Ok(()))
+            }
+            RebaseOutcome::Conflict { files } => self.conflict(files, target),
+            RebaseOutcome::Refused(refusal) => {
+                let hint = refusal_hint(&refusal, self.id.as_str());
+                (Integration::Refused, Err(Fault::MergeRefused { target, reason: refusal.to_string(), hint }))
+            }
+        })
+    }
+
+    fn conflict(&mut self, files: Vec<PathBuf>, with: String) -> (Integration, Result<(), Fault>) {
+        let files: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
+        self.record.body.conflicts = files.clone();
+        self.staged.push(Payload::Conflict { files, with });
+        (Integration::Conflict, Ok(()))
+    }
+}
+
+fn style_name(style: MergeStyle) -> &'static str {
+    match style {
+        MergeStyle::Squash => "squash",
+        MergeStyle::NoFf => "no-ff",
+        MergeStyle::Rebase => "rebase",
+    }
+}
+
+fn refusal_hint(refusal: &Refusal, id: &str) -> String {
+    match refusal {
+        Refusal::NoTarget | Refusal::TargetMissing { .. } => {
+            format!("the work is on the session's branch: `coppice show {id}`")
+        }
+        Refusal::Unrelated { .. } => format!("`coppice diff {id}` shows the work"),
+        Refusal::LocalChanges { .. } => "commit or stash them, then merge again".to_owned(),
+        Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
+        Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
+        Refusal::TargetMoved { .. } => "merge again".to_owned(),
+    }
+}

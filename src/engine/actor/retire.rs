@@ -1,0 +1,91 @@
+//! The end of a session's worktree: archive, removal, and the way back.
+//!
+//! The tree is moved out of sight at once; saving, recycling and deleting follow behind, by the sweeper.
+
+use crate::api::event::Payload;
+use crate::git::{self, Worktree};
+use crate::session::Event;
+use crate::store::Durability;
+
+use super::super::fault::Fault;
+use super::super::record::Tree;
+use super::super::{clock, prepare};
+use super::Actor;
+use super::tree::blocking;
+
+impl Actor {
+    pub(super) async fn archive(&mut self) -> Result<(), Fault> {
+        let archived = crate::session::step(self.state, Event::Archive).is_some();
+        if !archived {
+            return Err(self.wrong_state("be archived"));
+        }
+        self.staged.push(Payload::Archived {});
+        self.step(Event::Archive).await;
+        self.give_tree_back().await
+    }
+
+    /// Moves the session and its tree out of sight at once; everything slow follows behind.
+    pub(super) async fn remove(&mut self) -> Result<(), Fault> {
+        if self.state.is_turning() {
+            return Err(self.wrong_state("be removed"));
+        }
+        self.conversation = None;
+        self.record.removed_at = Some(clock::now());
+        let salvage = match self.record.body.tree {
+            Tree::Absent => None,
+            Tree::Creating | Tree::Unprepared | Tree::Ready => Some(git::removal::salvage_ref(self.id.as_str())),
+        };
+        self.record.body.salvage = salvage.clone();
+        self.staged.push(Payload::Removed { salvage });
+        self.persist(Durability::Full, Vec::new()).await?;
+        self.shared.forget_environment(self.id);
+        self.give_tree_back().await
+    }
+
+    pub(super) async fn restore(&mut self) -> Result<(), Fault> {
+        if self.record.body.salvage.is_some() {
+            let tree = self.tree().await?;
+            let root = self.shared.worktrees(&self.record.project);
+            let lock = self.shared.repository(&self.record.project);
+            let _held = lock.lock().await;
+            blocking(move || git::removal::restore(&tree, &root)).await?;
+            self.record.body.tree = Tree::Ready;
+        }
+        (self.record.removed_at, self.record.body.salvage) = (None, None);
+        self.staged.push(Payload::Restored {});
+        self.persist(Durability::Full, Vec::new()).await?;
+        Ok(())
+    }
+
+    /// Moves the tree to the trash and lets the sweeper save, recycle or delete it.
+    pub(super) async fn give_tree_back(&mut self) -> Result<(), Fault> {
+        if self.record.body.tree == Tree::Absent {
+            return Ok(());
+        }
+        self.conversation = None;
+        let tree = self.tree().await?;
+        self.tear_down(&tree).await;
+        let root = self.shared.worktrees(&self.record.project);
+        let lock = self.shared.repository(&self.record.project);
+        {
+            let _held = lock.lock().await;
+            blocking(move || git::removal::trash(&tree, &root)).await?;
+        }
+        self.record.body.tree = Tree::Absent;
+        self.persist(Durability::Normal, Vec::new()).await?;
+        self.shared.sweeper.wake();
+        Ok(())
+    }
+
+    /// Runs the project's teardown command. Its failure is a warning: the tree goes all the same.
+    async fn tear_down(&mut self, tree: &Worktree) {
+        let Ok(settings) = self.shared.settings.session(&self.record, &tree.repo).await else { return };
+        let Some(command) = settings.config.worktree.teardown.filter(|_| tree.path.is_dir()) else { return };
+        let problem = match prepare::run_command(&self.shared, &self.record, tree, &command).await {
+            Ok(finished) if finished.is_success() => return,
+            Ok(finished) => finished.describe(),
+            Err(failure) => failure.message,
+        };
+        self.staged.push(Payload::Warning { message: format!("the teardown command `{command}` failed: {problem}") });
+    }
+}

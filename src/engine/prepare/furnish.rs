@@ -1,0 +1,121 @@
+//! A worktree made ready to work in: the files that come along and the commands of the project, once they are trusted.
+
+use std::time::Duration;
+
+use crate::api::event::Payload;
+use crate::backend::failure::{Failure, FailureKind};
+use crate::config::Trust;
+use crate::git::Worktree;
+use crate::git::include::{self, Include, IncludeFile};
+use crate::sandbox::command::{self, Limits};
+use crate::sandbox::launch::Spawn;
+
+use super::super::fault::Fault;
+use super::super::record::Record;
+use super::super::settings::Settings;
+use super::super::shared::Shared;
+use super::{chain, environment, failure, note};
+
+/// How long a setup command may take.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+/// How much of a setup command's output is kept for its error.
+const SETUP_KEEP: usize = 4 * 1024;
+/// How many lines of a command may wait to be stored.
+const LINES_AHEAD: usize = 4096;
+
+/// Brings files along and runs the setup command, as far as the project is trusted with them.
+pub(super) async fn furnish(
+    shared: &Shared,
+    record: &Record,
+    tree: &Worktree,
+    settings: &Settings,
+) -> Result<(), Failure> {
+    let wanted = &settings.config.worktree;
+    if settings.grants.is_some() && settings.trust == Trust::Untrusted {
+        let message = "what the repository asks to bring along or to run is ignored: `coppice trust` shows it";
+        note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
+    }
+    if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
+        let (tree, copy, link) = (tree.clone(), wanted.copy.clone(), wanted.link.clone());
+        let file = match settings.include {
+            Some(_) => IncludeFile::Honoured,
+            None => IncludeFile::Ignored,
+        };
+        let placed =
+            tokio::task::spawn_blocking(move || include::place(&tree, Include { copy: &copy, link: &link, file }));
+        let placed = placed.await.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
+        let how = Some(format!("{} files", placed.files.len()));
+        note(shared, record, Payload::Preparing { step: "files".to_owned(), how }).await.map_err(failure)?;
+        for message in placed.warnings {
+            note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
+        }
+    }
+    match &wanted.setup {
+        Some(command) => setup(shared, record, tree, command).await,
+        None => Ok(()),
+    }
+}
+
+async fn setup(shared: &Shared, record: &Record, tree: &Worktree, command: &str) -> Result<(), Failure> {
+    let step = Payload::Preparing { step: "setup".to_owned(), how: None };
+    note(shared, record, step).await.map_err(failure)?;
+    let finished = run_command(shared, record, tree, command).await?;
+    match finished.is_success() {
+        true => Ok(()),
+        false => {
+            let end = finished.describe();
+            let message = format!("the setup command `{command}` failed ({end}): {}", finished.output.trim_end());
+            Err(Failure::new(FailureKind::Setup, message))
+        }
+    }
+}
+
+/// Runs a command of the project in the worktree; its output is part of the transcript.
+pub(in super::super) async fn run_command(
+    shared: &Shared,
+    record: &Record,
+    tree: &Worktree,
+    command: &str,
+) -> Result<command::Finished, Failure> {
+    let mut env = environment(shared, record);
+    env.insert("COPPICE_SESSION".to_owned(), record.id.to_string());
+    env.insert("COPPICE_WORKTREE".to_owned(), tree.path.display().to_string());
+    if let Some(checkout) = tree.repo.checkout() {
+        env.insert("COPPICE_CHECKOUT".to_owned(), checkout.display().to_string());
+    }
+    let spawn = Spawn {
+        executable: shared.executable.clone(),
+        argv: ["/bin/sh", "-c", command].map(str::to_owned).to_vec(),
+        env: env.into_iter().collect(),
+        cwd: tree.path.clone(),
+    };
+    let (lines, mut spoken) = tokio::sync::mpsc::channel::<String>(LINES_AHEAD);
+    let mut on_line = move |line: &str| {
+        // A command that talks faster than the disk writes is heard with gaps; its last words are kept apart.
+        lines.try_send(line.to_owned()).ok();
+    };
+    let limits = Limits { timeout: SETUP_TIMEOUT, keep: SETUP_KEEP };
+    let store = async {
+        while let Some(mut text) = spoken.recv().await {
+            while let Ok(line) = spoken.try_recv() {
+                text.push('\n');
+                text.push_str(&line);
+            }
+            let output = Payload::SetupOutput { command: command.to_owned(), text, exit: None };
+            note(shared, record, output).await?;
+        }
+        Ok::<_, Fault>(())
+    };
+    let running = async {
+        let finished = command::run(spawn, limits, &mut on_line).await;
+        drop(on_line);
+        finished
+    };
+    let (finished, stored) = tokio::join!(running, store);
+    stored.map_err(failure)?;
+    let finished = finished.map_err(|error| Failure::new(FailureKind::Setup, chain(&error)))?;
+    let exit = Some(finished.code());
+    let last = Payload::SetupOutput { command: command.to_owned(), text: String::new(), exit };
+    note(shared, record, last).await.map_err(failure)?;
+    Ok(finished)
+}
