@@ -30,6 +30,8 @@ use crate::sandbox::supervisor;
 
 /// How long open requests may take once the daemon ends.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
+/// Few ask for the end, and each waits for an answer.
+const STOP_REQUESTS: usize = 4;
 /// The work is waiting, mostly for others; what computes has threads of its own.
 const WORKERS: usize = 4;
 
@@ -50,12 +52,11 @@ enum DaemonError {
     Process(#[from] io::Error),
 }
 
-/// What a handler tells the loop.
+/// Somebody asks for the end and wants to know what comes of it.
 #[derive(Debug)]
-pub(super) enum Notice {
-    Life(Event),
-    /// Somebody asks for the end and wants to know what comes of it.
-    Stop(StopHow, oneshot::Sender<Lifetime>),
+pub(super) struct StopRequest {
+    pub(super) how: StopHow,
+    pub(super) verdict: oneshot::Sender<Lifetime>,
 }
 
 /// Runs the daemon to its end.
@@ -109,7 +110,7 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
 }
 
 async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
-    let mut signals = Signals::install()?;
+    let signals = Signals::install()?;
     let options = Options {
         data: paths.data.clone(),
         config: paths.config.clone(),
@@ -117,15 +118,15 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
         environment: environment(),
     };
     let engine = Engine::start(options).await?;
-    #[expect(clippy::disallowed_methods, reason = "a connection that opens or closes cannot wait for the loop")]
-    let (notices, mut inbox) = mpsc::unbounded_channel();
-    let door = Door { socket: socket::bind(&paths.socket)?, notices: notices.clone() };
+    let clients = watch::Sender::new(0);
+    let door = Door { socket: socket::bind(&paths.socket)?, clients: clients.clone() };
     info!(version = env!("CARGO_PKG_VERSION"), socket = %paths.socket.display(), "listening");
 
+    let (stops, requests) = mpsc::channel(STOP_REQUESTS);
     let (life, shown) = watch::channel(Lifetime::default());
     let end = CancellationToken::new();
     let about = Arc::new(About { socket: paths.socket.display().to_string(), started: Instant::now() });
-    let app = App { engine: engine.clone(), about, life: shown, notices, end: end.clone() };
+    let app = App { engine: engine.clone(), about, life: shown, stops, end: end.clone() };
     let service = router(app).into_make_service_with_connect_info::<Peer>();
     let server =
         tokio::spawn(axum::serve(door, service).with_graceful_shutdown(end.clone().cancelled_owned()).into_future());
@@ -134,7 +135,8 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
         io::stdout().write_all(READY).and_then(|()| io::stdout().flush()).ok();
     }
 
-    live(&engine, &paths.config, &life, &mut inbox, &mut signals).await;
+    let ears = Ears { signals, clients: clients.subscribe(), requests };
+    live(&engine, &paths.config, &life, ears).await;
     info!("ending");
     end.cancel();
     if tokio::time::timeout(CLOSE_LIMIT, server).await.is_err() {
@@ -145,14 +147,15 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     Ok(())
 }
 
+/// Where events come from, besides the engine.
+struct Ears {
+    signals: Signals,
+    clients: watch::Receiver<u32>,
+    requests: mpsc::Receiver<StopRequest>,
+}
+
 /// Hears events until one of them ends the daemon.
-async fn live(
-    engine: &Engine,
-    config: &Path,
-    shown: &watch::Sender<Lifetime>,
-    inbox: &mut mpsc::UnboundedReceiver<Notice>,
-    signals: &mut Signals,
-) {
+async fn live(engine: &Engine, config: &Path, shown: &watch::Sender<Lifetime>, mut ears: Ears) {
     let (mut running, mut active) = engine.busy();
     let mut life = Lifetime::default();
     life.step(Event::Load(load(&running, &active)));
@@ -165,14 +168,16 @@ async fn live(
         }
         let mut asker = None;
         let event = tokio::select! {
-            event = signals.next() => event,
-            Some(notice) = inbox.recv() => match notice {
-                Notice::Life(event) => event,
-                Notice::Stop(how, verdict) => {
-                    asker = Some(verdict);
-                    Event::Stop(how)
-                }
-            },
+            event = ears.signals.next() => event,
+            Some(StopRequest { how, verdict }) = ears.requests.recv() => {
+                asker = Some(verdict);
+                Event::Stop(how)
+            }
+            Ok(()) = ears.clients.changed() => {
+                // Also one that came and left in between has used the daemon.
+                deadline = None;
+                Event::Clients(*ears.clients.borrow_and_update())
+            }
             Ok(()) = running.changed() => Event::Load(load(&running, &active)),
             Ok(()) = active.changed() => Event::Load(load(&running, &active)),
             () = sleep_until(deadline) => Event::Deadline,

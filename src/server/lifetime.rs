@@ -17,8 +17,8 @@ pub struct Load {
 /// Everything that can change the daemon's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    ClientCame,
-    ClientLeft,
+    /// How many connections are open.
+    Clients(u32),
     Load(Load),
     Terminate,
     HangUp,
@@ -56,8 +56,7 @@ impl Lifetime {
     /// Takes one event in and says what follows from it.
     pub fn step(&mut self, event: Event) -> Action {
         match event {
-            Event::ClientCame => self.clients += 1,
-            Event::ClientLeft => self.clients = self.clients.saturating_sub(1),
+            Event::Clients(clients) => self.clients = clients,
             Event::Load(load) => self.load = load,
             Event::Terminate | Event::HangUp | Event::Stop(_) | Event::Deadline => {}
         }
@@ -69,8 +68,7 @@ impl Lifetime {
             (Phase::Serving | Phase::Draining, Event::Stop(StopHow::Now)) => Phase::Ended,
             (
                 Phase::Serving | Phase::Draining | Phase::Ended,
-                Event::ClientCame
-                | Event::ClientLeft
+                Event::Clients(_)
                 | Event::Load(_)
                 | Event::Terminate
                 | Event::HangUp
@@ -171,13 +169,12 @@ mod tests {
         use Action as A;
         assert!(Lifetime::default().is_idle());
         for (steps, is_idle) in [
-            (vec![Event::ClientCame], false),
-            (vec![Event::ClientCame, Event::ClientLeft], true),
-            (vec![Event::ClientCame, Event::ClientCame, Event::ClientLeft], false),
+            (vec![Event::Clients(1)], false),
+            (vec![Event::Clients(2), Event::Clients(0)], true),
             (vec![BUSY], false),
             (vec![WAITING], false),
             (vec![WAITING, QUIET], true),
-            (vec![Event::ClientLeft], true),
+            (vec![Event::Clients(1), BUSY, Event::Clients(0)], false),
         ] {
             let mut life = Lifetime::default();
             steps.iter().for_each(|event| assert_eq!(life.step(*event), A::Nothing));
@@ -190,8 +187,8 @@ mod tests {
     #[test]
     fn no_state_surprises() {
         let events = [
-            Event::ClientCame,
-            Event::ClientLeft,
+            Event::Clients(0),
+            Event::Clients(2),
             BUSY,
             WAITING,
             QUIET,

@@ -10,10 +10,8 @@ use axum::serve::{IncomingStream, Listener};
 use rustix::process::Pid;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
-use tokio::sync::mpsc;
+use tokio::sync::watch;
 
-use super::daemon::Notice;
-use super::lifetime::Event;
 use super::socket::Socket;
 
 /// How long to wait when the system has no descriptor left for another connection.
@@ -27,8 +25,8 @@ pub(super) struct Peer(pub(super) Option<Pid>);
 #[derive(Debug)]
 pub(super) struct Door {
     pub(super) socket: Socket,
-    /// Learns of every client that comes or leaves.
-    pub(super) notices: mpsc::UnboundedSender<Notice>,
+    /// How many connections are open.
+    pub(super) clients: watch::Sender<u32>,
 }
 
 impl Listener for Door {
@@ -40,7 +38,7 @@ impl Listener for Door {
             match self.socket.accept().await {
                 Ok((stream, _)) => {
                     let pid = stream.peer_cred().ok().and_then(|peer| peer.pid()).and_then(Pid::from_raw);
-                    return (Visitor::new(stream, self.notices.clone()), Peer(pid));
+                    return (Visitor::new(stream, self.clients.clone()), Peer(pid));
                 }
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
@@ -64,20 +62,19 @@ impl Connected<IncomingStream<'_, Door>> for Peer {
 /// An open connection; it counts as a client until it is dropped.
 pub(super) struct Visitor {
     stream: UnixStream,
-    notices: mpsc::UnboundedSender<Notice>,
+    clients: watch::Sender<u32>,
 }
 
 impl Visitor {
-    fn new(stream: UnixStream, notices: mpsc::UnboundedSender<Notice>) -> Self {
-        // The daemon ends before its connections do, and then nobody counts.
-        notices.send(Notice::Life(Event::ClientCame)).ok();
-        Self { stream, notices }
+    fn new(stream: UnixStream, clients: watch::Sender<u32>) -> Self {
+        clients.send_modify(|count| *count += 1);
+        Self { stream, clients }
     }
 }
 
 impl Drop for Visitor {
     fn drop(&mut self) {
-        self.notices.send(Notice::Life(Event::ClientLeft)).ok();
+        self.clients.send_modify(|count| *count -= 1);
     }
 }
 

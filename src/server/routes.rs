@@ -18,7 +18,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 
-use super::daemon::Notice;
+use super::daemon::StopRequest;
 use super::error::{self, Refusal};
 use super::lifetime::Lifetime;
 use super::listener::Peer;
@@ -35,7 +35,7 @@ pub(super) struct App {
     pub(super) engine: Engine,
     pub(super) about: Arc<About>,
     pub(super) life: watch::Receiver<Lifetime>,
-    pub(super) notices: mpsc::UnboundedSender<Notice>,
+    pub(super) stops: mpsc::Sender<StopRequest>,
     /// Cancelled when the daemon ends.
     pub(super) end: CancellationToken,
 }

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::daemon::Notice;
+use super::daemon::StopRequest;
 use super::lifetime::{Event, Lifetime};
 use super::listener::{Door, Peer};
 use super::routes::{About, App, router};
@@ -29,7 +29,8 @@ use crate::paths::{Paths, Surroundings};
 struct House {
     _dir: TempDir,
     paths: Paths,
-    notices: mpsc::UnboundedReceiver<Notice>,
+    clients: watch::Receiver<u32>,
+    requests: mpsc::Receiver<StopRequest>,
     end: CancellationToken,
 }
 
@@ -44,20 +45,21 @@ impl House {
             executable: "unused".into(),
             environment: BTreeMap::new(),
         });
-        #[expect(clippy::disallowed_methods, reason = "the door takes such a channel")]
-        let (sender, notices) = mpsc::unbounded_channel();
+        let (stops, requests) = mpsc::channel(1);
+        let count = watch::Sender::new(0);
+        let clients = count.subscribe();
         let end = CancellationToken::new();
         let app = App {
             engine: engine.await.unwrap(),
             about: Arc::new(About { socket: paths.socket.display().to_string(), started: Instant::now() }),
             life: watch::Sender::new(Lifetime::default()).subscribe(),
-            notices: sender.clone(),
+            stops,
             end: end.clone(),
         };
-        let door = Door { socket: socket::bind(&paths.socket).unwrap(), notices: sender };
+        let door = Door { socket: socket::bind(&paths.socket).unwrap(), clients: count };
         let service = router(app).into_make_service_with_connect_info::<Peer>();
         tokio::spawn(axum::serve(door, service).into_future());
-        Self { _dir: dir, paths, notices, end }
+        Self { _dir: dir, paths, clients, requests, end }
     }
 
     async fn connect(&self) -> Connection {
@@ -123,28 +125,16 @@ async fn a_stop_is_answered_with_what_comes_of_it() {
     let mut house = House::open().await;
     let client = house.connect().await;
     let asked = tokio::spawn(async move { client.stop_daemon(&StopDaemon { how: StopHow::IfIdle }).await });
-    let mut came = 0;
-    let verdict = loop {
-        match house.notices.recv().await.unwrap() {
-            Notice::Life(event) => {
-                assert_eq!(event, Event::ClientCame);
-                came += 1;
-            }
-            Notice::Stop(how, verdict) => {
-                assert_eq!(how, StopHow::IfIdle);
-                break verdict;
-            }
-        }
-    };
-    assert_eq!(came, 1);
+    let StopRequest { how, verdict } = house.requests.recv().await.unwrap();
+    assert_eq!((how, *house.clients.borrow()), (StopHow::IfIdle, 1));
     let mut life = Lifetime::default();
-    life.step(Event::ClientCame);
-    life.step(Event::Stop(StopHow::IfIdle));
+    life.step(Event::Clients(1));
+    life.step(Event::Stop(how));
     verdict.send(life).unwrap();
     let status = asked.await.unwrap().unwrap();
     assert!(status.running && status.draining);
     assert_eq!((status.clients, status.sessions, status.pid), (1, 0, std::process::id()));
-    assert!(matches!(house.notices.recv().await, Some(Notice::Life(Event::ClientLeft))));
+    house.clients.wait_for(|count| *count == 0).await.unwrap();
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use super::{App, Reply, reply};
 use crate::api;
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::error::{Error, ErrorBody, ErrorKind};
-use crate::server::daemon::Notice;
+use crate::server::daemon::StopRequest;
 use crate::server::error::Body;
 use crate::server::lifetime::Lifetime;
 
@@ -29,7 +29,7 @@ pub(super) async fn status(State(app): State<App>) -> Reply<DaemonStatus> {
 pub(super) async fn stop(State(app): State<App>, Body(stop): Body<StopDaemon>) -> Reply<DaemonStatus> {
     let (verdict, answer) = oneshot::channel();
     // Without an answer the daemon is past its end already.
-    app.notices.send(Notice::Stop(stop.how, verdict)).ok();
+    app.stops.send(StopRequest { how: stop.how, verdict }).await.ok();
     match answer.await {
         Ok(life) => reply(describe(&app, life).await),
         Err(_) => Err(Error::new(ErrorKind::Unavailable, "the daemon is ending").into()),
