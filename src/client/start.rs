@@ -80,15 +80,21 @@ impl Daemon {
     async fn start(&self, program: &Path) -> Result<Connection, ClientError> {
         paths::make_private(&self.paths.run)?;
         let _start_lock = lock(self.paths.start_lock(), START_LIMIT).await;
-        match Connection::open(&self.paths.socket).await {
-            Err(ClientError::Unreachable { .. }) => {
-                // One that is about to end holds its lock a little longer than its socket.
-                drop(lock(self.paths.lock(), END_LIMIT).await);
-                launch(program, &self.paths).await?;
-                Connection::open(&self.paths.socket).await
-            }
-            result => result,
+        if let Some(connection) = self.find_lasting().await {
+            return Ok(connection);
         }
+        // One that is about to end holds its lock a little longer than its socket. Only the holder of the start lock
+        // waits here: for a moment it has the lock that the next daemon needs.
+        drop(lock(self.paths.lock(), END_LIMIT).await);
+        launch(program, &self.paths).await?;
+        Connection::open(&self.paths.socket).await
+    }
+
+    /// A daemon that answers and is not about to end.
+    async fn find_lasting(&self) -> Option<Connection> {
+        let connection = Connection::open(&self.paths.socket).await.ok()?;
+        let status = connection.daemon().await.ok()?;
+        (!status.draining).then_some(connection)
     }
 
     async fn replace(&self, connection: Connection, program: &Path) -> Result<Connection, ClientError> {
@@ -97,7 +103,6 @@ impl Daemon {
             return keep(connection, &status);
         }
         drop(connection);
-        drop(lock(self.paths.lock(), END_LIMIT).await);
         self.start(program).await
     }
 }

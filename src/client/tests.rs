@@ -217,3 +217,27 @@ async fn a_stream_resumes_behind_the_last_event_it_has_seen() {
     let at = |seq: &str| Some(seq.to_owned());
     assert_eq!(*streams.resumed_at.lock().unwrap(), [at("3"), at("5"), at("5")]);
 }
+
+#[tokio::test]
+async fn an_older_daemon_without_work_makes_room() {
+    let home = Home::new();
+    let ending = Arc::new(Mutex::new(false));
+    let old = || status("0.0.1", api::VERSION);
+    let (asked, told) = (ending.clone(), ending.clone());
+    home.serve(
+        Router::new()
+            .route("/v1/daemon", get(async move || Json(DaemonStatus { draining: *asked.lock().unwrap(), ..old() })))
+            .route(
+                "/v1/daemon/stop",
+                post(async move || {
+                    *told.lock().unwrap() = true;
+                    Json(DaemonStatus { draining: true, ..old() })
+                }),
+            ),
+    );
+    // What comes after it is ready at once, and then as far as the old socket still answers.
+    let program = home.program("echo started >> \"$0.log\"; echo ready");
+    home.starting(&program).connect().await.unwrap();
+    assert!(*ending.lock().unwrap());
+    assert_eq!(std::fs::read_to_string(home.dir.path().join("program.log")).unwrap(), "started\n");
+}
