@@ -8,6 +8,7 @@ use std::future;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
 use context::Context;
@@ -138,7 +139,7 @@ enum SessionCommand {
 #[derive(Debug, Clone, clap::Args)]
 struct IdArg {
     /// The session's id, or the beginning of it.
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     id: String,
 }
 

@@ -16,37 +16,36 @@ pub(super) struct Args {
 
 pub(super) async fn stop(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.stop(&args.id.id).await?;
-    tell(args.format, context, &session, "its turn was interrupted; `coppice resume` goes on")
+    tell(args.format, context, &session, status::word(session.status).dim("; `coppice resume` goes on"))
 }
 
 pub(super) async fn resume(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let request = Resume { env: Some(context.environment()) };
     let session = context.client().await?.resume(&args.id.id, &request).await?;
-    tell(args.format, context, &session, "it goes on")
+    tell(args.format, context, &session, status::word(session.status))
 }
 
 pub(super) async fn archive(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.archive(&args.id.id).await?;
-    tell(args.format, context, &session, "its worktree is gone, its branch and transcript stay")
+    let kept = status::word(session.status).dim("; its branch and its transcript stay");
+    tell(args.format, context, &session, kept)
 }
 
 pub(super) async fn rm(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.remove(&args.id.id).await?;
-    tell(args.format, context, &session, &format!("removed; `coppice restore {}` brings it back", session.id))
+    let kept = format!("removed; `coppice restore {}` brings it back", session.id);
+    tell(args.format, context, &session, Line::new().plain(kept))
 }
 
 pub(super) async fn restore(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.restore(&args.id.id).await?;
-    tell(args.format, context, &session, "it is back, uncommitted work included")
+    tell(args.format, context, &session, Line::new().plain("restored, ").then(status::word(session.status)))
 }
 
-fn tell(format: super::FormatArg, context: &mut Context, session: &Session, what: &str) -> Result<Exit, Failure> {
+fn tell(format: super::FormatArg, context: &mut Context, session: &Session, outcome: Line) -> Result<Exit, Failure> {
     match format.choice() {
         Format::Json => context.output.json(session)?,
-        Format::Human => {
-            let head = Line::new().strong(&session.id).plain(" ").then(status::word(session.status));
-            context.output.say(&head.dim(format!("  {what}")))?;
-        }
+        Format::Human => context.output.say(&Line::new().strong(&session.id).plain(" ").then(outcome))?,
     }
     Ok(Exit::Done)
 }

@@ -45,20 +45,19 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     Ok(Exit::Done)
 }
 
-/// One line per file and a total, like `git diff --stat` without its bars.
+/// One line per file and a total of several, like `git diff --stat` without its bars.
 pub(super) fn stat(diff: &Diff) -> Vec<Line> {
-    if diff.files.is_empty() {
-        return Vec::new();
-    }
     let mut lines = table(&diff.files.iter().map(stat_row).collect::<Vec<_>>());
-    lines.push(Line::new().dim(count(diff.files.len(), "file")).plain("  ").then(status::changes(diff.changes)));
+    if diff.files.len() > 1 {
+        lines.push(Line::new().dim(count(diff.files.len(), "file")).plain("  ").then(status::changes(diff.changes)));
+    }
     lines
 }
 
 fn stat_row(file: &FileChange) -> Vec<Line> {
     let tone = match file.status.as_str() {
         "A" => Tone::Good,
-        "D" => Tone::Bad,
+        "D" => Tone::Less,
         _ => Tone::Accent,
     };
     let path = match &file.from {
@@ -69,7 +68,7 @@ fn stat_row(file: &FileChange) -> Vec<Line> {
         (None, None) => Line::new().dim("binary"),
         (insertions, deletions) => Line::toned(Tone::Good, format!("+{}", insertions.unwrap_or(0)))
             .plain(" ")
-            .with(Tone::Bad, format!("-{}", deletions.unwrap_or(0))),
+            .with(Tone::Less, format!("-{}", deletions.unwrap_or(0))),
     };
     vec![Line::toned(tone, &file.status), Line::new().plain(path), size]
 }
@@ -91,7 +90,7 @@ pub(super) fn patch_line(line: &str) -> Line {
     let tone = match line.as_bytes().first() {
         _ if HEADS.iter().any(|head| line.starts_with(head)) => Tone::Strong,
         Some(b'+') => Tone::Good,
-        Some(b'-') => Tone::Bad,
+        Some(b'-') => Tone::Less,
         Some(b'@') => Tone::Accent,
         Some(_) | None => Tone::Plain,
     };
@@ -132,7 +131,7 @@ mod tests {
             ("+++ b/x", Tone::Strong),
             ("@@ -1 +1 @@", Tone::Accent),
             ("+added", Tone::Good),
-            ("-removed", Tone::Bad),
+            ("-removed", Tone::Less),
             (" kept", Tone::Plain),
             ("", Tone::Plain),
         ] {

@@ -1,5 +1,6 @@
 //! `coppice events`: the durable facts, as they were stored.
 
+use clap::builder::NonEmptyStringValueParser;
 use jiff::tz::TimeZone;
 
 use super::line::Line;
@@ -23,7 +24,7 @@ Examples:
   coppice events k3f --since 1200")]
 pub(super) struct Args {
     /// The session's id, or the beginning of it.
-    #[arg(value_name = "ID", required_unless_present = "all")]
+    #[arg(value_name = "ID", required_unless_present = "all", value_parser = NonEmptyStringValueParser::new())]
     id: Option<String>,
     /// The events of every session.
     #[arg(long, conflicts_with = "id")]

@@ -210,7 +210,7 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
             let hint = session.last_error.as_ref().and_then(|error| error.hint.clone());
             lines.push(match hint {
                 Some(hint) => Line::toned(Tone::Accent, "hint: ").plain(one_line(&hint)),
-                None => next(status::commands(session).join(", ")),
+                None => next(status::next(session)),
             });
             lines
         }
@@ -222,10 +222,7 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                     Line::new().plain(format!("{files} ")).then(status::changes(session.changes))
                 }
             };
-            vec![
-                status::word(session.status).plain(format!(" {id}  ")).then(changes),
-                next(status::commands(session).join(", ")),
-            ]
+            vec![status::word(session.status).plain(format!(" {id}  ")).then(changes), next(status::next(session))]
         }
         Status::Draft
         | Status::Queued
@@ -332,11 +329,11 @@ mod tests {
         conflict
           a.rs
           b.rs
-        coppice diff abcd2345, coppice merge abcd2345
+        coppice diff|merge abcd2345
         ");
         insta::assert_snapshot!(text(sample::session(Status::Ready)), @r"
         ready abcd2345  2 files +12 -4
-        coppice diff abcd2345, coppice merge abcd2345
+        coppice diff|merge abcd2345
         ");
     }
 }

@@ -11,6 +11,8 @@ pub(super) enum Tone {
     Good,
     Warn,
     Bad,
+    /// Lines that a change takes away.
+    Less,
     Accent,
 }
 

@@ -139,7 +139,7 @@ mod tests {
             ..session(Status::Running)
         };
         insta::assert_snapshot!(text(&[sample::approval(), sample::failed(), long, session(Status::Ready)], Scope::OneRepository), @r"
-        abcd2345  approval  Fix the parser                                demo       +12 -4  5s  wants to run `cargo test`
+        abcd2345  approval  Fix the parser                                demo       +12 -4  5s  wants: run `cargo test`
         abcd2345  failed    Fix the parser                                demo       +12 -4  5s  the backend exited before it answered
         abcd2345  running   A title that goes on and on until nobody wa…  demo/fast          5s
         abcd2345  ready     Fix the parser                                demo       +12 -4  5s

@@ -210,6 +210,7 @@ fn style(tone: Tone) -> Style {
         Tone::Good => AnsiColor::Green.on_default(),
         Tone::Warn => AnsiColor::Yellow.on_default(),
         Tone::Bad => AnsiColor::Red.on_default().bold(),
+        Tone::Less => AnsiColor::Red.on_default(),
         Tone::Accent => AnsiColor::Cyan.on_default(),
     }
 }

@@ -42,7 +42,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         Format::Json => context.output.json(&session)?,
         Format::Human => {
             let place = match session.queued {
-                0 => String::new(),
+                0 | 1 => String::new(),
                 queued => format!(", {} in line", count(queued as usize, "prompt")),
             };
             context

@@ -36,7 +36,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     };
     match (args.raw, args.format.choice()) {
         (true, Format::Json) => context.output.json(&turns)?,
-        (true, Format::Human) => context.output.text(last_raw(&session, &turns)?)?,
+        (true, Format::Human) => {
+            let raw = last_raw(&session, &turns)?;
+            context.output.text(&format!("{}\n", raw.trim_end_matches('\n')))?;
+        }
         (false, Format::Human | Format::Json) => context.output.lines(&lines(&session, &turns, context.now()))?,
     }
     Ok(Exit::Done)
@@ -83,7 +86,7 @@ fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
     };
     let mut facts = vec![
         ("status", standing),
-        ("next", Line::toned(Tone::Accent, status::commands(session).join(", "))),
+        ("next", Line::toned(Tone::Accent, status::next(session))),
         ("backend", Line::new().plain(status::engine(session))),
         ("base", Line::new().plain(format!("{} at {commit}", session.base.name))),
         ("branch", Line::new().plain(&session.branch)),
@@ -197,7 +200,7 @@ mod tests {
         insta::assert_snapshot!(text(&session, &[sample::turn(1, TurnState::Completed)]), @r"
         abcd2345  Fix the parser
         status    asking, 1 question
-        next      coppice answer abcd2345, coppice stop abcd2345
+        next      coppice answer|stop abcd2345
         backend   demo
         base      main at 0123456789
         branch    coppice/abcd2345/fix-the-parser
@@ -225,8 +228,8 @@ mod tests {
         let session = Session { queued: 1, ..sample::approval() };
         insta::assert_snapshot!(text(&session, &[]), @r"
         abcd2345  Fix the parser
-        status    approval, wants to run `cargo test`
-        next      coppice approve abcd2345, coppice deny abcd2345, coppice stop abcd2345
+        status    approval, wants: run `cargo test`
+        next      coppice approve|deny|stop abcd2345
         backend   demo
         base      main at 0123456789
         branch    coppice/abcd2345/fix-the-parser
@@ -249,7 +252,7 @@ mod tests {
         insta::assert_snapshot!(text(&sample::failed(), &turns), @r"
         abcd2345  Fix the parser
         status    failed, the backend exited before it answered
-        next      coppice resume abcd2345, coppice send abcd2345, coppice diff abcd2345
+        next      coppice resume|send|diff abcd2345
         backend   demo
         base      main at 0123456789
         branch    coppice/abcd2345/fix-the-parser
@@ -276,7 +279,7 @@ mod tests {
         insta::assert_snapshot!(text(&session, &[]), @r"
         abcd2345  Fix the parser
         status    conflict, in 2 files
-        next      coppice diff abcd2345, coppice merge abcd2345
+        next      coppice diff|merge abcd2345
         backend   demo
         base      main at 0123456789
         branch    coppice/abcd2345/fix-the-parser

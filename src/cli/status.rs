@@ -1,6 +1,6 @@
 //! Status words, their tones and their order: the same in every view.
 
-use super::line::{Line, Tone};
+use super::line::{Line, Tone, one_line};
 use crate::api::session::{Changes, Session, Status, WaitingFor};
 
 pub(super) fn tone(status: Status) -> Tone {
@@ -52,7 +52,7 @@ pub(super) fn need(session: &Session) -> String {
     match session.waiting_for {
         Some(WaitingFor::Approval) => match session.approvals.as_slice() {
             [] => "waits for an approval".to_owned(),
-            [one] => format!("wants to {}", super::line::one_line(&one.title)),
+            [one] => format!("wants: {}", one_line(&one.title)),
             several => format!("{} approvals wait", several.len()),
         },
         Some(WaitingFor::Answer) => {
@@ -65,15 +65,15 @@ pub(super) fn need(session: &Session) -> String {
             (_, [_, ..]) if session.status == Status::Conflict => {
                 format!("in {}", count(session.conflicts.len(), "file"))
             }
-            (Some(error), _) if session.status == Status::Failed => super::line::one_line(&error.message),
+            (Some(error), _) if session.status == Status::Failed => one_line(&error.message),
             _ => String::new(),
         },
     }
 }
 
-/// The commands that this state allows, ready to be typed.
-pub(super) fn commands(session: &Session) -> Vec<String> {
-    session.next.iter().map(|command| format!("coppice {command} {}", session.id)).collect()
+/// The commands that this state allows, in the form of a usage line.
+pub(super) fn next(session: &Session) -> String {
+    format!("coppice {} {}", session.next.join("|"), session.id)
 }
 
 /// `+12 -4`, or nothing when nothing changed.
@@ -81,7 +81,7 @@ pub(super) fn changes(changes: Changes) -> Line {
     match changes {
         Changes { files: 0, .. } => Line::new(),
         Changes { insertions, deletions, .. } => {
-            Line::toned(Tone::Good, format!("+{insertions}")).plain(" ").with(Tone::Bad, format!("-{deletions}"))
+            Line::toned(Tone::Good, format!("+{insertions}")).plain(" ").with(Tone::Less, format!("-{deletions}"))
         }
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     fn a_need_names_the_thing() {
         for (session, expected) in [
             (sample::asking(), "2 questions"),
-            (sample::approval(), "wants to run `cargo test`"),
+            (sample::approval(), "wants: run `cargo test`"),
             (sample::failed(), "the backend exited before it answered"),
             (sample::conflict(), "in 2 files"),
             (session(Status::Ready), ""),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use super::age::parse_duration;
 use super::line::{Line, one_line, table};
 use super::{Context, Exit, Failure, Format, follow, status};
@@ -19,7 +21,7 @@ Examples:
   coppice wait --any --timeout 30m k3f q7x b2c")]
 pub(super) struct Args {
     /// The sessions' ids, or the beginnings of them.
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required = true, value_parser = NonEmptyStringValueParser::new())]
     ids: Vec<String>,
     /// Until the first of them comes to rest.
     #[arg(long)]

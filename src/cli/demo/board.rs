@@ -33,21 +33,19 @@ impl Actor {
             }
             Payload::ApprovalRequested { approval, .. } => (Status::Approval, one_line(&approval.title)),
             Payload::ApprovalResolved { outcome, .. } => (Status::Running, format!("permission {outcome}")),
-            Payload::QuestionAsked { questions, .. } => {
-                (Status::Asking, questions.first().map(|question| one_line(&question.text)).unwrap_or_default())
-            }
             Payload::TurnFailed { error, .. } => (Status::Failed, one_line(&error.message)),
             Payload::Merged { .. } => (Status::Merged, String::new()),
-            Payload::TurnCompleted { response, .. } if response.questions.is_empty() => {
-                (Status::Ready, one_line(&response.answer))
-            }
-            Payload::TurnCompleted { .. }
-            | Payload::SessionCreated { .. }
+            Payload::TurnCompleted { response, .. } => match response.questions.first() {
+                Some(question) => (Status::Asking, one_line(&question.text)),
+                None => (Status::Ready, one_line(&response.answer)),
+            },
+            Payload::SessionCreated { .. }
             | Payload::PromptQueued { .. }
             | Payload::SetupOutput { .. }
             | Payload::Message { .. }
             | Payload::Thought { .. }
             | Payload::ToolFinished { .. }
+            | Payload::QuestionAsked { .. }
             | Payload::QuestionAnswered { .. }
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }

@@ -68,7 +68,15 @@ impl Play {
                 self.respond(&session, context).await?;
             }
         }
-        context.output.say_all(&board::lines(&self.actors))
+        self.pause(context)
+    }
+
+    /// Leaves what was redrawn until here on the screen.
+    fn pause(&self, context: &mut Context) -> Result<(), Failure> {
+        match context.output.talk_sink() {
+            Sink::Terminal => context.output.say_all(&board::lines(&self.actors)),
+            Sink::Other => Ok(()),
+        }
     }
 
     /// A terminal shows all sessions at once and redraws them; elsewhere each fact is a line.
@@ -89,12 +97,14 @@ impl Play {
         match (session.status, part) {
             (Status::Asking, Part::Asks) if self.answer.is_none() => {
                 let Some(question) = session.questions.first() else { return Ok(()) };
+                self.pause(context)?;
                 let answer = decide_answer(name, question, context).await?;
                 self.client.answer(&session.id, &Answer { answers: vec![answer.clone()] }).await?;
                 self.answer = Some(answer);
             }
             (Status::Approval, Part::WantsPermission) if self.permission.is_none() => {
                 let Some(approval) = session.approvals.first() else { return Ok(()) };
+                self.pause(context)?;
                 let permission = decide_permission(name, approval, context).await?;
                 let decision = match permission {
                     Permission::Given => Decide::Allow,
@@ -169,7 +179,8 @@ async fn decide_answer(name: &str, question: &Question, context: &mut Context) -
             Ok(first)
         }
         ask::Possible::Yes => {
-            context.output.say(&Line::new().strong(name).with(Tone::Warn, " asks a question"))?;
+            let same = Line::new().dim("  (it is scripted, and goes on the same way whatever you say)");
+            context.output.say(&Line::new().strong(name).with(Tone::Warn, " asks a question").then(same))?;
             context.output.say_all(&question_lines(std::slice::from_ref(question)))?;
             let answer = ask::line(context, Line::new().plain("answer [1]: ")).await?.unwrap_or_default();
             Ok(if answer.is_empty() { first } else { picked(question, &answer) })
