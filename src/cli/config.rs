@@ -76,8 +76,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 }
 
 async fn effective(context: &Context) -> Result<Vec<ConfigValue>, Failure> {
-    let client = context.client().await?;
-    Ok(client.config(&context.place(&client).await?).await?.items)
+    Ok(context.client().await?.config(&context.place()?).await?.items)
 }
 
 fn find<'a>(values: &'a [ConfigValue], key: &str) -> Result<&'a ConfigValue, Failure> {

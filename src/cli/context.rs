@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use super::environment;
 use super::output::Output;
 use super::report::Failure;
-use crate::api::error::ErrorKind;
 use crate::api::project::ConfigQuery;
-use crate::api::request::{Environment, EventQuery, ListSessions};
+use crate::api::request::{Environment, EventQuery};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
 use crate::client::events::Events;
@@ -50,15 +49,9 @@ impl Context {
         })
     }
 
-    /// The repository whose settings count here; none when the person stands outside of one.
-    pub(super) async fn place(&self, client: &Connection) -> Result<ConfigQuery, Failure> {
-        let cwd = Some(self.cwd()?);
-        // Listing needs the repository and nothing else, so its refusal cannot come from a broken setting.
-        let probe = ListSessions { cwd: cwd.clone(), limit: Some(1), ..ListSessions::default() };
-        match client.sessions(&probe).await {
-            Err(ClientError::Refused(refusal)) if refusal.kind == ErrorKind::Invalid => Ok(ConfigQuery { cwd: None }),
-            Ok(_) | Err(_) => Ok(ConfigQuery { cwd }),
-        }
+    /// The directory whose settings count: those of its repository, or the person's own outside of one.
+    pub(super) fn place(&self) -> Result<ConfigQuery, Failure> {
+        Ok(ConfigQuery { cwd: Some(self.cwd()?) })
     }
 
     /// What a backend may see of this process's environment.

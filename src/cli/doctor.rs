@@ -16,8 +16,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let client = context.client().await?;
-    let checks = client.doctor(&context.place(&client).await?).await?.items;
+    let checks = context.client().await?.doctor(&context.place()?).await?.items;
     match args.format.choice() {
         Format::Json => context.output.json(&checks)?,
         Format::Human => context.output.lines(&checks.iter().flat_map(lines).collect::<Vec<_>>())?,

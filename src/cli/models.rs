@@ -16,8 +16,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let client = context.client().await?;
-    let backends = client.models(&context.place(&client).await?).await?.items;
+    let backends = context.client().await?.models(&context.place()?).await?.items;
     match args.format.choice() {
         Format::Json => context.output.json(&backends)?,
         Format::Human => context.output.lines(&lines(&backends))?,

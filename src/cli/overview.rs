@@ -4,16 +4,16 @@ use super::line::{Line, Tone, cut, one_line, table};
 use super::list::fetch;
 use super::status::{self, Urgency, count, urgency};
 use super::{Context, Exit, Failure};
-use crate::api::project::{Backend, ConfigQuery};
+use crate::api::project::Backend;
 use crate::api::request::ListSessions;
 use crate::api::session::Session;
 
 pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
     let client = context.client().await?;
     let cwd = Some(context.cwd()?);
-    let mut sessions = fetch(&client, ListSessions { cwd: cwd.clone(), ..ListSessions::default() }).await?;
+    let mut sessions = fetch(&client, ListSessions { cwd, ..ListSessions::default() }).await?;
     if sessions.is_empty() {
-        check_backends(&client.models(&ConfigQuery { cwd }).await?.items)?;
+        check_backends(&client.models(&context.place()?).await?.items)?;
     }
     status::sort(&mut sessions);
     context.output.rows(&lines(&sessions, context.now()))?;
