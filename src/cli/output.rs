@@ -18,6 +18,8 @@ pub(super) struct Output {
     passing: usize,
     /// Data ended in the middle of a line.
     line_is_open: bool,
+    /// Talk ended that line on the screen, so its own end must not be shown again.
+    line_was_ended: bool,
 }
 
 struct Stream {
@@ -47,6 +49,7 @@ impl Output {
             talk: stream(Box::new(io::stderr()), io::stderr().is_terminal()),
             passing: 0,
             line_is_open: false,
+            line_was_ended: false,
         }
     }
 
@@ -68,7 +71,11 @@ impl Output {
     /// A piece of data that was written by an agent: as it is into a pipe, made harmless on a terminal.
     pub(super) fn text(&mut self, text: &str) -> Result<(), Failure> {
         match self.data_sink() {
-            Sink::Terminal => self.bytes(visible(text).as_bytes()),
+            Sink::Terminal => {
+                let was_ended = std::mem::take(&mut self.line_was_ended);
+                let rest = text.strip_prefix('\n').filter(|_| was_ended).unwrap_or(text);
+                self.bytes(visible(rest).as_bytes())
+            }
             Sink::Other => self.bytes(text.as_bytes()),
         }
     }
@@ -144,7 +151,10 @@ impl Output {
         self.erase()?;
         let shared = self.data.is_terminal && self.talk.is_terminal;
         match shared && std::mem::take(&mut self.line_is_open) {
-            true => self.talk.sink.write_all(b"\n"),
+            true => {
+                self.line_was_ended = true;
+                self.talk.sink.write_all(b"\n")
+            }
             false => Ok(()),
         }
     }
@@ -252,8 +262,13 @@ mod tests {
         for (is_terminal, expected) in [(true, "\u{fffd}[2Jx"), (false, "\x1b[2Jx")] {
             let sink = Shared::default();
             let data = stream(sink.clone(), is_terminal, false);
-            let mut output =
-                Output { data, talk: stream(Shared::default(), false, false), passing: 0, line_is_open: false };
+            let mut output = Output {
+                data,
+                talk: stream(Shared::default(), false, false),
+                passing: 0,
+                line_is_open: false,
+                line_was_ended: false,
+            };
             output.text("\x1b[2Jx").unwrap();
             assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
         }
@@ -263,11 +278,34 @@ mod tests {
     fn passing_lines_give_way_to_the_next_print() {
         let sink = Shared::default();
         let data = stream(Shared::default(), false, false);
-        let mut output = Output { data, talk: stream(sink.clone(), true, false), passing: 0, line_is_open: false };
+        let mut output = Output {
+            data,
+            talk: stream(sink.clone(), true, false),
+            passing: 0,
+            line_is_open: false,
+            line_was_ended: false,
+        };
         output.passing(&[Line::new().plain("a"), Line::new().plain("b")]).unwrap();
         output.passing(&[Line::new().plain("c")]).unwrap();
         output.say(&Line::new().plain("done")).unwrap();
         let expected = "a\nb\n\x1b[2A\x1b[Jc\n\x1b[1A\x1b[Jdone\n";
         assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
+    }
+
+    #[test]
+    fn talk_in_the_middle_of_an_answer_has_its_own_line() {
+        let screen = Shared::default();
+        let mut output = Output {
+            data: stream(screen.clone(), true, false),
+            talk: stream(screen.clone(), true, false),
+            passing: 0,
+            line_is_open: false,
+            line_was_ended: false,
+        };
+        output.text("answer").unwrap();
+        output.say(&Line::new().plain("talk")).unwrap();
+        output.text("\n").unwrap();
+        output.say(&Line::new().plain("end")).unwrap();
+        assert_eq!(String::from_utf8(screen.0.lock().unwrap().clone()).unwrap(), "answer\ntalk\nend\n");
     }
 }
