@@ -10,6 +10,6 @@ demo:
 bench *sections:
     cargo bench --bench report -- {{sections}}
 
-# Writes changed inline snapshots; read the difference before you commit it.
+# Writes changed inline snapshots (needs cargo-insta); read the difference before you commit it.
 snapshots:
-    INSTA_UPDATE=always cargo test --test it
+    cargo insta test --accept --test it
