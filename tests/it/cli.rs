@@ -28,7 +28,13 @@ fn shadow(env: &mut TestEnv, name: &str, script: &str) {
 #[test]
 fn a_directory_that_is_no_repository() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice_in(&env.path("home"), &["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice_in(&env.path("home"), &["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: `[ROOT]/home` is not in a git repository
+
+    hint: go to a repository, or make one with `git init`
+    ");
     assert_nothing_created(&env);
 }
 
@@ -38,7 +44,13 @@ fn a_repository_without_commits() {
     let empty = env.path("empty");
     fs::create_dir(&empty).unwrap();
     env.git_in(&empty, &["init", "-q", "-b", "main"]);
-    assert_snapshot!(env.coppice_in(&empty, &["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice_in(&empty, &["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: the repository at `[ROOT]/empty` has no commits
+
+    hint: make a first commit: `git commit --allow-empty -m start`
+    ");
 }
 
 #[test]
@@ -46,7 +58,13 @@ fn a_detached_head_has_no_branch_to_merge_into() {
     let env = TestEnv::new();
     env.git(&["checkout", "-q", "--detach"]);
     let id = env.create_ready(&write("file.txt", "one"));
-    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` started from `6b64463e`, which is not a branch: there is nothing to merge into
+
+    hint: the work is on the session's branch: `coppice show [ID1]`
+    ");
     assert_eq!(env.status(&id), "ready");
 }
 
@@ -65,15 +83,33 @@ fn a_bare_repository_works() {
 #[test]
 fn an_unknown_base() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "--base", "mian", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "--base", "mian", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: no branch, tag or commit is named `mian`
+
+    hint: `git branch --all` and `git tag` list the names
+    ");
     assert_nothing_created(&env);
 }
 
 #[test]
 fn an_unknown_backend_or_model() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice(&["new", "--model", "demmo", "hi"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["new", "--model", "demo/nothing", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demmo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: no backend is called `demmo`; known are forgetful, missing, demo
+
+    hint: `coppice models` shows what can be used
+    ");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo/nothing", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: backend `demo` has no model `nothing`; it has scripted
+
+    hint: `coppice models` shows what can be used
+    ");
     assert_nothing_created(&env);
 }
 
@@ -81,30 +117,78 @@ fn an_unknown_backend_or_model() {
 fn no_backend_at_all() {
     let env = TestEnv::new();
     fs::write(env.path("coppice/config.toml"), "").unwrap();
-    assert_snapshot!(env.coppice(&["new", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "hi"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: no backend is configured
+
+    hint: name an agent in `[backends.NAME]` of the configuration (`coppice config path`), or try `coppice demo`
+    ");
     assert_nothing_created(&env);
 }
 
 #[test]
 fn an_option_that_does_not_exist() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice(&["new", "--reasoning", "extreme", "hi"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["frobnicate"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["wait", "abc", "--timeout", "soon"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--reasoning", "extreme", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: unexpected argument '--reasoning' found
+
+      tip: to pass '--reasoning' as a value, use '-- --reasoning'
+
+    Usage: coppice new [OPTIONS] <PROMPT|->
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.coppice(&["frobnicate"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: unrecognized subcommand 'frobnicate'
+
+    Usage: coppice [COMMAND]
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.coppice(&["wait", "abc", "--timeout", "soon"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: invalid value 'soon' for '--timeout <DURATION>': `soon` is not a duration: expected a number with s, m, h or d, such as `90s` or `15m`
+
+    For more information, try '--help'.
+    ");
 }
 
 #[test]
 fn an_empty_prompt() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", " \n"]).transcript(), @"");
-    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"").transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", " \n"]).transcript(), @r#"
+    exit: 2
+    -- stderr
+    error: the prompt from the PROMPT argument is empty
+
+    hint: say what the agent shall do: `coppice new "fix the failing test"`
+    "#);
+    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"").transcript(), @r#"
+    exit: 2
+    -- stderr
+    error: the prompt from stdin is empty
+
+    hint: say what the agent shall do: `coppice new "fix the failing test"`
+    "#);
     assert_nothing_created(&env);
 }
 
 #[test]
 fn a_prompt_that_is_not_utf8() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"caf\xe9").transcript(), @"");
+    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"caf\xe9").transcript(), @r"
+    exit: 2
+    -- stderr
+    error: the prompt from stdin is not UTF-8: byte 3 is wrong
+
+    hint: convert it first, for example with `iconv -t UTF-8`
+    ");
     assert_nothing_created(&env);
 }
 
@@ -112,7 +196,13 @@ fn a_prompt_that_is_not_utf8() {
 fn a_huge_prompt() {
     let env = TestEnv::new();
     let prompt = vec![b'x'; 32 << 20];
-    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], &prompt).transcript(), @"");
+    assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], &prompt).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: the prompt from stdin is longer than 10000000 bytes
+
+    hint: put long material into a file of the repository and name the file in the prompt
+    ");
     assert_nothing_created(&env);
 }
 
@@ -121,11 +211,23 @@ fn a_broken_configuration() {
     let env = TestEnv::new();
     let config = env.path("coppice/config.toml");
     fs::write(&config, "[limits]\nparallel_turns = \n").unwrap();
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: [ROOT]/coppice/config.toml:2:18: not valid TOML: string values must be quoted, expected literal string
+    ");
     fs::write(&config, "[limits]\nparalel_turns = 4\n").unwrap();
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: [ROOT]/coppice/config.toml:2: unknown key `limits.paralel_turns`, the nearest known key is `limits.parallel_turns`
+    ");
     fs::write(&config, "[limits]\nturn_timeout = \"soon\"\n").unwrap();
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: [ROOT]/coppice/config.toml:2: `limits.turn_timeout` must be a duration such as `90s`, `10m`, `4h` or `30d`, not `soon`
+    ");
 }
 
 #[test]
@@ -133,14 +235,24 @@ fn a_broken_configuration_of_the_repository() {
     let env = TestEnv::new();
     env.write(".coppice/config.toml", "[worktree]\ncopy = \"not a list\"\n");
     env.commit("broken");
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: .coppice/config.toml of the repository:2: `worktree.copy` must be a list of relative paths inside the repository, not `not a list`
+    ");
     assert_nothing_created(&env);
 }
 
 #[test]
 fn an_agent_that_is_not_installed() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice(&["new", "--model", "missing", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "missing", "hi"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: backend `missing`: command `no-such-agent` not found on PATH
+
+    hint: install it, or correct its `command` in the configuration
+    ");
     assert_nothing_created(&env);
 }
 
@@ -148,21 +260,42 @@ fn an_agent_that_is_not_installed() {
 fn an_agent_that_ends_at_once() {
     let mut env = TestEnv::new();
     shadow(&mut env, "no-such-agent", "echo 'this agent needs a licence' >&2; exit 3");
-    assert_snapshot!(env.coppice(&["run", "--model", "missing", "hi"]).exits(1).transcript(), @"");
+    let text = env.coppice(&["run", "--model", "missing", "hi"]).exits(1).transcript();
+    let id = env.json(&["list"])[0]["id"].as_str().unwrap().to_owned();
+    assert_snapshot!(text.replace(&id, "[ID]"), @r"
+    exit: 1
+    -- stderr
+    session [ID] from main
+    preparing: worktree (checkout)
+    failed: the agent ended before the conversation was open with exit status 3: this agent needs a licence
+    hint: run `coppice resume` to go on with the conversation
+    ");
 }
 
 #[test]
 fn a_git_that_is_too_old() {
     let mut env = TestEnv::new();
     shadow(&mut env, "git", "echo git version 2.30.2");
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: git 2.30 is too old: at least 2.41 is needed
+
+    hint: install git 2.41 or later
+    ");
 }
 
 #[test]
 fn no_git_at_all() {
     let mut env = TestEnv::new();
     env.set("PATH", env.path("bin").to_str().unwrap());
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the `git` program is not on PATH
+
+    hint: install git 2.41 or later
+    ");
     env.unset("PATH");
 }
 
@@ -170,14 +303,26 @@ fn no_git_at_all() {
 fn no_git_identity() {
     let env = TestEnv::new();
     fs::write(env.path("home/.gitconfig"), "").unwrap();
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", &write("file.txt", "one")]).transcript(), @"");
+    let id = env.create(&write("file.txt", "one"));
+    env.wait_for(&id, "ready");
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r#"
+    exit: 1
+    -- stderr
+    error: no git identity is configured: run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`
+    "#);
 }
 
 #[test]
 fn a_branch_that_blocks_the_namespace() {
     let env = TestEnv::new();
     env.git(&["branch", "coppice"]);
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the branch `coppice` takes the place of the branches below `coppice/`
+
+    hint: rename it: `git branch --move coppice coppice-old`
+    ");
     env.git(&["branch", "-D", "-q", "coppice"]);
     assert_nothing_created(&env);
 }
@@ -188,7 +333,13 @@ fn a_database_of_a_newer_version() {
     env.coppice(&["list"]).succeeds();
     env.kill_daemon();
     database(&env).pragma_update(None, "user_version", 999).unwrap();
-    assert_snapshot!(env.coppice(&["list"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` has schema 999, this coppice knows 1
+
+    hint: `coppice daemon logs` shows what it said last
+    ");
 }
 
 #[test]
@@ -199,7 +350,13 @@ fn a_database_that_another_program_holds() {
     let holder = database(&env);
     holder.pragma_update(None, "locking_mode", "EXCLUSIVE").unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    assert_snapshot!(env.coppice(&["list"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is locked by another process
+
+    hint: `coppice daemon logs` shows what it said last
+    ");
 }
 
 #[test]
@@ -209,7 +366,13 @@ fn a_database_that_is_not_one() {
     env.kill_daemon();
     let path = database(&env).path().unwrap().to_owned();
     fs::write(&path, "this is not a database, but long enough to be taken for one".repeat(100)).unwrap();
-    assert_snapshot!(env.coppice(&["list"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is damaged or not a database: file is not a database: Error code 26: file is not a database
+
+    hint: `coppice daemon logs` shows what it said last
+    ");
 }
 
 /// The store's database, opened past the store.
@@ -224,15 +387,34 @@ fn a_home_that_cannot_be_written() {
     let mut env = TestEnv::new();
     // The permissions of a directory do not bind root; nobody can make one here.
     env.set("COPPICE_HOME", "/proc/coppice");
-    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["new", "--model", "demo", "hi"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: failed to prepare the directory `/proc/coppice/run`
+      caused by: No such file or directory (os error 2)
+
+    hint: set COPPICE_HOME to a directory that only you can write
+    ");
     env.unset("COPPICE_HOME");
 }
 
 #[test]
 fn a_session_that_does_not_exist() {
     let env = TestEnv::new();
-    assert_snapshot!(env.coppice(&["show", "zzzz"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["show", "NOT AN ID"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["show", "zzzz"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: no session matches `zzzz`
+
+    hint: `coppice list --all` shows all sessions
+    ");
+    assert_snapshot!(env.coppice(&["show", "NOT AN ID"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: no session matches `NOT AN ID`
+
+    hint: `coppice list --all` shows all sessions
+    ");
 }
 
 #[test]
@@ -249,14 +431,58 @@ fn a_prefix_that_fits_several() {
 fn commands_that_a_state_does_not_allow() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("hi"));
-    assert_snapshot!(env.coppice(&["answer", &id, "yes"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["approve", &id]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["stop", &id]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["resume", &id]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["restore", &id]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["undo", &id, "--to", "7"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["diff", &id, "--turn", "7"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["answer", &id, "yes"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` asks nothing: it is ready
+
+    hint: `coppice inbox` shows what waits for you
+    ");
+    assert_snapshot!(env.coppice(&["approve", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` waits for no approval: it is ready
+
+    hint: `coppice inbox` shows what waits for you
+    ");
+    assert_snapshot!(env.coppice(&["stop", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` is ready: it cannot be stopped
+
+    hint: possible are `coppice diff [ID1]`, `coppice send [ID1]`, `coppice merge [ID1]`, `coppice undo [ID1]`, `coppice archive [ID1]`, `coppice rm [ID1]`
+    ");
+    assert_snapshot!(env.coppice(&["resume", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` is ready: it cannot be resumed
+
+    hint: possible are `coppice diff [ID1]`, `coppice send [ID1]`, `coppice merge [ID1]`, `coppice undo [ID1]`, `coppice archive [ID1]`, `coppice rm [ID1]`
+    ");
+    assert_snapshot!(env.coppice(&["restore", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` was not removed
+    ");
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` has changed nothing: there is nothing to merge
+    ");
+    assert_snapshot!(env.coppice(&["undo", &id, "--to", "7"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: session `[ID1]` has no turn 7
+
+    hint: `coppice show [ID1]` lists the turns
+    ");
+    assert_snapshot!(env.coppice(&["diff", &id, "--turn", "7"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: session `[ID1]` has no turn 7
+
+    hint: `coppice show [ID1]` lists the turns
+    ");
 }
 
 #[test]
@@ -264,8 +490,20 @@ fn answers_that_do_not_fit() {
     let env = TestEnv::new();
     let id = env.create(&ask("Which?", &["red", "green"]));
     env.wait_for(&id, "asking");
-    assert_snapshot!(env.coppice(&["answer", &id, "red", "green"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["answer", &id, " "]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["answer", &id, "red", "green"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: got 2 answers for 1 open question
+
+    hint: put an answer of several words into quotes
+    ");
+    assert_snapshot!(env.coppice(&["answer", &id, " "]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: an answer is empty
+
+    hint: say something, or pick an option by its number
+    ");
     assert_eq!(env.status(&id), "asking");
 }
 
@@ -273,7 +511,11 @@ fn answers_that_do_not_fit() {
 fn a_wait_that_takes_too_long() {
     let env = TestEnv::new();
     let id = env.create(&crate::script::hang());
-    assert_snapshot!(env.coppice(&["wait", &id, "--timeout", "1s"]).exits(124).transcript(), @"");
+    assert_snapshot!(env.coppice(&["wait", &id, "--timeout", "1s"]).exits(124).transcript(), @r"
+    exit: 124
+    -- stderr
+    the time is over; the sessions go on
+    ");
     env.coppice(&["stop", &id]).succeeds();
 }
 
@@ -294,8 +536,16 @@ fn configuration_says_where_a_value_came_from() {
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "3\n");
     env.coppice(&["config", "set", "limits.parallel_turns", "5"]).succeeds();
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "5\n");
-    assert_snapshot!(env.coppice(&["config", "set", "limits.paralel_turns", "5"]).transcript(), @"");
-    assert_snapshot!(env.coppice(&["config", "set", "limits.parallel_turns", "many"]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["config", "set", "limits.paralel_turns", "5"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: [ROOT]/coppice/config.toml: unknown key `limits.paralel_turns`, the nearest known key is `limits.parallel_turns`
+    ");
+    assert_snapshot!(env.coppice(&["config", "set", "limits.parallel_turns", "many"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: [ROOT]/coppice/config.toml: `limits.parallel_turns` must be a whole number from 0 to 1024, not `many`
+    ");
 }
 
 #[test]

@@ -26,7 +26,8 @@ fn clients_that_race_find_one_daemon() {
         let (code, stderr) = racer.end();
         assert_eq!(code, Some(0), "{stderr}");
     }
-    let daemons: Vec<_> = env.processes().into_iter().filter(|(_, command)| command.contains("daemon run")).collect();
+    let daemons: Vec<_> =
+        env.processes().into_iter().filter(|process| process.command.contains("daemon run")).collect();
     assert_eq!(daemons.len(), 1, "{daemons:?}");
 }
 
@@ -37,7 +38,11 @@ fn a_second_daemon_is_refused() {
     let pid = env.daemon_pid();
     let output = env.coppice(&["daemon", "run"]).exits(1);
     let text = output.transcript().replace(&pid.unwrap().to_string(), "[PID]");
-    insta::assert_snapshot!(text, @"");
+    insta::assert_snapshot!(text, @r"
+    exit: 1
+    -- stderr
+    error: a daemon is already running (pid [PID], socket `[ROOT]/coppice/run/daemon.sock`)
+    ");
     assert_eq!(env.daemon_pid(), pid);
 }
 
@@ -83,9 +88,13 @@ fn a_drain_ends_when_the_last_turn_has_ended() {
     let id = env.create(&hang());
     env.wait_for_event(&id, "turn_started", 0);
     env.signal_daemon(Signal::TERM);
-    insta::assert_snapshot!(env.coppice(&["new", "--model", "demo", &say("late")]).transcript(), @"");
+    let late = env.create(&say("late"));
+    assert_eq!(env.status(&late), "queued");
     env.coppice(&["stop", &id]).succeeds();
     assert_eq!(env.survivors(), Vec::<String>::new());
+    env.wait_for(&late, "interrupted");
+    env.coppice(&["resume", &late]).succeeds();
+    env.wait_for(&late, "ready");
 }
 
 #[test]
@@ -124,6 +133,10 @@ fn an_agent_cannot_decide_for_its_user() {
         home.display()
     )));
     let said = std::fs::read_to_string(env.worktree(&id).join("said.txt")).unwrap();
-    insta::assert_snapshot!(said, @"");
+    insta::assert_snapshot!(said, @r"
+    error: this decision belongs to a person, and the request came from an agent's process
+
+    hint: run the command in a terminal of your own
+    ");
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "0\n");
 }

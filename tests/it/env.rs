@@ -6,6 +6,7 @@ use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -315,8 +316,13 @@ impl TestEnv {
     /// Ends the daemon without warning and waits until everything that it had started is gone too.
     #[track_caller]
     pub(crate) fn kill_daemon(&self) {
-        kill_process(self.daemon_pid().expect("a daemon runs"), Signal::KILL).unwrap();
-        assert_eq!(self.survivors(), Vec::<String>::new());
+        let daemon = self.daemon_pid().expect("a daemon runs");
+        // Taken before: a client that follows events may start the next daemon at once.
+        let family: Vec<_> = family(&[daemon]).into_iter().filter_map(Process::of).collect();
+        kill_process(daemon, Signal::KILL).unwrap();
+        let deadline = Instant::now() + DEATH;
+        let left: Vec<_> = family.iter().filter(|process| !process.ends_before(deadline)).collect();
+        assert!(left.is_empty(), "these processes outlived their daemon: {left:?}");
     }
 
     /// Sends a signal to the daemon.
@@ -330,37 +336,79 @@ impl TestEnv {
         let deadline = Instant::now() + DEATH;
         loop {
             let processes = self.processes();
-            let left = deadline.saturating_duration_since(Instant::now());
-            let Some((pid, _)) = processes.first().filter(|_| !left.is_zero()) else {
-                return processes.into_iter().map(|(_, command)| command).collect();
-            };
-            wait_for_end(*pid, left);
+            let all_ended = processes.iter().all(|process| process.ends_before(deadline));
+            // Those that ended may have left others behind.
+            if processes.is_empty() || !all_ended {
+                return processes.into_iter().map(|process| process.command).collect();
+            }
         }
     }
 
-    /// Every process whose environment or directory lies in this test's own.
-    pub(crate) fn processes(&self) -> Vec<(Pid, String)> {
-        let root = self.root.path().as_os_str().as_encoded_bytes();
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw));
-        pids.filter_map(|pid| {
-            let directory = PathBuf::from(format!("/proc/{}", pid.as_raw_nonzero()));
-            let environment = fs::read(directory.join("environ")).unwrap_or_default();
-            let stands_inside = fs::read_link(directory.join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.root.path()));
-            let is_ours = stands_inside || environment.windows(root.len()).any(|part| part == root);
-            let command = fs::read(directory.join("cmdline")).unwrap_or_default();
-            is_ours.then(|| (pid, String::from_utf8_lossy(&command).replace('\0', " ")))
-        })
-        .collect()
+    /// Every process whose environment or directory lies in this test's own, and everything below one.
+    pub(crate) fn processes(&self) -> Vec<Process> {
+        let root = self.root.path();
+        let name = root.as_os_str().as_encoded_bytes();
+        let is_marked = |pid: &Pid| {
+            let environment = fs::read(proc(*pid, "environ")).unwrap_or_default();
+            let stands_inside = fs::read_link(proc(*pid, "cwd")).is_ok_and(|cwd| cwd.starts_with(root));
+            stands_inside || environment.windows(name.len()).any(|part| part == name)
+        };
+        let marked: Vec<_> = all_pids().into_iter().filter(is_marked).collect();
+        family(&marked).into_iter().filter_map(Process::of).collect()
     }
 }
 
-/// Waits until a process that is not our child has ended, or the time is over.
-fn wait_for_end(pid: Pid, limit: Duration) {
-    // No such process: it has ended.
-    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-    let limit = Timespec { tv_sec: limit.as_secs().cast_signed(), tv_nsec: limit.subsec_nanos().into() };
-    poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit)).unwrap();
+/// A process that is not our child, held by a descriptor: its number may be used again after its end.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) pid: Pid,
+    pub(crate) command: String,
+    handle: OwnedFd,
+}
+
+impl Process {
+    /// The process, unless it has ended.
+    fn of(pid: Pid) -> Option<Self> {
+        let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        let command = String::from_utf8_lossy(&fs::read(proc(pid, "cmdline")).ok()?).replace('\0', " ");
+        // Nothing is left of the command line of one that has ended and was not collected.
+        (!command.is_empty()).then_some(Self { pid, command, handle })
+    }
+
+    /// Waits for its end.
+    fn ends_before(&self, deadline: Instant) -> bool {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
+        poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&left)).unwrap() > 0
+    }
+}
+
+fn proc(pid: Pid, file: &str) -> PathBuf {
+    PathBuf::from(format!("/proc/{}/{file}", pid.as_raw_nonzero()))
+}
+
+fn all_pids() -> Vec<Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw)).collect()
+}
+
+/// These processes and everything below them.
+fn family(heads: &[Pid]) -> Vec<Pid> {
+    let parent = |pid: Pid| {
+        let stat = fs::read_to_string(proc(pid, "stat")).ok()?;
+        // The name before it may hold anything, spaces and brackets too.
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok().and_then(Pid::from_raw)
+    };
+    let parents: Vec<_> = all_pids().into_iter().filter_map(|pid| Some((pid, parent(pid)?))).collect();
+    let mut found = heads.to_vec();
+    let mut at = 0;
+    while let Some(&head) = found.get(at) {
+        let below = parents.iter().filter(|(pid, parent)| *parent == head && !found.contains(pid));
+        let below: Vec<_> = below.map(|(pid, _)| *pid).collect();
+        found.extend(below);
+        at += 1;
+    }
+    found
 }
 
 impl Drop for TestEnv {
@@ -372,8 +420,8 @@ impl Drop for TestEnv {
             kill_process(pid, Signal::KILL).ok();
         }
         let survivors = self.survivors();
-        for (pid, _) in self.processes() {
-            kill_process(pid, Signal::KILL).ok();
+        for process in self.processes() {
+            kill_process(process.pid, Signal::KILL).ok();
         }
         if !thread::panicking() {
             assert_eq!(survivors, Vec::<String>::new(), "these processes outlived their daemon");

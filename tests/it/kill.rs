@@ -1,5 +1,7 @@
 //! Ends the daemon between any two effects of a turn, and requires the same facts after the restart.
 
+use serde_json::Value;
+
 use crate::env::TestEnv;
 use crate::script::{say, steps, write};
 
@@ -55,15 +57,16 @@ fn crash_at(effect: usize) -> bool {
     // The daemon may die before it can answer.
     let asked = env.coppice(&["new", "--model", "demo", &prompt]);
     if asked.status.success() {
-        // It may die while the client waits, too; where the session stands is looked at below.
-        env.coppice(&["wait", asked.stdout.trim(), "--timeout", "30s"]).transcript();
+        // It may die while the client waits, too. The client may say so, but must not wait for ever.
+        let waited = env.coppice(&["wait", asked.stdout.trim(), "--timeout", "30s"]);
+        assert_ne!(waited.status.code(), Some(124), "effect {effect}: the wait outlived its daemon");
     }
     let survived = marked.is_some() && env.daemon_pid() == marked;
     finish(&env, &prompt);
     survived
 }
 
-/// Goes on with whatever was stored and checks the facts that must hold in the end.
+/// Goes on with whatever was stored, as a person would, and checks the facts that must hold in the end.
 fn finish(env: &TestEnv, prompt: &str) {
     let sessions = env.json(&["list"]);
     assert!(sessions.as_array().unwrap().len() <= 1, "{sessions:#}");
@@ -81,13 +84,32 @@ fn finish(env: &TestEnv, prompt: &str) {
         env.wait_for(&id, "ready");
     }
     let tree = env.worktree(&id);
+    let is_done = || env.events(&id).iter().any(|event| event["response"]["answer"] == "done");
+    if !is_done() {
+        // The scripted agent was told to go on, and has no thoughts of its own about what that means.
+        env.coppice(&["send", &id, prompt]).succeeds();
+        env.wait_for(&id, "ready");
+        assert!(is_done(), "{:#?}", env.events(&id));
+    }
     assert_eq!(std::fs::read_to_string(tree.join("file.txt")).unwrap(), "one\n");
     assert_eq!(env.git_in(&tree, &["status", "--porcelain"]), "");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
-    let events = env.events(&id);
+    assert_history(&env.events(&id));
+}
+
+/// That numbers only grow, that no prompt was sent twice, and that every turn that started has one end.
+fn assert_history(events: &[Value]) {
     let numbers: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
-    let completed: Vec<_> = events.iter().filter(|event| event["type"] == "turn_completed").collect();
-    assert_eq!(completed.len(), 1, "{events:#?}");
-    assert_eq!(completed[0]["response"]["answer"], "done");
+    let started: Vec<_> = events.iter().filter(|event| event["type"] == "turn_started").collect();
+    let sent: Vec<_> = started.iter().map(|event| event["prompt"].as_u64().unwrap()).collect();
+    assert!(sent.is_sorted_by(|a, b| a < b), "a prompt was sent twice: {sent:?}");
+    for start in started {
+        let ends = events.iter().filter(|event| {
+            let is_end =
+                ["turn_completed", "turn_interrupted", "turn_failed"].iter().any(|kind| event["type"] == *kind);
+            is_end && event["turn"] == start["turn"] && event["seq"].as_u64() > start["seq"].as_u64()
+        });
+        assert_eq!(ends.count(), 1, "turn {} in {events:#?}", start["turn"]);
+    }
 }

@@ -11,10 +11,11 @@ fn a_running_turn_is_interrupted_and_its_tree_of_processes_is_gone() {
     // A child that left its session and group is still the turn's.
     let id = env.create(&steps(&[stray("stray.pid"), write("half.txt", "1"), hang()]));
     env.wait_for_event(&id, "tool_finished", 0);
-    let before = env.processes().len();
     // The daemon, the supervisor, the agent and its stray child at the least.
-    assert!(before >= 4, "{:?}", env.processes());
+    let processes = env.processes();
+    assert!(processes.len() >= 4, "{processes:?}");
     env.kill_daemon();
+    assert_eq!(env.survivors(), Vec::<String>::new());
 
     assert_eq!(env.status(&id), "interrupted");
     assert_eq!(std::fs::read_to_string(env.worktree(&id).join("half.txt")).unwrap(), "1\n");
@@ -55,6 +56,7 @@ fn resume_takes_an_interrupted_turn_up_again() {
     let started = env.wait_for_event(&id, "turn_started", seen);
     assert_eq!(started["turn"], 2);
     env.coppice(&["stop", &id]).succeeds();
+    assert_eq!(std::fs::read_to_string(env.worktree(&id).join("half.txt")).unwrap(), "1\n");
 }
 
 #[test]
@@ -72,13 +74,20 @@ fn nothing_is_sent_again_by_itself() {
 #[test]
 fn an_expired_approval_is_used_once_for_the_same_call() {
     let env = TestEnv::new();
-    let id = env.create(&ask_to_run("echo allowed > proof.txt"));
+    let prompt = ask_to_run("echo allowed >> proof.txt");
+    let id = env.create(&prompt);
     env.wait_for(&id, "approval");
+    // The scripted agent repeats its call only when it is told to.
+    env.coppice(&["send", &id, &prompt]).succeeds();
     env.kill_daemon();
     assert_eq!(env.session(&id)["approvals"][0]["expired"], true);
+
     env.coppice(&["approve", &id]).succeeds();
+
     env.wait_for(&id, "ready");
-    assert!(env.worktree(&id).join("proof.txt").exists());
+    assert_eq!(std::fs::read_to_string(env.worktree(&id).join("proof.txt")).unwrap(), "allowed\n");
+    env.coppice(&["send", &id, &prompt]).succeeds();
+    env.wait_for(&id, "approval");
 }
 
 #[test]

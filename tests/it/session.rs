@@ -68,7 +68,13 @@ fn a_merge_that_would_lose_local_work_is_refused() {
     let env = TestEnv::new();
     let id = env.create_ready(&write("README.md", "theirs"));
     env.write("README.md", "mine\n");
-    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the merge into `main` is refused: local changes in `[ROOT]/repo` would be overwritten: `README.md`
+
+    hint: commit or stash them, then merge again
+    ");
     assert_eq!(env.read("README.md"), "mine\n");
     assert_eq!(env.status(&id), "ready");
 }
@@ -100,7 +106,13 @@ fn a_conflict_names_its_files_and_harms_nothing() {
     env.write("README.md", "ours\n");
     env.commit("ours");
     let before = env.git(&["rev-parse", "main"]);
-    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    conflict
+      README.md
+    coppice rebase|send|diff|rm [ID1]
+    ");
     assert_eq!(env.status(&id), "conflict");
     assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));
     assert_eq!((env.git(&["rev-parse", "main"]), env.read("README.md")), (before, "ours\n".into()));

@@ -28,11 +28,14 @@ fn a_branch_deleted_by_hand_comes_back_from_its_checkpoint() {
 }
 
 #[test]
-fn ignored_files_come_along_when_the_user_says_so() {
+fn ignored_files_come_along_when_the_user_agrees() {
     let env = TestEnv::new();
     env.write(".worktreeinclude", ".env\n");
     env.write(".env", "KEY=1\n");
     env.commit("include");
+    let before = env.create_ready(&say("hi"));
+    assert!(!env.worktree(&before).join(".env").exists());
+    env.trust();
     let id = env.create_ready(&say("hi"));
     assert_eq!(fs::read_to_string(env.worktree(&id).join(".env")).unwrap(), "KEY=1\n");
 }
