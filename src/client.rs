@@ -24,7 +24,7 @@ pub enum ClientError {
     Unreachable { socket: PathBuf, source: io::Error },
     /// Carries the last words of the daemon.
     #[error("the daemon did not start{}", tail(log))]
-    NotStarted { log: String },
+    NotStarted { log: String, hint: Option<String> },
     #[error("failed to start the daemon from `{}`", program.display())]
     Start { program: PathBuf, source: io::Error },
     #[error(

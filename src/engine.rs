@@ -102,10 +102,12 @@ impl Engine {
 
     /// Creates a session and, unless it is a draft, begins its first turn.
     pub async fn create(&self, request: CreateSession) -> Result<Session, Error> {
+        self.refuse_while_draining()?;
         Ok(create::create(&self.shared, request).await?)
     }
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
+        self.refuse_while_draining()?;
         let SendPrompt { text, when, env } = request;
         let id = self.find(id).await?;
         if let Some(env) = env {
@@ -127,6 +129,7 @@ impl Engine {
     }
 
     pub async fn resume(&self, id: &str, request: Resume) -> Result<Session, Error> {
+        self.refuse_while_draining()?;
         let id = self.find(id).await?;
         if let Some(env) = request.env {
             self.shared.set_environment(id, env);
@@ -186,6 +189,11 @@ impl Engine {
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
         self.shared.store.close().await;
+    }
+
+    /// A prompt that cannot begin is not taken: it would wait for a person after the restart.
+    fn refuse_while_draining(&self) -> Result<(), Fault> {
+        if self.shared.slots.is_draining() { Err(Fault::Draining) } else { Ok(()) }
     }
 
     async fn tell(&self, id: SessionId, command: Command) -> Result<Session, Error> {

@@ -113,6 +113,13 @@ impl Store {
         self.readers.read(move |db| rows(db, sql, [], row::session)).await
     }
 
+    /// How many sessions there are.
+    pub async fn count_sessions(&self) -> Result<u64, StoreError> {
+        let sql = "SELECT count(*) FROM sessions WHERE removed_at IS NULL";
+        let count = self.readers.read(move |db| one(db, sql, [], |row| row.get::<_, i64>(0))).await?;
+        Ok(count.unwrap_or_default().cast_unsigned())
+    }
+
     /// One session, removed or not.
     pub async fn session(&self, id: SessionId) -> Result<Option<SessionRow>, StoreError> {
         let sql = "SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions

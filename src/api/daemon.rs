@@ -9,6 +9,9 @@ pub const DETACHED: &str = "--detached";
 /// What a detached daemon writes to its stdout once it listens.
 pub const READY: &[u8] = b"ready\n";
 
+/// Begins the line of advice that follows a daemon's last words.
+pub const HINT: &str = "hint: ";
+
 /// `GET /v1/daemon`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DaemonStatus {

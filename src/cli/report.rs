@@ -76,7 +76,8 @@ impl From<ClientError> for Failure {
         let hint = match &error {
             ClientError::Refused(refusal) => return refusal.clone().into(),
             ClientError::Unreachable { .. } => "`coppice daemon start` starts it",
-            ClientError::NotStarted { .. } | ClientError::Lost { .. } => {
+            ClientError::NotStarted { hint: Some(hint), .. } => hint,
+            ClientError::NotStarted { hint: None, .. } | ClientError::Lost { .. } => {
                 "`coppice daemon logs` shows what it said last"
             }
             ClientError::Start { .. } => "check that the program may be run and that its directories can be written",

@@ -16,6 +16,7 @@ use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 
 use super::ClientError;
+use super::start::Daemon;
 use crate::api::error::{Error, ErrorBody, ErrorKind};
 
 /// An open connection to a daemon.
@@ -24,6 +25,8 @@ pub struct Connection {
     socket: PathBuf,
     /// A request must be answered before the next one is sent.
     sender: Mutex<SendRequest<Full<Bytes>>>,
+    /// Finds the daemon again after it died.
+    daemon: Option<Daemon>,
 }
 
 impl Connection {
@@ -36,7 +39,7 @@ impl Connection {
             http1::handshake(TokioIo::new(stream)).await.map_err(|source| ClientError::Lost { source })?;
         // What goes wrong on the connection reaches the request that waits for an answer.
         tokio::spawn(async move { driver.await.ok() });
-        Ok(Self { socket: socket.to_owned(), sender: Mutex::new(sender) })
+        Ok(Self { socket: socket.to_owned(), sender: Mutex::new(sender), daemon: None })
     }
 
     /// The path this connection was opened on.
@@ -44,9 +47,23 @@ impl Connection {
         &self.socket
     }
 
-    /// Reads a resource; `query` becomes the part after the question mark.
+    /// The same connection, which finds the daemon again for a read when that one died.
+    pub(super) fn renewed_by(self, daemon: &Daemon) -> Self {
+        Self { daemon: Some(daemon.clone()), ..self }
+    }
+
+    /// Reads a resource; `query` becomes the part after the question mark. A read that was lost on the way is repeated.
     pub async fn get<T: DeserializeOwned>(&self, path: &str, query: &impl Serialize) -> Result<T, ClientError> {
-        self.exchange(build(Method::GET, &with_query(path, query), Bytes::new())?).await
+        let target = with_query(path, query);
+        let request = || build(Method::GET, &target, Bytes::new());
+        match (self.exchange(request()?).await, &self.daemon) {
+            (Err(ClientError::Lost { .. }), Some(daemon)) => {
+                let renewed = Box::pin(daemon.connect()).await?;
+                *self.sender.lock().await = renewed.sender.into_inner();
+                self.exchange(request()?).await
+            }
+            (result, Some(_) | None) => result,
+        }
     }
 
     /// Acts on a resource.

@@ -114,7 +114,11 @@ impl Events {
         if let Some(seq) = self.query.since {
             request.headers_mut().insert("last-event-id", HeaderValue::from(seq));
         }
-        self.body = Some(connection.respond(request).await?.into_body());
+        let response = connection.respond(request).await?;
+        // From here on a lost connection resumes where this one began, even if it never said a word.
+        let begins = response.headers().get("last-event-id").and_then(|value| value.to_str().ok()?.parse().ok());
+        self.query.since = self.query.since.or(begins);
+        self.body = Some(response.into_body());
         self.connection = Some(connection);
         Ok(())
     }

@@ -18,13 +18,15 @@ use super::ClientError;
 use super::connection::Connection;
 use super::handshake::{Verdict, judge};
 use crate::api;
-use crate::api::daemon::{DETACHED, DaemonStatus, READY, StopDaemon, StopHow};
+use crate::api::daemon::{DETACHED, DaemonStatus, HINT, READY, StopDaemon, StopHow};
 use crate::paths::{self, Paths};
 
 /// Recovery after a crash is quick; a store on a slow disk may have to be upgraded first.
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// A daemon without turns has little to put away.
 const END_LIMIT: Duration = Duration::from_secs(10);
+/// How often a daemon that somebody else started is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How much of a failed daemon's last words is shown.
 const LOG_TAIL: u64 = 4096;
 
@@ -67,7 +69,7 @@ impl Daemon {
         };
         let status = connection.daemon().await?;
         match (judge(env!("CARGO_PKG_VERSION"), api::VERSION, &status), &self.absent) {
-            (Verdict::Use, Absent::Start { .. } | Absent::Fail) => Ok(connection),
+            (Verdict::Use, Absent::Start { .. } | Absent::Fail) => Ok(connection.renewed_by(self)),
             (Verdict::Refuse, Absent::Start { .. } | Absent::Fail) => {
                 Err(ClientError::TooNew { ours: api::VERSION, theirs: status.api })
             }
@@ -86,8 +88,26 @@ impl Daemon {
         // One that is about to end holds its lock a little longer than its socket. Only the holder of the start lock
         // waits here: for a moment it has the lock that the next daemon needs.
         drop(lock(self.paths.lock(), END_LIMIT).await);
-        launch(program, &self.paths).await?;
-        Connection::open(&self.paths.socket).await
+        match launch(program, &self.paths).await {
+            Ok(()) => Connection::open(&self.paths.socket).await,
+            Err(error) => self.find_starting().await.ok_or(error),
+        }
+    }
+
+    /// A daemon whose own client died while it started: it holds its lock and does not listen yet.
+    async fn find_starting(&self) -> Option<Connection> {
+        let deadline = tokio::time::Instant::now() + END_LIMIT;
+        loop {
+            if let Ok(connection) = Connection::open(&self.paths.socket).await {
+                return Some(connection);
+            }
+            let is_held = File::open(self.paths.lock()).is_ok_and(|file| file.try_lock().is_err());
+            if !is_held || tokio::time::Instant::now() > deadline {
+                return None;
+            }
+            // Nobody tells when it listens: whoever it would tell is gone.
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// A daemon that answers and is not about to end.
@@ -134,8 +154,17 @@ async fn launch(program: &Path, paths: &Paths) -> Result<(), ClientError> {
     let stdout = daemon.stdout.as_mut().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
     match tokio::time::timeout(START_LIMIT, stdout.read_exact(&mut words)).await {
         Ok(Ok(_)) if words == READY => Ok(()),
-        Ok(_) | Err(_) => Err(ClientError::NotStarted { log: read_tail(&paths.start_log()) }),
+        Ok(_) | Err(_) => Err(not_started(&read_tail(&paths.start_log()))),
     }
+}
+
+/// The last words of a daemon; its advice comes on a line of its own.
+fn not_started(log: &str) -> ClientError {
+    let (log, hint) = match log.rsplit_once(HINT) {
+        Some((log, hint)) => (log, Some(hint.trim().to_owned())),
+        None => (log, None),
+    };
+    ClientError::NotStarted { log: log.trim().to_owned(), hint }
 }
 
 /// Takes a file lock, waiting for it in a thread of its own. The lock only saves work, so a client that cannot have it

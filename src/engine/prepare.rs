@@ -67,7 +67,7 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
     let tree = worktree(&shared, &record, &repo).await?;
     let tree = match record.body.tree {
         Tree::Ready => tree,
-        Tree::Absent | Tree::Creating | Tree::Unprepared => {
+        Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => {
             let unprepared = |failure| Unprepared { tree: Some(Tree::Unprepared), failure };
             tokio::select! {
                 () = abort.cancelled() => return Err(Unprepared { tree: Some(Tree::Unprepared), ..Unprepared::aborted() }),
@@ -106,9 +106,9 @@ async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<
     let root = shared.worktrees(&record.project);
     let (id, live, repo) = (record.id, shared.live.clone(), repo.clone());
     let slug = record.body.branch.rsplit('/').next().unwrap_or("session").to_owned();
-    let has_past = record.body.turns > 0;
+    let place = record.body.tree;
     let (tree, how) = tokio::task::spawn_blocking(move || {
-        if has_past {
+        if place == Tree::Away {
             git::removal::restore(&tree, &root)?;
             return Ok((tree, "restored"));
         }

@@ -49,7 +49,8 @@ impl Engine {
 
     /// How many sessions there are.
     pub async fn count(&self) -> Result<usize, Error> {
-        Ok(self.shared.store.sessions(Removed::Without).await.map_err(Fault::from)?.len())
+        let count = self.shared.store.count_sessions().await.map_err(Fault::from)?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     pub(super) async fn records(&self, removed: Removed) -> Result<Vec<Record>, Fault> {
@@ -136,7 +137,7 @@ impl Engine {
 fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
     match record.body.tree {
         Tree::Ready | Tree::Unprepared => Ok(Target::WorkTree),
-        Tree::Absent | Tree::Creating => {
+        Tree::Absent | Tree::Away | Tree::Creating => {
             let saved = crate::git::removal::salvage_ref(record.id.as_str());
             let branch = format!("refs/heads/{}", record.body.branch);
             let found = match repo.find_ref(&saved)? {

@@ -71,8 +71,11 @@ pub(super) struct BaseRecord {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Tree {
+    /// Never made.
     #[default]
     Absent,
+    /// Moved to the trash after a merge, an archive or a removal; it comes back from there or from its salvage ref.
+    Away,
     /// Being made; a daemon that finds it so finishes or repeats it.
     Creating,
     /// Made, but files or the setup command of the project are not through.

@@ -9,7 +9,7 @@ use crate::store::{Change, Durability, Removed, Write};
 
 use super::clock;
 use super::fault::Fault;
-use super::record::{Record, State, TurnBody};
+use super::record::{PromptBody, Record, State, TurnBody};
 use super::shared::{Shared, event};
 
 /// Settles every session that was in progress.
@@ -70,8 +70,23 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
         }
         Fact::TurnEnded(_) => {
             let turn = record.body.turns + 1;
+            record.body.turns = turn;
             let reason = "the daemon ended before the prompt was sent".to_owned();
-            Ok(vec![event(id, &Payload::TurnInterrupted { turn, reason })])
+            let prompts = shared.store.queued_prompts(id).await?;
+            let next = prompts.iter().find(|prompt| Some(&prompt.number) == record.body.order.first());
+            let prompt = next.and_then(|row| serde_json::from_str::<PromptBody>(&row.body).ok());
+            let now = clock::now();
+            let body = TurnBody {
+                state: TurnState::Interrupted,
+                prompt: prompt.map(|prompt| prompt.text).unwrap_or_default(),
+                started_at: now,
+                ended_at: Some(now),
+                response: None,
+                error: None,
+                checkpoint: None,
+                undone: false,
+            };
+            Ok(vec![Change::Turn(body.row(id, turn, None)), event(id, &Payload::TurnInterrupted { turn, reason })])
         }
         Fact::Status
         | Fact::TurnStarted

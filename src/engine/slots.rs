@@ -62,6 +62,10 @@ impl Slots {
         self.lock().queue.draining = true;
     }
 
+    pub(super) fn is_draining(&self) -> bool {
+        self.lock().queue.draining
+    }
+
     /// How many slots are held, and every change of it.
     pub(super) fn held(&self) -> watch::Receiver<usize> {
         self.held.subscribe()

@@ -160,7 +160,7 @@ async fn forget_old(shared: &Arc<Shared>, records: &[Record]) {
     let Ok(config) = shared.settings.user() else { return };
     let keep = i64::try_from(settings::keep_removed(&config).as_millis()).unwrap_or(i64::MAX);
     let oldest = clock::now().saturating_sub(keep);
-    let over = |record: &&Record| record.removed_at.is_some_and(|at| at < oldest) && record.body.tree == Tree::Absent;
+    let over = |record: &&Record| record.removed_at.is_some_and(|at| at < oldest) && is_gone(record.body.tree);
     for record in records.iter().filter(over) {
         if let Err(fault) = forget(shared, record).await {
             warn!(session = %record.id, %fault, "a removed session cannot be forgotten");
@@ -187,11 +187,18 @@ async fn records(shared: &Arc<Shared>) -> Result<Vec<Record>, Fault> {
         }
     }
     for record in &mut records {
-        if record.removed_at.is_some() && record.body.tree != Tree::Absent {
+        if record.removed_at.is_some() && !is_gone(record.body.tree) {
             move_away(shared, record).await?;
         }
     }
     Ok(records)
+}
+
+fn is_gone(tree: Tree) -> bool {
+    match tree {
+        Tree::Absent | Tree::Away => true,
+        Tree::Creating | Tree::Unprepared | Tree::Ready => false,
+    }
 }
 
 /// Completes a removal that was cut short right after it was stored.
@@ -202,7 +209,7 @@ async fn move_away(shared: &Arc<Shared>, record: &mut Record) -> Result<(), Faul
     if tree.path.exists() {
         blocking(move || removal::trash(&tree, &root)).await?;
     }
-    record.body.tree = Tree::Absent;
+    record.body.tree = Tree::Away;
     let changes = vec![Change::Session(record.row())];
     shared.store.write(Write { durability: Durability::Normal, changes }).await?;
     Ok(())

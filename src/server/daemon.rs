@@ -22,7 +22,7 @@ use super::lock::{self, Holder, LockError};
 use super::log;
 use super::routes::{About, App, router};
 use super::socket::{self, SocketError};
-use crate::api::daemon::{DETACHED, READY, StopHow};
+use crate::api::daemon::{DETACHED, HINT, READY, StopHow};
 use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
 use crate::paths::{self, Paths, PathsError};
@@ -52,6 +52,21 @@ enum DaemonError {
     Process(#[from] io::Error),
 }
 
+impl DaemonError {
+    /// One thing a person can do about it.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Engine(StartError::Store(error)) => error.hint(),
+            Self::Paths(_)
+            | Self::Lock(_)
+            | Self::Socket(_)
+            | Self::Engine(StartError::Directory { .. } | StartError::Recover(_))
+            | Self::Log { .. }
+            | Self::Process(_) => None,
+        }
+    }
+}
+
 /// Somebody asks for the end and wants to know what comes of it.
 #[derive(Debug)]
 pub(super) struct StopRequest {
@@ -69,7 +84,7 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Whoever started this reads it from the terminal, or quotes it from the start log.
-            tell(&mut io::stderr(), presence, &error).ok();
+            tell(&mut io::stderr(), presence, &error, error.hint()).ok();
             ExitCode::FAILURE
         }
     }
@@ -256,7 +271,7 @@ fn now_ms() -> i64 {
     now.tv_sec * 1000 + now.tv_nsec / 1_000_000
 }
 
-fn tell(out: &mut impl Write, presence: Presence, error: &dyn std::error::Error) -> io::Result<()> {
+fn tell(out: &mut impl Write, presence: Presence, error: &dyn std::error::Error, hint: Option<&str>) -> io::Result<()> {
     let (begin, join) = match presence {
         Presence::Attached => ("error: ", "\n  caused by: "),
         Presence::Detached => ("", ": "),
@@ -264,5 +279,6 @@ fn tell(out: &mut impl Write, presence: Presence, error: &dyn std::error::Error)
     write!(out, "{begin}{error}")?;
     let mut causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.try_for_each(|cause| write!(out, "{join}{cause}"))?;
+    hint.map_or(Ok(()), |hint| write!(out, "\n{HINT}{hint}"))?;
     writeln!(out)
 }

@@ -87,6 +87,11 @@ impl<S: Source> Tail<S> {
         Self { source, after, committed, records, waiting, ready: VecDeque::new(), end, is_over: false }
     }
 
+    /// The number behind which the next fact comes.
+    pub(super) fn after(&self) -> u64 {
+        self.after
+    }
+
     /// The next message; `None` when there will be no other.
     pub(super) async fn next(&mut self) -> Option<Message> {
         loop {

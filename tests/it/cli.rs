@@ -268,7 +268,7 @@ fn an_agent_that_ends_at_once() {
     session [ID] from main
     preparing: worktree (checkout)
     failed: the agent ended before the conversation was open with exit status 3: this agent needs a licence
-    hint: run `coppice resume` to go on with the conversation
+    hint: run `coppice resume [ID]` to go on with the conversation
     ");
 }
 
@@ -338,7 +338,7 @@ fn a_database_of_a_newer_version() {
     -- stderr
     error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` has schema 999, this coppice knows 1
 
-    hint: `coppice daemon logs` shows what it said last
+    hint: use the newer coppice that wrote it, or another COPPICE_HOME
     ");
 }
 
@@ -355,7 +355,7 @@ fn a_database_that_another_program_holds() {
     -- stderr
     error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is locked by another process
 
-    hint: `coppice daemon logs` shows what it said last
+    hint: close the program that holds it and try again
     ");
 }
 
@@ -371,7 +371,7 @@ fn a_database_that_is_not_one() {
     -- stderr
     error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is damaged or not a database: file is not a database: Error code 26: file is not a database
 
-    hint: `coppice daemon logs` shows what it said last
+    hint: move the file away to start with an empty database
     ");
 }
 

@@ -130,7 +130,7 @@ impl Actor {
         let response = turn.response.as_ref().map(view::response);
         let (state, error) = match outcome {
             Outcome::Completed | Outcome::Asked => (TurnState::Completed, None),
-            Outcome::Failed => (TurnState::Failed, Some(turn.error())),
+            Outcome::Failed => (TurnState::Failed, Some(turn.error(self.id))),
             Outcome::Interrupted => (TurnState::Interrupted, None),
         };
         let body = &mut self.record.body;
@@ -152,7 +152,7 @@ impl Actor {
                 }
             }
             (TurnState::Failed, _) => {
-                let error = error.clone().unwrap_or_else(|| turn.error());
+                let error = error.clone().unwrap_or_else(|| turn.error(self.id));
                 self.staged.push(Payload::TurnFailed { turn: number, error });
             }
             (TurnState::Interrupted | TurnState::Running | TurnState::Completed, _) => {
@@ -160,20 +160,20 @@ impl Actor {
                 self.staged.push(Payload::TurnInterrupted { turn: number, reason: turn.reason.clone() });
             }
         }
-        let changes = turn.started.map(|begun| {
-            let row = TurnBody {
-                state,
-                prompt: turn.text,
-                started_at: begun.at,
-                ended_at: Some(clock::now()),
-                response,
-                error,
-                checkpoint: turn.checkpoint,
-                undone: false,
-            };
-            Change::Turn(row.row(self.id, number, turn.raw))
-        });
-        self.persist(Durability::Full, changes.into_iter().collect()).await
+        let now = clock::now();
+        let row = TurnBody {
+            state,
+            prompt: turn.text,
+            started_at: turn.started.map_or(now, |begun| begun.at),
+            ended_at: Some(now),
+            response,
+            error,
+            checkpoint: turn.checkpoint,
+            undone: false,
+        };
+        // A turn that never reached its backend counts too, and its prompt is still queued.
+        self.record.body.turns = number;
+        self.persist(Durability::Full, vec![Change::Turn(row.row(self.id, number, turn.raw))]).await
     }
 
     /// The store refused: the turn cannot go on unseen, so its backend ends, and the facts wait here.

@@ -33,7 +33,9 @@ impl Actor {
         self.record.removed_at = Some(clock::now());
         let salvage = match self.record.body.tree {
             Tree::Absent => None,
-            Tree::Creating | Tree::Unprepared | Tree::Ready => Some(git::removal::salvage_ref(self.id.as_str())),
+            Tree::Away | Tree::Creating | Tree::Unprepared | Tree::Ready => {
+                Some(git::removal::salvage_ref(self.id.as_str()))
+            }
         };
         self.record.body.salvage = salvage.clone();
         self.staged.push(Payload::Removed { salvage });
@@ -49,7 +51,7 @@ impl Actor {
             let lock = self.shared.repository(&self.record.project);
             let _held = lock.lock().await;
             blocking(move || git::removal::restore(&tree, &root)).await?;
-            self.record.body.tree = Tree::Ready;
+            self.record.body.tree = Tree::Unprepared;
         }
         (self.record.removed_at, self.record.body.salvage) = (None, None);
         self.staged.push(Payload::Restored {});
@@ -59,7 +61,7 @@ impl Actor {
 
     /// Moves the tree to the trash and lets the sweeper save, recycle or delete it.
     pub(super) async fn give_tree_back(&mut self) -> Result<(), Fault> {
-        if self.record.body.tree == Tree::Absent {
+        if let Tree::Absent | Tree::Away = self.record.body.tree {
             return Ok(());
         }
         self.conversation = None;
@@ -71,7 +73,7 @@ impl Actor {
             let _held = lock.lock().await;
             blocking(move || git::removal::trash(&tree, &root)).await?;
         }
-        self.record.body.tree = Tree::Absent;
+        self.record.body.tree = Tree::Away;
         self.persist(Durability::Normal, Vec::new()).await?;
         self.shared.sweeper.wake();
         Ok(())

@@ -23,7 +23,7 @@ use super::Actor;
 impl Actor {
     /// Puts what the turn changed onto the session's branch. A failure is a warning: the files are where they were.
     pub(super) async fn commit(&mut self) {
-        if let Tree::Absent | Tree::Creating = self.record.body.tree {
+        if let Tree::Absent | Tree::Away | Tree::Creating = self.record.body.tree {
             return;
         }
         if let Err(fault) = self.checkpoint().await {

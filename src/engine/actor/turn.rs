@@ -8,6 +8,7 @@ use crate::backend::event::{
     Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
 use crate::backend::failure::{Failure, FailureKind};
+use crate::id::SessionId;
 use crate::protocol;
 use crate::session::{Asks, Event};
 use crate::store::Durability;
@@ -65,16 +66,17 @@ impl TurnRun {
     }
 
     /// Why the turn failed, as it is stored and shown.
-    pub(super) fn error(&self) -> TurnError {
-        if let Some(Failure { kind, message, hint }) = &self.failure {
-            return TurnError { kind: kind.as_str().to_owned(), message: message.clone(), hint: Some(hint.clone()) };
-        }
-        let message = match &self.refusal {
+    pub(super) fn error(&self, id: SessionId) -> TurnError {
+        let said = match &self.refusal {
             Some(refusal) => format!("the backend's response was refused: {refusal}"),
             None => "the backend ended the turn without a response".to_owned(),
         };
-        let Failure { kind, message, hint } = Failure::new(FailureKind::Protocol, message);
-        TurnError { kind: kind.as_str().to_owned(), message, hint: Some(hint) }
+        let failure = self.failure.clone().unwrap_or_else(|| Failure::new(FailureKind::Protocol, said));
+        // A backend does not know whose it is; a hint that can be pasted does.
+        let hint = ["resume", "show --raw"].iter().fold(failure.hint, |hint, command| {
+            hint.replace(&format!("`coppice {command}`"), &format!("`coppice {command} {id}`"))
+        });
+        TurnError { kind: failure.kind.as_str().to_owned(), message: failure.message, hint: Some(hint) }
     }
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::IntoResponse;
 use axum::response::sse::{Event as Record, KeepAlive, Sse};
-use futures_util::Stream;
 use futures_util::stream;
 
 use super::{App, Reply, reply};
@@ -42,15 +42,17 @@ pub(super) async fn stream(
     State(app): State<App>,
     headers: HeaderMap,
     Asked(query): Asked<EventQuery>,
-) -> Result<Sse<impl Stream<Item = Result<Record, Infallible>>>, Refusal> {
+) -> Result<impl IntoResponse, Refusal> {
     let after = last_event_id(&headers)?.or(query.since);
     let feed = app.engine.feed(query.session.as_deref()).await?;
     let tail = Tail::new(feed, after, app.end.clone());
+    // Without it a client that asked for the present could not resume before its first event.
+    let begins = [("last-event-id", tail.after().to_string())];
     let records = stream::unfold(tail, async |mut tail| {
         let message = tail.next().await?;
-        Some((Ok(spell(&message)), tail))
+        Some((Ok::<_, Infallible>(spell(&message)), tail))
     });
-    Ok(Sse::new(records).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    Ok((begins, Sse::new(records).keep_alive(KeepAlive::new().interval(KEEP_ALIVE))))
 }
 
 fn last_event_id(headers: &HeaderMap) -> Result<Option<u64>, Error> {
