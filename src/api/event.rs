@@ -167,6 +167,11 @@ pub enum Payload {
         /// The ref that keeps what was not merged.
         salvage: Option<String>,
     },
+    /// What a tree held when it was given back can be reached from a ref.
+    Saved {
+        reference: String,
+        commit: String,
+    },
     Restored {},
     Warning {
         message: String,
@@ -220,6 +225,7 @@ impl Payload {
             Payload::Conflict { .. } => "conflict",
             Payload::Archived {} => "archived",
             Payload::Removed { .. } => "removed",
+            Payload::Saved { .. } => "saved",
             Payload::Restored {} => "restored",
             Payload::Warning { .. } => "warning",
         }

@@ -70,6 +70,7 @@ impl Follower {
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }
+            | Payload::Saved { .. }
             | Payload::Restored {}
             | Payload::Warning { .. } => transcript::talk(payload).map(Piece::Talk).into_iter().collect(),
         }
@@ -179,6 +180,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Retry { .. }
         | Payload::Checkpoint { .. }
         | Payload::Undone { .. }
+        | Payload::Saved { .. }
         | Payload::Restored {}
         | Payload::Warning { .. } => false,
     }

@@ -50,6 +50,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::Integrated { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
+        | Payload::Saved { .. }
         | Payload::Restored {} => None,
     }
 }
@@ -81,6 +82,7 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::Undone { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
+        | Payload::Saved { .. }
         | Payload::Restored {} => Tone::Accent,
     }
 }
@@ -142,6 +144,7 @@ fn detail(payload: &Payload) -> String {
         }
         Payload::Conflict { files, with } => format!("with {with}: {}", files.join(", ")),
         Payload::Archived {} | Payload::Restored {} => String::new(),
+        Payload::Saved { reference, commit } => format!("{} in {reference}", short(commit)),
         Payload::Removed { salvage } => match salvage {
             Some(salvage) => format!("unmerged work is kept in {salvage}"),
             None => "nothing was left to keep".to_owned(),

@@ -9,6 +9,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tracing::{debug, info, warn};
 
+use crate::api::event::Payload;
+use crate::api::session::Status;
 use crate::git::removal::{self, Discard, Pending, Recycled, Step};
 use crate::store::{Change, Durability, Removed, Write};
 
@@ -16,7 +18,7 @@ use super::actor::blocking;
 use super::fault::Fault;
 use super::record::{Record, Tree};
 use super::shared::Shared;
-use super::{clock, prepare, settings};
+use super::{clock, crash, prepare, settings};
 
 /// How many files are deleted at a time, and the pause after them: deleting must not be felt.
 const BATCH: usize = 256;
@@ -40,6 +42,9 @@ pub(super) fn start(shared: &Arc<Shared>) {
     shared.sweeper.wake();
     let sweeping = shared.clone();
     shared.tasks.spawn(async move {
+        if let Err(fault) = complete_all(&sweeping).await {
+            warn!(%fault, "a removal that was cut short is not completed");
+        }
         loop {
             tokio::select! {
                 () = sweeping.stop.cancelled() => break,
@@ -96,11 +101,21 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     let lock = shared.repository(&record.project);
     let _held = lock.lock().await;
     let (root, removed, id) = (root.to_owned(), record.removed_at.is_some(), record.id);
-    blocking(move || {
+    crash::point();
+    let (trashed, recorded) = blocking(move || {
         let recorded = removal::salvage(&trashed)?;
-        info!(session = %id, commit = %recorded.commit, "work saved");
+        Ok((trashed, recorded))
+    })
+    .await?;
+    crash::point();
+    let commit = recorded.commit.to_string();
+    info!(session = %id, commit, "work saved");
+    let reference = removal::salvage_ref(id.as_str());
+    shared.note(id, &[Payload::Saved { reference, commit }]).await?;
+    blocking(move || {
         if removed {
             removal::drop_branch(&trashed)?;
+            crash::point();
         }
         if !recorded.left_out.is_empty() {
             // These files exist nowhere else.
@@ -178,7 +193,7 @@ async fn forget(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
     Ok(())
 }
 
-/// All sessions; a removed one whose tree is still in its place is moved away first.
+/// All sessions, removed or not.
 async fn records(shared: &Arc<Shared>) -> Result<Vec<Record>, Fault> {
     let mut records = Vec::new();
     for which in [Removed::Without, Removed::Only] {
@@ -186,12 +201,18 @@ async fn records(shared: &Arc<Shared>) -> Result<Vec<Record>, Fault> {
             records.push(Record::read(row)?);
         }
     }
-    for record in &mut records {
-        if record.removed_at.is_some() && !is_gone(record.body.tree) {
-            move_away(shared, record).await?;
+    Ok(records)
+}
+
+/// Completes what the last daemon began: a session that ended and still has its tree gives it back.
+async fn complete_all(shared: &Arc<Shared>) -> Result<(), Fault> {
+    for mut record in records(shared).await? {
+        let ended = record.removed_at.is_some() || matches!(record.status, Status::Merged | Status::Archived);
+        if ended && !is_gone(record.body.tree) {
+            move_away(shared, &mut record).await?;
         }
     }
-    Ok(records)
+    Ok(())
 }
 
 fn is_gone(tree: Tree) -> bool {
@@ -201,7 +222,7 @@ fn is_gone(tree: Tree) -> bool {
     }
 }
 
-/// Completes a removal that was cut short right after it was stored.
+/// Moves the tree to the trash, if it is not there yet, and stores that.
 async fn move_away(shared: &Arc<Shared>, record: &mut Record) -> Result<(), Fault> {
     let repo = prepare::open_repo(record).await?;
     let tree = prepare::tree_of(record, &repo)?;

@@ -1,4 +1,4 @@
-//! Ends the daemon between any two effects of a turn, and requires the same facts after the restart.
+//! Ends the daemon between any two effects of a turn or a removal, and requires the same facts after the restart.
 
 use serde_json::Value;
 
@@ -43,6 +43,38 @@ fn lane(first: usize) {
         }
     }
     panic!("a turn has more than {EFFECTS} effects");
+}
+
+#[test]
+fn a_removal_that_is_cut_anywhere_loses_nothing() {
+    for effect in 1..EFFECTS {
+        let mut env = TestEnv::new();
+        let id = env.create_ready(&write("file.txt", "one"));
+        // Work that no turn has committed.
+        std::fs::write(env.worktree(&id).join("by-hand.txt"), "two\n").unwrap();
+        env.kill_daemon();
+        env.set(CRASH, &effect.to_string());
+        env.coppice(&["daemon", "start"]).succeeds();
+        env.unset(CRASH);
+        let marked = env.daemon_pid();
+        // The daemon may die before it can answer.
+        env.coppice(&["rm", &id]).transcript();
+        let salvage = format!("refs/coppice/salvage/{id}");
+        env.wait_for_event(&id, "saved", 0);
+        let survived = marked.is_some() && env.daemon_pid() == marked;
+        assert_eq!(env.json(&["list"]), Value::Array(Vec::new()), "at effect {effect}");
+        assert_eq!(env.git(&["show", &format!("{salvage}:by-hand.txt")]), "two");
+
+        env.coppice(&["restore", &id]).succeeds();
+        let tree = env.worktree(&id);
+        for (file, content) in [("file.txt", "one\n"), ("by-hand.txt", "two\n")] {
+            assert_eq!(std::fs::read_to_string(tree.join(file)).unwrap(), content, "at effect {effect}");
+        }
+        if survived {
+            return;
+        }
+    }
+    panic!("a removal has more than {EFFECTS} effects");
 }
 
 /// Runs one turn with a daemon that dies at that effect, and whatever it takes to finish the turn; whether it lived.

@@ -56,6 +56,7 @@ impl Actor {
             | Payload::Conflict { .. }
             | Payload::Archived {}
             | Payload::Removed { .. }
+            | Payload::Saved { .. }
             | Payload::Restored {}
             | Payload::Warning { .. } => return None,
         };

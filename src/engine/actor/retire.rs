@@ -9,7 +9,7 @@ use crate::store::Durability;
 
 use super::super::fault::Fault;
 use super::super::record::Tree;
-use super::super::{clock, prepare};
+use super::super::{clock, crash, prepare};
 use super::Actor;
 use super::tree::blocking;
 
@@ -40,6 +40,7 @@ impl Actor {
         self.record.body.salvage = salvage.clone();
         self.staged.push(Payload::Removed { salvage });
         self.persist(Durability::Full, Vec::new()).await?;
+        crash::point();
         self.shared.forget_environment(self.id);
         self.give_tree_back().await
     }
@@ -73,6 +74,7 @@ impl Actor {
             let _held = lock.lock().await;
             blocking(move || git::removal::trash(&tree, &root)).await?;
         }
+        crash::point();
         self.record.body.tree = Tree::Away;
         self.persist(Durability::Normal, Vec::new()).await?;
         self.shared.sweeper.wake();
