@@ -48,6 +48,8 @@ pub(crate) fn prepare(root: &Path, files: usize) -> PathBuf {
         fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
     }
     git(&making, &["add", "-A"]);
+    // The gc below must not meet one that git starts by itself.
+    git(&making, &["config", "gc.auto", "0"]);
     git(&making, &["commit", "-q", "-m", "begin"]);
     git(&making, &["gc", "-q"]);
     fs::rename(&making, &done).unwrap();
