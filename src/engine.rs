@@ -22,6 +22,7 @@ mod settings;
 mod shared;
 mod slots;
 mod spawn;
+mod standing;
 mod sweeper;
 mod timing;
 mod view;

@@ -22,7 +22,8 @@ use super::fault::Fault;
 use super::record::{BaseRecord, Body, PromptBody, Record, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
-use super::{clock, query, view};
+use super::standing::Standing;
+use super::{clock, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
@@ -30,14 +31,11 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
     }
-    let cwd = PathBuf::from(cwd);
-    let repo = query::discover(cwd.clone()).await?;
-    let (repo, base) = blocking(move || {
-        let base = repo.resolve_base(&cwd, base.as_deref())?;
-        repo.check_namespace()?;
-        Ok((repo, base))
-    })
-    .await?;
+    let here = Standing::find(shared, PathBuf::from(cwd)).await?;
+    let base = here.base(base).await?;
+    let repo = here.repo;
+    let checked = repo.clone();
+    blocking(move || checked.check_namespace()).await?;
     let project = project_id(&repo);
     let settings = shared.settings.project(&project, &repo, base.commit).await?;
     let registry = shared.settings.registry(&settings.config);

@@ -11,12 +11,12 @@ use crate::config::{self, Config, LayerKind, Origin, Source, Trust, Value, key};
 use crate::git::{GitError, Oid, Repo};
 use crate::store::{Change, Durability, ProjectRow, Write};
 
-use super::actor::blocking;
+use super::Engine;
 use super::create::project_id;
 use super::fault::Fault;
 use super::record::json;
 use super::settings::{self, ProjectRecord, Settings, Trusted};
-use super::{Engine, query};
+use super::standing::Standing;
 
 impl Engine {
     /// What the repository asks to be trusted with, and whether it is.
@@ -84,15 +84,10 @@ impl Engine {
 
     /// The repository of a directory, what is checked out there, and the settings of that commit.
     async fn place(&self, cwd: String) -> Result<(Repo, Oid, Settings), Fault> {
-        let cwd = PathBuf::from(cwd);
-        let repo = query::discover(cwd.clone()).await?;
-        let (repo, base) = blocking(move || {
-            let base = repo.resolve_base(&cwd, None)?;
-            Ok((repo, base))
-        })
-        .await?;
-        let settings = self.shared.settings.project(&project_id(&repo), &repo, base.commit).await?;
-        Ok((repo, base.commit, settings))
+        let here = Standing::find(&self.shared, PathBuf::from(cwd)).await?;
+        let commit = here.base(None).await?.commit;
+        let settings = self.shared.settings.project(&project_id(&here.repo), &here.repo, commit).await?;
+        Ok((here.repo, commit, settings))
     }
 
     async fn store_grant(&self, cwd: String, hash: String) -> Result<TrustView, Fault> {

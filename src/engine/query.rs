@@ -15,6 +15,7 @@ use super::actor::{blocking, changes};
 use super::fault::Fault;
 use super::prepare;
 use super::record::{Record, Tree, TurnBody};
+use super::standing::Standing;
 use super::view;
 
 /// How many sessions a page holds unless the client says otherwise, and at most.
@@ -67,7 +68,10 @@ impl Engine {
     async fn list(&self, query: ListSessions) -> Result<Page<Session>, Fault> {
         let ListSessions { cwd, removed, cursor, limit } = query;
         let common_dir = match cwd {
-            Some(cwd) => Some(common_dir(PathBuf::from(cwd)).await?),
+            Some(cwd) => {
+                let here = Standing::find(&self.shared, PathBuf::from(cwd)).await?;
+                Some(here.repo.common_dir().to_owned())
+            }
             None => None,
         };
         let which = if removed { Removed::Only } else { Removed::Without };
@@ -147,18 +151,6 @@ fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
             Ok(Target::Commit(found.map_or_else(|| record.body.base.commit.parse().map_err(Fault::from), Ok)?))
         }
     }
-}
-
-/// The repository that holds a directory of the client.
-pub(super) async fn common_dir(cwd: PathBuf) -> Result<PathBuf, Fault> {
-    Ok(discover(cwd).await?.common_dir().to_owned())
-}
-
-pub(super) async fn discover(cwd: PathBuf) -> Result<Repo, Fault> {
-    if !cwd.is_absolute() || !cwd.is_dir() {
-        return Err(Fault::NotADirectory { path: cwd });
-    }
-    blocking(move || Repo::discover(&cwd)).await
 }
 
 fn file_change(file: diff::FileChange) -> FileChange {

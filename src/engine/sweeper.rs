@@ -2,6 +2,7 @@
 //!
 //! It sleeps until something is removed. Nothing is deleted before what is in it can be reached from a ref.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -206,13 +207,25 @@ async fn records(shared: &Arc<Shared>) -> Result<Vec<Record>, Fault> {
 
 /// Completes what the last daemon began: a session that ended and still has its tree gives it back.
 async fn complete_all(shared: &Arc<Shared>) -> Result<(), Fault> {
+    let mut projects = BTreeMap::new();
     for mut record in records(shared).await? {
         let ended = record.removed_at.is_some() || matches!(record.status, Status::Merged | Status::Archived);
         if ended && !is_gone(record.body.tree) {
             move_away(shared, &mut record).await?;
         }
+        projects.insert(record.project.clone(), record);
+    }
+    for record in projects.into_values() {
+        tidy(shared, &record).await?;
     }
     Ok(())
+}
+
+/// Removes what a killed merge or removal left registered or lying about; none of it is anybody's work.
+async fn tidy(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
+    let Ok(repo) = prepare::open_repo(record).await else { return Ok(()) };
+    let root = shared.worktrees(&record.project);
+    blocking(move || removal::tidy(&repo, &root)).await
 }
 
 fn is_gone(tree: Tree) -> bool {

@@ -18,6 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::history::{self, Recorded};
+use super::merge;
 use super::worktree::{registration, spare};
 use super::{GitError, Oid, Repo, Worktree};
 use crate::id::SessionId;
@@ -121,8 +122,17 @@ pub fn retire(trashed: &Trashed, root: &Path) -> Result<Pending, GitError> {
     Ok(Pending { path: move_to_trash(&tree.path, root, NAMELESS)?, session: None })
 }
 
+/// Removes what killed merges left in a root, and what is registered in the repository although its files are gone.
+pub fn tidy(repo: &Repo, root: &Path) -> Result<(), GitError> {
+    let entries = fs::read_dir(root).into_iter().flatten().flatten();
+    for scratch in entries.filter(|entry| merge::is_scratch(&entry.file_name())) {
+        trash_unsaved(&scratch.path(), root)?;
+    }
+    prune(repo)
+}
+
 /// Removes what interrupted removals left registered in the repository although its files are gone.
-pub fn prune(repo: &Repo) -> Result<(), GitError> {
+fn prune(repo: &Repo) -> Result<(), GitError> {
     let entries = fs::read_dir(repo.common_dir().join("worktrees")).into_iter().flatten().flatten();
     entries
         .map(|entry| entry.path())

@@ -119,3 +119,17 @@ fn a_spare_tree_holds_nothing_of_its_former_session() {
     assert!(!tree.join("file.txt").exists() && !tree.join("build").exists());
     assert_eq!(env.git_in(&tree, &["status", "--porcelain", "--ignored"]), "");
 }
+
+#[test]
+fn a_client_inside_a_worktree_is_told_where_it_is_by_the_store() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let tree = env.worktree(&id);
+    // An agent can point git anywhere from here.
+    fs::write(tree.join(".git"), "gitdir: /nowhere\n").unwrap();
+    let listed = env.coppice_in(&tree, &["list", "--json"]).stdout();
+    assert!(listed.contains(&id), "{listed}");
+    let next = env.coppice_in(&tree, &["new", "--model", "demo", &say("hi")]).stdout();
+    let base = env.session(next.trim())["base"]["name"].clone();
+    assert_eq!(base, env.session(&id)["branch"]);
+}

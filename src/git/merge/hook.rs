@@ -79,6 +79,14 @@ pub(super) enum Verdict {
     },
 }
 
+/// How the names of temporary checkouts begin.
+const SCRATCH: &str = ".merge-";
+
+/// Whether a directory beside the worktrees is the temporary checkout of a merge.
+pub(in super::super) fn is_scratch(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(SCRATCH.as_bytes())
+}
+
 /// Runs a hook without any cage.
 pub fn run(hook: HookRun) -> HookResult {
     let mut command = Command::new(&hook.program);
@@ -167,9 +175,9 @@ impl Scratch {
     fn new(tree: &Worktree, parent: Oid, content: Oid) -> Result<Self, GitError> {
         // Beside the session's worktree: a whole checkout may not fit into the temporary directory.
         let beside = tree.path.parent().unwrap_or(&tree.path);
-        let dir = tempfile::Builder::new().prefix(".merge-").tempdir_in(beside);
+        let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(beside);
         let dir = dir.map_err(GitError::io("create a temporary checkout in", beside))?;
-        let unique = dir.path().file_name().unwrap_or_default().to_string_lossy().replace(".merge-", "coppice-merge-");
+        let unique = dir.path().file_name().unwrap_or_default().to_string_lossy().replace(SCRATCH, "coppice-merge-");
         let files = dir.path().join(&unique);
         let scratch = Self { git_dir: tree.repo.common_dir().join("worktrees").join(&unique), files, dir };
         Git::new(&tree.repo, "worktree")

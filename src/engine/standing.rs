@@ -1,0 +1,54 @@
+//! Where a client stands: the repository around its directory, and what is checked out there.
+//!
+//! Inside a session's worktree nothing is discovered: an agent can rewrite the `.git` file there. The store says which
+//! repository and branch the directory belongs to.
+
+use std::path::{Path, PathBuf};
+
+use crate::git::{Base, Repo};
+use crate::store::Removed;
+
+use super::actor::blocking;
+use super::fault::Fault;
+use super::record::Record;
+use super::shared::Shared;
+
+/// A client's directory, understood.
+pub(super) struct Standing {
+    pub(super) repo: Repo,
+    from: PathBuf,
+    /// The session's branch, when the directory is in a session's worktree.
+    branch: Option<String>,
+}
+
+impl Standing {
+    /// Finds out where `cwd` is.
+    pub(super) async fn find(shared: &Shared, cwd: PathBuf) -> Result<Self, Fault> {
+        if !cwd.is_absolute() || !cwd.is_dir() {
+            return Err(Fault::NotADirectory { path: cwd });
+        }
+        let (from, branch) = match session_around(shared, &cwd).await? {
+            Some(record) => (PathBuf::from(record.body.common_dir), Some(record.body.branch)),
+            None => (cwd, None),
+        };
+        let (repo, from) = blocking(move || Ok((Repo::discover(&from)?, from))).await?;
+        Ok(Self { repo, from, branch })
+    }
+
+    /// What a session that is begun here starts from.
+    pub(super) async fn base(&self, wanted: Option<String>) -> Result<Base, Fault> {
+        let (repo, from) = (self.repo.clone(), self.from.clone());
+        let wanted = wanted.or_else(|| self.branch.clone());
+        blocking(move || repo.resolve_base(&from, wanted.as_deref())).await
+    }
+}
+
+/// The session in whose worktree a directory is.
+async fn session_around(shared: &Shared, cwd: &Path) -> Result<Option<Record>, Fault> {
+    let worktrees = shared.data.join("worktrees");
+    let (Ok(worktrees), Ok(cwd)) = (worktrees.canonicalize(), cwd.canonicalize()) else { return Ok(None) };
+    let Ok(inside) = cwd.strip_prefix(worktrees) else { return Ok(None) };
+    let Some(id) = inside.iter().nth(1).and_then(|name| name.to_str()?.parse().ok()) else { return Ok(None) };
+    let rows = shared.store.sessions(Removed::Without).await?;
+    Ok(rows.into_iter().find(|row| row.id == id).map(Record::read).transpose()?)
+}
