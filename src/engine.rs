@@ -97,6 +97,7 @@ impl Engine {
         let parts = Parts { store, slots, data, executable, environment, settings, spawner };
         let shared = Shared::new(parts);
         recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
+        sweeper::complete_all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         sweeper::start(&shared);
         Ok(Self { shared })
     }
@@ -118,6 +119,7 @@ impl Engine {
     }
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {
+        self.refuse_while_draining()?;
         self.tell(self.find(id).await?, Command::Answer { answers: request.answers }).await
     }
 

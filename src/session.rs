@@ -244,14 +244,14 @@ impl Status {
         match self {
             Status::Draft => &["resume", "send", "rm"],
             Status::Queued | Status::Preparing | Status::Running => &["wait", "stop", "send"],
-            Status::Approval => &["approve", "deny", "stop"],
+            Status::Approval => &["approve", "deny", "stop", "send"],
             Status::Asking => &["answer", "send", "diff", "rm"],
             Status::Ready => &["diff", "send", "merge", "undo", "archive", "rm"],
-            Status::Failed | Status::Interrupted => &["resume", "send", "diff", "undo", "rm"],
+            Status::Failed | Status::Interrupted => &["resume", "send", "diff", "undo", "merge", "archive", "rm"],
             Status::Integrating => &["wait"],
-            Status::Conflict => &["rebase", "send", "diff", "rm"],
-            Status::Merged => &["send", "rm"],
-            Status::Archived => &["send", "rm"],
+            Status::Conflict => &["rebase", "merge", "send", "diff", "archive", "rm"],
+            Status::Merged => &["diff", "send", "rm"],
+            Status::Archived => &["resume", "diff", "send", "rm"],
         }
     }
 }

@@ -42,10 +42,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             let mut answers = Vec::new();
             for question in &open {
                 context.output.say_all(&question_lines(&[Question::clone(question)]))?;
-                match ask::line(context, Line::new().dim("answer: ")).await? {
-                    Some(answer) => answers.push(picked(question, &answer)),
-                    None => break,
-                }
+                let Some(answer) = answer_one(question, context).await? else { break };
+                answers.push(answer);
             }
             answers
         }
@@ -63,6 +61,17 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
     }
     Ok(if left > 0 { Exit::WaitsForAnswer } else { Exit::Done })
+}
+
+/// Asks until the answer is words or one of the options.
+async fn answer_one(question: &Question, context: &mut Context) -> Result<Option<String>, Failure> {
+    loop {
+        let Some(answer) = ask::line(context, Line::new().dim("answer: ")).await? else { return Ok(None) };
+        match picked(question, &answer) {
+            Some(answer) => return Ok(Some(answer)),
+            None => context.output.say(&Line::new().dim(format!("1 to {}, or words", question.options.len())))?,
+        }
+    }
 }
 
 fn show(session: &Session, format: Format, context: &mut Context) -> Result<Exit, Failure> {
@@ -84,17 +93,26 @@ fn choose(open: &[&Question], given: &[String]) -> Result<Vec<String>, Failure> 
     if given.iter().any(|answer| answer.trim().is_empty()) {
         return Err(Failure::usage("an answer is empty").hint("say something, or pick an option by its number"));
     }
-    Ok(open.iter().zip(given).map(|(question, answer)| picked(question, answer)).collect())
+    let pick = |(question, answer): (&&Question, &String)| {
+        picked(question, answer).ok_or_else(|| {
+            let message = format!("`{}` is not one of the {} options", answer.trim(), question.options.len());
+            Failure::usage(message).hint(format!("the question is: {}", super::line::one_line(&question.text)))
+        })
+    };
+    open.iter().zip(given).map(pick).collect()
 }
 
-/// The option that a number stands for, or the answer itself.
-pub(super) fn picked(question: &Question, answer: &str) -> String {
+/// The option that a number stands for, or the answer itself; `None` for a number beyond the options.
+pub(super) fn picked(question: &Question, answer: &str) -> Option<String> {
     let answer = answer.trim();
-    let place = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    let option = place.and_then(|place| question.options.get(place));
     // An option that is itself a number is meant literally.
-    let literal = question.options.iter().find(|option| option.as_str() == answer);
-    literal.or(option).map_or(answer, String::as_str).to_owned()
+    if question.options.is_empty() || question.options.iter().any(|option| option == answer) {
+        return Some(answer.to_owned());
+    }
+    match answer.parse::<usize>() {
+        Ok(number) => question.options.get(number.checked_sub(1)?).cloned(),
+        Err(_) => Some(answer.to_owned()),
+    }
 }
 
 #[cfg(test)]
@@ -109,15 +127,15 @@ mod tests {
             answer: None,
         };
         for (options, answer, expected) in [
-            (&["sqlite", "postgres"][..], "2", "postgres"),
-            (&["sqlite", "postgres"], " 1\n", "sqlite"),
-            (&["sqlite", "postgres"], "mysql", "mysql"),
-            (&["sqlite", "postgres"], "3", "3"),
-            (&["sqlite", "postgres"], "0", "0"),
-            (&["2", "1"], "2", "2"),
-            (&[], "8080", "8080"),
+            (&["sqlite", "postgres"][..], "2", Some("postgres")),
+            (&["sqlite", "postgres"], " 1\n", Some("sqlite")),
+            (&["sqlite", "postgres"], "mysql", Some("mysql")),
+            (&["sqlite", "postgres"], "3", None),
+            (&["sqlite", "postgres"], "0", None),
+            (&["2", "1"], "2", Some("2")),
+            (&[], "8080", Some("8080")),
         ] {
-            assert_eq!(picked(&question(options), answer), expected, "{options:?} {answer}");
+            assert_eq!(picked(&question(options), answer).as_deref(), expected, "{options:?} {answer}");
         }
     }
 

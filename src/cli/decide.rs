@@ -11,7 +11,7 @@ use crate::api::session::{Approval, Session};
 #[command(after_help = "\
 Examples:
   coppice approve k3f
-  coppice approve k3f r2")]
+  coppice approve k3f 2")]
 pub(super) struct ApproveArgs {
     #[command(flatten)]
     target: Target,

@@ -209,7 +209,13 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 None => Line::toned(Tone::Bad, word),
             }];
             lines.extend(session.conflicts.iter().map(|file| Line::new().plain(format!("  {}", one_line(file)))));
-            let hint = session.last_error.as_ref().and_then(|error| error.hint.clone());
+            let hint = match session.status {
+                Status::Conflict => Some(format!(
+                    "merge `{}` by hand in {}, then `coppice merge {}`",
+                    session.base.name, session.worktree, session.id
+                )),
+                _ => session.last_error.as_ref().and_then(|error| error.hint.clone()),
+            };
             lines.push(match hint {
                 Some(hint) => Line::toned(Tone::Accent, "hint: ").plain(one_line(&hint)),
                 None => next(status::next(session)),

@@ -68,12 +68,12 @@ impl Line {
         let mut left = columns;
         let mut fitted = Line::new();
         for (tone, text) in self.spans {
-            let piece = if text.width() <= left { text } else { cut(&text, left) };
-            left = left.saturating_sub(piece.width());
-            fitted = fitted.with(tone, piece);
-            if left == 0 {
-                break;
+            if text.width() > left {
+                // The mark says that something is missing, so nothing may follow it.
+                return fitted.with(tone, cut(&text, left));
             }
+            left -= text.width();
+            fitted = fitted.with(tone, text);
         }
         fitted
     }
@@ -170,7 +170,9 @@ mod tests {
     #[test]
     fn a_line_fits_into_its_columns() {
         let line = Line::new().plain("abc").dim(" def").plain("ghi");
-        for (columns, expected) in [(20, "abc defghi"), (8, "abc def…"), (6, "abc d…"), (3, "abc")] {
+        let padded = Line::new().plain("abc").plain("   ").plain("d");
+        assert_eq!(padded.fit(5).text(), "abc…");
+        for (columns, expected) in [(20, "abc defghi"), (8, "abc def…"), (6, "abc d…"), (4, "abc…")] {
             assert_eq!(line.clone().fit(columns).text(), expected);
         }
     }

@@ -37,12 +37,14 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let client = context.client().await?;
-    let wanted = ListSessions { removed: args.removed, limit: args.limit, ..ListSessions::default() };
+    let wanted = ListSessions { removed: args.removed, ..ListSessions::default() };
     let (mut sessions, scope) = match args.all {
         true => (fetch(&client, wanted).await?, Scope::EveryRepository),
         false => here(&client, wanted, context.cwd()?).await?,
     };
     status::sort(&mut sessions);
+    // After the sorting: those that need a person come first, however old they are.
+    sessions.truncate(args.limit.map_or(usize::MAX, |limit| limit as usize));
     match args.format.choice() {
         Format::Json => context.output.json(&sessions)?,
         Format::Human if sessions.is_empty() => context.output.say(&nothing(args.removed))?,

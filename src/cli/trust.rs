@@ -68,7 +68,9 @@ fn tell(trust: &Trust, format: Format, context: &mut Context) -> Result<Exit, Fa
 fn head(trust: &Trust) -> Line {
     let at = short(&trust.commit);
     match trust.state {
-        TrustState::NothingToTrust => Line::new().plain(format!("the repository grants nothing at {at}")),
+        TrustState::NothingToTrust => {
+            Line::new().plain(format!("the repository grants nothing at {at}")).dim(" (only what is committed counts)")
+        }
         TrustState::Untrusted => Line::toned(Tone::Warn, "not trusted").plain(format!(": what it asks for at {at}")),
         TrustState::Trusted => Line::toned(Tone::Good, "trusted").plain(format!(" at {at}")),
         TrustState::Changed => Line::toned(Tone::Warn, "changed since you trusted it").plain(format!(", at {at}")),
@@ -111,6 +113,6 @@ mod tests {
         -setup = "true"
         +setup = "make"
         "#);
-        insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"the repository grants nothing at 0123456789");
+        insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"the repository grants nothing at 0123456789 (only what is committed counts)");
     }
 }

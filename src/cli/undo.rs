@@ -32,6 +32,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
                 _ => Line::new().dim("left are ").then(status::changes(session.changes)),
             };
             context.output.say(&Line::new().strong(&session.id).plain(" undone, ").then(left))?;
+            context.output.say(&Line::new().dim(format!(
+                "`coppice undo {} --to {}` takes it back; what no turn committed is in a ref that `coppice events {}` names",
+                session.id, session.turns, session.id
+            )))?;
         }
     }
     Ok(Exit::Done)

@@ -106,7 +106,17 @@ impl Events {
         }
     }
 
+    /// Opens the stream; a daemon that dies before it answers is looked for again.
     async fn connect(&mut self) -> Result<(), ClientError> {
+        loop {
+            match self.try_connect().await {
+                Err(ClientError::Lost { .. }) if self.silent_streams < SILENT_STREAMS => self.silent_streams += 1,
+                result => return result,
+            }
+        }
+    }
+
+    async fn try_connect(&mut self) -> Result<(), ClientError> {
         self.parser = Parser::default();
         let connection = self.daemon.connect().await?;
         let mut request = build(Method::GET, &with_query("/v1/events/stream", &self.query), Bytes::new())?;

@@ -31,7 +31,7 @@ use crate::backend::Conversation;
 use crate::backend::event::Event as BackendEvent;
 use crate::id::SessionId;
 use crate::session::{self, Event};
-use crate::store::Change;
+use crate::store::{Change, StoreError};
 
 use super::crash;
 use super::fault::Fault;
@@ -221,10 +221,7 @@ impl Actor {
                 Wake::Due => self.due().await,
             }
             if !self.state.is_turning() {
-                for reply in self.stopping.drain(..) {
-                    // The client may be gone.
-                    reply.send(Ok(super::view::session(&self.record))).ok();
-                }
+                self.answer_stops();
             }
             if self.is_done() && self.leave() {
                 break;
@@ -234,6 +231,14 @@ impl Actor {
         if let Some(done) = self.closing.take() {
             // Whoever waits for the end may be gone.
             done.send(()).ok();
+        }
+    }
+
+    /// Tells those who asked for a stop that the turn has ended.
+    fn answer_stops(&mut self) {
+        for reply in self.stopping.drain(..) {
+            // The client may be gone.
+            reply.send(Ok(super::view::session(&self.record))).ok();
         }
     }
 
@@ -263,6 +268,7 @@ impl Actor {
             }
             Message::Shutdown(done) => {
                 self.closing = Some(done);
+                self.expire_approvals();
                 self.interrupt("the daemon ended").await;
                 if !self.state.is_turning() {
                     self.conversation = None;
@@ -271,8 +277,13 @@ impl Actor {
         }
     }
 
-    /// Advances the machine and performs what it asks for, until nothing follows.
+    /// Advances the machine and performs what it asks for, until nothing follows. A store that refuses is dealt with.
     async fn step(&mut self, event: Event) {
+        self.try_step(event).await.ok();
+    }
+
+    /// The same, for those who must not act when the store refuses.
+    async fn try_step(&mut self, event: Event) -> Result<(), StoreError> {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {
             let Some((next, effects)) = session::step(self.state, event) else {
@@ -280,25 +291,29 @@ impl Actor {
                 continue;
             };
             self.state = next;
+            self.timing.follow(self.state, Instant::now());
             for effect in effects {
                 crash::point();
                 match self.perform(effect).await {
                     Ok(follows) => events.extend(follows),
                     Err(error) => {
                         warn!(session = %self.id, %error, "the store does not accept writes");
-                        self.give_up(error).await;
-                        return;
+                        self.give_up(&error).await;
+                        return Err(error);
                     }
                 }
             }
         }
         crash::point();
+        Ok(())
     }
 
     /// Whether nothing is left to do: the next message starts another task.
     fn is_done(&self) -> bool {
         let waits = self.wish.is_some() || self.preparation.is_some() || self.conversation.is_some();
-        !waits && !self.state.is_turning() && self.unsaved.is_empty()
+        // A daemon that ends cannot wait for a store that refuses; what it refused is told as an interruption.
+        let is_saved = self.unsaved.is_empty() || self.closing.is_some();
+        !waits && !self.state.is_turning() && is_saved
     }
 
     /// Takes the task off the list, unless a message came in meanwhile.

@@ -45,6 +45,8 @@ pub(super) struct Body {
     pub(super) changes: Changes,
     pub(super) questions: Vec<QuestionRecord>,
     pub(super) approvals: Vec<ApprovalRecord>,
+    /// How many approvals were ever asked for; their ids are never used again.
+    pub(super) asked: u32,
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
     pub(super) conflicts: Vec<String>,
@@ -55,6 +57,8 @@ pub(super) struct Body {
     pub(super) undone: Option<(u32, u32)>,
     /// A turn that was interrupted and the agent has not been told about.
     pub(super) interrupted: Option<u32>,
+    /// The last turn was sent and did not end well: a resume sends its prompt again.
+    pub(super) unfinished: bool,
     /// The ref that keeps a removed session's work.
     pub(super) salvage: Option<String>,
 }

@@ -1,27 +1,34 @@
 //! What a daemon that just started does with what the last one left: nothing resumes by itself, nothing stays half told.
 
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::api::event::Payload;
 use crate::api::session::TurnState;
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
-use super::clock;
 use super::fault::Fault;
-use super::record::{PromptBody, Record, State, TurnBody};
+use super::record::{ApprovalRecord, PromptBody, Record, State, TurnBody};
 use super::shared::{Shared, event};
+use super::{clock, view};
 
 /// Settles every session that was in progress.
 pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
     for row in shared.store.sessions(Removed::Without).await? {
-        let mut record = Record::read(row)?;
+        let mut record = match Record::read(row) {
+            Ok(record) => record,
+            Err(error) => {
+                warn!(%error, "a session is left alone");
+                continue;
+            }
+        };
         let state = record.body.state;
         let found = record.found();
         let Some((next, effects)) = session::step(found, Event::Recover) else {
-            if found == Session::Resting(Rest::Ready) && !record.body.order.is_empty() {
+            let follows = found == Session::Resting(Rest::Ready) && !record.body.order.is_empty();
+            if follows || record.status != view::status(found.status()) {
                 // The next prompt was to follow at once; somebody has to say so again.
-                record.settle(Session::Resting(Rest::Interrupted), clock::now());
+                record.settle(if follows { Session::Resting(Rest::Interrupted) } else { found }, clock::now());
                 let changes = vec![Change::Session(record.row())];
                 shared.store.write(Write { durability: Durability::Full, changes }).await?;
             }
@@ -45,7 +52,8 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
     let id = record.id;
     match fact {
         Fact::ApprovalsExpired => {
-            let open = record.body.approvals.iter_mut().filter(|approval| !approval.expired);
+            let is_open = |approval: &&mut ApprovalRecord| !approval.expired && approval.decision.is_none();
+            let open = record.body.approvals.iter_mut().filter(is_open);
             Ok(open
                 .map(|approval| {
                     approval.expired = true;
@@ -58,7 +66,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
             // A decision that was not delivered is used for the same call when the session goes on.
             record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
             let turn = record.body.turns;
-            record.body.interrupted = Some(turn);
+            (record.body.interrupted, record.body.unfinished) = (Some(turn), true);
             let reason = "the daemon ended while the turn ran".to_owned();
             let mut changes = vec![event(id, &Payload::TurnInterrupted { turn, reason })];
             if let Some(row) = shared.store.turn(id, turn).await? {

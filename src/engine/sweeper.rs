@@ -43,9 +43,6 @@ pub(super) fn start(shared: &Arc<Shared>) {
     shared.sweeper.wake();
     let sweeping = shared.clone();
     shared.tasks.spawn(async move {
-        if let Err(fault) = complete_all(&sweeping).await {
-            warn!(%fault, "a removal that was cut short is not completed");
-        }
         loop {
             tokio::select! {
                 () = sweeping.stop.cancelled() => break,
@@ -101,7 +98,14 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     let Some(trashed) = pending.resume(&tree) else { return Ok(None) };
     let lock = shared.repository(&record.project);
     let _held = lock.lock().await;
-    let (root, removed, id) = (root.to_owned(), record.removed_at.is_some(), record.id);
+    // While this waited for the lock, the tree may have been taken back.
+    let Some(row) = shared.store.session(record.id).await? else { return Ok(None) };
+    if pending.path.symlink_metadata().is_err() {
+        return Ok(None);
+    }
+    let (root, removed, id) = (root.to_owned(), row.removed_at.is_some(), record.id);
+    let reference = removal::salvage_ref(id.as_str());
+    let was_saved = repo.find_ref(&reference)?.is_some();
     crash::point();
     let (trashed, recorded) = blocking(move || {
         let recorded = removal::salvage(&trashed)?;
@@ -111,8 +115,10 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     crash::point();
     let commit = recorded.commit.to_string();
     info!(session = %id, commit, "work saved");
-    let reference = removal::salvage_ref(id.as_str());
-    shared.note(id, &[Payload::Saved { reference, commit }]).await?;
+    // A tree that stays in the trash is saved again and again, which is no news.
+    if !was_saved || recorded.left_out.is_empty() {
+        shared.note(id, &[Payload::Saved { reference, commit }]).await?;
+    }
     blocking(move || {
         if removed {
             removal::drop_branch(&trashed)?;
@@ -199,24 +205,34 @@ async fn records(shared: &Arc<Shared>) -> Result<Vec<Record>, Fault> {
     let mut records = Vec::new();
     for which in [Removed::Without, Removed::Only] {
         for row in shared.store.sessions(which).await? {
-            records.push(Record::read(row)?);
+            match Record::read(row) {
+                Ok(record) => records.push(record),
+                Err(error) => warn!(%error, "a session is left alone"),
+            }
         }
     }
     Ok(records)
 }
 
-/// Completes what the last daemon began: a session that ended and still has its tree gives it back.
-async fn complete_all(shared: &Arc<Shared>) -> Result<(), Fault> {
+/// Completes what the last daemon began: a session that ended and still has its tree gives it back. It runs before the
+/// first request, so that no session is in use.
+pub(super) async fn complete_all(shared: &Arc<Shared>) -> Result<(), Fault> {
     let mut projects = BTreeMap::new();
     for mut record in records(shared).await? {
         let ended = record.removed_at.is_some() || matches!(record.status, Status::Merged | Status::Archived);
-        if ended && !is_gone(record.body.tree) {
-            move_away(shared, &mut record).await?;
+        let has_tree = !is_gone(record.body.tree) || Path::new(&record.body.worktree).exists();
+        if ended
+            && has_tree
+            && let Err(fault) = move_away(shared, &mut record).await
+        {
+            warn!(session = %record.id, %fault, "the tree of an ended session stays in its place");
         }
         projects.insert(record.project.clone(), record);
     }
     for record in projects.into_values() {
-        tidy(shared, &record).await?;
+        if let Err(fault) = tidy(shared, &record).await {
+            warn!(project = record.project, %fault, "leftovers stay");
+        }
     }
     Ok(())
 }

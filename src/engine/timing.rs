@@ -43,9 +43,9 @@ impl Timing {
         *self = Self { limits: Some(limits), left: limits.turn, retry: self.retry, ..Self::default() };
     }
 
-    /// Follows the machine: the clock runs while the backend works.
+    /// Follows the machine: the clock runs while the backend works and asks nobody.
     pub(super) fn follow(&mut self, session: Session, now: Instant) {
-        let works = matches!(session, Session::Turning(Turn { phase: Phase::Working, .. }));
+        let works = matches!(session, Session::Turning(Turn { phase: Phase::Working, open: 0, .. }));
         match (works, self.since) {
             (true, None) => (self.since, self.heard) = (Some(now), Some(now)),
             (false, Some(since)) => {
@@ -78,11 +78,11 @@ impl Timing {
 
     /// What is due at `now`, the gravest first.
     pub(super) fn overdue(&self, session: Session, conversing: bool, now: Instant) -> Option<Overdue> {
-        let limits = self.limits?;
         let past = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if past(self.retry.map(|(at, _)| at)) {
             return Some(Overdue::Retry);
         }
+        let limits = self.limits?;
         if past(self.turn_end()) {
             return Some(Overdue::Turn(limits.turn));
         }

@@ -9,16 +9,12 @@ use super::record::{ApprovalRecord, QuestionRecord, Record, TurnBody};
 /// The session object.
 pub(super) fn session(record: &Record) -> Session {
     let body = &record.body;
-    let next: &[&str] = match record.removed_at {
-        Some(_) => &["restore"],
-        None => core_status(record.status).next(),
-    };
     Session {
         id: record.id.to_string(),
         title: body.title.clone(),
         status: record.status,
         waiting_for: waiting_for(record),
-        next: next.iter().map(|&name| name.to_owned()).collect(),
+        next: next(record).into_iter().map(str::to_owned).collect(),
         backend: body.backend.clone(),
         model: body.model.clone(),
         reasoning: None,
@@ -108,6 +104,24 @@ pub(super) fn approval(record: &ApprovalRecord) -> Approval {
 
 pub(super) fn open_approvals(record: &Record) -> impl Iterator<Item = &ApprovalRecord> {
     record.body.approvals.iter().filter(|approval| approval.decision.is_none())
+}
+
+/// What can be done with the session, the most likely first.
+fn next(record: &Record) -> Vec<&'static str> {
+    if record.removed_at.is_some() {
+        return vec!["restore"];
+    }
+    let always = core_status(record.status).next().iter().copied();
+    let is_empty = record.body.changes.files == 0;
+    // Offering what is bound to be refused helps nobody.
+    let fits = |name: &&str| match *name {
+        "merge" => !is_empty && record.body.base.branch.is_some(),
+        "undo" => !is_empty,
+        _ => true,
+    };
+    let expired = open_approvals(record).any(|approval| approval.expired);
+    let decide: &[&str] = if expired && record.status == Status::Interrupted { &["approve", "deny"] } else { &[] };
+    decide.iter().copied().chain(always.filter(fits)).collect()
 }
 
 fn question(record: &QuestionRecord) -> Question {

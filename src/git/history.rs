@@ -83,6 +83,19 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
     Ok(Some(Recorded { commit, left_out: staged.left_out }))
 }
 
+/// The commits after `from` up to `to`, oldest first, along first parents.
+pub fn line(repo: &Repo, from: &Oid, to: &Oid) -> Result<Vec<Oid>, GitError> {
+    let failed = |source| GitError::Library { act: format!("list the commits from `{from}` to `{to}`"), source };
+    let handle = repo.open()?;
+    let mut walk = handle.revwalk().map_err(failed)?;
+    walk.simplify_first_parent().map_err(failed)?;
+    walk.push(to.raw()).map_err(failed)?;
+    walk.hide(from.raw()).map_err(failed)?;
+    let mut commits = walk.map(|commit| commit.map(Oid::from)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    commits.reverse();
+    Ok(commits)
+}
+
 /// Puts branch, index and files back to a commit. Untracked files go, ignored files and nested repositories stay.
 /// Whoever wants the present state back takes a snapshot first.
 pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {

@@ -28,6 +28,8 @@ use crate::engine::{Engine, Options, StartError};
 use crate::paths::{self, Paths, PathsError};
 use crate::sandbox::supervisor;
 
+/// How long sessions may take to end: longer than the longest stop of a backend.
+const END_LIMIT: Duration = Duration::from_secs(20);
 /// How long open requests may take once the daemon ends.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
 /// Few ask for the end, and each waits for an answer.
@@ -157,7 +159,10 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     if tokio::time::timeout(CLOSE_LIMIT, server).await.is_err() {
         warn!("some clients did not let go in time");
     }
-    engine.shut_down().await;
+    // Whatever hangs is settled by the next start, and its processes end with this one.
+    if tokio::time::timeout(END_LIMIT, engine.shut_down()).await.is_err() {
+        warn!("some sessions did not end in time");
+    }
     info!("ended");
     Ok(())
 }

@@ -97,10 +97,10 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/trust", post(project::grant_trust))
         .route("/v1/config", put(project::set_config))
-        .route("/v1/daemon/stop", post(daemon::stop))
         .route_layer(middleware::from_fn(refuse_agents));
     Router::new()
         .route("/v1/daemon", get(daemon::status))
+        .route("/v1/daemon/stop", post(daemon::stop))
         .route("/v1/sessions", get(session::list).post(session::create))
         .route("/v1/sessions/{id}", get(session::read).delete(session::remove))
         .route("/v1/sessions/{id}/turns", get(session::turns))

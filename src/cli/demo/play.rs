@@ -183,7 +183,7 @@ async fn decide_answer(name: &str, question: &Question, context: &mut Context) -
             context.output.say(&Line::new().strong(name).with(Tone::Warn, " asks a question").then(same))?;
             context.output.say_all(&question_lines(std::slice::from_ref(question)))?;
             let answer = ask::line(context, Line::new().plain("answer [1]: ")).await?.unwrap_or_default();
-            Ok(if answer.is_empty() { first } else { picked(question, &answer) })
+            Ok(if answer.is_empty() { first } else { picked(question, &answer).unwrap_or(first) })
         }
     }
 }
@@ -201,8 +201,14 @@ async fn decide_permission(name: &str, approval: &Approval, context: &mut Contex
         ask::Possible::Yes => {
             context.output.say(&Line::new().strong(name).with(Tone::Warn, " wants your approval"))?;
             context.output.say_all(&approval_lines(approval, context.now()))?;
-            let word = ask::line(context, Line::new().plain("allow? [Y/n] ")).await?.unwrap_or_default();
-            Ok(if word.to_lowercase().starts_with('n') { Permission::Refused } else { Permission::Given })
+            loop {
+                let word = ask::line(context, Line::new().plain("allow? [Y/n] ")).await?.unwrap_or_default();
+                match word.to_lowercase().as_str() {
+                    "" | "y" | "yes" => return Ok(Permission::Given),
+                    "n" | "no" => return Ok(Permission::Refused),
+                    _ => context.output.say(&Line::new().dim("y, n, or Enter for yes"))?,
+                }
+            }
         }
     }
 }

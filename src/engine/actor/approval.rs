@@ -19,12 +19,16 @@ impl Actor {
         let number = turn.number;
         let ended = turn.blocks.interlude();
         self.store_blocks(number, ended).await;
+        if self.turn.is_none() {
+            return; // The store refused, and the turn is over.
+        }
         let call_hash = call_hash(&request);
         if let Some(decision) = self.carried(&call_hash) {
             return self.decide_at_once(request.request, decision).await;
         }
+        let id = self.approval_id();
         self.record.body.approvals.push(ApprovalRecord {
-            id: self.approval_id(),
+            id,
             request: request.request,
             tool: tool_name(request.kind).to_owned(),
             title: request.title,
@@ -40,10 +44,11 @@ impl Actor {
         self.step(Event::ApprovalAsked).await;
     }
 
-    /// Approvals are numbered within their session: short enough to type.
-    fn approval_id(&self) -> String {
-        let last = self.record.body.approvals.iter().filter_map(|approval| approval.id.parse::<u32>().ok()).max();
-        last.map_or(1, |last| last + 1).to_string()
+    /// Approvals are numbered within their session: short enough to type. No number comes twice, so that a decision
+    /// never meets another call than the one that was looked at.
+    fn approval_id(&mut self) -> String {
+        self.record.body.asked += 1;
+        self.record.body.asked.to_string()
     }
 
     /// A decision on the same call that could not be delivered before; it is used once.
@@ -56,7 +61,7 @@ impl Actor {
 
     async fn decide_at_once(&mut self, request: String, decision: DecisionRecord) {
         if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
-            return self.give_up(error).await;
+            return self.give_up(&error).await;
         }
         self.tell_backend(BackendCommand::Decide { request, decision: backend_decision(decision) }).await;
     }

@@ -58,6 +58,7 @@ impl Actor {
     /// Begins the next queued prompt if nothing is in progress.
     async fn start(&mut self) {
         if let Session::Resting(_) = self.state
+            && self.closing.is_none()
             && let Some(begin) = self.begin().await
         {
             self.step(begin).await;
@@ -72,7 +73,6 @@ impl Actor {
             When::InOrder => Place::Last,
             When::Now => Place::First,
         };
-        self.record.body.questions.clear();
         self.queue(text, place).await?;
         match (when, self.state) {
             (When::Now, Session::Turning(_)) => {
@@ -100,9 +100,10 @@ impl Actor {
         self.staged.push(Payload::PromptQueued { number, text: text.clone() });
         let row =
             PromptRow { session: self.id, number, at: clock::now(), body: json(&PromptBody { text }), turn: None };
+        let kept = self.unsaved.len();
         if let Err(error) = self.persist(Durability::Full, vec![Change::Prompt(row)]).await {
             // The client is told that the prompt was not taken, so it must not appear later.
-            self.unsaved.clear();
+            self.forget_refused(kept);
             (self.record.body.prompts, self.record.body.order) = before;
             return Err(error.into());
         }
@@ -125,13 +126,13 @@ impl Actor {
         if answers.len() > open.len() {
             return Err(Fault::TooManyAnswers { id: self.id, asked: open.len(), given: answers.len() });
         }
+        let before = self.record.body.questions.clone();
         for (at, given) in open.into_iter().zip(answers) {
             let question = &mut self.record.body.questions[at];
             let answer = chosen(&question.options, &given);
             question.answer = Some(answer.clone());
             self.staged.push(Payload::QuestionAnswered { index: u32::try_from(at).unwrap_or(u32::MAX), answer });
         }
-        self.persist(Durability::Full, Vec::new()).await?;
         let spoken: Option<Vec<Answer>> = self
             .record
             .body
@@ -139,8 +140,18 @@ impl Actor {
             .iter()
             .map(|asked| asked.answer.clone().map(|text| Answer { question: asked.text.clone(), text }))
             .collect();
-        if let Some(spoken) = spoken {
-            self.queue(prompt::answers(&spoken), Place::First).await?;
+        // The last answer and the prompt that carries all of them are one fact.
+        let kept = self.unsaved.len();
+        let stored = match &spoken {
+            Some(spoken) => self.queue(prompt::answers(spoken), Place::First).await,
+            None => self.persist(Durability::Full, Vec::new()).await.map_err(Fault::from),
+        };
+        if stored.is_err() {
+            self.forget_refused(kept);
+            self.record.body.questions = before;
+        }
+        stored?;
+        if spoken.is_some() {
             self.start().await;
         }
         Ok(())
@@ -160,17 +171,23 @@ impl Actor {
         approval.decision = Some(decision);
         let (approval, expired) = (approval.id.clone(), approval.expired);
         self.staged.push(Payload::ApprovalResolved { approval, outcome: outcome.to_owned(), message });
-        self.step(Event::Decided).await;
-        if expired {
-            self.resume().await?;
+        if !expired {
+            self.step(Event::Decided).await;
+            return Ok(());
         }
-        Ok(())
+        // The decision waits in the record for the call that the resumed turn makes.
+        self.persist(Durability::Full, Vec::new()).await?;
+        match self.state {
+            Session::Resting(Rest::Interrupted) => self.resume().await,
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => Ok(()),
+        }
     }
 
     async fn stop(&mut self) -> Result<(), Fault> {
         if !self.state.is_turning() {
             return Err(self.wrong_state("be stopped"));
         }
+        self.go_on = false;
         self.interrupt("stopped by the user").await;
         Ok(())
     }
@@ -187,16 +204,18 @@ impl Actor {
         match self.state {
             Session::Resting(Rest::Draft | Rest::Failed | Rest::Interrupted) => {}
             Session::Resting(Rest::Archived) => {
+                self.bring_tree_back().await?;
                 self.step(Event::Unarchive).await;
+                self.start().await;
                 return Ok(());
             }
             Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => {
                 return Err(self.wrong_state("be resumed"));
             }
         }
-        if self.record.body.order.is_empty() {
+        if self.record.body.unfinished || self.record.body.order.is_empty() {
             let task = self.last_task().await?;
-            self.queue(task, Place::Last).await?;
+            self.queue(task, Place::First).await?;
         }
         self.start().await;
         Ok(())

@@ -119,6 +119,12 @@ impl Actor {
                 return None;
             }
         };
+        if self.record.body.interrupted.is_some()
+            && let Tree::Ready = self.record.body.tree
+            && let Err(fault) = self.commit_leftovers().await
+        {
+            tracing::warn!(session = %self.id, %fault, "what the interrupted turn left is committed with the next one");
+        }
         let config = self.config().await;
         self.timing.begin(settings::limits(&config));
         self.turn = Some(super::TurnRun::new(self.record.body.turns + 1, first, text));

@@ -6,11 +6,13 @@ use crate::api::event::Payload;
 use crate::api::request::MergeStyle;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
 use crate::git::merge::{Merge, Outcome, RebaseOutcome, Refusal, Style};
-use crate::git::{self, GitError};
+use crate::git::{self, GitError, Oid, history};
 use crate::protocol::naming;
 use crate::session::{Event, Integration, Session};
+use crate::store::{Change, Durability};
 
 use super::super::fault::Fault;
+use super::super::record::TurnBody;
 use super::super::{hooks, prepare};
 use super::Actor;
 use super::tree::blocking;
@@ -52,7 +54,13 @@ impl Actor {
     }
 
     async fn integrate(&mut self, act: &'static str) -> Result<(), Fault> {
-        self.step(Event::Integrate).await;
+        let (before, kept) = (self.state, self.unsaved.len());
+        if let Err(error) = self.try_step(Event::Integrate).await {
+            // Nothing is merged that could not be told.
+            self.forget_refused(kept);
+            self.state = before;
+            return Err(error.into());
+        }
         match self.state {
             Session::Integrating(_) => Ok(()),
             Session::Resting(_) | Session::Turning(_) => Err(self.wrong_state(act)),
@@ -61,8 +69,11 @@ impl Actor {
 
     async fn integrated(&mut self, (integration, result): (Integration, Result<(), Fault>)) -> Result<(), Fault> {
         self.step(Event::Integrated(integration)).await;
-        if integration == Integration::Merged {
-            self.give_tree_back().await?;
+        if integration == Integration::Merged
+            && let Err(fault) = self.give_tree_back().await
+        {
+            let message = format!("the merged worktree stays in its place: {}", prepare::failure(fault).message);
+            self.shared.note(self.id, &[Payload::Warning { message }]).await?;
         }
         result
     }
@@ -81,12 +92,20 @@ impl Actor {
             MergeStyle::Rebase => Style::Rebase,
         };
         let base = self.record.body.merged.as_deref().map(str::parse).transpose()?.unwrap_or(tree.base);
-        let (outcome, tip) = blocking(move || {
+        let (outcome, tip, target) = blocking(move || {
             let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?;
             let merge = Merge { target: Some(&target), style, message: &message, base };
-            Ok((git::merge::merge(&tree, merge, &mut |hook| run(hook))?, tip))
+            let outcome = git::merge::merge(&tree, merge, &mut |hook| run(hook))?;
+            Ok((outcome, tip, tree.repo.find_ref(&target)?))
         })
         .await?;
+        let outcome = match (outcome, tip, target) {
+            // There is work, and all of it is in the target: a daemon died between the merge and its fact.
+            (Outcome::UpToDate, Some(tip), Some(commit)) if tip != base => {
+                Outcome::Merged { commit, checkouts: Vec::new(), skipped_hooks: Vec::new() }
+            }
+            (outcome, _, _) => outcome,
+        };
         if let Outcome::Merged { .. } = outcome {
             self.record.body.merged = tip.map(|tip| tip.to_string());
         }
@@ -123,11 +142,18 @@ impl Actor {
         self.commit_leftovers().await?;
         let tree = self.tree().await?;
         let name = target.to_owned();
-        let (onto, outcome) = blocking(move || {
+        let (onto, outcome, moved) = blocking(move || {
             let Some(onto) = tree.repo.find_ref(&name)? else {
                 return Err(GitError::BranchMissing { branch: name });
             };
-            Ok((onto, git::merge::rebase(&tree, &onto)?))
+            let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?.unwrap_or(tree.base);
+            let old = history::line(&tree.repo, &tree.base, &tip)?;
+            let outcome = git::merge::rebase(&tree, &onto)?;
+            let new = match &outcome {
+                RebaseOutcome::Rebased { head } => history::line(&tree.repo, &onto, head)?,
+                RebaseOutcome::UpToDate | RebaseOutcome::Conflict { .. } | RebaseOutcome::Refused(_) => Vec::new(),
+            };
+            Ok((onto, outcome, Moved { old, new }))
         })
         .await?;
         let target = target.trim_start_matches("refs/heads/").to_owned();
@@ -135,10 +161,13 @@ impl Actor {
             RebaseOutcome::Rebased { head } => {
                 self.record.body.base.commit = onto.to_string();
                 self.record.body.conflicts.clear();
+                self.move_checkpoints(&moved).await?;
                 self.staged.push(Payload::Integrated { commit: head.to_string(), style: "rebase".to_owned() });
                 (Integration::Rebased, Ok(()))
             }
             RebaseOutcome::UpToDate => {
+                // Its base is the branch as it stands, also when a daemon died before it could say so.
+                self.record.body.base.commit = onto.to_string();
                 self.record.body.conflicts.clear();
                 (Integration::Rebased, Ok(()))
             }
@@ -150,11 +179,43 @@ impl Actor {
         })
     }
 
+    /// Lets the turns point at their rebased commits; a turn whose commit has no counterpart cannot be gone back to.
+    async fn move_checkpoints(&mut self, moved: &Moved) -> Result<(), Fault> {
+        let mut changes = Vec::new();
+        for row in self.shared.store.turns(self.id).await? {
+            let mut body = TurnBody::read(&row)?;
+            if let Some(commit) = body.checkpoint.take() {
+                body.checkpoint = moved.counterpart(&commit);
+                changes.push(Change::Turn(body.row(self.id, row.number, row.raw)));
+            }
+        }
+        Ok(self.persist(Durability::Normal, changes).await?)
+    }
+
     fn conflict(&mut self, files: Vec<PathBuf>, with: String) -> (Integration, Result<(), Fault>) {
         let files: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
         self.record.body.conflicts = files.clone();
         self.staged.push(Payload::Conflict { files, with });
         (Integration::Conflict, Ok(()))
+    }
+}
+
+/// The commits of a session before and after a rebase.
+struct Moved {
+    old: Vec<Oid>,
+    new: Vec<Oid>,
+}
+
+impl Moved {
+    /// The rebased form of a commit. The last one always has one; the others only if none fell away.
+    fn counterpart(&self, commit: &str) -> Option<String> {
+        let at = self.old.iter().position(|old| old.to_string() == commit)?;
+        match self.old.len() == self.new.len() {
+            true => self.new.get(at),
+            false if at + 1 == self.old.len() => self.new.last(),
+            false => None,
+        }
+        .map(Oid::to_string)
     }
 }
 

@@ -28,6 +28,8 @@ impl Actor {
         }
         self.timing.follow(self.state, Instant::now());
         let mut all = std::mem::take(&mut self.unsaved);
+        // Only the last state of the session counts; events that could not be stored come before it.
+        all.retain(|change| !matches!(change, Change::Session(_)));
         all.push(Change::Session(self.record.row()));
         all.extend(changes);
         all.extend(std::mem::take(&mut self.staged).iter().map(|payload| shared::event(self.id, payload)));
@@ -43,6 +45,8 @@ impl Actor {
             Err(error) => {
                 // What happened stays here until the store takes it; a session row that follows replaces this one.
                 self.unsaved = all;
+                let wait = self.timing.retry.map_or(PATIENCE.0, |(_, wait)| (wait * 2).min(PATIENCE.1));
+                self.timing.retry = Some((Instant::now() + wait, wait));
                 Err(error)
             }
         }
@@ -70,8 +74,7 @@ impl Actor {
                 self.persist(Durability::Normal, Vec::new()).await
             }
             Fact::ApprovalsExpired => {
-                self.resolve_open("expired");
-                self.record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
+                self.expire_approvals();
                 self.persist(Durability::Normal, Vec::new()).await
             }
         }
@@ -95,6 +98,7 @@ impl Actor {
         body.turns = turn.number;
         body.order.retain(|number| *number != turn.prompt);
         (body.questions, body.last_error, body.undone, body.interrupted) = (Vec::new(), None, None, None);
+        body.unfinished = false;
         // Nobody decided these before the session went on; a decided one waits for its call.
         body.approvals.retain(|approval| approval.decision.is_some());
         self.staged.push(Payload::TurnStarted {
@@ -135,7 +139,10 @@ impl Actor {
         };
         let body = &mut self.record.body;
         body.last_error = error.clone();
-        body.approvals.clear();
+        // What expires with this daemon, or was decided for a turn that never began, is still worth something.
+        let (ends, begun) = (self.closing.is_some(), turn.started.is_some());
+        body.approvals.retain(|approval| approval.expired && (ends || !begun));
+        body.unfinished = begun && matches!(outcome, Outcome::Failed | Outcome::Interrupted);
         match (state, response.clone()) {
             (TurnState::Completed, Some(response)) => {
                 let asked = |question: &AskedQuestion| QuestionRecord {
@@ -173,11 +180,14 @@ impl Actor {
         };
         // A turn that never reached its backend counts too, and its prompt is still queued.
         self.record.body.turns = number;
-        self.persist(Durability::Full, vec![Change::Turn(row.row(self.id, number, turn.raw))]).await
+        let ended = self.persist(Durability::Full, vec![Change::Turn(row.row(self.id, number, turn.raw))]).await;
+        self.answer_stops();
+        ended
     }
 
     /// The store refused: the turn cannot go on unseen, so its backend ends, and the facts wait here.
-    pub(super) async fn give_up(&mut self, error: StoreError) {
+    pub(super) async fn give_up(&mut self, error: &StoreError) {
+        self.go_on = false;
         let failure = Failure::new(FailureKind::Store, error.to_string());
         (self.wish, self.permit, self.conversation) = (None, None, None);
         if let Some(preparation) = self.preparation.take() {
@@ -191,14 +201,26 @@ impl Actor {
             // Also refused, most likely: it joins what waits.
             self.turn_ended(Outcome::Failed).await.ok();
         }
-        let wait = self.timing.retry.map_or(PATIENCE.0, |(_, wait)| (wait * 2).min(PATIENCE.1));
-        self.timing.retry = Some((Instant::now() + wait, wait));
+    }
+
+    /// Forgets changes that the store refused and that a client was told did not happen.
+    pub(super) fn forget_refused(&mut self, kept: usize) {
+        self.unsaved.truncate(kept);
+        if self.unsaved.is_empty() {
+            self.timing.retry = None;
+        }
+    }
+
+    /// Open approvals wait for a person beyond the end of this daemon; a decision then resumes the session.
+    pub(super) fn expire_approvals(&mut self) {
+        self.resolve_open("expired");
+        self.record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
     }
 
     /// Offers the store once more what it refused.
     pub(super) async fn retry_store(&mut self) {
         if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
-            self.give_up(error).await;
+            self.give_up(&error).await;
         }
     }
 }

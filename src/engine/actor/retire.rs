@@ -2,7 +2,10 @@
 //!
 //! The tree is moved out of sight at once; saving, recycling and deleting follow behind, by the sweeper.
 
+use std::path::Path;
+
 use crate::api::event::Payload;
+use crate::backend::Conversation;
 use crate::git::{self, Worktree};
 use crate::session::Event;
 use crate::store::Durability;
@@ -15,12 +18,17 @@ use super::tree::blocking;
 
 impl Actor {
     pub(super) async fn archive(&mut self) -> Result<(), Fault> {
-        let archived = crate::session::step(self.state, Event::Archive).is_some();
-        if !archived {
+        let before = self.state;
+        if crate::session::step(before, Event::Archive).is_none() {
             return Err(self.wrong_state("be archived"));
         }
         self.staged.push(Payload::Archived {});
-        self.step(Event::Archive).await;
+        let kept = self.unsaved.len();
+        if let Err(error) = self.try_step(Event::Archive).await {
+            self.forget_refused(kept);
+            self.state = before;
+            return Err(error.into());
+        }
         self.give_tree_back().await
     }
 
@@ -29,7 +37,7 @@ impl Actor {
         if self.state.is_turning() {
             return Err(self.wrong_state("be removed"));
         }
-        self.conversation = None;
+        let before = (self.record.removed_at, self.record.body.salvage.clone());
         self.record.removed_at = Some(clock::now());
         let salvage = match self.record.body.tree {
             Tree::Absent => None,
@@ -39,14 +47,28 @@ impl Actor {
         };
         self.record.body.salvage = salvage.clone();
         self.staged.push(Payload::Removed { salvage });
-        self.persist(Durability::Full, Vec::new()).await?;
+        let kept = self.unsaved.len();
+        if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
+            self.forget_refused(kept);
+            (self.record.removed_at, self.record.body.salvage) = before;
+            return Err(error.into());
+        }
         crash::point();
         self.shared.forget_environment(self.id);
         self.give_tree_back().await
     }
 
     pub(super) async fn restore(&mut self) -> Result<(), Fault> {
-        if self.record.body.salvage.is_some() {
+        self.bring_tree_back().await?;
+        (self.record.removed_at, self.record.body.salvage) = (None, None);
+        self.staged.push(Payload::Restored {});
+        self.persist(Durability::Full, Vec::new()).await?;
+        Ok(())
+    }
+
+    /// Fetches the tree from the trash or from what was saved of it; the next turn furnishes it.
+    pub(super) async fn bring_tree_back(&mut self) -> Result<(), Fault> {
+        if self.record.body.tree == Tree::Away {
             let tree = self.tree().await?;
             let root = self.shared.worktrees(&self.record.project);
             let lock = self.shared.repository(&self.record.project);
@@ -54,18 +76,27 @@ impl Actor {
             blocking(move || git::removal::restore(&tree, &root)).await?;
             self.record.body.tree = Tree::Unprepared;
         }
-        (self.record.removed_at, self.record.body.salvage) = (None, None);
-        self.staged.push(Payload::Restored {});
-        self.persist(Durability::Full, Vec::new()).await?;
         Ok(())
+    }
+
+    /// Ends the backend and waits until its processes are gone: nothing may write into a tree that is put away.
+    async fn end_conversation(&mut self) {
+        if let Some(Conversation { commands, mut events }) = self.conversation.take() {
+            drop(commands);
+            while events.recv().await.is_some() {}
+        }
     }
 
     /// Moves the tree to the trash and lets the sweeper save, recycle or delete it.
     pub(super) async fn give_tree_back(&mut self) -> Result<(), Fault> {
-        if let Tree::Absent | Tree::Away = self.record.body.tree {
-            return Ok(());
+        self.end_conversation().await;
+        let is_there = Path::new(&self.record.body.worktree).exists();
+        match self.record.body.tree {
+            Tree::Absent => return Ok(()),
+            // A daemon that died while it brought the tree back says so, although the files are there.
+            Tree::Away if !is_there => return Ok(()),
+            Tree::Away | Tree::Creating | Tree::Unprepared | Tree::Ready => {}
         }
-        self.conversation = None;
         let tree = self.tree().await?;
         self.tear_down(&tree).await;
         let root = self.shared.worktrees(&self.record.project);

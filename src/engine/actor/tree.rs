@@ -120,12 +120,32 @@ impl Actor {
         Ok(())
     }
 
-    /// What was changed in the tree since the last turn, by hand or by a turn that failed, belongs to the work.
+    /// What was changed in the tree since the last checkpoint, by hand or by a turn that did not end, belongs to the
+    /// last turn.
     pub(super) async fn commit_leftovers(&mut self) -> Result<(), Fault> {
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
         let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
-        blocking(move || history::checkpoint(&tree, Checkpoint { session, turn, message: &message })).await?;
+        let files = blocking(move || {
+            let recorded = history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?;
+            let files = recorded.map(|recorded| {
+                diff::files(&tree, &tree.base, Target::Commit(recorded.commit)).map(|files| (recorded.commit, files))
+            });
+            files.transpose()
+        })
+        .await?;
+        let Some((commit, files)) = files else { return Ok(()) };
+        self.record.body.changes = changes(diff::total(&files));
+        if let Some(row) = self.shared.store.turn(self.id, turn).await? {
+            let mut body = TurnBody::read(&row)?;
+            body.checkpoint = Some(commit.to_string());
+            self.staged.push(Payload::Checkpoint {
+                turn,
+                commit: commit.to_string(),
+                changes: self.record.body.changes,
+            });
+            self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
+        }
         Ok(())
     }
 

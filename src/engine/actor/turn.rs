@@ -263,7 +263,7 @@ impl Actor {
         let Some(turn) = &self.turn else { return };
         self.staged.push(fact(turn.number));
         if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
-            self.give_up(error).await;
+            self.give_up(&error).await;
         }
     }
 
@@ -276,7 +276,7 @@ impl Actor {
         if self.staged.len() > before {
             self.shared.live.settle(self.id);
             if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
-                self.give_up(error).await;
+                self.give_up(&error).await;
             }
         }
     }
