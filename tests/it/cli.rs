@@ -450,14 +450,14 @@ fn commands_that_a_state_does_not_allow() {
     -- stderr
     error: session `[ID1]` is ready: it cannot be stopped
 
-    hint: possible are `coppice diff [ID1]`, `coppice send [ID1]`, `coppice merge [ID1]`, `coppice undo [ID1]`, `coppice archive [ID1]`, `coppice rm [ID1]`
+    hint: possible are `coppice diff [ID1]`, `coppice send [ID1]`, `coppice archive [ID1]`, `coppice rm [ID1]`
     ");
     assert_snapshot!(env.coppice(&["resume", &id]).transcript(), @r"
     exit: 1
     -- stderr
     error: session `[ID1]` is ready: it cannot be resumed
 
-    hint: possible are `coppice diff [ID1]`, `coppice send [ID1]`, `coppice merge [ID1]`, `coppice undo [ID1]`, `coppice archive [ID1]`, `coppice rm [ID1]`
+    hint: possible are `coppice diff [ID1]`, `coppice send [ID1]`, `coppice archive [ID1]`, `coppice rm [ID1]`
     ");
     assert_snapshot!(env.coppice(&["restore", &id]).transcript(), @r"
     exit: 1

@@ -473,13 +473,17 @@ impl Output {
     }
 }
 
-/// Replaces what is random, and every commit, by names.
+/// Replaces what is random, every commit and every project by names.
 fn steady(text: &str, random: &[(String, String)]) -> String {
     let text = random.iter().fold(text.to_owned(), |text, (value, name)| text.replace(value, name));
-    let is_commit = |word: &str| word.len() == 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex = |word: &str, length| word.len() == length && word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric()).map(|piece| {
         let word = piece.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-        if is_commit(word) { piece.replace(word, "[COMMIT]") } else { piece.to_owned() }
+        match word {
+            _ if is_hex(word, 40) => piece.replace(word, "[COMMIT]"),
+            _ if is_hex(word, 16) => piece.replace(word, "[PROJECT]"),
+            _ => piece.to_owned(),
+        }
     });
     words.collect()
 }

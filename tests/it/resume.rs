@@ -77,8 +77,6 @@ fn an_expired_approval_is_used_once_for_the_same_call() {
     let prompt = ask_to_run("echo allowed >> proof.txt");
     let id = env.create(&prompt);
     env.wait_for(&id, "approval");
-    // The scripted agent repeats its call only when it is told to.
-    env.coppice(&["send", &id, &prompt]).succeeds();
     env.kill_daemon();
     assert_eq!(env.session(&id)["approvals"][0]["expired"], true);
 

@@ -111,7 +111,7 @@ fn a_conflict_names_its_files_and_harms_nothing() {
     -- stderr
     conflict
       README.md
-    coppice rebase|send|diff|rm [ID1]
+    hint: merge `main` by hand in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1], then `coppice merge [ID1]`
     ");
     assert_eq!(env.status(&id), "conflict");
     assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));
@@ -328,4 +328,32 @@ fn leaving_run_does_not_stop_the_turn() {
     assert!(matches!(code, Some(4 | 130)), "{code:?}: {stderr}");
     env.coppice(&["approve", &id]).succeeds();
     env.wait_for(&id, "ready");
+}
+
+#[test]
+fn an_undo_after_a_rebase_stays_on_the_base() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("first.txt", "1"));
+    env.coppice(&["send", &id, &write("second.txt", "2")]).succeeds();
+    env.wait_for(&id, "ready");
+    env.write("upstream.txt", "up\n");
+    env.commit("upstream");
+    env.coppice(&["rebase", &id]).succeeds();
+    env.coppice(&["undo", &id]).succeeds();
+    let tree = env.worktree(&id);
+    let there = ["first.txt", "second.txt", "upstream.txt"].map(|file| tree.join(file).exists());
+    assert_eq!(there, [true, false, true]);
+    assert_eq!(env.session(&id)["changes"]["files"], 1);
+}
+
+#[test]
+fn an_archived_session_comes_back_with_its_tree() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "1"));
+    env.coppice(&["archive", &id]).succeeds();
+    assert!(!env.worktree(&id).exists());
+    env.coppice(&["resume", &id]).succeeds();
+    assert_eq!(env.status(&id), "ready");
+    assert!(env.worktree(&id).join("file.txt").exists());
+    env.coppice(&["merge", &id]).succeeds();
 }
