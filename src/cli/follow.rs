@@ -337,7 +337,7 @@ mod tests {
         conflict
           a.rs
           b.rs
-        coppice diff|merge abcd2345
+        hint: merge `main` by hand in /data/worktrees/abcd2345, then `coppice merge abcd2345`
         ");
         insta::assert_snapshot!(text(sample::session(Status::Ready)), @r"
         ready abcd2345  2 files +12 -4

@@ -37,6 +37,7 @@ use super::crash;
 use super::fault::Fault;
 use super::prepare::{Prepared, Unprepared};
 use super::record::Record;
+use super::recover;
 use super::shared::Shared;
 use super::slots::{Permit, Wish};
 use super::timing::Timing;
@@ -136,7 +137,10 @@ async fn run(shared: Arc<Shared>, id: SessionId, mut inbox: mpsc::Receiver<Messa
 
 async fn load(shared: &Shared, id: SessionId) -> Result<Record, Fault> {
     let row = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
-    Ok(Record::read(row)?)
+    let mut record = Record::read(row)?;
+    // The last task of this session may have ended in the middle of something.
+    recover::one(shared, &mut record).await?;
+    Ok(record)
 }
 
 /// One session at work.

@@ -22,28 +22,36 @@ pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
                 continue;
             }
         };
-        let state = record.body.state;
-        let found = record.found();
-        let Some((next, effects)) = session::step(found, Event::Recover) else {
-            let follows = found == Session::Resting(Rest::Ready) && !record.body.order.is_empty();
-            if follows || record.status != view::status(found.status()) {
-                // The next prompt was to follow at once; somebody has to say so again.
-                record.settle(if follows { Session::Resting(Rest::Interrupted) } else { found }, clock::now());
-                let changes = vec![Change::Session(record.row())];
-                shared.store.write(Write { durability: Durability::Full, changes }).await?;
-            }
-            continue;
-        };
-        info!(session = %record.id, status = record.status.as_str(), "session was in progress");
-        let mut changes = Vec::new();
-        for effect in effects {
-            let Effect::Persist(fact) = effect else { continue };
-            changes.extend(settle(shared, &mut record, fact, state).await?);
-        }
-        record.settle(next, clock::now());
-        changes.insert(0, Change::Session(record.row()));
-        shared.store.write(Write { durability: Durability::Full, changes }).await?;
+        one(shared, &mut record).await?;
     }
+    Ok(())
+}
+
+/// Settles one session that nobody works on, whatever it was in the middle of.
+pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Fault> {
+    let state = record.body.state;
+    let found = record.found();
+    let mut changes = Vec::new();
+    match session::step(found, Event::Recover) {
+        Some((next, effects)) => {
+            info!(session = %record.id, status = record.status.as_str(), "session was in progress");
+            for effect in effects {
+                let Effect::Persist(fact) = effect else { continue };
+                changes.extend(settle(shared, record, fact, state).await?);
+            }
+            record.settle(next, clock::now());
+        }
+        None => {
+            let follows = found == Session::Resting(Rest::Ready) && !record.body.order.is_empty();
+            if !follows && record.status == view::status(found.status()) {
+                return Ok(());
+            }
+            // The next prompt was to follow at once; somebody has to say so again.
+            record.settle(if follows { Session::Resting(Rest::Interrupted) } else { found }, clock::now());
+        }
+    }
+    changes.insert(0, Change::Session(record.row()));
+    shared.store.write(Write { durability: Durability::Full, changes }).await?;
     Ok(())
 }
 
