@@ -1,7 +1,7 @@
 //! Backends: external coding agents, made to look the same.
 //!
-//! A backend turns a [`Launch`] into a [`Conversation`]: commands in, normalised events out. It knows neither git nor
-//! the store nor how processes are caged; those who start one hand it a [`Spawner`].
+//! A backend turns a `Launch` into a `Conversation`: commands in, normalised events out. It knows neither git nor
+//! the store nor how processes are caged; those who start one hand it a `Spawner`.
 
 mod acp;
 pub mod demo;
