@@ -184,7 +184,7 @@ pub enum Fact {
     ApprovalResolved,
     ResponseRefused,
     TurnEnded(Outcome),
-    /// Open approvals can no longer be delivered; a decision resumes the session.
+    /// Open approvals outlive the process that asked; a decision resumes the session.
     ApprovalsExpired,
     ApprovalsCancelled,
 }
