@@ -17,7 +17,7 @@ use self::replay::{Committer, Merged, Replayed};
 use super::history::{branch_tip, tree_of};
 use super::{GitError, Oid, Worktree, stage};
 pub(super) use hook::is_scratch;
-pub use hook::{Hook, HookResult, HookRun, run as run_hook};
+pub use hook::{Hook, HookResult, HookRun};
 
 /// What to merge, and how.
 #[derive(Debug, Clone, Copy)]

@@ -3,14 +3,11 @@
 //! Who runs them, and in which cage, is the caller's choice. A hook that lies in a work tree never runs: an agent can
 //! have written it.
 
-#![expect(clippy::disallowed_methods, reason = "a user's own hook is run without a cage in tests")]
-
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
@@ -85,20 +82,6 @@ const SCRATCH: &str = ".merge-";
 /// Whether a directory beside the worktrees is the temporary checkout of a merge.
 pub(in super::super) fn is_scratch(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(SCRATCH.as_bytes())
-}
-
-/// Runs a hook without any cage.
-pub fn run(hook: HookRun) -> HookResult {
-    let mut command = Command::new(&hook.program);
-    command.args(&hook.arguments).current_dir(&hook.directory).envs(hook.environment).stdin(Stdio::null());
-    match command.output() {
-        Ok(output) if output.status.success() => HookResult::Passed,
-        Ok(output) => {
-            let said = [output.stdout, output.stderr].concat();
-            HookResult::Failed { output: String::from_utf8_lossy(&said).into_owned() }
-        }
-        Err(error) => HookResult::Failed { output: format!("failed to start `{}`: {error}", hook.program.display()) },
-    }
 }
 
 /// Runs those of the wanted hooks that exist over a commit that is to be made.

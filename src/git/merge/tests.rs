@@ -344,3 +344,18 @@ fn nested_repositories_do_not_get_in() {
     let nested = Refusal::NestedRepositories { paths: vec!["nested".into()] };
     case.unmoved(Style::Squash, &Outcome::Refused(nested));
 }
+
+/// Runs a hook as a plain child.
+#[expect(clippy::disallowed_methods, reason = "a test plays the caller, who decides how hooks run")]
+fn run_hook(hook: HookRun) -> HookResult {
+    let mut command = std::process::Command::new(&hook.program);
+    command.args(&hook.arguments).current_dir(&hook.directory).envs(hook.environment);
+    let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+    match output.status.success() {
+        true => HookResult::Passed,
+        false => {
+            let said = [output.stdout, output.stderr].concat();
+            HookResult::Failed { output: String::from_utf8_lossy(&said).into_owned() }
+        }
+    }
+}

@@ -47,7 +47,7 @@ fn the_users_signature_is_on_the_commit_or_nothing_moves() {
     case.sandbox.git(&["config", "commit.gpgSign", "true"]);
     case.sandbox.git(&["config", "gpg.program", gpg.to_str().unwrap()]);
     write_script(&gpg, "echo 'no key' >&2; exit 2");
-    let failed = merge(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap_err();
+    let failed = merge(&case.tree, case.order(Style::Squash), &mut super::run_hook).unwrap_err();
     assert!(failed.to_string().contains("no key"), "{failed}");
     assert_eq!(case.sandbox.oid("main"), case.tree.base);
     let signature = "-----BEGIN PGP SIGNATURE-----\n\nfake\n-----END PGP SIGNATURE-----";
