@@ -54,7 +54,7 @@ pub fn start(launch: Launch) -> Conversation {
     let (commands, command_receiver) = mpsc::channel(QUEUE);
     let (event_sender, events) = mpsc::channel(QUEUE);
     match launch.spec.transport {
-        Transport::Acp => tokio::spawn(acp::actor::run(launch, command_receiver, event_sender)),
+        Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
     };
     Conversation { commands, events }
 }

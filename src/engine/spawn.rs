@@ -50,6 +50,7 @@ struct Handle {
 impl Control for Handle {
     fn signal(&mut self, signal: Signal) {
         self.stopper.stop(match signal {
+            Signal::Interrupt => Stop::Int,
             Signal::Terminate => Stop::Term,
             Signal::Kill => Stop::Kill,
         });

@@ -65,6 +65,8 @@ pub enum Status {
 /// How to ask for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
+    /// INT to the command, which some take as the end of what they do and not of themselves.
+    Int,
     /// TERM to the command; what is left of its tree is killed when it ends.
     Term,
     /// KILL to the whole tree.
@@ -233,6 +235,7 @@ fn start_supervisor(executable: &PathBuf) -> io::Result<(Child, UnixStream)> {
 
 fn order(socket: &UnixStream, how: Stop) {
     let order = match how {
+        Stop::Int => Order::Int,
         Stop::Term => Order::Term,
         Stop::Kill => Order::Kill,
     };

@@ -149,14 +149,18 @@ fn obey(orders: File, command: Pid, tree: &Mutex<Tree>) {
     let mut orders = BufReader::with_capacity(256, orders);
     loop {
         match wire::read(&mut orders) {
-            Ok(Some(Order::Term)) => {
-                let tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
-                if *tree == Tree::Running {
-                    kill_process(command, Signal::TERM).ok();
-                }
-            }
+            Ok(Some(Order::Int)) => signal(tree, command, Signal::INT),
+            Ok(Some(Order::Term)) => signal(tree, command, Signal::TERM),
             Ok(Some(Order::Kill) | None) | Err(_) => return end(tree, command),
         }
+    }
+}
+
+/// Signals the command alone, while it is there.
+fn signal(tree: &Mutex<Tree>, command: Pid, signal: Signal) {
+    let tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
+    if *tree == Tree::Running {
+        kill_process(command, signal).ok();
     }
 }
 

@@ -70,6 +70,7 @@ pub(super) enum Ending {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
+    Int,
     Term,
     Kill,
 }

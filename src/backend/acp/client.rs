@@ -6,10 +6,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tracing::debug;
+use tracing::{debug, trace};
 
 use crate::backend::acp::client::stop::Rung;
-use crate::backend::acp::effect::{Effect, Input};
 use crate::backend::acp::fault;
 use crate::backend::acp::handshake::{Handshake, Next, Ready, Wishes};
 use crate::backend::acp::message;
@@ -20,6 +19,7 @@ use crate::backend::event::{Block, Command, Event, Started};
 use crate::backend::failure::Failure;
 use crate::backend::spec::{Images, StopLadder};
 use crate::backend::transport::jsonrpc::{self, METHOD_NOT_FOUND, Message, RpcError};
+use crate::backend::transport::machine::{Effect, Input, Machine};
 
 /// Slow agents need ten seconds on a loaded machine; some fetch their model list from the network.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(120);
@@ -105,32 +105,17 @@ impl Client {
         (client, vec![first, Effect::Arm(HANDSHAKE_LIMIT)])
     }
 
-    /// Takes one input; the only place where a conversation changes.
-    pub(crate) fn step(&mut self, input: Input) -> Vec<Effect> {
-        match input {
-            Input::Command(Command::Prompt { blocks }) => self.on_prompt(blocks),
-            Input::Command(Command::Decide { request, decision }) => {
-                let pending = self.turn().and_then(|turn| turn.take_pending(&request));
-                let answer = pending.map(|pending| jsonrpc::response(&pending.id, pending.answer(&decision)));
-                answer.map(Effect::Send).into_iter().collect()
+    fn on_line(&mut self, line: &str) -> Vec<Effect> {
+        match jsonrpc::parse(line) {
+            Ok(Message::Response { id, outcome }) => self.on_response(id, outcome),
+            Ok(Message::Notification { method, params }) => self.on_notification(&method, &params),
+            Ok(Message::Request { id, method, params }) => self.on_request(id, &method, &params),
+            // Agents write for people to the same pipe: a login page, a warning, a blank line.
+            Err(reason) => {
+                debug!(%reason, bytes = line.len(), "line skipped");
+                trace!(line, "skipped line");
+                Vec::new()
             }
-            Input::Command(Command::Interrupt) => self.on_interrupt(),
-            Input::Command(Command::Close) => self.on_close(),
-            Input::Message(Message::Response { id, outcome }) => self.on_response(id, outcome),
-            Input::Message(Message::Notification { method, params }) => self.on_notification(&method, &params),
-            Input::Message(Message::Request { id, method, params }) => self.on_request(id, &method, &params),
-            Input::OutputClosed => {
-                self.has_output = false;
-                match self.phase {
-                    Phase::Stopping { .. } | Phase::Gone => Vec::new(),
-                    Phase::Handshake { .. } | Phase::Replay { .. } | Phase::Idle | Phase::Turn { .. } => {
-                        vec![Effect::CloseInput, Effect::Arm(EXIT_LIMIT)]
-                    }
-                }
-            }
-            Input::Stuck => self.give_up(fault::input_stuck()),
-            Input::Elapsed => self.on_elapsed(),
-            Input::Gone { status, stderr_tail } => self.on_gone(status, stderr_tail),
         }
     }
 
@@ -302,6 +287,34 @@ impl Client {
         let id = self.next_id;
         self.next_id += 1;
         (id, jsonrpc::request(id, method, params))
+    }
+}
+
+impl Machine for Client {
+    fn step(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Command(Command::Prompt { blocks }) => self.on_prompt(blocks),
+            Input::Command(Command::Decide { request, decision }) => {
+                let pending = self.turn().and_then(|turn| turn.take_pending(&request));
+                let answer = pending.map(|pending| jsonrpc::response(&pending.id, pending.answer(&decision)));
+                answer.map(Effect::Send).into_iter().collect()
+            }
+            Input::Command(Command::Interrupt) => self.on_interrupt(),
+            Input::Command(Command::Close) => self.on_close(),
+            Input::Line(line) => self.on_line(&line),
+            Input::OutputClosed => {
+                self.has_output = false;
+                match self.phase {
+                    Phase::Stopping { .. } | Phase::Gone => Vec::new(),
+                    Phase::Handshake { .. } | Phase::Replay { .. } | Phase::Idle | Phase::Turn { .. } => {
+                        vec![Effect::CloseInput, Effect::Arm(EXIT_LIMIT)]
+                    }
+                }
+            }
+            Input::Stuck => self.give_up(fault::input_stuck()),
+            Input::Elapsed => self.on_elapsed(),
+            Input::Gone { status, stderr_tail } => self.on_gone(status, stderr_tail),
+        }
     }
 }
 

@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::client::Policy;
-use super::effect::Effect;
 use super::handshake::Wishes;
 use crate::backend::event::{Choice, Event};
 use crate::backend::spec::{Images, Resume, StopLadder};
+use crate::backend::transport::machine::Effect;
 
 const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(3) };
 const POLICY: Policy = Policy { stop: STOP, images: Images::Offered };

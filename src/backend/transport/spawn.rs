@@ -42,6 +42,7 @@ pub trait Control: Send {
 /// How hard a process is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Signal {
+    Interrupt,
     Terminate,
     Kill,
 }

@@ -1,10 +1,10 @@
 //! How a conversation ends: what a timer means, the rungs of the stop ladder, and who is told.
 
 use crate::backend::acp::client::{Client, EXIT_LIMIT, HANDSHAKE_LIMIT, Phase, TurnStop, failed};
-use crate::backend::acp::effect::Effect;
 use crate::backend::acp::fault;
 use crate::backend::event::Event;
 use crate::backend::failure::Failure;
+use crate::backend::transport::machine::Effect;
 use crate::backend::transport::spawn::Signal;
 
 /// The last thing that was done to end the process.

@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 
 use super::{Log, POLICY, STOP, wishes};
 use crate::backend::acp::client::Client;
-use crate::backend::acp::effect::{Effect, Input};
 use crate::backend::acp::handshake::Wishes;
 use crate::backend::event::{Block, Command, Decision};
 use crate::backend::spec::Resume;
-use crate::backend::transport::jsonrpc;
+use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::Signal;
 
 fn prompt(text: &str) -> Input {
@@ -38,7 +37,7 @@ impl Talk {
     }
 
     fn line(&mut self, message: Value) -> &mut Self {
-        self.input(Input::Message(jsonrpc::parse(&message.to_string()).unwrap()))
+        self.input(Input::Line(message.to_string()))
     }
 
     /// Answers the last request we sent.
@@ -384,9 +383,7 @@ proptest! {
             talk.update(message.clone());
             let ask = json!({"id": 0, "method": "session/request_permission", "params": message.clone()});
             talk.line(ask);
-            if let Ok(message) = jsonrpc::parse(&message.to_string()) {
-                talk.input(Input::Message(message));
-            }
+            talk.input(Input::Line(message.to_string()));
         }
         talk.input(Input::Gone { status: None, stderr_tail: String::new() });
         prop_assert!(talk.log.events.ends_with("exited None \"\"\n"));

@@ -4,10 +4,9 @@ use serde_json::Value;
 
 use super::{Log, POLICY, wishes};
 use crate::backend::acp::client::Client;
-use crate::backend::acp::effect::Input;
 use crate::backend::acp::handshake::Wishes;
 use crate::backend::event::{Block, Command, Decision};
-use crate::backend::transport::jsonrpc;
+use crate::backend::transport::machine::{Input, Machine};
 
 /// Plays a record and returns the events; every line of the record's client must be one we send too.
 #[track_caller]
@@ -20,7 +19,7 @@ fn replay(record: &str, wishes: Wishes) -> String {
         let entry: Value = serde_json::from_str(line).unwrap();
         let message = &entry["msg"];
         if entry["dir"] == "server" {
-            log.note(client.step(Input::Message(jsonrpc::parse(&message.to_string()).unwrap())));
+            log.note(client.step(Input::Line(message.to_string())));
             continue;
         }
         expected.push(label(message));

@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 
 use super::{POLICY, wishes};
 use crate::backend::acp::client::Client;
-use crate::backend::acp::effect::{Effect, Input};
 use crate::backend::acp::handshake::Wishes;
 use crate::backend::event::{Block, Command, Decision, Event};
-use crate::backend::transport::jsonrpc;
+use crate::backend::transport::machine::{Effect, Input, Machine};
 
 #[derive(Debug, Clone, Copy)]
 enum Move {
@@ -43,7 +42,7 @@ fn any_move() -> impl Strategy<Value = Move> {
 }
 
 fn input(step: Move, last_request: &Value) -> Input {
-    let message = |message: Value| Input::Message(jsonrpc::parse(&message.to_string()).unwrap());
+    let message = |message: Value| Input::Line(message.to_string());
     let update =
         |update: Value| message(json!({"method": "session/update", "params": {"sessionId": "s", "update": update}}));
     let reply = json!({"protocolVersion": 1, "sessionId": "s", "stopReason": "end_turn",

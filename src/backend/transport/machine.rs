@@ -1,16 +1,22 @@
-//! What can happen to a conversation and what can be done about it: the two closed enums around the client.
+//! A backend's side of a conversation as a machine: what can happen to it, and what is to be done about it.
 
 use std::time::Duration;
 
 use crate::backend::event::{Command, Event};
-use crate::backend::transport::jsonrpc::Message;
 use crate::backend::transport::spawn::Signal;
+
+/// Decides, without IO, what one process of a backend is told and what its owner hears.
+pub(crate) trait Machine: Send {
+    /// Takes one input; effects are performed in their order.
+    fn step(&mut self, input: Input) -> Vec<Effect>;
+}
 
 /// Everything that can happen to a conversation.
 #[derive(Debug)]
 pub(crate) enum Input {
     Command(Command),
-    Message(Message),
+    /// One line of the agent's output, whatever it holds.
+    Line(String),
     /// The agent ended its output; its exit usually follows.
     OutputClosed,
     /// The agent does not read what it is sent.
@@ -24,7 +30,7 @@ pub(crate) enum Input {
     },
 }
 
-/// What the actor is to do, in order.
+/// What the driver is to do, in order.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
     Send(String),

@@ -1,4 +1,4 @@
-//! The task that owns one ACP conversation and its process: it gathers inputs and performs effects, nothing else.
+//! The task that owns one conversation and its process: it gathers inputs and performs effects, nothing else.
 //!
 //! Reading, writing and draining stderr are tasks of their own, so that no full pipe can stop a command.
 
@@ -14,12 +14,9 @@ use tokio::time::{Instant, sleep_until};
 use tracing::{debug, trace, warn};
 
 use crate::backend::Launch;
-use crate::backend::acp::client::{Client, Policy};
-use crate::backend::acp::effect::{Effect, Input};
-use crate::backend::acp::handshake::Wishes;
 use crate::backend::event::{Command, Event};
-use crate::backend::transport::jsonrpc;
 use crate::backend::transport::lines::{Line, LineReader, MAX_LINE, Tail};
+use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest};
 
 /// How much of what a process wrote to stderr is kept.
@@ -34,37 +31,24 @@ const UNREAD_EVENTS: usize = 128;
 /// How long the last output of a dead process is waited for: a stray child may hold the pipe open.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// Runs a conversation from its process's start to its end.
-pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
-    let request = SpawnRequest { argv: launch.argv.clone(), env: launch.environment(), cwd: launch.cwd.clone() };
+/// Starts the process; a failure is told to the owner, who gets nothing else.
+pub(crate) async fn spawn(launch: &Launch, request: SpawnRequest, events: &mpsc::Sender<Event>) -> Option<Child> {
     debug!(program = request.argv.first(), cwd = %request.cwd.display(), "starting an agent");
-    let variables = request.env.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.clone()).collect();
     match launch.spawn.spawn(request).await {
-        Ok(child) => {
-            let wishes = Wishes {
-                cwd: launch.cwd.to_string_lossy().into_owned(),
-                policy: launch.spec.resume,
-                resume: launch.resume,
-                model: launch.model,
-                mode: launch.mode,
-                variables,
-                exec_at_ms: child.exec_at_ms,
-            };
-            let policy = Policy { stop: launch.spec.stop, images: launch.spec.images };
-            converse(child, policy, wishes, commands, events).await;
-        }
+        Ok(child) => Some(child),
         Err(failure) => {
             // The owner may be gone already; then there is nobody to tell.
             events.send(Event::Failed(failure)).await.ok();
             events.send(Event::Exited { status: None, stderr_tail: String::new() }).await.ok();
+            None
         }
     }
 }
 
-async fn converse(
+/// Runs a conversation from its first effects to the end of its process.
+pub(crate) async fn run(
     child: Child,
-    policy: Policy,
-    wishes: Wishes,
+    (mut machine, effects): (impl Machine, Vec<Effect>),
     mut commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
 ) {
@@ -78,7 +62,6 @@ async fn converse(
     let (stderr_end, mut stderr_ended) = oneshot::channel();
     tasks.spawn(drain(child.stderr, Arc::clone(&stderr_tail), stderr_end));
 
-    let (mut client, effects) = Client::begin(policy, wishes);
     let mut hands = Hands {
         outgoing: Some(outgoing),
         outbox: VecDeque::new(),
@@ -111,9 +94,12 @@ async fn converse(
             line = lines.recv(), if has_output && hands.outbox.len() < UNREAD_EVENTS => match line {
                 Some(line) => {
                     exited = exited.map(|(status, _)| (status, Instant::now() + DRAIN));
-                    match read_message(&line) {
-                        Some(message) => Input::Message(message),
-                        None => continue,
+                    match line {
+                        Line::Text(text) => Input::Line(text),
+                        Line::TooLong { bytes } => {
+                            warn!(bytes, "line too long, skipped");
+                            continue;
+                        }
                     }
                 }
                 None => {
@@ -138,9 +124,9 @@ async fn converse(
                 Input::Elapsed
             }
         };
-        hands.perform(client.step(input));
+        hands.perform(machine.step(input));
         if std::mem::take(&mut hands.is_stuck) {
-            hands.perform(client.step(Input::Stuck));
+            hands.perform(machine.step(Input::Stuck));
         }
     }
     for event in hands.outbox {
@@ -182,24 +168,6 @@ impl Hands {
             Err(mpsc::error::TrySendError::Full(_)) => self.is_stuck = true,
             // The writer ended because the agent closed its input: its exit or its output tells the rest.
             Err(mpsc::error::TrySendError::Closed(_)) => self.outgoing = None,
-        }
-    }
-}
-
-fn read_message(line: &Line) -> Option<jsonrpc::Message> {
-    match line {
-        Line::Text(text) if text.trim().is_empty() => None,
-        Line::Text(text) => match jsonrpc::parse(text) {
-            Ok(message) => Some(message),
-            Err(reason) => {
-                debug!(%reason, bytes = text.len(), "line skipped");
-                trace!(text, "skipped line");
-                None
-            }
-        },
-        Line::TooLong { bytes } => {
-            warn!(bytes, "line too long, skipped");
-            None
         }
     }
 }
