@@ -7,6 +7,8 @@
 pub mod config;
 /// Session ids: eight characters, matched by prefix.
 pub mod id;
+/// What an agent may do without asking.
+pub mod permission;
 /// The structured response: parsing, streaming, schema, prompts.
 pub mod protocol;
 /// The life of a session as a state machine.

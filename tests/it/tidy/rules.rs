@@ -8,13 +8,17 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("protocol", &["id"]),
     ("session", &["id", "protocol"]),
     ("config", &["id"]),
+    ("permission", &["id"]),
     ("git", CORE),
     ("store", CORE),
     ("backend", CORE),
     ("sandbox", CORE),
     ("api", &["id"]),
     ("paths", &[]),
-    ("engine", &["id", "protocol", "session", "config", "git", "store", "backend", "sandbox", "api", "paths"]),
+    (
+        "engine",
+        &["id", "protocol", "session", "config", "permission", "git", "store", "backend", "sandbox", "api", "paths"],
+    ),
     // The sandbox says whether a peer is one of our own agents.
     ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
     ("client", &["id", "api", "config", "paths"]),
@@ -22,7 +26,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 ];
 
 /// Values in, values out.
-const CORE: &[&str] = &["id", "protocol", "session", "config"];
+const CORE: &[&str] = &["id", "protocol", "session", "config", "permission"];
 
 /// What only some rooms may name: the paths, the rooms, and what to do instead.
 const DOORS: &[Door] = &[

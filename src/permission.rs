@@ -1,0 +1,79 @@
+//! What an agent may do without asking: what a call reaches in, a verdict out.
+//!
+//! The rule is one: inside the work tree yes, else a person decides. Whoever calls it resolves symbolic links first.
+
+mod command;
+
+use std::path::{Component, Path, PathBuf};
+
+/// What one tool call touches, as far as the backend tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// Files, by absolute path.
+    Paths(Vec<PathBuf>),
+    /// A shell command and the directory it runs in.
+    Command { text: String, cwd: PathBuf },
+    /// The network, another program, a way out of a sandbox, or something unknown.
+    Elsewhere,
+}
+
+/// Whether a call may go ahead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Allow,
+    Ask,
+}
+
+/// Decides about one call of a session whose work tree is `tree`.
+pub fn verdict(reach: &Reach, tree: &Path) -> Verdict {
+    let stays = match reach {
+        Reach::Paths(paths) => !paths.is_empty() && paths.iter().all(|path| is_inside(path, tree)),
+        Reach::Command { text, cwd } => is_inside(cwd, tree) && command::stays(text, tree),
+        Reach::Elsewhere => false,
+    };
+    if stays { Verdict::Allow } else { Verdict::Ask }
+}
+
+/// Whether a path is in the tree by its words alone. Git's own files are not: who writes them can run commands.
+fn is_inside(path: &Path, tree: &Path) -> bool {
+    let Ok(rest) = path.strip_prefix(tree) else { return false };
+    let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
+    rest.components().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(reach: &Reach, expected: Verdict) {
+        assert_eq!(verdict(reach, Path::new("/data/tree")), expected, "{reach:?}");
+    }
+
+    #[test]
+    fn files_of_the_tree_are_free_and_all_others_are_asked_about() {
+        let paths = |paths: &[&str]| Reach::Paths(paths.iter().map(PathBuf::from).collect());
+        for inside in [&["/data/tree/a.rs"][..], &["/data/tree/src/a", "/data/tree/b"], &["/data/tree"]] {
+            check(&paths(inside), Verdict::Allow);
+        }
+        for outside in [
+            &["/data/tree2/a.rs"][..],
+            &["/data/tree/a", "/etc/passwd"],
+            &["/data/tree/../x"],
+            &["a.rs"],
+            &["/data/tree/.git"],
+            &["/data/tree/sub/.git/config"],
+            &[],
+        ] {
+            check(&paths(outside), Verdict::Ask);
+        }
+        check(&Reach::Elsewhere, Verdict::Ask);
+    }
+
+    #[test]
+    fn a_command_is_free_in_the_tree_only() {
+        let command = |cwd: &str| Reach::Command { text: "cargo test".into(), cwd: cwd.into() };
+        check(&command("/data/tree/sub"), Verdict::Allow);
+        check(&command("/home/me"), Verdict::Ask);
+    }
+}
