@@ -14,10 +14,11 @@ pub mod transport;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::backend::event::{Command, Event};
-use crate::backend::spec::{Spec, Transport};
+use crate::backend::spec::{Reasoning, Spec, Transport};
 use crate::backend::transport::spawn::Spawner;
 
 /// Everything one conversation needs to begin.
@@ -29,13 +30,46 @@ pub struct Launch {
     pub cwd: PathBuf,
     /// The environment of the session; what the spec sets is added to it.
     pub env: Vec<(String, String)>,
+    pub purpose: Purpose,
     /// The conversation to go on with.
     pub resume: Option<String>,
     pub model: Option<String>,
+    pub reasoning: Option<Reasoning>,
     pub mode: Option<String>,
+    /// The rules of the conversation, for a backend that takes them beside it.
+    pub rules: Option<String>,
+    /// The project's instructions, for a backend that must not look for them itself.
+    pub instructions: Option<String>,
+    /// The schema of the response in the backend's dialect.
+    pub schema: Option<Value>,
+    /// The user's checkout and other roots of the same repository, which the agent must not take as trusted.
+    pub roots: Vec<PathBuf>,
+    /// The tools that Coppice serves in this conversation.
+    pub tools: Vec<ServedTool>,
     /// Where the agent may keep its own state.
     pub state_dir: PathBuf,
+    /// An empty directory of ours for processes that must not stand in a work tree.
+    pub neutral_dir: PathBuf,
     pub spawn: Arc<dyn Spawner>,
+}
+
+/// What a conversation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The turns of a session.
+    Session,
+    /// One question on the side: nothing is kept of it, and no tool of the agent's own is there.
+    Utility,
+    /// Only to learn what the backend offers; it takes no prompt.
+    Survey,
+}
+
+/// A tool that Coppice serves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServedTool {
+    pub name: String,
+    pub description: String,
+    pub input_schema: Value,
 }
 
 /// A handle on one conversation; its actor owns the process. Dropping `commands` closes it.
@@ -47,19 +81,49 @@ pub struct Conversation {
 /// How many commands and events may wait.
 const QUEUE: usize = 128;
 
-/// Starts a conversation; whether it really begins is told by its first event.
-///
-/// Has to be called inside a tokio runtime.
-pub fn start(launch: Launch) -> Conversation {
-    let (commands, command_receiver) = mpsc::channel(QUEUE);
-    let (event_sender, events) = mpsc::channel(QUEUE);
-    match launch.spec.transport {
-        Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
-    };
-    Conversation { commands, events }
+/// The backends at work in one daemon; conversations that share a process find each other here.
+#[derive(Debug, Default)]
+pub struct Backends {}
+
+impl Backends {
+    /// Starts a conversation; whether it really begins is told by its first event.
+    ///
+    /// Has to be called inside a tokio runtime.
+    pub fn start(&self, launch: Launch) -> Conversation {
+        let (commands, command_receiver) = mpsc::channel(QUEUE);
+        let (event_sender, events) = mpsc::channel(QUEUE);
+        match launch.spec.transport {
+            Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
+        };
+        Conversation { commands, events }
+    }
 }
 
 impl Launch {
+    /// A launch that asks for nothing, for tests to fill in.
+    #[cfg(test)]
+    fn bare(state_dir: PathBuf, spawn: Arc<dyn Spawner>) -> Self {
+        Self {
+            spec: registry::demo("/bin/coppice".as_ref()),
+            argv: Vec::new(),
+            cwd: PathBuf::new(),
+            env: Vec::new(),
+            purpose: Purpose::Session,
+            resume: None,
+            model: None,
+            reasoning: None,
+            mode: None,
+            rules: None,
+            instructions: None,
+            schema: None,
+            roots: Vec::new(),
+            tools: Vec::new(),
+            neutral_dir: state_dir.clone(),
+            state_dir,
+            spawn,
+        }
+    }
+
     /// The whole environment of the process: the session's, overridden by what the backend needs.
     fn environment(&self) -> Vec<(String, String)> {
         let state =
@@ -94,14 +158,8 @@ mod tests {
         spec.env = vec![pair("KEY", "backend")];
         let launch = Launch {
             spec,
-            argv: Vec::new(),
-            cwd: PathBuf::new(),
             env: vec![pair("KEY", "session"), pair("PATH", "/bin"), pair(registry::DEMO_STATE_ENV, "elsewhere")],
-            resume: None,
-            model: None,
-            mode: None,
-            state_dir: PathBuf::from("/state"),
-            spawn: Arc::new(Nobody),
+            ..Launch::bare(PathBuf::from("/state"), Arc::new(Nobody))
         };
         let expected = [pair("PATH", "/bin"), pair(registry::DEMO_STATE_ENV, "/state"), pair("KEY", "backend")];
         assert_eq!(launch.environment(), expected);

@@ -2,9 +2,12 @@
 //!
 //! A prompt is answered by exactly one `Final` or `Failed`; `Exited` is the last event of a conversation.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use crate::backend::failure::Failure;
+use crate::permission::Reach;
 
 /// What the owner of a conversation asks of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +16,8 @@ pub enum Command {
     Prompt { blocks: Vec<Block> },
     /// Answers an open [`ApprovalRequest`]; ignored when that request is gone.
     Decide { request: String, decision: Decision },
+    /// Answers an open [`ToolRequest`]; ignored when that request is gone.
+    ToolResult { request: String, outcome: Result<String, String> },
     /// Ends the running turn as `cancelled`; the conversation lives on if the agent cooperates.
     Interrupt,
     /// Ends the conversation and its process.
@@ -23,11 +28,16 @@ pub enum Command {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Block {
     Text(String),
-    /// `data` is base64.
-    Image {
-        mime_type: String,
-        data: String,
-    },
+    Image(Image),
+}
+
+/// One image, as bytes and as a file: backends take the one or the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub mime_type: String,
+    /// In base64.
+    pub data: String,
+    pub path: PathBuf,
 }
 
 /// What a person decided about one tool call.
@@ -68,7 +78,14 @@ pub enum Event {
     ApprovalGone {
         request: String,
     },
+    /// The model calls a tool that Coppice serves.
+    ToolRequested(ToolRequest),
+    /// The call cannot be answered any more.
+    ToolRequestGone {
+        request: String,
+    },
     Plan(Vec<PlanEntry>),
+    /// What was spent since the last such event.
     Usage(Usage),
     /// The backend tries a failed model call again by itself.
     Retry {
@@ -96,14 +113,24 @@ pub struct Started {
     /// Whether the asked-for conversation was really restored; if not, the history has to be replayed.
     pub restored: bool,
     pub exec_at_ms: i64,
-    pub models: Vec<Choice>,
+    pub models: Vec<Model>,
     pub model: Option<String>,
     pub modes: Vec<Choice>,
     pub mode: Option<String>,
     pub info: AgentInfo,
 }
 
-/// A model or a mode that the backend offers.
+/// A model that the backend offers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    pub id: String,
+    pub name: String,
+    /// The levels it can think at, in the backend's own words.
+    pub reasoning: Vec<String>,
+    pub is_default: bool,
+}
+
+/// A mode that the backend offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Choice {
     pub id: String,
@@ -160,6 +187,16 @@ pub struct ApprovalRequest {
     pub input: Option<Value>,
     /// What the call would do, as text: a diff, a command, an explanation. Bounded.
     pub preview: String,
+    pub reach: Reach,
+}
+
+/// A call of a served tool that waits for its result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolRequest {
+    /// Names the request within its conversation.
+    pub request: String,
+    pub tool: String,
+    pub arguments: Value,
 }
 
 /// One line of the agent's plan.
@@ -176,14 +213,12 @@ pub enum PlanStatus {
     Completed,
 }
 
-/// What a turn cost, as far as the backend tells.
+/// What was spent, as far as the backend tells.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Usage {
-    /// Tokens of this turn.
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
-    /// Cost of the whole conversation so far, not of this turn.
-    pub conversation_cost_usd: Option<f64>,
+    pub cost_usd: Option<f64>,
     pub context: Option<ContextUse>,
 }
 

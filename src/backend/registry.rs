@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::backend::spec::{Images, Resume, Spec, StopLadder, Transport};
+use crate::backend::spec::{
+    Carrier, Images, Instructions, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
+};
 
 /// The hidden argument that turns our own program into the demo agent.
 pub const DEMO_ENTRY: &str = "demo-agent";
@@ -67,15 +69,23 @@ pub fn demo(executable: &Path) -> Spec {
 pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>, models: Vec<String>) -> Spec {
     Spec {
         name: name.to_owned(),
+        vendors: Vec::new(),
         transport: Transport::Acp,
         command,
         env,
-        models,
+        models: Models::named(models),
+        rules: Rules::InPrompt,
+        schema: None,
         resume: Resume::Offered,
         images: Images::Offered,
-        instruction_file: "AGENTS.md".to_owned(),
+        instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Agent },
+        carrier: Carrier::Mcp,
+        native_tools: NativeTools::Fixed,
         stop: STOP,
         state_env: None,
+        versions: None,
+        install: None,
+        login: None,
         scripted: false,
     }
 }

@@ -1,27 +1,44 @@
 //! What differs between backends, as data. Code branches on a field, never on a name.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use crate::protocol::SchemaDialect;
 
 /// One backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     pub name: String,
+    /// Names under which other systems know the vendor of its models.
+    pub vendors: Vec<String>,
     pub transport: Transport,
     /// The program and its arguments; the program is looked up on `PATH` unless it holds a slash.
     pub command: Vec<String>,
     /// Added to the environment of the process, stronger than what the session brings.
     pub env: Vec<(String, String)>,
-    /// Models to offer when the agent itself cannot be asked.
-    pub models: Vec<String>,
+    pub models: Models,
+    /// Where the rules of the conversation go.
+    pub rules: Rules,
+    /// How the transport wants the schema of the response; `None` when it takes none.
+    pub schema: Option<SchemaDialect>,
     pub resume: Resume,
     pub images: Images,
-    /// The file in the work tree from which the agent reads its instructions by itself.
-    pub instruction_file: String,
+    pub instructions: Instructions,
+    /// How the tools that Coppice serves reach the model.
+    pub carrier: Carrier,
+    /// How far the agent's own tools can be taken away.
+    pub native_tools: NativeTools,
     pub stop: StopLadder,
     /// The variable that tells the agent where to keep its own state, if it has one.
     pub state_env: Option<String>,
+    /// Which versions work; `None` for programs that nobody tested.
+    pub versions: Option<Versions>,
+    /// How a person gets the program.
+    pub install: Option<String>,
+    /// What a person does when the agent is not logged in.
+    pub login: Option<String>,
     /// A scripted agent thinks nothing: it is never offered among the real ones.
     pub scripted: bool,
 }
@@ -31,6 +48,43 @@ pub struct Spec {
 pub enum Transport {
     /// Agent Client Protocol, JSON-RPC lines over stdin and stdout.
     Acp,
+}
+
+/// The models of a backend as far as they are known without asking it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Models {
+    /// The first is the default.
+    pub known: Vec<KnownModel>,
+    /// What the agent is told when no model is named; `None` leaves it to the agent.
+    pub fallback: Option<String>,
+    /// Good enough for a title, and cheap.
+    pub small: Option<String>,
+    /// Old names and what they stand for.
+    pub renamed: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownModel {
+    pub id: String,
+    pub reasoning: Vec<Reasoning>,
+}
+
+/// How hard a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reasoning {
+    Low,
+    Medium,
+    High,
+    Xhigh,
+}
+
+/// How the rules of a conversation reach the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rules {
+    /// At the top of the first prompt.
+    InPrompt,
+    /// Beside the conversation, with every start of the process.
+    InSystem,
 }
 
 /// How a conversation comes back after its process is gone.
@@ -45,10 +99,65 @@ pub enum Resume {
 /// How images of a prompt reach the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Images {
-    /// As base64 blocks inside the prompt, if the agent says that it takes them.
+    /// As blocks inside the prompt.
+    Inline,
+    /// As paths of files that the agent reads itself.
+    Paths,
+    /// As blocks inside the prompt, if the agent says that it takes them.
     Offered,
     Refused,
 }
+
+/// Who reads the project's instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instructions {
+    /// The file in the work tree.
+    pub file: String,
+    pub read_by: Reader,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// The agent finds it by itself.
+    Agent,
+    /// A safe start switches the agent's own search off, so it is handed over beside the prompt.
+    Coppice,
+}
+
+/// How served tools reach the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    /// MCP messages over the agent's own pipe.
+    Pipe,
+    /// Tools of the agent's own protocol.
+    Dynamic,
+    /// An MCP server of ours that the agent connects to.
+    Mcp,
+}
+
+/// How far the agent's own tools can be taken away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NativeTools {
+    /// Each one by name.
+    Removable,
+    /// Not all of them; what stays can be made harmless.
+    Partly,
+    /// The protocol has no way.
+    Fixed,
+}
+
+/// Which versions of a program work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Versions {
+    /// Below this one it is refused.
+    pub minimum: Version,
+    /// The newest one that passed the tests against the real program.
+    pub tested: Version,
+}
+
+/// A version in three numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32, pub u32);
 
 /// How long each polite step gets before the next, harder one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,4 +182,77 @@ pub fn resolve(spec: &Spec, path_env: Option<&OsStr>, cwd: &Path) -> Result<Path
     let command = spec.command.first().ok_or_else(|| ResolveError::NoCommand { name: spec.name.clone() })?;
     which::which_in(command, path_env, cwd)
         .map_err(|_| ResolveError::NotFound { name: spec.name.clone(), command: command.clone() })
+}
+
+impl Models {
+    /// A table without reasoning levels, for agents that a configuration names.
+    pub fn named(ids: Vec<String>) -> Self {
+        let known = ids.into_iter().map(|id| KnownModel { id, reasoning: Vec::new() });
+        Self { known: known.collect(), ..Self::default() }
+    }
+
+    /// What a stored or typed name stands for.
+    pub fn current<'a>(&'a self, id: &'a str) -> &'a str {
+        self.renamed.iter().find(|(old, _)| old == id).map_or(id, |(_, new)| new)
+    }
+}
+
+impl Reasoning {
+    pub const ALL: [Self; 4] = [Self::Low, Self::Medium, Self::High, Self::Xhigh];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Xhigh => "xhigh",
+        }
+    }
+
+    /// The level of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == name)
+    }
+}
+
+impl Version {
+    /// The first version in a text such as `codex-cli 0.166.0`.
+    pub fn parse(text: &str) -> Option<Self> {
+        text.split(|c: char| !(c.is_ascii_digit() || c == '.')).find_map(|word| {
+            let mut numbers = word.split('.').map(|number| number.parse().ok());
+            Some(Self(numbers.next()??, numbers.next()??, numbers.next()??))
+        })
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_found_in_what_programs_print() {
+        for (text, expected) in [
+            ("codex-cli 0.166.0", Some(Version(0, 166, 0))),
+            ("2.1.197 (Claude Code)", Some(Version(2, 1, 197))),
+            ("0.61.0\n", Some(Version(0, 61, 0))),
+            ("agent v1.2.3-beta.4", Some(Version(1, 2, 3))),
+            ("1.2", None),
+            ("no number", None),
+        ] {
+            assert_eq!(Version::parse(text), expected, "{text}");
+        }
+        assert!(Version(0, 61, 0) < Version(0, 166, 0));
+    }
+
+    #[test]
+    fn an_old_name_stands_for_the_model_that_replaced_it() {
+        let models = Models { renamed: vec![("old".into(), "new".into())], ..Models::default() };
+        assert_eq!((models.current("old"), models.current("other")), ("new", "other"));
+    }
 }

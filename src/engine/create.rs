@@ -157,8 +157,8 @@ fn choose<'a>(
         None => Fault::NoBackend,
     })?;
     match model {
-        Some(model) if !spec.models.is_empty() && !spec.models.iter().any(|known| known == model) => {
-            let known = spec.models.clone();
+        Some(model) if !spec.models.known.is_empty() && !spec.models.known.iter().any(|known| known.id == model) => {
+            let known = spec.models.known.iter().map(|known| known.id.clone()).collect();
             Err(Fault::UnknownModel { backend: spec.name.clone(), model: model.to_owned(), known })
         }
         model => Ok((spec, model.map(str::to_owned))),

@@ -52,17 +52,17 @@ impl Engine {
         let view = |spec: &spec::Spec| {
             let found = spec::resolve(spec, path.as_deref(), &self.shared.data);
             let default = config.default_model.split_once('/').filter(|(backend, _)| *backend == spec.name);
-            let model = |id: &String| Model {
-                id: id.clone(),
+            let model = |known: &spec::KnownModel| Model {
+                id: known.id.clone(),
                 name: None,
-                default: default.is_some_and(|(_, model)| model == id),
+                default: default.is_some_and(|(_, model)| model == known.id),
             };
             Backend {
                 name: spec.name.clone(),
                 program: found.as_ref().ok().map(|path| path.display().to_string()),
                 problem: found.err().map(|error| error.to_string()),
                 scripted: spec.scripted,
-                models: spec.models.iter().map(model).collect(),
+                models: spec.models.known.iter().map(model).collect(),
             }
         };
         registry.all().map(view).collect()

@@ -10,6 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::api::event::Payload;
 use crate::api::request::Environment;
+use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
 use crate::id::SessionId;
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     pub(super) executable: PathBuf,
     pub(super) settings: SettingsReader,
     pub(super) spawner: Arc<dyn Spawner>,
+    pub(super) backends: Backends,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
     pub(super) sweeper: Sweeper,
@@ -66,6 +68,7 @@ impl Shared {
             executable,
             settings,
             spawner,
+            backends: Backends::default(),
             own_environment: environment,
             sweeper: Sweeper::default(),
             tasks: TaskTracker::new(),
@@ -85,6 +88,11 @@ impl Shared {
     /// Where one session's backend keeps its own state.
     pub(super) fn state_dir(&self, session: SessionId) -> PathBuf {
         self.data.join("sessions").join(session.as_str())
+    }
+
+    /// Where a backend's process stands that must not stand in a work tree.
+    pub(super) fn neutral_dir(&self) -> PathBuf {
+        self.data.join("neutral")
     }
 
     /// The lock under which worktrees and branches of a repository are made, moved and removed.

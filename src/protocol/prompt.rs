@@ -34,6 +34,15 @@ pub enum Delivery<'a> {
     BootstrapWithReplay { transcript: &'a Transcript, limit: usize },
 }
 
+/// Where the rules of a conversation stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// At the top of the first prompt.
+    InPrompt,
+    /// Beside the conversation, from where the model sees them with every turn.
+    Beside,
+}
+
 /// Something that happened between the turns and that the agent cannot see by itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
@@ -51,10 +60,10 @@ pub struct Answer {
 }
 
 /// Renders a whole prompt.
-pub fn render(profile: Profile, delivery: Delivery<'_>, notes: &[Note], task: &str) -> String {
-    let rules = match delivery {
-        Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. } => preamble(profile),
-        Delivery::DeltaOnly => text(&Refresh { profile }),
+pub fn render(profile: Profile, place: Place, delivery: Delivery<'_>, notes: &[Note], task: &str) -> String {
+    let rules = match (place, delivery) {
+        (Place::InPrompt, Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. }) => preamble(profile),
+        (Place::InPrompt, Delivery::DeltaOnly) | (Place::Beside, _) => text(&Refresh { profile }),
     };
     let past = match delivery {
         Delivery::BootstrapWithReplay { transcript, limit } if !transcript.turns.is_empty() => {

@@ -54,7 +54,21 @@ pub(crate) struct Client {
 #[derive(Debug, Default)]
 struct Session {
     id: String,
+    cwd: String,
     takes_images: bool,
+    cost_usd: f64,
+}
+
+impl Session {
+    /// Agents tell the cost of the whole conversation; what is passed on is what came on top.
+    fn spent(&mut self, update: Update) -> Update {
+        let Update::Usage(mut usage) = update else { return update };
+        if let Some(total) = usage.cost_usd {
+            usage.cost_usd = Some((total - self.cost_usd).max(0.0));
+            self.cost_usd = total;
+        }
+        Update::Usage(usage)
+    }
 }
 
 #[derive(Debug)]
@@ -91,12 +105,13 @@ enum TurnStop {
 impl Client {
     /// The machine and its first effects.
     pub(crate) fn begin(policy: Policy, wishes: Wishes) -> (Self, Vec<Effect>) {
+        let cwd = wishes.cwd.clone();
         let (handshake, method, params) = Handshake::begin(wishes);
         let client = Self {
             policy,
             phase: Phase::Handshake { request: 1, handshake: Box::new(handshake) },
             next_id: 2,
-            session: Session::default(),
+            session: Session { cwd, ..Session::default() },
             queue: VecDeque::new(),
             has_seen_commands: false,
             has_output: true,
@@ -190,7 +205,8 @@ impl Client {
             }
             Next::Failed(failure) => self.fail_start(Rung::Asked, failure),
             Next::Ready(Ready { started, takes_images, replays }) => {
-                self.session = Session { id: started.conversation.clone(), takes_images };
+                self.session.id = started.conversation.clone();
+                self.session.takes_images = takes_images;
                 if replays && !self.has_seen_commands {
                     self.phase = Phase::Replay { started };
                     return vec![Effect::Arm(REPLAY_LIMIT)];
@@ -248,6 +264,7 @@ impl Client {
             // Further history: the agent is not silent yet.
             Phase::Replay { .. } => vec![Effect::Arm(REPLAY_LIMIT)],
             Phase::Turn { turn, .. } if params["sessionId"].as_str() == Some(self.session.id.as_str()) => {
+                let update = self.session.spent(update);
                 turn.apply(update).into_iter().map(Effect::Emit).collect()
             }
             Phase::Turn { .. } | Phase::Idle | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
@@ -262,7 +279,7 @@ impl Client {
         }
         match &mut self.phase {
             Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {
-                let events = turn.ask(permission::read(id, params));
+                let events = turn.ask(permission::read(id, params, &self.session.cwd));
                 events.into_iter().map(Effect::Emit).collect()
             }
             Phase::Turn { stop: TurnStop::Asked, .. }
@@ -299,6 +316,8 @@ impl Machine for Client {
                 let answer = pending.map(|pending| jsonrpc::response(&pending.id, pending.answer(&decision)));
                 answer.map(Effect::Send).into_iter().collect()
             }
+            // Tools reach these agents over MCP, never over this pipe.
+            Input::Command(Command::ToolResult { .. }) => Vec::new(),
             Input::Command(Command::Interrupt) => self.on_interrupt(),
             Input::Command(Command::Close) => self.on_close(),
             Input::Line(line) => self.on_line(&line),

@@ -226,7 +226,7 @@ impl Handshake {
                 conversation: session.unwrap_or_default(),
                 restored: self.opening != Opening::New,
                 exec_at_ms: self.wishes.exec_at_ms,
-                models: models.choices,
+                models: models.models(),
                 model: models.current,
                 modes: modes.choices,
                 mode: modes.current,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::backend::event::{AgentInfo, Block, Choice};
+use crate::backend::event::{AgentInfo, Block, Choice, Image, Model};
 
 /// The protocol version this client speaks.
 pub(crate) const VERSION: u64 = 1;
@@ -39,6 +39,19 @@ pub(crate) struct Selector {
     pub(crate) choices: Vec<Choice>,
 }
 
+impl Selector {
+    /// The choices as models; ACP has no word for how hard they think.
+    pub(crate) fn models(&self) -> Vec<Model> {
+        let model = |choice: &Choice| Model {
+            id: choice.id.clone(),
+            name: choice.name.clone(),
+            reasoning: Vec::new(),
+            is_default: self.current.as_ref() == Some(&choice.id),
+        };
+        self.choices.iter().map(model).collect()
+    }
+}
+
 /// Which request changes a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Setter {
@@ -73,7 +86,7 @@ pub(crate) fn prompt(session: &str, blocks: &[Block]) -> Value {
 fn block(block: &Block) -> Value {
     match block {
         Block::Text(text) => json!({"type": "text", "text": text}),
-        Block::Image { mime_type, data } => json!({"type": "image", "mimeType": mime_type, "data": data}),
+        Block::Image(Image { mime_type, data, .. }) => json!({"type": "image", "mimeType": mime_type, "data": data}),
     }
 }
 

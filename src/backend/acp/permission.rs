@@ -2,10 +2,13 @@
 //!
 //! Options are chosen by their kind, never by position or name, and never wider than the decision.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use crate::backend::acp::update::{self, ToolUpdate};
 use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
+use crate::permission::Reach;
 
 /// A request that waits for its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,15 +20,15 @@ pub(crate) struct Pending {
 }
 
 /// Reads `session/request_permission`.
-pub(crate) fn read(id: Value, params: &Value) -> Pending {
+pub(crate) fn read(id: Value, params: &Value, cwd: &str) -> Pending {
     let call = update::read_tool(&params["toolCall"]);
     let options = params["options"].as_array().into_iter().flatten();
     let options = options
         .filter_map(|option| Some((option["kind"].as_str()?.to_owned(), option["optionId"].as_str()?.to_owned())));
-    Pending { approval: approval(&id, call), options: options.collect(), id }
+    Pending { approval: approval(&id, call, read_reach(&params["toolCall"], cwd)), options: options.collect(), id }
 }
 
-fn approval(id: &Value, tool: ToolUpdate) -> ApprovalRequest {
+fn approval(id: &Value, tool: ToolUpdate, reach: Reach) -> ApprovalRequest {
     ApprovalRequest {
         request: id.to_string(),
         title: tool.title.unwrap_or_else(|| tool.call.clone()),
@@ -33,6 +36,27 @@ fn approval(id: &Value, tool: ToolUpdate) -> ApprovalRequest {
         kind: tool.kind.unwrap_or(ToolKind::Other),
         input: tool.input,
         preview: tool.output.map(|text| update::bounded(&text)).unwrap_or_default(),
+        reach,
+    }
+}
+
+/// What the call touches, as far as the agent says. A title is a command only in words for people, so an agent that
+/// does not name the command is asked about.
+fn read_reach(call: &Value, cwd: &str) -> Reach {
+    let diffs = call["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "diff");
+    let locations = call["locations"].as_array().into_iter().flatten();
+    let named = diffs.chain(locations).filter_map(|place| place["path"].as_str());
+    let paths: Vec<PathBuf> = named.map(|path| Path::new(cwd).join(path)).collect();
+    let command = call["rawInput"]["command"].as_str();
+    match call["kind"].as_str().map(update::read_kind) {
+        Some(ToolKind::Execute) => command.map_or(Reach::Elsewhere, |command| Reach::Command {
+            text: command.to_owned(),
+            cwd: call["rawInput"]["cwd"].as_str().map_or_else(|| cwd.into(), |own| Path::new(cwd).join(own)),
+        }),
+        Some(ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search) => {
+            Reach::Paths(paths)
+        }
+        Some(ToolKind::Think | ToolKind::Fetch | ToolKind::Other) | None => Reach::Elsewhere,
     }
 }
 
@@ -71,7 +95,7 @@ mod tests {
     fn pending(kinds: &[&str]) -> Pending {
         let options: Vec<Value> =
             kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": "x", "kind": kind})).collect();
-        read(json!(0), &json!({"options": options, "toolCall": {"toolCallId": "c"}}))
+        read(json!(0), &json!({"options": options, "toolCall": {"toolCallId": "c"}}), "/repo")
     }
 
     #[track_caller]
@@ -90,6 +114,22 @@ mod tests {
         check(&["allow_once", "reject_always"], deny(), Some("id-reject_always"));
         check(&["allow_once"], deny(), None);
         check(&[], Decision::Once, None);
+    }
+
+    #[test]
+    fn a_call_reaches_what_the_agent_names() {
+        let check = |call: Value, expected: Reach| assert_eq!(read_reach(&call, "/repo"), expected, "{call}");
+        let paths = |paths: &[&str]| Reach::Paths(paths.iter().map(PathBuf::from).collect());
+        check(
+            json!({"kind": "edit", "content": [{"type": "diff", "path": "/repo/a"}], "locations": [{"path": "b"}]}),
+            paths(&["/repo/a", "/repo/b"]),
+        );
+        check(json!({"kind": "edit"}), paths(&[]));
+        let command = Reach::Command { text: "make".into(), cwd: "/repo/sub".into() };
+        check(json!({"kind": "execute", "rawInput": {"command": "make", "cwd": "sub"}}), command);
+        check(json!({"kind": "execute", "title": "make"}), Reach::Elsewhere);
+        check(json!({"kind": "fetch", "locations": [{"path": "/repo/a"}]}), Reach::Elsewhere);
+        check(json!({}), Reach::Elsewhere);
     }
 
     #[test]

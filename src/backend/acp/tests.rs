@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::client::Policy;
 use super::handshake::Wishes;
-use crate::backend::event::{Choice, Event};
+use crate::backend::event::{Choice, Event, Model};
 use crate::backend::spec::{Images, Resume, StopLadder};
 use crate::backend::transport::machine::Effect;
 
@@ -58,7 +58,7 @@ fn render(event: &Event) -> String {
             "started {} restored={} models={} mode={} modes={}",
             started.info.name,
             started.restored,
-            ids(&started.models),
+            started.models.iter().map(|model: &Model| model.id.clone()).collect::<Vec<_>>().join(","),
             started.mode.as_deref().unwrap_or("-"),
             ids(&started.modes),
         ),
@@ -69,6 +69,7 @@ fn render(event: &Event) -> String {
         Event::ToolFinished { status, output, .. } => format!("tool finished {status:?} {output:?}"),
         Event::Approval(ask) => format!("approval {} {:?} {:?} {:?}", ask.request, ask.title, ask.kind, ask.preview),
         Event::ApprovalGone { request } => format!("approval gone {request}"),
+        Event::ToolRequested(_) | Event::ToolRequestGone { .. } => "served tool".to_owned(),
         Event::Plan(entries) => format!("plan {entries:?}"),
         Event::Usage(usage) => format!("usage {:?} {:?}", usage.input_tokens, usage.output_tokens),
         Event::Retry { message } => format!("retry {message:?}"),

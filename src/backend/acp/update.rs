@@ -100,7 +100,7 @@ fn content_text(content: &Value) -> Option<String> {
     content["text"].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn read_kind(kind: &str) -> ToolKind {
+pub(crate) fn read_kind(kind: &str) -> ToolKind {
     match kind {
         "read" => ToolKind::Read,
         "edit" => ToolKind::Edit,
@@ -170,7 +170,7 @@ fn read_usage_update(update: &Value) -> Usage {
     let context = update["used"].as_u64().zip(update["size"].as_u64());
     let cost = &update["cost"];
     Usage {
-        conversation_cost_usd: cost["amount"].as_f64().filter(|_| cost["currency"].as_str() == Some("USD")),
+        cost_usd: cost["amount"].as_f64().filter(|_| cost["currency"].as_str() == Some("USD")),
         context: context.map(|(used, size)| ContextUse { used, size }),
         ..Usage::default()
     }
@@ -265,7 +265,7 @@ mod tests {
         check(
             json!({"sessionUpdate": "usage_update", "used": 5, "size": 9, "cost": {"amount": 0.5, "currency": "USD"}}),
             Update::Usage(Usage {
-                conversation_cost_usd: Some(0.5),
+                cost_usd: Some(0.5),
                 context: Some(ContextUse { used: 5, size: 9 }),
                 ..Usage::default()
             }),

@@ -19,7 +19,7 @@ use super::{Options, Restore, agent};
 use crate::backend::event::{Block, Command, Decision, Event, PlanStatus, Started, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
-use crate::backend::{Conversation, Launch, registry, start};
+use crate::backend::{Backends, Conversation, Launch, registry};
 
 /// A work tree and the agent's state, which outlive its processes.
 struct Stage {
@@ -80,16 +80,12 @@ impl Stage {
 
     async fn open_with(&self, resume: Option<&str>, restore: Restore) -> Talk {
         let options = Options { state: Some(self.state.path().to_owned()), restore, ..Options::default() };
-        let mut conversation = start(Launch {
+        let mut conversation = Backends::default().start(Launch {
             spec: registry::demo(Path::new("coppice")),
-            argv: Vec::new(),
             cwd: self.tree.path().to_owned(),
-            env: Vec::new(),
             resume: resume.map(str::to_owned),
             model: Some("scripted".to_owned()),
-            mode: None,
-            state_dir: PathBuf::new(),
-            spawn: Arc::new(Threads(options)),
+            ..Launch::bare(PathBuf::new(), Arc::new(Threads(options)))
         });
         match conversation.events.recv().await {
             Some(Event::Started(started)) => Talk { conversation, started },

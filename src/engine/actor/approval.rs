@@ -1,9 +1,12 @@
 //! Calls that a person must decide: asked, taken back, decided, and remembered across a restart.
 
+use std::path::{Path, PathBuf};
+
 use sha2::{Digest, Sha256};
 
 use crate::api::event::Payload;
 use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision};
+use crate::permission::{self, Reach, Verdict};
 use crate::session::Event;
 use crate::store::Durability;
 
@@ -25,6 +28,9 @@ impl Actor {
         let call_hash = call_hash(&request);
         if let Some(decision) = self.carried(&call_hash) {
             return self.decide_at_once(request.request, decision).await;
+        }
+        if self.is_allowed(&request.reach) {
+            return self.decide_at_once(request.request, DecisionRecord::Allow).await;
         }
         let id = self.approval_id();
         self.record.body.approvals.push(ApprovalRecord {
@@ -49,6 +55,21 @@ impl Actor {
     fn approval_id(&mut self) -> String {
         self.record.body.asked += 1;
         self.record.body.asked.to_string()
+    }
+
+    /// Whether the call stays in the session's own work tree, with every link on the way followed.
+    fn is_allowed(&self, reach: &Reach) -> bool {
+        let Ok(tree) = Path::new(&self.record.body.worktree).canonicalize() else { return false };
+        let reach = match reach {
+            Reach::Paths(paths) => Reach::Paths(paths.iter().map(|path| real(path)).collect()),
+            Reach::Command { text, cwd } => {
+                // The agent knows its tree by the name it was given.
+                let text = text.replace(&self.record.body.worktree, &tree.to_string_lossy());
+                Reach::Command { text, cwd: real(cwd) }
+            }
+            Reach::Elsewhere => Reach::Elsewhere,
+        };
+        permission::verdict(&reach, &tree) == Verdict::Allow
     }
 
     /// A decision on the same call that could not be delivered before; it is used once.
@@ -78,6 +99,20 @@ impl Actor {
     }
 }
 
+/// A path with the links of its existing part followed; what does not exist cannot be a link.
+fn real(path: &Path) -> PathBuf {
+    for known in path.ancestors() {
+        if let Ok(found) = known.canonicalize() {
+            return path.strip_prefix(known).map_or(found.clone(), |rest| found.join(rest));
+        }
+        // A link that leads nowhere is made real by whoever writes through it.
+        if known.is_symlink() {
+            return PathBuf::new();
+        }
+    }
+    PathBuf::new()
+}
+
 /// The backend's form of a stored decision.
 pub(super) fn backend_decision(decision: DecisionRecord) -> Decision {
     match decision {
@@ -95,4 +130,29 @@ fn call_hash(request: &ApprovalRequest) -> String {
         hash.update(part);
     }
     hex(&hash.finalize())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_where_its_links_lead() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        fs::create_dir(root.join("tree")).unwrap();
+        symlink(&root, root.join("tree/out")).unwrap();
+        symlink("nowhere", root.join("tree/broken")).unwrap();
+        for (path, expected) in [
+            ("tree/a/b", root.join("tree/a/b")),
+            ("tree/out/a", root.join("a")),
+            ("tree/out/tree/c", root.join("tree/c")),
+            ("tree/broken", PathBuf::new()),
+        ] {
+            assert_eq!(real(&root.join(path)), expected, "{path}");
+        }
+    }
 }

@@ -127,6 +127,12 @@ impl Actor {
             BackendEvent::ToolFinished { call, status, output } => self.tool_finished(call, status, output).await,
             BackendEvent::Approval(request) => self.approval_asked(request).await,
             BackendEvent::ApprovalGone { request } => self.approval_gone(&request).await,
+            // No tools are served to this conversation, so nothing can be asked of them.
+            BackendEvent::ToolRequested(request) => {
+                let outcome = Err(format!("no tool is called `{}`", request.tool));
+                self.tell_backend(BackendCommand::ToolResult { request: request.request, outcome }).await;
+            }
+            BackendEvent::ToolRequestGone { .. } => {}
             BackendEvent::Plan(entries) => {
                 let entries = entries
                     .into_iter()
@@ -217,12 +223,15 @@ impl Actor {
         let spent = Usage {
             input_tokens: usage.input_tokens.unwrap_or_default(),
             output_tokens: usage.output_tokens.unwrap_or_default(),
-            cost_usd: usage.conversation_cost_usd,
+            cost_usd: usage.cost_usd,
         };
         let total = &mut self.record.body.usage;
         total.input_tokens += spent.input_tokens;
         total.output_tokens += spent.output_tokens;
-        total.cost_usd = spent.cost_usd.or(total.cost_usd);
+        total.cost_usd = match (total.cost_usd, spent.cost_usd) {
+            (Some(before), Some(more)) => Some(before + more),
+            (before, more) => more.or(before),
+        };
         self.tell(|turn| Payload::Usage { turn, usage: spent }).await;
     }
 

@@ -1,7 +1,7 @@
 //! What the agents read: the rules are there, the task is untouched, and the past stays within its bounds.
 
 use super::super::prompt::{
-    Answer, Delivery, Note, PastTurn, Profile, Transcript, TurnEnd, answers, preamble, render, repair,
+    Answer, Delivery, Note, PastTurn, Place, Profile, Transcript, TurnEnd, answers, preamble, render, repair,
 };
 use super::super::schema::schema_text;
 use super::super::{parse, prompt};
@@ -19,7 +19,7 @@ fn task_of(prompt: &str) -> &str {
 #[test]
 fn a_bootstrap_carries_every_rule() {
     for profile in PROFILES {
-        let text = render(profile, Delivery::BootstrapFull, &[], "/do it\n---\n{x}");
+        let text = render(profile, Place::InPrompt, Delivery::BootstrapFull, &[], "/do it\n---\n{x}");
         for rule in ["`path:line:column`", "`file://`", "`../`", "Git is read-only", "`git diff`", schema_text()] {
             assert!(text.contains(rule), "{rule}");
         }
@@ -33,7 +33,7 @@ fn a_bootstrap_carries_every_rule() {
 #[test]
 fn a_delta_is_short_and_still_reminds() {
     for profile in PROFILES {
-        let text = render(profile, Delivery::DeltaOnly, &[], "go on");
+        let text = render(profile, Place::InPrompt, Delivery::DeltaOnly, &[], "go on");
         assert!(text.contains("exactly one JSON object") && !text.contains(schema_text()));
         assert!(text.len() < 600, "{text}");
         assert_eq!(task_of(&text), "go on");
@@ -41,10 +41,20 @@ fn a_delta_is_short_and_still_reminds() {
 }
 
 #[test]
+fn rules_beside_the_conversation_are_only_recalled_in_the_prompt() {
+    let beside = |delivery| render(Profile::SessionTurn, Place::Beside, delivery, &[], "go on");
+    assert_eq!(beside(Delivery::BootstrapFull), beside(Delivery::DeltaOnly));
+    assert_eq!(
+        beside(Delivery::DeltaOnly),
+        render(Profile::SessionTurn, Place::InPrompt, Delivery::DeltaOnly, &[], "go on")
+    );
+}
+
+#[test]
 fn the_first_line_is_never_a_command() {
     let error = parse("/clear").unwrap_err();
-    let delta = render(Profile::SessionTurn, Delivery::DeltaOnly, &[], "$HOME /clear");
-    let bootstrap = render(Profile::SessionTurn, Delivery::BootstrapFull, &[], "/clear");
+    let delta = render(Profile::SessionTurn, Place::InPrompt, Delivery::DeltaOnly, &[], "$HOME /clear");
+    let bootstrap = render(Profile::SessionTurn, Place::InPrompt, Delivery::BootstrapFull, &[], "/clear");
     let answered = answers(&[Answer { question: "/q".into(), text: "$a".into() }]);
     for text in [delta, bootstrap, answered, repair(&error)] {
         assert!(text.starts_with(char::is_alphabetic), "{text}");
@@ -54,7 +64,7 @@ fn the_first_line_is_never_a_command() {
 #[test]
 fn notes_stand_between_the_rules_and_the_task() {
     let notes = [Note::Undone { first: 2, last: 2 }, Note::Undone { first: 3, last: 5 }, Note::Interrupted { turn: 6 }];
-    let text = render(Profile::SessionTurn, Delivery::DeltaOnly, &notes, "task");
+    let text = render(Profile::SessionTurn, Place::InPrompt, Delivery::DeltaOnly, &notes, "task");
     let expected = "\n\nNote: turn 2 was undone. Its changes are gone from the files; do not rely on them.\n\
         Note: turns 3 to 5 were undone. Their changes are gone from the files; do not rely on them.\n\
         Note: turn 6 was interrupted before its end. What it changed is still in the files, perhaps half done: look \
@@ -74,7 +84,7 @@ fn a_replay_quotes_the_past() {
         ],
     };
     let delivery = Delivery::BootstrapWithReplay { transcript: &transcript, limit: 10_000 };
-    let text = render(Profile::SessionTurn, delivery, &[], "task");
+    let text = render(Profile::SessionTurn, Place::InPrompt, delivery, &[], "task");
     let (_, past) = text.split_once("State of the branch").unwrap();
     let expected = " after the last turn:\n> Adds a port\n\n\
         Turn 1, the person:\n> add a port\n> ---\n> please\nYou:\n> Done.\n> \n> - 80\n\n\
@@ -91,7 +101,7 @@ fn a_replay_is_bounded_and_says_what_was_cut() {
     let transcript = Transcript { summary: None, turns };
     let replayed = |transcript: &Transcript, limit| {
         let delivery = Delivery::BootstrapWithReplay { transcript, limit };
-        let text = render(Profile::SessionTurn, delivery, &[], "task");
+        let text = render(Profile::SessionTurn, Place::InPrompt, delivery, &[], "task");
         text[preamble(Profile::SessionTurn).len()..].to_owned()
     };
     let text = replayed(&transcript, 3000);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Log, POLICY, STOP, wishes};
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
-use crate::backend::event::{Block, Command, Decision};
+use crate::backend::event::{Block, Command, Decision, Image};
 use crate::backend::spec::Resume;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::Signal;
@@ -276,7 +276,8 @@ fn every_prompt_gets_one_answer_in_order() {
 #[test]
 fn an_image_goes_only_to_an_agent_that_takes_it() {
     let image = || {
-        let image = Block::Image { mime_type: "image/png".to_owned(), data: "AA==".to_owned() };
+        let image =
+            Block::Image(Image { mime_type: "image/png".to_owned(), data: "AA==".to_owned(), path: "a.png".into() });
         Input::Command(Command::Prompt { blocks: vec![Block::Text("see".to_owned()), image] })
     };
     let mut talk = Talk::begin(wishes());

@@ -15,7 +15,7 @@ use crate::backend::event::{Block, Command, Event, Stop, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::registry;
 use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
-use crate::backend::{Conversation, Launch, start};
+use crate::backend::{Backends, Conversation, Launch};
 
 /// The agent's side of the pipes.
 struct Peer {
@@ -82,16 +82,11 @@ impl Control for Signals {
 }
 
 fn launch(child: Option<Child>) -> Conversation {
-    start(Launch {
+    Backends::default().start(Launch {
         spec: registry::from_config("peer", vec!["peer".to_owned()], Vec::new(), Vec::new()),
         argv: vec!["peer".to_owned()],
         cwd: PathBuf::from("/repo"),
-        env: Vec::new(),
-        resume: None,
-        model: None,
-        mode: None,
-        state_dir: PathBuf::from("/state"),
-        spawn: Arc::new(Prepared(Mutex::new(child))),
+        ..Launch::bare(PathBuf::from("/state"), Arc::new(Prepared(Mutex::new(child))))
     })
 }
 
