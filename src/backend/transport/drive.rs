@@ -1,8 +1,11 @@
 //! The task that owns one conversation and its process: it gathers inputs and performs effects, nothing else.
 //!
-//! Reading, writing and draining stderr are tasks of their own, so that no full pipe can stop a command.
+//! Reading, writing and draining stderr are tasks of their own, so that no full pipe can stop a command. What one read
+//! brings is one batch of lines, and text that follows text waits for the owner as one event: a stream of many small
+//! deltas costs few wakes.
 
 use std::collections::VecDeque;
+use std::iter;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -25,8 +28,14 @@ const STDERR_TAIL: usize = 4 * 1024;
 /// How many lines may wait for an agent that is slow to read; one that never reads is ended.
 const OUTGOING: usize = 1024;
 
-/// With more events than this unread, the agent's output is left in the pipe; commands go on.
+/// With more events than this unread, the agent's output is left in the pipe; commands go on. One batch may exceed it.
 const UNREAD_EVENTS: usize = 128;
+
+/// How many batches of lines may wait to be taken in.
+const UNREAD_BATCHES: usize = 4;
+
+/// How long text grows that waits for the owner; more is an event of its own.
+const JOINED: usize = 16 * 1024;
 
 /// How long the last output of a dead process is waited for: a stray child may hold the pipe open.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -54,10 +63,10 @@ pub(crate) async fn run(
 ) {
     // Dropped at the end of this function: all three tasks end with the conversation.
     let mut tasks = JoinSet::new();
-    let (line_sender, mut lines) = mpsc::channel(16);
+    let (batch_sender, mut batches) = mpsc::channel(UNREAD_BATCHES);
     let (outgoing, line_receiver) = mpsc::channel(OUTGOING);
     let stderr_tail = Arc::new(Mutex::new(Tail::new(STDERR_TAIL)));
-    tasks.spawn(read_lines(child.stdout, line_sender));
+    tasks.spawn(read_lines(child.stdout, batch_sender));
     tasks.spawn(write_lines(child.stdin, line_receiver));
     let (stderr_end, mut stderr_ended) = oneshot::channel();
     tasks.spawn(drain(child.stderr, Arc::clone(&stderr_tail), stderr_end));
@@ -91,16 +100,11 @@ pub(crate) async fn run(
                 }
                 continue;
             }
-            line = lines.recv(), if has_output && hands.outbox.len() < UNREAD_EVENTS => match line {
-                Some(line) => {
+            batch = batches.recv(), if has_output && hands.outbox.len() < UNREAD_EVENTS => match batch {
+                Some(batch) => {
                     exited = exited.map(|(status, _)| (status, Instant::now() + DRAIN));
-                    match line {
-                        Line::Text(text) => Input::Line(text),
-                        Line::TooLong { bytes } => {
-                            warn!(bytes, "line too long, skipped");
-                            continue;
-                        }
-                    }
+                    hands.take_in(&mut machine, batch);
+                    continue;
                 }
                 None => {
                     has_output = false;
@@ -124,10 +128,7 @@ pub(crate) async fn run(
                 Input::Elapsed
             }
         };
-        hands.perform(machine.step(input));
-        if std::mem::take(&mut hands.is_stuck) {
-            hands.perform(machine.step(Input::Stuck));
-        }
+        hands.step(&mut machine, input);
     }
     for event in hands.outbox {
         // Same here: a reader that is gone misses nothing.
@@ -146,12 +147,36 @@ struct Hands {
 }
 
 impl Hands {
+    /// Steps through the lines of one read.
+    fn take_in(&mut self, machine: &mut impl Machine, batch: Vec<Line>) {
+        for line in batch {
+            match line {
+                Line::Text(_) if self.is_finished => return,
+                Line::Text(text) => self.step(machine, Input::Line(text)),
+                Line::TooLong { bytes } => warn!(bytes, "line too long, skipped"),
+            }
+        }
+    }
+
+    fn step(&mut self, machine: &mut impl Machine, input: Input) {
+        self.perform(machine.step(input));
+        if std::mem::take(&mut self.is_stuck) {
+            self.perform(machine.step(Input::Stuck));
+        }
+    }
+
     /// Queues and signals; never waits.
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             match effect {
                 Effect::Send(line) => self.send(line),
-                Effect::Emit(event) => self.outbox.push_back(event),
+                Effect::Emit(event) => {
+                    let rest = match self.outbox.back_mut() {
+                        Some(last) => join(last, event),
+                        None => Some(event),
+                    };
+                    self.outbox.extend(rest);
+                }
                 Effect::Arm(after) => self.deadline = Some(Instant::now() + after),
                 Effect::Disarm => self.deadline = None,
                 Effect::CloseInput => self.outgoing = None,
@@ -172,6 +197,20 @@ impl Hands {
     }
 }
 
+/// Appends a delta to the text that it continues; gives back what stands for itself.
+fn join(last: &mut Event, event: Event) -> Option<Event> {
+    let ((Event::Text { delta: text }, Event::Text { delta: more })
+    | (Event::Thought { delta: text }, Event::Thought { delta: more })) = (last, &event)
+    else {
+        return Some(event);
+    };
+    if text.len() + more.len() > JOINED {
+        return Some(event);
+    }
+    text.push_str(more);
+    None
+}
+
 async fn wait_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
@@ -188,12 +227,13 @@ async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
     }
 }
 
-async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, lines: mpsc::Sender<Line>) {
+async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, batches: mpsc::Sender<Vec<Line>>) {
     let mut reader = LineReader::new(stdout, MAX_LINE);
     loop {
         match reader.next().await {
             Ok(Some(line)) => {
-                if lines.send(line).await.is_err() {
+                let batch = iter::once(line).chain(iter::from_fn(|| reader.next_buffered())).collect();
+                if batches.send(batch).await.is_err() {
                     return;
                 }
             }
@@ -233,6 +273,29 @@ async fn drain(mut stderr: Box<dyn AsyncRead + Send + Unpin>, tail: Arc<Mutex<Ta
                 trace!(bytes = read, "agent wrote to stderr");
                 tail.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..read]);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_joins_the_text_before_it_and_nothing_else() {
+        let text = |delta: &str| Event::Text { delta: delta.to_owned() };
+        let thought = |delta: &str| Event::Thought { delta: delta.to_owned() };
+        let long = "x".repeat(JOINED);
+        for (last, event, joined, rest) in [
+            (text("a"), text("b"), text("ab"), None),
+            (thought("a"), thought("b"), thought("ab"), None),
+            (text("a"), thought("b"), text("a"), Some(thought("b"))),
+            (text(&long), text("b"), text(&long), Some(text("b"))),
+            (text(""), text(&long), text(&long), None),
+        ] {
+            let mut kept = last;
+            assert_eq!(join(&mut kept, event), rest);
+            assert_eq!(kept, joined);
         }
     }
 }

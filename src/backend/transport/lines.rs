@@ -28,6 +28,15 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
         Self { inner: BufReader::with_capacity(64 * 1024, inner), limit }
     }
 
+    /// A further line that needs no reading; `None` when only a part of one is there, or nothing.
+    pub(crate) fn next_buffered(&mut self) -> Option<Line> {
+        let available = self.inner.buffer();
+        let end = newline(available)?;
+        let line = finish(available[..end].to_vec(), end as u64, self.limit);
+        self.inner.consume(end + 1);
+        Some(line)
+    }
+
     /// The next line, or `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
         let mut kept = Vec::new();
@@ -37,21 +46,25 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             if available.is_empty() {
                 return Ok((seen > 0).then(|| finish(kept, seen, self.limit)));
             }
-            let newline = available.iter().position(|byte| *byte == b'\n');
-            let part = &available[..newline.unwrap_or(available.len())];
+            let end = newline(available);
+            let part = &available[..end.unwrap_or(available.len())];
             seen += part.len() as u64;
             if kept.len() + part.len() <= self.limit {
                 kept.extend_from_slice(part);
             } else {
                 kept.clear();
             }
-            let used = part.len() + usize::from(newline.is_some());
+            let used = part.len() + usize::from(end.is_some());
             self.inner.consume(used);
-            if newline.is_some() {
+            if end.is_some() {
                 return Ok(Some(finish(kept, seen, self.limit)));
             }
         }
     }
+}
+
+fn newline(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| *byte == b'\n')
 }
 
 fn finish(kept: Vec<u8>, seen: u64, limit: usize) -> Line {
@@ -111,6 +124,17 @@ mod tests {
         assert_eq!(lines(b"\xff{}\nx\n", 8).await, [text("\u{fffd}{}"), text("x")]);
         assert_eq!(lines(b"123456789\nok\n", 8).await, [Line::TooLong { bytes: 9 }, text("ok")]);
         assert_eq!(lines(b"12345678\n", 8).await, [text("12345678")]);
+    }
+
+    #[tokio::test]
+    async fn what_has_been_read_is_there_at_once() {
+        let mut reader = LineReader::new(&b"a\n\n\xff\n123456789\npart"[..], 8);
+        assert_eq!(reader.next_buffered(), None);
+        assert_eq!(reader.next().await.unwrap(), Some(text("a")));
+        let buffered: Vec<Line> = std::iter::from_fn(|| reader.next_buffered()).collect();
+        assert_eq!(buffered, [text(""), text("\u{fffd}"), Line::TooLong { bytes: 9 }]);
+        assert_eq!(reader.next().await.unwrap(), Some(text("part")));
+        assert_eq!(reader.next().await.unwrap(), None);
     }
 
     #[tokio::test]
