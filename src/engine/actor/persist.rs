@@ -21,6 +21,7 @@ const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_s
 impl Actor {
     /// Writes the state with what is staged and the given changes, all or nothing.
     pub(super) async fn persist(&mut self, durability: Durability, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.shared.live.flush(self.id);
         let before = self.record.status;
         self.record.settle(self.state, clock::now());
         if std::mem::take(&mut self.follows) {

@@ -115,13 +115,13 @@ impl Actor {
             BackendEvent::Thought { delta } => {
                 if let Some(turn) = &mut self.turn {
                     turn.blocks.thought(&delta);
-                    self.shared.live.delta(self.id, turn.number, Block::Thought, delta);
+                    self.shared.live.delta(self.id, turn.number, Block::Thought, &delta);
                 }
             }
             BackendEvent::ToolStarted(call) => self.tool_started(call).await,
             BackendEvent::ToolOutput { call, text } => {
                 if let Some(turn) = &self.turn {
-                    self.shared.live.delta(self.id, turn.number, Block::Tool { call }, text);
+                    self.shared.live.delta(self.id, turn.number, Block::Tool { call }, &text);
                 }
             }
             BackendEvent::ToolFinished { call, status, output } => self.tool_finished(call, status, output).await,
@@ -188,7 +188,7 @@ impl Actor {
         let thought = if turn.blocks.is_thinking() { turn.blocks.end_thought() } else { None };
         let shown = turn.blocks.message(delta);
         self.store_blocks(number, thought).await;
-        self.shared.live.delta(self.id, number, Block::Message, shown);
+        self.shared.live.delta(self.id, number, Block::Message, &shown);
     }
 
     async fn tool_started(&mut self, call: ToolCall) {
