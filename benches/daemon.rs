@@ -2,17 +2,15 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use coppice::id::SessionId;
 use coppice::store::{Durability, Store, Write};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 
 use crate::appends::event;
+use crate::home::Home;
 use crate::measure::{activity, anonymous_memory, median, milliseconds};
 use crate::repo::{git, prepare};
 use crate::{Bar, Options, Report};
@@ -64,7 +62,7 @@ fn crowd(options: &Options, report: &mut Report) {
         home.coppice(&["new", "--draft", "--model", "demo", "--title", &format!("session {number}"), "say hello"]);
     }
     home.stop();
-    home.fill();
+    fill(&home);
     let mut restarts = Vec::new();
     for _ in 0..options.rounds {
         home.stop();
@@ -130,69 +128,18 @@ fn removal(options: &Options, report: &mut Report) {
     report.add("its salvage ref", median(&safe).as_secs_f64(), Bar::AtMost(5.0, "s"));
 }
 
-/// A home of its own with a daemon that ends with it.
-struct Home {
-    directory: tempfile::TempDir,
-    repo: PathBuf,
-}
-
-impl Home {
-    fn new(options: &Options, repo: PathBuf) -> Self {
-        let directory = tempfile::Builder::new().prefix("home").tempdir_in(&options.root).unwrap();
-        let identity = "[user]\n\tname = Bench\n\temail = bench@example.com\n";
-        fs::write(directory.path().join(".gitconfig"), identity).unwrap();
-        Self { directory, repo }
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_coppice"));
-        command.args(arguments).current_dir(&self.repo).stdin(Stdio::null()).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", self.directory.path()).env("COPPICE_HOME", self.directory.path());
-        command.env("GIT_CONFIG_NOSYSTEM", "1");
-        command
-    }
-
-    fn coppice(&self, arguments: &[&str]) -> String {
-        let output = self.command(arguments).output().unwrap();
-        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    }
-
-    fn daemon(&self) -> u32 {
-        let status: Value = serde_json::from_str(&self.coppice(&["daemon", "status", "--json"])).unwrap();
-        u32::try_from(status["pid"].as_u64().unwrap()).unwrap()
-    }
-
-    /// Ends the daemon, if one runs, and waits until it has ended.
-    fn stop(&self) {
-        let status = self.command(&["daemon", "status", "--json"]).output().unwrap();
-        let status: Value = serde_json::from_slice(&status.stdout).unwrap_or_default();
-        let pid = status["pid"].as_i64().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        let Some(handle) = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()) else { return };
-        self.command(&["daemon", "stop", "--now"]).output().unwrap();
-        poll(&mut [PollFd::new(&handle, PollFlags::IN)], None).unwrap();
-    }
-
-    /// Gives every stored session its events, past the daemon, which does not run.
-    fn fill(&self) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-        let store = Store::open(&self.directory.path().join("data/coppice.db")).unwrap();
-        runtime.block_on(async {
-            let sessions = store.sessions(coppice::store::Removed::Without).await.unwrap();
-            assert_eq!(sessions.len(), SESSIONS);
-            for session in sessions {
-                store.write(many(session.id)).await.unwrap();
-            }
-            store.close().await;
-        });
-    }
-}
-
-impl Drop for Home {
-    fn drop(&mut self) {
-        self.stop();
-    }
+/// Gives every stored session its events, past the daemon, which does not run.
+fn fill(home: &Home) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let store = Store::open(&home.path().join("data/coppice.db")).unwrap();
+    runtime.block_on(async {
+        let sessions = store.sessions(coppice::store::Removed::Without).await.unwrap();
+        assert_eq!(sessions.len(), SESSIONS);
+        for session in sessions {
+            store.write(many(session.id)).await.unwrap();
+        }
+        store.close().await;
+    });
 }
 
 fn many(session: SessionId) -> Write {

@@ -1,6 +1,7 @@
 //! Wall and processor time of a piece of work, medians, and what the kernel says about a process.
 
 use std::fs;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 /// What a piece of work cost, its child processes included.
@@ -19,10 +20,20 @@ pub(crate) fn cost<T>(work: impl FnOnce() -> T) -> (T, Cost) {
 
 /// Time that this process and its finished children spent on a processor, in steps of 10 ms.
 fn processor_time() -> Duration {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    ticks("self", 11..15)
+}
+
+/// Time that another process spent on a processor, its children left out, in steps of 10 ms.
+pub(crate) fn processor_time_of(pid: u32) -> Duration {
+    ticks(&pid.to_string(), 11..13)
+}
+
+/// Adds up fields of `stat`, counted behind the program's name.
+fn ticks(process: &str, fields: Range<usize>) -> Duration {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     // The second field may hold spaces; what follows its closing brace does not.
-    let fields: Vec<_> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
-    let ticks: u64 = fields[11..15].iter().map(|field| field.parse::<u64>().unwrap()).sum();
+    let all: Vec<_> = stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().collect();
+    let ticks: u64 = all[fields].iter().map(|field| field.parse::<u64>().unwrap()).sum();
     Duration::from_millis(ticks * 10)
 }
 

@@ -14,8 +14,11 @@
 
 mod appends;
 mod daemon;
+mod flood;
+mod home;
 mod measure;
 mod repo;
+mod stream;
 mod worktree;
 
 use std::path::PathBuf;
@@ -35,7 +38,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 8] = ["worktree", "launch", "list", "memory", "idle", "appends", "restart", "removal"];
+const SECTIONS: [&str; 9] = ["worktree", "launch", "list", "memory", "idle", "appends", "restart", "removal", "stream"];
 
 /// The table, line by line.
 #[derive(Default)]
@@ -70,6 +73,9 @@ impl Report {
 }
 
 fn main() {
+    if std::env::args().nth(1).as_deref() == Some(flood::ROLE) {
+        return flood::serve();
+    }
     let options = parse(std::env::args().skip(1));
     std::fs::create_dir_all(&options.root).unwrap();
     let mut report = Report::default();
@@ -79,6 +85,9 @@ fn main() {
     daemon::run(&options, &mut report);
     if options.wants("appends") {
         appends::run(&options, &mut report);
+    }
+    if options.wants("stream") {
+        stream::run(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));
