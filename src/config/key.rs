@@ -22,7 +22,7 @@ pub enum Authority {
     Anyone,
     /// A repository may ask for less than the user allows, never for more.
     Lowers,
-    /// A repository's word can run programs or move files, so it counts only after it is trusted.
+    /// A repository's word can run programs, move files or spend money, so it counts only after it is trusted.
     Grants,
     /// The whole machine shares one value: a repository or a project cannot have its own.
     Machine,
@@ -88,6 +88,20 @@ pub const KEYS: &[Key] = &[
         Some("\"squash\""),
         Authority::Anyone,
         "How a session's work reaches its base branch",
+    ),
+    row(
+        "commit.message",
+        Kind::Choice(&["summary", "model"]),
+        Some("\"summary\""),
+        Authority::Grants,
+        "Where the message of a checkpoint comes from; `model` asks a small model of the backend after each turn",
+    ),
+    row(
+        "titles",
+        Kind::Choice(&["prompt", "model"]),
+        Some("\"prompt\""),
+        Authority::Grants,
+        "Where the title of a session comes from; `model` asks a small model of the backend for each session",
     ),
     row(
         "worktree.copy",

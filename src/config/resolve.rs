@@ -26,6 +26,8 @@ pub struct Config {
     /// How often an agent is asked again after a refused response.
     pub repair: u32,
     pub merge_style: MergeStyle,
+    pub commit_message: CommitMessage,
+    pub titles: Titles,
     pub worktree: Worktree,
     pub keep_removed: Duration,
     pub idle_exit: Duration,
@@ -50,6 +52,24 @@ pub enum MergeStyle {
     Squash,
     NoFf,
     Rebase,
+}
+
+/// Who words a checkpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommitMessage {
+    /// The summary that ends the turn.
+    Summary,
+    /// A small model, after the fact.
+    Model,
+}
+
+/// Who names a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Titles {
+    /// The first line of its prompt.
+    Prompt,
+    /// A small model, after the fact.
+    Model,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -173,6 +193,14 @@ impl Settings {
                 Some("no-ff") => MergeStyle::NoFf,
                 Some("rebase") => MergeStyle::Rebase,
                 Some(_) | None => MergeStyle::Squash,
+            },
+            commit_message: match self.text("commit.message").as_deref() {
+                Some("model") => CommitMessage::Model,
+                Some(_) | None => CommitMessage::Summary,
+            },
+            titles: match self.text("titles").as_deref() {
+                Some("model") => Titles::Model,
+                Some(_) | None => Titles::Prompt,
             },
             worktree,
             keep_removed: self.duration("store.keep_removed"),

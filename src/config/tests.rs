@@ -9,7 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::key::{KEYS, nearest};
-use super::resolve::{Backend, Limits, MergeStyle, Worktree, default_of};
+use super::resolve::{Backend, CommitMessage, Limits, MergeStyle, Titles, Worktree, default_of};
 use super::*;
 
 fn origin(kind: LayerKind) -> Origin {
@@ -48,6 +48,8 @@ fn the_defaults_are_those_of_the_table() {
         },
         repair: 1,
         merge_style: MergeStyle::Squash,
+        commit_message: CommitMessage::Summary,
+        titles: Titles::Prompt,
         worktree: Worktree { copy: vec![], link: vec![], setup: None, teardown: None },
         keep_removed: hours(30 * 24),
         idle_exit: minutes(10),
@@ -240,6 +242,19 @@ fn an_untrusted_repository_can_only_tighten() {
     assert_eq!(config.backends["claude"].command.as_deref(), Some(&["evil".to_owned()][..]));
     assert_eq!(config.limits.stall_timeout, Duration::from_secs(600));
     assert_eq!(config.ignored.len(), 1);
+}
+
+#[test]
+fn a_repository_spends_money_only_when_it_is_trusted() {
+    let repository = layer(LayerKind::Repository, "titles = \"model\"\ncommit.message = \"model\"");
+    let asked = |trust| {
+        let config = resolve(std::slice::from_ref(&repository), trust);
+        (config.titles, config.commit_message)
+    };
+    assert_eq!(asked(Trust::Untrusted), (Titles::Prompt, CommitMessage::Summary));
+    assert_eq!(asked(Trust::Trusted), (Titles::Model, CommitMessage::Model));
+    let text = grants(Some(&repository), None).unwrap();
+    assert_eq!(text.as_str(), "commit.message = \"model\"\ntitles = \"model\"\n");
 }
 
 #[test]
