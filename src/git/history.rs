@@ -83,6 +83,39 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
     Ok(Some(Recorded { commit, left_out: staged.left_out }))
 }
 
+/// Gives a checkpoint another message; the commit that takes its place. Tree, parents, author, committer and their times
+/// stay, index and files are not touched, and no hooks run.
+///
+/// `None`, and nothing happens, when the branch went on meanwhile or the commit is not one of ours: what an agent
+/// committed by itself keeps the agent's words.
+pub fn reword(tree: &Worktree, commit: &Oid, about: Checkpoint<'_>) -> Result<Option<Oid>, GitError> {
+    let repo = tree.repo.open()?;
+    let failed = |source| GitError::Library { act: format!("reword `{commit}`"), source };
+    let old = repo.find_commit(commit.raw()).map_err(failed)?;
+    let is_ours = old.message_bytes().ends_with(trailer(about.session).as_bytes());
+    if !is_ours || branch_tip(&repo, tree)? != *commit {
+        return Ok(None);
+    }
+    let parents: Vec<_> = old.parents().collect();
+    let parents: Vec<_> = parents.iter().collect();
+    let content = old.tree().map_err(failed)?;
+    let message = checkpoint_message(about);
+    let new = repo.commit(None, &old.author(), &old.committer(), &message, &content, &parents).map_err(failed)?;
+    let branch = format!("refs/heads/{}", tree.branch);
+    let kept = checkpoint_ref(about.session, about.turn);
+    // Both under one lock: a branch whose tip no checkpoint keeps looks like a commit of the agent's own.
+    let mut refs = repo.transaction().map_err(failed)?;
+    for name in [&branch, &kept] {
+        refs.lock_ref(name).map_err(failed)?;
+        if repo.refname_to_id(name).ok() != Some(commit.raw()) {
+            return Ok(None);
+        }
+        refs.set_target(name, new, Some(&old.committer()), "coppice: reword").map_err(failed)?;
+    }
+    refs.commit().map_err(failed)?;
+    Ok(Some(new.into()))
+}
+
 /// The commits after `from` up to `to`, oldest first, along first parents.
 pub fn line(repo: &Repo, from: &Oid, to: &Oid) -> Result<Vec<Oid>, GitError> {
     let failed = |source| GitError::Library { act: format!("list the commits from `{from}` to `{to}`"), source };
@@ -167,7 +200,12 @@ fn checkpoint_message(about: Checkpoint<'_>) -> String {
         "" => format!("Turn {turn}"),
         message => message.to_owned(),
     };
-    format!("{message}\n\nCoppice-Session: {session}\n")
+    message + &trailer(session)
+}
+
+/// The last paragraph of every message of ours.
+fn trailer(session: SessionId) -> String {
+    format!("\n\nCoppice-Session: {session}\n")
 }
 
 fn signature(identity: &Identity) -> Result<Signature<'static>, GitError> {

@@ -1,5 +1,7 @@
 //! Snapshots, checkpoints and resets over everything a work tree can hold.
 
+mod reword;
+
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
 use std::os::unix::ffi::OsStrExt;
