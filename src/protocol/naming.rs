@@ -1,10 +1,15 @@
-//! Names taken from what people and agents wrote: titles, branch slugs, commit messages. No model is asked for them.
+//! Names taken from what people and agents wrote: titles, branch slugs, commit messages.
+//!
+//! A name that a model was asked for is taken whole or not at all: there always is one without it.
 
 use super::response::Summary;
 
 const TITLE_CHARS: usize = 60;
 const SLUG_CHARS: usize = 40;
 const SUBJECT_CHARS: usize = 72;
+
+/// A longer message tells a story nobody asked for.
+const MESSAGE_BYTES: usize = 4 * 1024;
 
 /// A sentence shorter than this says too little to stand for the rest of its line.
 const SENTENCE_CHARS: usize = 12;
@@ -19,6 +24,27 @@ pub fn title_from(prompt: &str) -> String {
         Some(sentence) => sentence.to_owned(),
         None => cut(&line, TITLE_CHARS),
     }
+}
+
+/// The title that a model proposes, if it can stand in a list: one short line that says something.
+pub fn title_told(answer: &str) -> Option<String> {
+    let line = unquoted(answer.trim());
+    let line = line.strip_suffix('.').unwrap_or(line);
+    let fits = line.chars().count() <= TITLE_CHARS && line.chars().any(char::is_alphanumeric);
+    (fits && line.chars().all(is_shown) && plain_line(line) == line).then(|| line.to_owned())
+}
+
+/// The commit message that a model proposes, if it has the form of one: a short subject, then perhaps a body.
+pub fn message_told(answer: &str) -> Option<String> {
+    let told = answer.trim();
+    let (subject, body) = told.split_once('\n').unwrap_or((told, ""));
+    let subject = unquoted(subject.trim_end());
+    let fits = subject.chars().count() <= SUBJECT_CHARS && subject.chars().any(char::is_alphanumeric);
+    let is_apart = body.is_empty() || body.starts_with('\n');
+    let is_shown = told.chars().all(|c| is_shown(c) || matches!(c, '\n' | '\t'));
+    // A fence means that the model answered another question than ours.
+    let is_plain = plain_line(subject) == subject && !told.contains("```") && told.len() <= MESSAGE_BYTES;
+    (fits && is_apart && is_shown && is_plain).then(|| message(subject, body))
 }
 
 /// Makes the readable part of a branch name: `[a-z0-9-]`, never empty.
@@ -58,6 +84,19 @@ pub fn commit_message(summary: Option<&Summary>, title: &str, turn: u32) -> Stri
 /// The message of a squash or a merge commit: the title, and what the whole branch does.
 pub fn merge_message(summary: Option<&Summary>, title: &str) -> String {
     message(&cut(&title_or_session(title), SUBJECT_CHARS), summary.map_or("", |summary| &summary.session))
+}
+
+/// Models like to put a name between quotes.
+fn unquoted(line: &str) -> &str {
+    let pairs = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”')];
+    let inside = pairs.iter().find_map(|(open, close)| line.strip_prefix(*open)?.strip_suffix(*close));
+    inside.unwrap_or(line)
+}
+
+/// Whether a character shows as itself: those that steer a terminal or the direction of the text do not.
+fn is_shown(c: char) -> bool {
+    let steers = matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    !c.is_control() && !steers
 }
 
 fn title_or_session(title: &str) -> String {

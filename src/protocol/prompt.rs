@@ -3,6 +3,7 @@
 //! The wording lives in `templates/prompt/`. Everything after the first line of three dashes is the task, untouched.
 //! No prompt begins with `/` or `$`: some CLIs take such a first line as a command of their own.
 
+mod aside;
 mod replay;
 
 use askama::Template;
@@ -10,11 +11,23 @@ use askama::Template;
 use super::parse::ResponseError;
 use super::schema::schema_text;
 
+pub use aside::{Work, message, title};
 pub use replay::{PastTurn, Transcript, TurnEnd};
 
 const SEPARATOR: &str = "\n\n---\n\n";
 
-/// What kind of request a prompt is.
+/// What is asked of a backend; it is decided before the backend hears of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Request {
+    /// The first turn of a session.
+    SessionStart,
+    /// A later turn of a session.
+    SessionResume,
+    /// One question on the side, never in a session's own conversation.
+    UtilityPrompt,
+}
+
+/// Which rules a request comes with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
     /// A turn of a session.
@@ -94,6 +107,16 @@ pub fn answers(answers: &[Answer]) -> String {
     };
     let answers = answers.iter().map(|answer| Answer { text: spoken(answer), ..answer.clone() }).collect();
     text(&Answers { answers })
+}
+
+impl Request {
+    /// The rules that go with it.
+    pub fn profile(self) -> Profile {
+        match self {
+            Self::SessionStart | Self::SessionResume => Profile::SessionTurn,
+            Self::UtilityPrompt => Profile::UtilityPrompt,
+        }
+    }
 }
 
 impl Note {

@@ -1,7 +1,7 @@
 //! Tables for titles, slugs and commit messages.
 
 use super::super::Summary;
-use super::super::naming::{commit_message, merge_message, slug_from, title_from};
+use super::super::naming::{commit_message, merge_message, message_told, slug_from, title_from, title_told};
 
 #[test]
 fn a_title_is_the_first_thing_said() {
@@ -79,4 +79,48 @@ fn a_merge_tells_the_branch() {
     assert_eq!(merge_message(None, "Add a port"), "Add a port");
     assert_eq!(merge_message(Some(&summary("t")), "Add a port"), "Add a port\n\nAll of it.\n- more");
     assert_eq!(merge_message(None, " \n"), "session");
+}
+
+#[test]
+fn a_title_of_a_model_is_one_short_line() {
+    let table: &[(&str, Option<&str>)] = &[
+        ("Fix the login page", Some("Fix the login page")),
+        (" \n Fix the login page.\n", Some("Fix the login page")),
+        ("\"Fix the login page\"", Some("Fix the login page")),
+        ("`fix: login`", Some("fix: login")),
+        ("Füge ein Häkchen hinzu ✓", Some("Füge ein Häkchen hinzu ✓")),
+        (&"x".repeat(60), Some(&"x".repeat(60))),
+        (&"x".repeat(61), None),
+        ("", None),
+        ("...", None),
+        ("# Fix it", None),
+        ("Fix  it", None),
+        ("Fix it\nand more", None),
+        ("Fix\u{1b}[31m it", None),
+        ("Fix \u{202e}ti", None),
+    ];
+    for (answer, expected) in table {
+        assert_eq!(title_told(answer).as_deref(), *expected, "{answer:?}");
+    }
+}
+
+#[test]
+fn a_message_of_a_model_has_the_form_of_one() {
+    let table: &[(&str, Option<&str>)] = &[
+        ("Add a port", Some("Add a port")),
+        ("\"Add a port\"\n", Some("Add a port")),
+        ("Add a port\n\n- one\n\t- two\n", Some("Add a port\n\n- one\n\t- two")),
+        (&"x".repeat(72), Some(&"x".repeat(72))),
+        (&"x".repeat(73), None),
+        ("", None),
+        ("Add a port\n- one", None),
+        ("## Add a port", None),
+        ("```\nAdd a port\n```", None),
+        ("Add a port\n\n```\ncode\n```", None),
+        ("Add a port\n\n\u{1b}]0;x", None),
+        (&format!("Add a port\n\n{}", "x".repeat(4096)), None),
+    ];
+    for (answer, expected) in table {
+        assert_eq!(message_told(answer).as_deref(), *expected, "{answer:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! What the agents read: the rules are there, the task is untouched, and the past stays within its bounds.
 
 use super::super::prompt::{
-    Answer, Delivery, Note, PastTurn, Place, Profile, Transcript, TurnEnd, answers, preamble, render, repair,
+    Answer, Delivery, Note, PastTurn, Place, Profile, Request, Transcript, TurnEnd, answers, preamble, render, repair,
 };
 use super::super::schema::schema_text;
 use super::super::{parse, prompt};
@@ -28,6 +28,17 @@ fn a_bootstrap_carries_every_rule() {
     }
     assert!(preamble(Profile::SessionTurn).contains("`summary.session`"));
     assert!(preamble(Profile::UtilityPrompt).contains("nobody can answer"));
+}
+
+#[test]
+fn a_request_chooses_its_rules() {
+    for (request, profile) in [
+        (Request::SessionStart, Profile::SessionTurn),
+        (Request::SessionResume, Profile::SessionTurn),
+        (Request::UtilityPrompt, Profile::UtilityPrompt),
+    ] {
+        assert_eq!(request.profile(), profile);
+    }
 }
 
 #[test]
