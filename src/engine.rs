@@ -13,6 +13,7 @@ mod events;
 mod fault;
 mod hooks;
 mod live;
+mod naming;
 mod prepare;
 mod project;
 mod query;
@@ -25,6 +26,7 @@ mod spawn;
 mod standing;
 mod sweeper;
 mod timing;
+mod utility;
 mod view;
 
 use std::collections::BTreeMap;
@@ -98,6 +100,7 @@ impl Engine {
         let shared = Shared::new(parts);
         recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         sweeper::complete_all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
+        utility::clear(&shared.data);
         sweeper::start(&shared);
         Ok(Self { shared })
     }

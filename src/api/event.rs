@@ -41,6 +41,9 @@ pub enum Payload {
         base: Base,
         branch: String,
     },
+    TitleChanged {
+        title: String,
+    },
     PromptQueued {
         number: u32,
         text: String,
@@ -130,6 +133,12 @@ pub enum Payload {
         commit: String,
         changes: Changes,
     },
+    /// The checkpoint of a turn has another message, and so another name.
+    Reworded {
+        turn: u32,
+        commit: String,
+        was: String,
+    },
     TurnCompleted {
         turn: u32,
         response: Response,
@@ -200,6 +209,7 @@ impl Payload {
     pub fn kind(&self) -> &'static str {
         match self {
             Payload::SessionCreated { .. } => "session_created",
+            Payload::TitleChanged { .. } => "title_changed",
             Payload::PromptQueued { .. } => "prompt_queued",
             Payload::Preparing { .. } => "preparing",
             Payload::SetupOutput { .. } => "setup_output",
@@ -216,6 +226,7 @@ impl Payload {
             Payload::Usage { .. } => "usage",
             Payload::Retry { .. } => "retry",
             Payload::Checkpoint { .. } => "checkpoint",
+            Payload::Reworded { .. } => "reworded",
             Payload::TurnCompleted { .. } => "turn_completed",
             Payload::TurnFailed { .. } => "turn_failed",
             Payload::TurnInterrupted { .. } => "turn_interrupted",

@@ -30,6 +30,10 @@ pub(crate) struct Options {
     pub(crate) restore: Restore,
     /// The pause between two chunks of text, so that a person sees them come.
     pub(crate) pace: Duration,
+    /// The script for questions on the side; without one they are refused, because a script has no opinion.
+    pub(crate) aside: Option<String>,
+    /// A file that gets one line for each prompt: `turn` or `aside`.
+    pub(crate) tally: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,8 +79,13 @@ fn parse(args: impl IntoIterator<Item = String>) -> Result<Role, String> {
                 let pause = value.parse().map_err(|_| format!("`--slow {value}`: expected milliseconds"))?;
                 options.pace = Duration::from_millis(pause);
             }
+            "--aside" => options.aside = args.next(),
+            "--tally" => options.tally = args.next().map(PathBuf::from),
             work::STRAY_FLAG => return Ok(Role::Stray),
-            other => return Err(format!("unknown argument `{other}`, known: `--no-load`, `--slow MS`")),
+            other => {
+                let known = "`--no-load`, `--slow MS`, `--aside SCRIPT`, `--tally FILE`";
+                return Err(format!("unknown argument `{other}`, known: {known}"));
+            }
         }
     }
     Ok(Role::Agent(options))

@@ -49,6 +49,7 @@ impl Follower {
             Payload::Message { text, .. } => self.close_block(text),
             Payload::TurnCompleted { response, .. } => self.complete(&response.answer),
             Payload::SessionCreated { .. }
+            | Payload::TitleChanged { .. }
             | Payload::PromptQueued { .. }
             | Payload::Preparing { .. }
             | Payload::SetupOutput { .. }
@@ -62,6 +63,7 @@ impl Follower {
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }
             | Payload::Checkpoint { .. }
+            | Payload::Reworded { .. }
             | Payload::TurnFailed { .. }
             | Payload::TurnInterrupted { .. }
             | Payload::Undone { .. }
@@ -165,6 +167,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Archived {}
         | Payload::Removed { .. } => true,
         Payload::SessionCreated { .. }
+        | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
         | Payload::Preparing { .. }
         | Payload::SetupOutput { .. }
@@ -179,6 +182,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Usage { .. }
         | Payload::Retry { .. }
         | Payload::Checkpoint { .. }
+        | Payload::Reworded { .. }
         | Payload::Undone { .. }
         | Payload::Saved { .. }
         | Payload::Restored {}

@@ -34,6 +34,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::Merged { .. } => said(Tone::Good, format!("merged {}", detail(payload))),
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
         Payload::SessionCreated { .. }
+        | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
         | Payload::TurnStarted { .. }
         | Payload::Message { .. }
@@ -43,6 +44,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::QuestionAsked { .. }
         | Payload::PlanUpdated { .. }
         | Payload::Usage { .. }
+        | Payload::Reworded { .. }
         | Payload::TurnCompleted { .. }
         | Payload::TurnFailed { .. }
         | Payload::TurnInterrupted { .. }
@@ -67,6 +69,7 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::Checkpoint { .. }
         | Payload::Integrated { .. } => Tone::Good,
         Payload::SessionCreated { .. }
+        | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
         | Payload::Preparing { .. }
         | Payload::SetupOutput { .. }
@@ -79,6 +82,7 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::QuestionAnswered { .. }
         | Payload::PlanUpdated { .. }
         | Payload::Usage { .. }
+        | Payload::Reworded { .. }
         | Payload::Undone { .. }
         | Payload::Archived {}
         | Payload::Removed { .. }
@@ -93,6 +97,7 @@ fn detail(payload: &Payload) -> String {
         Payload::SessionCreated { title, backend, base, .. } => {
             format!("{} on {backend}, from {}", one_line(title), base.name)
         }
+        Payload::TitleChanged { title } => one_line(title),
         Payload::PromptQueued { number, text } => format!("{number}: {}", folded(text)),
         Payload::Preparing { step, how } => match how {
             Some(how) => format!("{step} ({how})"),
@@ -131,6 +136,7 @@ fn detail(payload: &Payload) -> String {
             changes.insertions,
             changes.deletions
         ),
+        Payload::Reworded { turn, commit, was } => format!("turn {turn}: {} was {}", short(commit), short(was)),
         Payload::TurnCompleted { turn, response } => match response.questions.len() {
             0 => format!("turn {turn}: {}", folded(&response.answer)),
             asked => format!("turn {turn}, {}: {}", count(asked, "question"), folded(&response.answer)),
@@ -203,6 +209,7 @@ mod tests {
                 base,
                 branch: "b".into(),
             },
+            Payload::TitleChanged { title: "Fix the port".into() },
             Payload::PromptQueued { number: 1, text: "fix it\nplease".into() },
             Payload::Preparing { step: "worktree".into(), how: Some("spare".into()) },
             Payload::SetupOutput { command: "make".into(), text: "cc a.c".into(), exit: None },
@@ -227,6 +234,7 @@ mod tests {
                 commit: COMMIT.into(),
                 changes: Changes { files: 1, insertions: 2, deletions: 3 },
             },
+            Payload::Reworded { turn, commit: COMMIT.into(), was: COMMIT.into() },
             Payload::TurnCompleted { turn, response },
             Payload::QuestionAsked { turn, questions: vec![asked] },
             Payload::QuestionAnswered { index: 0, answer: "sqlite".into() },
@@ -253,36 +261,38 @@ mod tests {
         let text = payloads().into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         100  1970-01-01 00:00:00  abcd2345  session_created     Fix it on demo, from main
-        101  1970-01-01 00:00:00  abcd2345  prompt_queued       1: fix it (+1 lines)
-        102  1970-01-01 00:00:00  abcd2345  preparing           worktree (spare)
-        103  1970-01-01 00:00:00  abcd2345  setup_output        cc a.c
-        104  1970-01-01 00:00:00  abcd2345  setup_output        `make` ended with 2
-        105  1970-01-01 00:00:00  abcd2345  turn_started        turn 1 (bootstrap_full)
-        106  1970-01-01 00:00:00  abcd2345  thought             hm
-        107  1970-01-01 00:00:00  abcd2345  message             I look.
-        108  1970-01-01 00:00:00  abcd2345  tool_started        edit: edit `src/a.rs`
-        109  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs`
-        110  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs` failed: no such file
-        111  1970-01-01 00:00:00  abcd2345  approval_requested  r1: run `cargo test`
-        112  1970-01-01 00:00:00  abcd2345  approval_resolved   r1 denied: not here
-        113  1970-01-01 00:00:00  abcd2345  plan_updated        1 of 2 steps done
-        114  1970-01-01 00:00:00  abcd2345  usage               12 tokens in, 3 out
-        115  1970-01-01 00:00:00  abcd2345  retry               not JSON
-        116  1970-01-01 00:00:00  abcd2345  checkpoint          0123456789 for turn 1: 1 file, +2 -3
-        117  1970-01-01 00:00:00  abcd2345  turn_completed      turn 1, 1 question: Done. (+1 lines)
-        118  1970-01-01 00:00:00  abcd2345  question_asked      Which database?
-        119  1970-01-01 00:00:00  abcd2345  question_answered   1: sqlite
-        120  1970-01-01 00:00:00  abcd2345  turn_failed         turn 1, crashed: it died
-        121  1970-01-01 00:00:00  abcd2345  turn_interrupted    turn 1: stopped by the user
-        122  1970-01-01 00:00:00  abcd2345  undone              back to turn 0 at 0123456789
-        123  1970-01-01 00:00:00  abcd2345  integrated          0123456789 (rebase)
-        124  1970-01-01 00:00:00  abcd2345  conflict            with main: a.rs, b.rs
-        125  1970-01-01 00:00:00  abcd2345  merged              into main as 0123456789 (squash)
-        126  1970-01-01 00:00:00  abcd2345  archived
-        127  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
-        128  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
-        129  1970-01-01 00:00:00  abcd2345  restored
-        130  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
+        101  1970-01-01 00:00:00  abcd2345  title_changed       Fix the port
+        102  1970-01-01 00:00:00  abcd2345  prompt_queued       1: fix it (+1 lines)
+        103  1970-01-01 00:00:00  abcd2345  preparing           worktree (spare)
+        104  1970-01-01 00:00:00  abcd2345  setup_output        cc a.c
+        105  1970-01-01 00:00:00  abcd2345  setup_output        `make` ended with 2
+        106  1970-01-01 00:00:00  abcd2345  turn_started        turn 1 (bootstrap_full)
+        107  1970-01-01 00:00:00  abcd2345  thought             hm
+        108  1970-01-01 00:00:00  abcd2345  message             I look.
+        109  1970-01-01 00:00:00  abcd2345  tool_started        edit: edit `src/a.rs`
+        110  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs`
+        111  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs` failed: no such file
+        112  1970-01-01 00:00:00  abcd2345  approval_requested  r1: run `cargo test`
+        113  1970-01-01 00:00:00  abcd2345  approval_resolved   r1 denied: not here
+        114  1970-01-01 00:00:00  abcd2345  plan_updated        1 of 2 steps done
+        115  1970-01-01 00:00:00  abcd2345  usage               12 tokens in, 3 out
+        116  1970-01-01 00:00:00  abcd2345  retry               not JSON
+        117  1970-01-01 00:00:00  abcd2345  checkpoint          0123456789 for turn 1: 1 file, +2 -3
+        118  1970-01-01 00:00:00  abcd2345  reworded            turn 1: 0123456789 was 0123456789
+        119  1970-01-01 00:00:00  abcd2345  turn_completed      turn 1, 1 question: Done. (+1 lines)
+        120  1970-01-01 00:00:00  abcd2345  question_asked      Which database?
+        121  1970-01-01 00:00:00  abcd2345  question_answered   1: sqlite
+        122  1970-01-01 00:00:00  abcd2345  turn_failed         turn 1, crashed: it died
+        123  1970-01-01 00:00:00  abcd2345  turn_interrupted    turn 1: stopped by the user
+        124  1970-01-01 00:00:00  abcd2345  undone              back to turn 0 at 0123456789
+        125  1970-01-01 00:00:00  abcd2345  integrated          0123456789 (rebase)
+        126  1970-01-01 00:00:00  abcd2345  conflict            with main: a.rs, b.rs
+        127  1970-01-01 00:00:00  abcd2345  merged              into main as 0123456789 (squash)
+        128  1970-01-01 00:00:00  abcd2345  archived
+        129  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
+        130  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
+        131  1970-01-01 00:00:00  abcd2345  restored
+        132  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
         ");
     }
 

@@ -7,6 +7,7 @@ mod approval;
 mod command;
 mod effect;
 mod integrate;
+mod naming;
 mod persist;
 mod retire;
 mod tree;
@@ -84,6 +85,17 @@ pub(super) enum Command {
     Archive,
     Remove,
     Restore,
+    /// A title that was asked for when the session had the title `from`.
+    Retitle {
+        from: String,
+        to: String,
+    },
+    /// A message that was asked for when the checkpoint of the turn was `commit`.
+    Reword {
+        turn: u32,
+        commit: String,
+        message: String,
+    },
 }
 
 /// Sends a message to a session's task, which is started if there is none.

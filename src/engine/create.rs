@@ -13,6 +13,7 @@ use crate::api::session::{Session, Status};
 use crate::backend::registry::Registry;
 use crate::backend::spec::{self, Spec};
 use crate::config::Config;
+use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
@@ -42,10 +43,16 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let (backend, model) = choose(&settings.config, &registry, model.as_deref())?;
     let path = env.get("PATH").or_else(|| shared.own_environment.get("PATH")).map(std::ffi::OsString::from);
     spec::resolve(backend, path.as_deref(), repo.common_dir())?;
-    let title = title.filter(|title| !title.trim().is_empty()).unwrap_or_else(|| naming::title_from(&prompt));
+    let title = title.filter(|title| !title.trim().is_empty());
+    // A title that a person chose is nobody else's business.
+    let asks = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
+    let title = title.unwrap_or_else(|| naming::title_from(&prompt));
     let body = Body { title, backend: backend.name.clone(), model, ..Body::default() };
     let record = write(shared, received, &repo, base, body, prompt).await?;
     shared.set_environment(record.id, env);
+    if let Some(prompt) = asks {
+        super::naming::ask_title(shared, &record, &prompt);
+    }
     match start {
         Start::AsDraft => Ok(view::session(&record)),
         Start::AtOnce => begin(shared, &record).await,

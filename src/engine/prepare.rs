@@ -160,7 +160,7 @@ async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktr
 }
 
 /// What the session's processes see: the client's environment, or the daemon's own after a restart.
-fn environment(shared: &Shared, record: &Record) -> Environment {
+pub(super) fn environment(shared: &Shared, record: &Record) -> Environment {
     shared.environment(record.id).unwrap_or_else(|| shared.own_environment.clone())
 }
 

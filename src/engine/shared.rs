@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,6 +21,7 @@ use super::live::Lively;
 use super::settings::SettingsReader;
 use super::slots::Slots;
 use super::sweeper::Sweeper;
+use super::utility;
 
 /// One daemon's common ground; handed around as an `Arc`.
 pub(super) struct Shared {
@@ -33,6 +34,8 @@ pub(super) struct Shared {
     pub(super) settings: SettingsReader,
     pub(super) spawner: Arc<dyn Spawner>,
     pub(super) backends: Backends,
+    /// The lane of the questions on the side, which take no slot of a turn.
+    pub(super) asides: Semaphore,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
     pub(super) sweeper: Sweeper,
@@ -69,6 +72,7 @@ impl Shared {
             settings,
             spawner,
             backends: Backends::default(),
+            asides: Semaphore::new(utility::LANE),
             own_environment: environment,
             sweeper: Sweeper::default(),
             tasks: TaskTracker::new(),

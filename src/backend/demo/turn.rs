@@ -1,5 +1,6 @@
 //! One turn of the demo agent: it plays the script of the prompt, step by step, and ends with one response.
 
+use std::fs::File;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use crate::backend::demo::draft::{Draft, INVALID, default_steps};
 use crate::backend::demo::script::{self, Directive, Step, Times};
 use crate::backend::demo::state::Past;
 use crate::backend::demo::{tool, work};
+use crate::protocol::prompt::{self, Profile};
 
 /// What a step leads to.
 pub(super) enum Flow {
@@ -57,12 +59,28 @@ impl<W: Write> Agent<W> {
     ) -> Result<Result<Value, Refusal>, Gone> {
         let blocks = params["prompt"].as_array().into_iter().flatten();
         let text: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
-        let mut play = match self.prepare(session, place, script::task(&text.join("\n"))) {
+        let text = text.join("\n");
+        let task = self.task(&text);
+        let mut play = match task.and_then(|task| self.prepare(session, place, &task)) {
             Ok(play) => play,
             Err(refusal) => return Ok(Err(refusal)),
         };
         let end = self.play(&mut play)?;
         self.finish(&play, end)
+    }
+
+    /// The script that a prompt brings; a question on the side brings none, so that it gets the one of the options.
+    fn task(&self, text: &str) -> Result<String, Refusal> {
+        let is_aside = text.starts_with(&prompt::preamble(Profile::UtilityPrompt));
+        if let Some(tally) = &self.options.tally {
+            let mut file = File::options().create(true).append(true).open(tally)?;
+            file.write_all(if is_aside { b"aside\n" } else { b"turn\n" })?;
+        }
+        match (is_aside, &self.options.aside) {
+            (false, _) => Ok(script::task(text).to_owned()),
+            (true, Some(aside)) => Ok(aside.clone()),
+            (true, None) => Err(Refusal::new(-32603, "a scripted agent has no opinion")),
+        }
     }
 
     /// Remembers the prompt and decides what to play: its own script, what an earlier one left, or a small default.

@@ -40,6 +40,7 @@ impl Actor {
                 None => (Status::Ready, one_line(&response.answer)),
             },
             Payload::SessionCreated { .. }
+            | Payload::TitleChanged { .. }
             | Payload::PromptQueued { .. }
             | Payload::SetupOutput { .. }
             | Payload::Message { .. }
@@ -50,6 +51,7 @@ impl Actor {
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }
             | Payload::Retry { .. }
+            | Payload::Reworded { .. }
             | Payload::TurnInterrupted { .. }
             | Payload::Undone { .. }
             | Payload::Integrated { .. }

@@ -45,6 +45,8 @@ impl Actor {
             Command::Archive => self.archive().await,
             Command::Remove => self.remove().await,
             Command::Restore => self.restore().await,
+            Command::Retitle { from, to } => self.retitle(&from, to).await,
+            Command::Reword { turn, commit, message } => self.reword(turn, commit, message).await,
         }
     }
 

@@ -127,7 +127,8 @@ impl Actor {
         }
         let config = self.config().await;
         self.timing.begin(settings::limits(&config));
-        self.turn = Some(super::TurnRun::new(self.record.body.turns + 1, first, text));
+        let turn = super::TurnRun::new(self.record.body.turns + 1, first, text);
+        self.turn = Some(super::TurnRun { wording: config.commit_message, ..turn });
         Some(Event::Begin { repairs: config.repair })
     }
 

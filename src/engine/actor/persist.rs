@@ -12,7 +12,7 @@ use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
 
 use super::super::record::{QuestionRecord, TurnBody};
-use super::super::{clock, shared, view};
+use super::super::{clock, naming, shared, view};
 use super::Actor;
 
 /// How long a store that refuses writes is left alone, at first and at most.
@@ -168,6 +168,7 @@ impl Actor {
                 self.staged.push(Payload::TurnInterrupted { turn: number, reason: turn.reason.clone() });
             }
         }
+        let unworded = self.unworded(outcome, &turn);
         let now = clock::now();
         let row = TurnBody {
             state,
@@ -183,6 +184,9 @@ impl Actor {
         self.record.body.turns = number;
         let ended = self.persist(Durability::Full, vec![Change::Turn(row.row(self.id, number, turn.raw))]).await;
         self.answer_stops();
+        if let (Some(unworded), Ok(())) = (unworded, &ended) {
+            naming::ask_message(&self.shared, &self.record, unworded);
+        }
         ended
     }
 

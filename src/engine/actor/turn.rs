@@ -8,6 +8,7 @@ use crate::backend::event::{
     Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
 use crate::backend::failure::{Failure, FailureKind};
+use crate::config::resolve::CommitMessage;
 use crate::id::SessionId;
 use crate::protocol;
 use crate::session::{Asks, Event};
@@ -36,6 +37,8 @@ pub(super) struct TurnRun {
     /// Why it was stopped.
     pub(super) reason: String,
     pub(super) checkpoint: Option<String>,
+    /// Who words the checkpoint.
+    pub(super) wording: CommitMessage,
 }
 
 /// How the turn reached its backend.
@@ -62,6 +65,7 @@ impl TurnRun {
             failure: None,
             reason: "stopped".to_owned(),
             checkpoint: None,
+            wording: CommitMessage::Summary,
         }
     }
 

@@ -9,7 +9,7 @@ use crate::backend::spec::{self, Instructions, Reader, Rules, Spec};
 use crate::backend::{Conversation, Launch, Purpose};
 use crate::git::Worktree;
 use crate::protocol;
-use crate::protocol::prompt::{self, Delivery, Note, PastTurn, Place, Profile, Transcript, TurnEnd};
+use crate::protocol::prompt::{self, Delivery, Note, PastTurn, Place, Profile, Request, Transcript, TurnEnd};
 
 use super::super::clock;
 use super::super::fault::Fault;
@@ -64,7 +64,8 @@ pub(super) async fn converse(
     let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
     let notes: Vec<_> = undone.into_iter().chain(interrupted).collect();
-    let prompt = prompt::render(Profile::SessionTurn, place(spec.rules), delivery, &notes, task);
+    let request = if body.turns == 0 { Request::SessionStart } else { Request::SessionResume };
+    let prompt = prompt::render(request.profile(), place(spec.rules), delivery, &notes, task);
     let conversation_record = ConversationRecord { id, marker };
     Ok(Prepared { conversation, conversation_record, exec_at, delivery: name, prompt })
 }

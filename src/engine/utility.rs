@@ -1,0 +1,193 @@
+//! One question on the side: a conversation of its own, one prompt, one validated response, and nothing left behind.
+//!
+//! It has a small lane beside the turns' slots, a short time, and no hands: whatever the agent asks to do is denied.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use crate::api::request::Environment;
+use crate::backend::event::{Block, Command, Decision, Event};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::spec::{self, Reasoning, Rules, Spec};
+use crate::backend::{Conversation, Launch, Purpose};
+use crate::protocol;
+use crate::protocol::prompt::{self, Delivery, Place, Request};
+
+use super::fault::Fault;
+use super::prepare::failure;
+use super::shared::Shared;
+
+/// How many questions are asked at once.
+pub(super) const LANE: usize = 2;
+
+/// How long an answer may take from the start of the process on.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One question.
+pub(super) struct Utility {
+    pub(super) spec: Spec,
+    /// The backend's own choice when absent.
+    pub(super) model: Option<String>,
+    pub(super) env: Environment,
+    pub(super) task: String,
+    /// How often it is asked again after a refused response.
+    pub(super) repairs: u32,
+}
+
+/// Asks, and waits until the process that answered is gone. Ends early, as cancelled, with the daemon.
+pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::Response, Failure> {
+    let cancelled = || Failure::new(FailureKind::Cancelled, "the daemon ended");
+    let _place = tokio::select! {
+        () = shared.stop.cancelled() => return Err(cancelled()),
+        place = shared.asides.acquire() => place.map_err(|_| cancelled())?,
+    };
+    let scratch = scratch(&shared.data)?;
+    let Utility { spec, model, env, task, repairs } = question;
+    let profile = Request::UtilityPrompt.profile();
+    let (rules, place) = match spec.rules {
+        Rules::InSystem => (Some(prompt::preamble(profile)), Place::Beside),
+        Rules::InPrompt => (None, Place::InPrompt),
+    };
+    let text = prompt::render(profile, place, Delivery::BootstrapFull, &[], &task);
+    let launch = launch(shared, spec, model, env, rules, scratch.path().to_owned())?;
+    let mut conversation = shared.backends.start(launch);
+    let answer = tokio::select! {
+        () = shared.stop.cancelled() => Err(cancelled()),
+        answer = timeout(PATIENCE, converse(&mut conversation, text, repairs)) => answer.unwrap_or_else(|_| {
+            Err(Failure::new(FailureKind::Timeout, format!("no answer came within {} s", PATIENCE.as_secs())))
+        }),
+    };
+    close(conversation).await;
+    drop(scratch);
+    answer
+}
+
+/// Removes what questions of a daemon that was killed left behind.
+pub(super) fn clear(data: &Path) {
+    // None may ever have been asked.
+    std::fs::remove_dir_all(place(data)).ok();
+}
+
+fn place(data: &Path) -> PathBuf {
+    data.join("utility")
+}
+
+/// A directory for the agent's state that ends with the question.
+fn scratch(data: &Path) -> Result<TempDir, Failure> {
+    let path = place(data);
+    let made = std::fs::create_dir_all(&path).and_then(|()| tempfile::Builder::new().prefix("q").tempdir_in(&path));
+    made.map_err(|source| failure(Fault::File { act: "create a directory in", path, source }))
+}
+
+fn launch(
+    shared: &Shared,
+    spec: Spec,
+    model: Option<String>,
+    env: Environment,
+    rules: Option<String>,
+    state_dir: PathBuf,
+) -> Result<Launch, Failure> {
+    let neutral_dir = shared.neutral_dir();
+    std::fs::create_dir_all(&neutral_dir)
+        .map_err(|source| failure(Fault::File { act: "create", path: neutral_dir.clone(), source }))?;
+    let path = env.get("PATH").map(std::ffi::OsString::from);
+    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir)
+        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
+    let mut argv = spec.command.clone();
+    if let Some(first) = argv.first_mut() {
+        *first = program.to_string_lossy().into_owned();
+    }
+    Ok(Launch {
+        argv,
+        cwd: neutral_dir.clone(),
+        env: env.into_iter().collect(),
+        purpose: Purpose::Utility,
+        resume: None,
+        reasoning: model.as_deref().and_then(|model| least_reasoning(&spec, model)),
+        model,
+        mode: None,
+        rules,
+        instructions: None,
+        schema: spec.schema.map(protocol::transport_schema),
+        roots: Vec::new(),
+        tools: Vec::new(),
+        state_dir,
+        neutral_dir,
+        spawn: shared.spawner.clone(),
+        spec,
+    })
+}
+
+/// Nothing that is asked here is worth a long thought.
+fn least_reasoning(spec: &Spec, model: &str) -> Option<Reasoning> {
+    let known = spec.models.known.iter().find(|known| known.id == model)?;
+    known.reasoning.iter().min().copied()
+}
+
+/// Sends the prompt as soon as the conversation is open, and holds what comes to the strict parser.
+async fn converse(
+    conversation: &mut Conversation,
+    text: String,
+    mut repairs: u32,
+) -> Result<protocol::Response, Failure> {
+    let Conversation { commands, events } = conversation;
+    let mut prompt = Some(text);
+    while let Some(event) = events.recv().await {
+        let reply = match event {
+            Event::Started(_) => prompt.take().map(say),
+            Event::Approval(request) => {
+                let message = Some("answer from what the task says".to_owned());
+                Some(Command::Decide { request: request.request, decision: Decision::Deny { message } })
+            }
+            Event::ToolRequested(request) => {
+                let outcome = Err(format!("no tool is called `{}`", request.tool));
+                Some(Command::ToolResult { request: request.request, outcome })
+            }
+            Event::Final { text, .. } => match protocol::parse(&text) {
+                Ok(response) => return Ok(response),
+                Err(refusal) if repairs > 0 => {
+                    repairs -= 1;
+                    Some(say(prompt::repair(&refusal)))
+                }
+                Err(refusal) => {
+                    let message = format!("the backend's response was refused: {refusal}");
+                    return Err(Failure::new(FailureKind::Protocol, message));
+                }
+            },
+            Event::Failed(failure) => return Err(failure),
+            Event::Exited { stderr_tail, .. } => {
+                let message = format!("the backend ended before it answered: {}", stderr_tail.trim_end());
+                return Err(Failure::new(FailureKind::Crashed, message));
+            }
+            Event::Text { .. }
+            | Event::Thought { .. }
+            | Event::ToolStarted(_)
+            | Event::ToolOutput { .. }
+            | Event::ToolFinished { .. }
+            | Event::ApprovalGone { .. }
+            | Event::ToolRequestGone { .. }
+            | Event::Plan(_)
+            | Event::Usage(_)
+            | Event::Retry { .. } => None,
+        };
+        if let Some(command) = reply {
+            // A conversation that takes nothing any more says why by its next event.
+            commands.send(command).await.ok();
+        }
+    }
+    Err(Failure::new(FailureKind::Crashed, "the backend went away"))
+}
+
+fn say(text: String) -> Command {
+    Command::Prompt { blocks: vec![Block::Text(text)] }
+}
+
+/// Ends the conversation; the stop ladder of its backend bounds the wait.
+async fn close(conversation: Conversation) {
+    let Conversation { commands, mut events } = conversation;
+    drop(commands);
+    while events.recv().await.is_some() {}
+}
