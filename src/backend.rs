@@ -5,6 +5,7 @@
 
 mod acp;
 pub mod demo;
+pub mod discovery;
 pub mod event;
 pub mod failure;
 pub mod registry;
