@@ -43,9 +43,9 @@ pub const KEYS: &[Key] = &[
     row(
         "default.model",
         Kind::Model,
-        Some("\"claude\""),
+        Some("\"\""),
         Authority::Anyone,
-        "Backend, or backend and model, of sessions that name none",
+        "Backend, or backend and model, of sessions that name none; empty means the first that is installed",
     ),
     row(
         "limits.parallel_turns",

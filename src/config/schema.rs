@@ -46,7 +46,7 @@ fn place(section_schema: &mut Map<String, Value>, parts: &[&str], setting: Value
 
 fn setting(key: &Key) -> Value {
     let mut schema = match key.kind {
-        Kind::Model => json!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]*(/\\S+)?$" }),
+        Kind::Model => json!({ "type": "string", "pattern": "^([a-z0-9][a-z0-9_-]*(/\\S+)?)?$" }),
         Kind::Count { max } => json!({ "type": "integer", "minimum": 0, "maximum": max }),
         Kind::Duration => json!({ "type": "string", "pattern": UNIT_PATTERN }),
         Kind::Choice(known) => json!({ "type": "string", "enum": known }),

@@ -39,7 +39,7 @@ fn the_defaults_are_those_of_the_table() {
     let config = Config::default();
     let settings = config.settings.clone();
     let expected = Config {
-        default_model: "claude".into(),
+        default_model: String::new(),
         limits: Limits {
             parallel_turns: 0,
             turn_timeout: hours(4),
@@ -147,7 +147,7 @@ fn a_broken_file_names_file_line_and_key() {
         "1: `response.repair` must be a whole number from 0 to 3, not a value of type boolean",
     );
     user("merge.style = \"fast\"", "1: `merge.style` must be one of `squash`, `no-ff`, `rebase`, not `fast`");
-    user("default.model = \"\"", "1: `default.model` must be `BACKEND` or `BACKEND/MODEL`, not ``");
+    user("default.model = \"/x\"", "1: `default.model` must be `BACKEND` or `BACKEND/MODEL`, not `/x`");
     user(
         "worktree.copy = [1]",
         "1: `worktree.copy` must be a list of relative paths inside the repository, not this list",
@@ -194,7 +194,7 @@ fn a_higher_layer_wins_and_is_named() {
         let setting = config.get("default.model").unwrap().unwrap();
         format!("{} from {}", setting.value, setting.source)
     };
-    assert_eq!(source(&[]), "\"claude\" from default");
+    assert_eq!(source(&[]), "\"\" from default");
     assert_eq!(source(&[&user]), "\"codex\" from /home/u/config.toml:1");
     assert_eq!(source(&[&repository, &user]), "\"gemini\" from /repo/.coppice/config.toml:1");
     assert_eq!(source(&[&project, &user, &repository]), "\"demo\" from /data/project.toml:2");

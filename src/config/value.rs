@@ -9,7 +9,7 @@ use toml_edit::{Array, InlineTable, Item};
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `BACKEND` or `BACKEND/MODEL`.
+    /// `BACKEND` or `BACKEND/MODEL`, or nothing to leave the choice open.
     Model,
     /// A whole number from 0 on.
     Count {
@@ -99,7 +99,7 @@ impl Kind {
     fn scalar(self, text: &str) -> Option<Value> {
         let value = || Value::Text(text.to_owned());
         match self {
-            Self::Model => is_model(text).then(value),
+            Self::Model => (text.is_empty() || is_model(text)).then(value),
             Self::Duration => parse_duration(text).map(Value::Duration),
             Self::Choice(known) => known.contains(&text).then(value),
             Self::Text => is_passable(text).then(value),
