@@ -5,6 +5,7 @@
 
 mod actor;
 mod blocks;
+mod choice;
 mod clock;
 mod crash;
 mod create;

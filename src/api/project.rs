@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::error::{Error, ErrorKind};
+
 /// Names a repository by a directory inside it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -111,4 +113,53 @@ pub enum CheckState {
     Good,
     Warning,
     Bad,
+}
+
+/// What everybody is told where no agent is installed; `known` are the names of agents and the commands that install
+/// them.
+pub fn no_backend<'a>(known: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Error {
+    let (names, commands): (Vec<_>, Vec<_>) = known.into_iter().unzip();
+    let quoted = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    let commands: Vec<_> = commands.into_iter().flatten().collect();
+    let message = match names.as_slice() {
+        [] => "no agent is configured".to_owned(),
+        [name] => format!("`{name}` is not installed, and no other agent is configured"),
+        names => format!("none of {} is installed", quoted(names)),
+    };
+    let advice = match (names.as_slice(), commands.as_slice()) {
+        ([], _) => "name an agent in `[backends.NAME]` of the configuration (`coppice config path`)".to_owned(),
+        (_, []) => "install one, or correct its `command` in the configuration (`coppice config path`)".to_owned(),
+        (_, commands) => format!("install one: {}", quoted(commands)),
+    };
+    Error::new(ErrorKind::Failed, message).with_hint(format!("{advice}; or try `coppice demo`, which needs none"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_an_agent_everybody_is_told_which_there_are() {
+        let told = |known: &[(&'static str, Option<&'static str>)]| {
+            let Error { message, hint, .. } = no_backend(known.iter().copied());
+            format!("{message}\n{}", hint.unwrap_or_default())
+        };
+        assert_eq!(
+            told(&[("claude", Some("npm i claude")), ("codex", Some("npm i codex")), ("mine", None)]),
+            "none of `claude`, `codex`, `mine` is installed\n\
+             install one: `npm i claude`, `npm i codex`; or try `coppice demo`, which needs none"
+        );
+        assert_eq!(
+            told(&[("mine", None)]),
+            "`mine` is not installed, and no other agent is configured\n\
+             install one, or correct its `command` in the configuration (`coppice config path`); \
+             or try `coppice demo`, which needs none"
+        );
+        assert_eq!(
+            told(&[]),
+            "no agent is configured\n\
+             name an agent in `[backends.NAME]` of the configuration (`coppice config path`); \
+             or try `coppice demo`, which needs none"
+        );
+    }
 }

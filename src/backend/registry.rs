@@ -35,6 +35,12 @@ impl Registry {
         Self { specs }
     }
 
+    /// Exactly these, for tests.
+    #[cfg(test)]
+    pub(crate) fn of(specs: Vec<Spec>) -> Self {
+        Self { specs }
+    }
+
     /// The backend of that name, scripted or not.
     pub fn get(&self, name: &str) -> Option<&Spec> {
         self.specs.iter().find(|spec| spec.name == name)

@@ -191,6 +191,12 @@ impl Models {
         Self { known: known.collect(), ..Self::default() }
     }
 
+    /// Every level that one of the known models has.
+    pub fn levels(&self) -> Vec<Reasoning> {
+        let has = |level: &Reasoning| self.known.iter().any(|known| known.reasoning.contains(level));
+        Reasoning::ALL.into_iter().filter(has).collect()
+    }
+
     /// What a stored or typed name stands for.
     pub fn current<'a>(&'a self, id: &'a str) -> &'a str {
         self.renamed.iter().find(|(old, _)| old == id).map_or(id, |(_, new)| new)

@@ -10,15 +10,14 @@ use crate::api;
 use crate::api::event::Payload;
 use crate::api::request::{CreateSession, Start};
 use crate::api::session::{Session, Status};
-use crate::backend::registry::Registry;
-use crate::backend::spec::{self, Spec};
-use crate::config::Config;
+use crate::backend::spec;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
 use super::actor::{self, Command, Message, blocking};
+use super::choice::{self, Chosen};
 use super::fault::Fault;
 use super::record::{BaseRecord, Body, PromptBody, Record, json};
 use super::settings::hex;
@@ -40,9 +39,9 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let project = project_id(&repo);
     let settings = shared.settings.project(&project, &repo, base.commit).await?;
     let registry = shared.settings.registry(&settings.config);
-    let (backend, model) = choose(&settings.config, &registry, model.as_deref())?;
     let path = env.get("PATH").or_else(|| shared.own_environment.get("PATH")).map(std::ffi::OsString::from);
-    spec::resolve(backend, path.as_deref(), repo.common_dir())?;
+    let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), repo.common_dir()).is_ok();
+    let Chosen { spec: backend, model } = choice::choose(&settings.config, &registry, &installed, model.as_deref())?;
     let title = title.filter(|title| !title.trim().is_empty());
     // A title that a person chose is nobody else's business.
     let asks = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
@@ -139,68 +138,4 @@ async fn free_id(shared: &Shared) -> Result<crate::id::SessionId, Fault> {
 pub(super) fn project_id(repo: &Repo) -> String {
     use std::os::unix::ffi::OsStrExt;
     hex(&Sha256::digest(repo.common_dir().as_os_str().as_bytes()))
-}
-
-/// The backend and model that a request means: named, or the default, or the first that is offered.
-fn choose<'a>(
-    config: &Config,
-    registry: &'a Registry,
-    wanted: Option<&str>,
-) -> Result<(&'a Spec, Option<String>), Fault> {
-    let name = wanted.unwrap_or(&config.default_model);
-    let (backend, model) = match name.split_once('/') {
-        Some((backend, model)) => (backend, Some(model)),
-        None => (name, None),
-    };
-    let found = match (registry.get(backend), wanted) {
-        (Some(spec), _) => Some((spec, model)),
-        (None, Some(_)) => None,
-        // A default that is gone falls back to the first backend there is.
-        (None, None) => registry.offered().next().map(|spec| (spec, None)),
-    };
-    let known = || registry.all().map(|spec| spec.name.clone()).collect();
-    let (spec, model) = found.ok_or_else(|| match wanted {
-        Some(_) => Fault::UnknownBackend { name: backend.to_owned(), known: known() },
-        None => Fault::NoBackend,
-    })?;
-    match model {
-        Some(model) if !spec.models.known.is_empty() && !spec.models.known.iter().any(|known| known.id == model) => {
-            let known = spec.models.known.iter().map(|known| known.id.clone()).collect();
-            Err(Fault::UnknownModel { backend: spec.name.clone(), model: model.to_owned(), known })
-        }
-        model => Ok((spec, model.map(str::to_owned))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-    use crate::backend::registry;
-
-    #[track_caller]
-    fn check(wanted: Option<&str>, expected: Result<(&str, Option<&str>), &str>) {
-        let mine = registry::from_config("mine", vec!["mine".into()], Vec::new(), vec!["a".into(), "b".into()]);
-        let registry = Registry::new(Path::new("/coppice"), vec![mine]);
-        let chosen = choose(&Config::default(), &registry, wanted).map_err(|fault| fault.to_string());
-        let chosen = chosen.as_ref().map(|(spec, model)| (spec.name.as_str(), model.as_deref()));
-        assert_eq!(chosen.map_err(String::as_str), expected);
-    }
-
-    #[test]
-    fn a_model_is_named_or_the_first_one_is_taken() {
-        check(Some("mine"), Ok(("mine", None)));
-        check(Some("mine/b"), Ok(("mine", Some("b"))));
-        check(Some("demo"), Ok(("demo", None)));
-        check(None, Ok(("mine", None)));
-        check(Some("mine/c"), Err("backend `mine` has no model `c`; it has a, b"));
-        check(Some("other"), Err("no backend is called `other`; known are mine, demo"));
-    }
-
-    #[test]
-    fn without_a_backend_the_scripted_one_is_not_taken_by_itself() {
-        let registry = Registry::new(Path::new("/coppice"), Vec::new());
-        assert!(matches!(choose(&Config::default(), &registry, None), Err(Fault::NoBackend)));
-    }
 }

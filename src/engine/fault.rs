@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::api::error::{Error, ErrorKind};
 use crate::api::session::Status;
-use crate::backend::spec::ResolveError;
 use crate::git::GitError;
 use crate::git::oid::InvalidOid;
 use crate::id::{PrefixError, SessionId};
@@ -31,10 +30,14 @@ pub(super) enum Fault {
     UnknownBackend { name: String, known: Vec<String> },
     #[error("backend `{backend}` has no model `{model}`; it has {}", known.join(", "))]
     UnknownModel { backend: String, model: String, known: Vec<String> },
-    #[error("no backend is configured")]
-    NoBackend,
+    #[error("several backends have a model `{model}`: {}", backends.join(", "))]
+    AmbiguousModel { model: String, backends: Vec<String> },
+    #[error("{} has no reasoning level `{level}`; it has {}", whose(backend, model.as_deref()), listed(known))]
+    NoLevel { backend: String, model: Option<String>, level: &'static str, known: Vec<&'static str> },
     #[error(transparent)]
-    BackendMissing(#[from] ResolveError),
+    NoBackend(Error),
+    #[error("backend `{name}` is not installed: there is no `{program}` on PATH")]
+    NotInstalled { name: String, program: String, install: Option<String> },
     #[error("session `{id}` has no open approval{}", request.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default())]
     NoApproval { id: SessionId, request: Option<String> },
     #[error("session `{id}` asks {asked} questions, and {given} answers were given")]
@@ -90,6 +93,8 @@ impl Fault {
             | Fault::EmptyPrompt
             | Fault::UnknownBackend { .. }
             | Fault::UnknownModel { .. }
+            | Fault::AmbiguousModel { .. }
+            | Fault::NoLevel { .. }
             | Fault::TooManyAnswers { .. }
             | Fault::NotADirectory { .. }
             | Fault::BadCursor { .. }
@@ -97,8 +102,8 @@ impl Fault {
             Fault::WrongState { .. } | Fault::Removed { .. } | Fault::NotRemoved { .. } | Fault::OtherGrants { .. } => {
                 ErrorKind::Conflict
             }
-            Fault::NoBackend
-            | Fault::BackendMissing(_)
+            Fault::NoBackend(error) => error.kind,
+            Fault::NotInstalled { .. }
             | Fault::NothingToUndo { .. }
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
@@ -119,14 +124,17 @@ impl Fault {
             Fault::WrongState { hint, .. } => hint.clone(),
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
             Fault::EmptyPrompt => text("say what the agent is to do"),
-            Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } => {
+            Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } | Fault::NoLevel { .. } => {
                 text("`coppice models` shows what can be used")
             }
-            Fault::NoBackend => text(
-                "name an agent in `[backends.NAME]` of the configuration (`coppice config path`), \
-                 or try `coppice demo`",
-            ),
-            Fault::BackendMissing(_) => text("install it, or correct its `command` in the configuration"),
+            Fault::AmbiguousModel { model, backends } => {
+                backends.first().map(|backend| format!("name the backend too: `--model {backend}/{model}`"))
+            }
+            Fault::NoBackend(error) => error.hint.clone(),
+            Fault::NotInstalled { install: Some(install), .. } => Some(format!("install it with `{install}`")),
+            Fault::NotInstalled { install: None, .. } => {
+                text("install it, or correct its `command` in the configuration")
+            }
             Fault::NoApproval { id, .. } => Some(format!("`coppice show {id}` lists what is open")),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
@@ -152,6 +160,17 @@ impl Fault {
             | Fault::Lost(_) => None,
         }
     }
+}
+
+fn whose(backend: &str, model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("model `{model}` of `{backend}`"),
+        None => format!("backend `{backend}`"),
+    }
+}
+
+fn listed(known: &[&str]) -> String {
+    if known.is_empty() { "none".to_owned() } else { known.join(", ") }
 }
 
 /// What the user asked for is wrong, or what git tried did not work.

@@ -101,7 +101,7 @@ async fn launch(
         env: env.into_iter().collect(),
         purpose: Purpose::Session,
         resume,
-        model: record.body.model.clone(),
+        model: record.body.model.as_deref().map(|model| spec.models.current(model).to_owned()),
         reasoning: None,
         mode: None,
         rules,

@@ -1,0 +1,298 @@
+//! Which backend, model and reasoning level a request means. Pure: what is installed comes as a question to ask.
+
+use crate::api::project;
+use crate::backend::registry::Registry;
+use crate::backend::spec::{Models, Reasoning, Spec};
+use crate::config::Config;
+
+use super::fault::Fault;
+
+/// A backend and what it is told about the model; `None` leaves the model to the agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chosen<'a> {
+    pub(super) spec: &'a Spec,
+    pub(super) model: Option<String>,
+}
+
+/// Who asks for a reasoning level.
+#[allow(dead_code, reason = "sessions take no level yet")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// A person, for this session: it is granted or refused.
+    Explicit(Reasoning),
+    /// A setting for all sessions: it counts where it can.
+    Default(Reasoning),
+}
+
+/// The backend and model that a request means. A name is a backend, `BACKEND/MODEL`, the vendor of its models instead
+/// of the backend, or a model that one backend alone knows. Without a name it is the configured default, and the first
+/// backend that is installed where the default is not.
+pub(super) fn choose<'a>(
+    config: &Config,
+    registry: &'a Registry,
+    installed: &dyn Fn(&Spec) -> bool,
+    wanted: Option<&str>,
+) -> Result<Chosen<'a>, Fault> {
+    let first = || registry.offered().find(|spec| installed(spec));
+    let none = || Fault::NoBackend(no_backend(registry));
+    let Some(name) = wanted else {
+        return match find(registry, installed, &config.default_model) {
+            Ok((spec, model)) if installed(spec) => accept(config, spec, model),
+            Ok(_) | Err(_) => accept(config, first().ok_or_else(none)?, None),
+        };
+    };
+    let (spec, model) = find(registry, installed, name)?;
+    match (installed(spec), first()) {
+        (true, _) => accept(config, spec, model),
+        (false, Some(_)) => Err(Fault::NotInstalled {
+            name: spec.name.clone(),
+            program: spec.command.first().cloned().unwrap_or_default(),
+            install: spec.install.clone(),
+        }),
+        (false, None) => Err(none()),
+    }
+}
+
+/// The level that a session gets, if any.
+#[allow(dead_code, reason = "sessions take no level yet")]
+pub(super) fn resolve_reasoning(
+    spec: &Spec,
+    model: Option<&str>,
+    wish: Option<Wish>,
+) -> Result<Option<Reasoning>, Fault> {
+    let levels = levels(&spec.models, model);
+    match wish {
+        None => Ok(None),
+        Some(Wish::Explicit(level)) if levels.contains(&level) => Ok(Some(level)),
+        Some(Wish::Explicit(level)) => Err(Fault::NoLevel {
+            backend: spec.name.clone(),
+            model: model.map(str::to_owned),
+            level: level.as_str(),
+            known: levels.into_iter().map(Reasoning::as_str).collect(),
+        }),
+        // As hard as the model can think, if it cannot think as hard as that.
+        Some(Wish::Default(level)) => Ok(levels.into_iter().filter(|known| *known <= level).max()),
+    }
+}
+
+/// What every client is told when no agent is installed.
+pub(super) fn no_backend(registry: &Registry) -> crate::api::error::Error {
+    project::no_backend(registry.offered().map(|spec| (spec.name.as_str(), spec.install.as_deref())))
+}
+
+/// The backend and model of a name, installed or not.
+fn find<'a, 'b>(
+    registry: &'a Registry,
+    installed: &dyn Fn(&Spec) -> bool,
+    name: &'b str,
+) -> Result<(&'a Spec, Option<&'b str>), Fault> {
+    let (head, model) = match name.split_once('/') {
+        Some((head, model)) => (head, Some(model).filter(|model| !model.is_empty())),
+        None => (name, None),
+    };
+    let is_vendor = |spec: &&Spec| spec.vendors.iter().any(|vendor| vendor == head);
+    if let Some(spec) = registry.get(head).or_else(|| registry.offered().find(is_vendor)) {
+        return Ok((spec, model));
+    }
+    let knows = |spec: &&Spec| spec.models.known.iter().any(|known| known.id == spec.models.current(name));
+    let knowing: Vec<_> = registry.offered().filter(knows).collect();
+    let here: Vec<_> = knowing.iter().copied().filter(|spec| installed(spec)).collect();
+    match (knowing.as_slice(), here.as_slice()) {
+        ([], _) => {
+            let known = registry.all().map(|spec| spec.name.clone()).collect();
+            Err(Fault::UnknownBackend { name: head.to_owned(), known })
+        }
+        ([spec], _) | (_, [spec]) => Ok((spec, Some(name))),
+        (several, _) => {
+            let backends = several.iter().map(|spec| spec.name.clone()).collect();
+            Err(Fault::AmbiguousModel { model: name.to_owned(), backends })
+        }
+    }
+}
+
+/// Refuses a model only where the list is meant to be whole: the agents' own lists grow faster than ours.
+fn accept<'a>(config: &Config, spec: &'a Spec, model: Option<&str>) -> Result<Chosen<'a>, Fault> {
+    let is_listed = |id: &str| spec.models.known.iter().any(|known| known.id == id);
+    let configured = config.backends.get(&spec.name).is_some_and(|backend| !backend.models.is_empty());
+    match model.map(|model| spec.models.current(model)) {
+        Some(model) if (configured || spec.scripted) && !is_listed(model) => {
+            let known = spec.models.known.iter().map(|known| known.id.clone()).collect();
+            Err(Fault::UnknownModel { backend: spec.name.clone(), model: model.to_owned(), known })
+        }
+        Some(model) => Ok(Chosen { spec, model: Some(model.to_owned()) }),
+        None => Ok(Chosen { spec, model: spec.models.fallback.clone() }),
+    }
+}
+
+/// The levels of a model; of one that the table does not know, what its siblings have.
+fn levels(models: &Models, model: Option<&str>) -> Vec<Reasoning> {
+    let known = model.and_then(|model| models.known.iter().find(|known| known.id == models.current(model)));
+    known.map_or_else(|| models.levels(), |known| known.reasoning.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::backend::registry;
+    use crate::backend::spec::{KnownModel, Reasoning as R};
+    use crate::config::{self, LayerKind, Origin, Trust};
+
+    fn agent(name: &str, vendor: &str, models: &[(&str, &[R])], fallback: Option<&str>) -> Spec {
+        let known = models.iter().map(|(id, reasoning)| KnownModel { id: (*id).into(), reasoning: reasoning.to_vec() });
+        Spec {
+            vendors: vec![vendor.to_owned()],
+            models: Models {
+                known: known.collect(),
+                fallback: fallback.map(str::to_owned),
+                small: None,
+                renamed: vec![("claude-opus-4-6".into(), "claude-opus-4-7".into())],
+            },
+            install: Some(format!("npm install -g {name}")),
+            ..registry::from_config(name, vec![name.to_owned()], Vec::new(), Vec::new())
+        }
+    }
+
+    /// The three that need no configuration, two that have one, and the scripted one.
+    fn specs() -> Vec<Spec> {
+        let some = [R::Low, R::Medium, R::High];
+        let mine = |name, model: &str| registry::from_config(name, vec![name.into()], Vec::new(), vec![model.into()]);
+        vec![
+            agent("claude", "anthropic", &[("claude-opus-4-7", &R::ALL), ("claude-haiku-4-5", &[])], None),
+            agent("codex", "openai", &[("gpt-5.4", &R::ALL), ("gpt-5.3", &some), ("shared", &[])], None),
+            agent("gemini", "google", &[("gemini-pro", &[])], Some("gemini-pro")),
+            mine("mine", "a"),
+            mine("other", "shared"),
+            registry::demo(Path::new("/coppice")),
+        ]
+    }
+
+    fn configured(text: &str) -> Config {
+        let origin = Origin { label: "config.toml".into(), kind: LayerKind::User };
+        config::resolve(&[config::parse(text, &origin).unwrap()], Trust::Untrusted)
+    }
+
+    /// What is chosen as `BACKEND` or `BACKEND/MODEL`, or why nothing is.
+    fn chosen(config: &str, installed: &[&str], wanted: Option<&str>) -> String {
+        let registry = Registry::of(specs());
+        let config = configured(config);
+        let installed = |spec: &Spec| spec.scripted || installed.contains(&spec.name.as_str());
+        match choose(&config, &registry, &installed, wanted) {
+            Ok(Chosen { spec, model: Some(model) }) => format!("{}/{model}", spec.name),
+            Ok(Chosen { spec, model: None }) => spec.name.clone(),
+            Err(fault) => fault.to_string(),
+        }
+    }
+
+    const ALL: &[&str] = &["claude", "codex", "gemini", "mine", "other"];
+
+    #[test]
+    fn a_name_is_a_backend_a_vendor_or_a_model() {
+        for (wanted, expected) in [
+            ("claude", "claude"),
+            ("claude/", "claude"),
+            ("codex/gpt-5.4", "codex/gpt-5.4"),
+            ("gemini", "gemini/gemini-pro"),
+            ("gemini/gemini-flash", "gemini/gemini-flash"),
+            ("openai/gpt-5.3", "codex/gpt-5.3"),
+            ("openai", "codex"),
+            ("anthropic/claude-haiku-4-5", "claude/claude-haiku-4-5"),
+            ("google/gemini-pro", "gemini/gemini-pro"),
+            ("gpt-5.4", "codex/gpt-5.4"),
+            // The agent's own list may be newer than ours.
+            ("codex/gpt-9", "codex/gpt-9"),
+            ("claude/claude-opus-4-6", "claude/claude-opus-4-7"),
+            ("claude-opus-4-6", "claude/claude-opus-4-7"),
+            ("demo", "demo"),
+            ("demo/scripted", "demo/scripted"),
+            ("demo/nothing", "backend `demo` has no model `nothing`; it has scripted"),
+            ("shared", "several backends have a model `shared`: codex, other"),
+            ("gpt-9", "no backend is called `gpt-9`; known are claude, codex, gemini, mine, other, demo"),
+            ("xai/grok", "no backend is called `xai`; known are claude, codex, gemini, mine, other, demo"),
+            ("scripted", "no backend is called `scripted`; known are claude, codex, gemini, mine, other, demo"),
+        ] {
+            assert_eq!(chosen("", ALL, Some(wanted)), expected, "{wanted}");
+        }
+        assert_eq!(chosen("", &["claude", "other"], Some("shared")), "other/shared");
+    }
+
+    #[test]
+    fn a_configured_backend_is_stronger_than_a_vendor_and_its_list_is_whole() {
+        let mut specs = specs();
+        specs.push(registry::from_config("openai", vec!["mine".into()], Vec::new(), vec!["x".into()]));
+        let registry = Registry::of(specs);
+        let config = configured("[backends.openai]\ncommand = [\"mine\"]\nmodels = [\"x\"]");
+        let choose = |wanted| choose(&config, &registry, &|_| true, Some(wanted));
+        assert_eq!(choose("openai/x").unwrap().spec.name, "openai");
+        let refused = choose("openai/gpt-5.4").unwrap_err().to_string();
+        assert_eq!(refused, "backend `openai` has no model `gpt-5.4`; it has x");
+    }
+
+    #[test]
+    fn without_a_name_the_default_counts_if_it_is_installed() {
+        for (config, installed, expected) in [
+            ("", ALL, "claude"),
+            ("", &["gemini", "mine"], "gemini/gemini-pro"),
+            ("default.model = \"codex/gpt-5.3\"", ALL, "codex/gpt-5.3"),
+            ("default.model = \"codex/gpt-5.3\"", &["gemini"], "gemini/gemini-pro"),
+            ("default.model = \"gone/x\"", &["codex"], "codex"),
+            ("default.model = \"claude/claude-opus-4-6\"", ALL, "claude/claude-opus-4-7"),
+            ("default.model = \"demo\"", &[], "demo"),
+        ] {
+            assert_eq!(chosen(config, installed, None), expected, "{config} with {installed:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_named_and_not_installed_is_refused() {
+        let registry = Registry::of(specs());
+        let told = |installed: &[&str], wanted| {
+            let installed = |spec: &Spec| spec.scripted || installed.contains(&spec.name.as_str());
+            let fault = choose(&Config::default(), &registry, &installed, wanted).unwrap_err();
+            let crate::api::error::Error { message, hint, .. } = fault.into();
+            (message, hint.unwrap_or_default())
+        };
+        let (message, hint) = told(&["claude"], Some("openai/gpt-5.4"));
+        assert_eq!(message, "backend `codex` is not installed: there is no `codex` on PATH");
+        assert_eq!(hint, "install it with `npm install -g codex`");
+        let (message, hint) = told(&["claude"], Some("mine"));
+        assert_eq!(message, "backend `mine` is not installed: there is no `mine` on PATH");
+        assert_eq!(hint, "install it, or correct its `command` in the configuration");
+        for wanted in [None, Some("claude"), Some("mine")] {
+            let (message, _) = told(&[], wanted);
+            assert_eq!(message, "none of `claude`, `codex`, `gemini`, `mine`, `other` is installed", "{wanted:?}");
+        }
+    }
+
+    #[test]
+    fn a_level_is_granted_refused_or_left_out() {
+        let specs = specs();
+        let level = |backend: usize, model, wish| {
+            let resolved = resolve_reasoning(&specs[backend], model, wish).map_err(|fault| fault.to_string());
+            resolved.map(|level| level.map_or("-", R::as_str))
+        };
+        let (explicit, default) = (|level| Some(Wish::Explicit(level)), |level| Some(Wish::Default(level)));
+        let refused = |text: &str| Err(text.to_owned());
+        assert_eq!(level(0, None, None), Ok("-"));
+        assert_eq!(level(0, Some("claude-opus-4-7"), explicit(R::Xhigh)), Ok("xhigh"));
+        assert_eq!(level(0, Some("claude-opus-4-6"), explicit(R::Xhigh)), Ok("xhigh"));
+        assert_eq!(level(0, None, explicit(R::Xhigh)), Ok("xhigh"));
+        assert_eq!(level(1, Some("gpt-9"), explicit(R::Low)), Ok("low"));
+        assert_eq!(level(1, Some("gpt-5.3"), default(R::Xhigh)), Ok("high"));
+        assert_eq!(level(0, Some("claude-haiku-4-5"), default(R::High)), Ok("-"));
+        assert_eq!(level(2, None, default(R::High)), Ok("-"));
+        assert_eq!(
+            level(1, Some("gpt-5.3"), explicit(R::Xhigh)),
+            refused("model `gpt-5.3` of `codex` has no reasoning level `xhigh`; it has low, medium, high")
+        );
+        assert_eq!(
+            level(0, Some("claude-haiku-4-5"), explicit(R::Low)),
+            refused("model `claude-haiku-4-5` of `claude` has no reasoning level `low`; it has none")
+        );
+        assert_eq!(
+            level(2, None, explicit(R::High)),
+            refused("backend `gemini` has no reasoning level `high`; it has none")
+        );
+    }
+}
