@@ -1,10 +1,10 @@
-//! The backends Coppice knows: the built-in rows and those a configuration adds.
+//! The backends Coppice knows: the built-in rows, what a configuration changes in them, and those it adds.
 
 use std::path::Path;
 use std::time::Duration;
 
 use crate::backend::spec::{
-    Carrier, Images, Instructions, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
+    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
 };
 
 /// The hidden argument that turns our own program into the demo agent.
@@ -22,15 +22,30 @@ pub struct Registry {
     specs: Vec<Spec>,
 }
 
+/// What a configuration says about one backend.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Configured {
+    pub name: String,
+    pub transport: Option<Transport>,
+    pub command: Option<Vec<String>>,
+    pub env: Vec<(String, String)>,
+    pub models: Vec<String>,
+}
+
 impl Registry {
-    /// The built-in backends and the configured ones; a configured one replaces a built-in one of the same name.
-    pub fn new(executable: &Path, configured: Vec<Spec>) -> Self {
-        let mut specs = configured;
-        let builtin = [demo(executable)];
-        for spec in builtin {
-            if specs.iter().all(|known| known.name != spec.name) {
-                specs.push(spec);
-            }
+    /// The built-in backends as the configuration changes them, then those that it adds, then the scripted one.
+    pub fn new(executable: &Path, configured: Vec<Configured>) -> Self {
+        Self::merge(built_in(), configured, demo(executable))
+    }
+
+    fn merge(built_in: Vec<Spec>, configured: Vec<Configured>, scripted: Spec) -> Self {
+        let of = |name: &str| configured.iter().find(|configured| configured.name == name);
+        let is_built_in = |name: &str| built_in.iter().any(|row| row.name == name);
+        let rows = built_in.iter().map(|row| of(&row.name).map_or_else(|| row.clone(), |over| over.over(row)));
+        let added = configured.iter().filter(|other| !is_built_in(&other.name)).filter_map(Configured::agent);
+        let mut specs: Vec<_> = rows.chain(added).collect();
+        if specs.iter().all(|known| known.name != scripted.name) {
+            specs.push(scripted);
         }
         Self { specs }
     }
@@ -54,6 +69,53 @@ impl Registry {
     /// Every backend, the scripted ones too.
     pub fn all(&self) -> impl Iterator<Item = &Spec> {
         self.specs.iter()
+    }
+}
+
+/// The agents that need no configuration, in the order in which they are offered.
+fn built_in() -> Vec<Spec> {
+    Vec::new()
+}
+
+impl Configured {
+    /// An agent of its own; nothing without a command.
+    fn agent(&self) -> Option<Spec> {
+        Some(from_config(&self.name, self.command.clone()?, self.env.clone(), self.models.clone()))
+    }
+
+    /// A built-in row with what the configuration says about it.
+    fn over(&self, row: &Spec) -> Spec {
+        if self.transport.is_some_and(|transport| transport != row.transport) {
+            // The program speaks another language than the row describes, so nothing of the row holds for it.
+            return self.agent().unwrap_or_else(|| row.clone());
+        }
+        let mut spec = row.clone();
+        if let Some(command) = &self.command {
+            // With arguments of its own the program may be a launcher, whose version is not the agent's.
+            spec.versions = spec.versions.filter(|_| command.get(1..) == row.command.get(1..));
+            spec.command.clone_from(command);
+        }
+        spec.env.retain(|(name, _)| self.env.iter().all(|(other, _)| other != name));
+        spec.env.extend(self.env.iter().cloned());
+        if !self.models.is_empty() {
+            spec.models = self.only(&row.models);
+        }
+        spec
+    }
+
+    /// The models that the configuration lists, with what the row knows about them.
+    fn only(&self, row: &Models) -> Models {
+        let is_listed = |id: &String| self.models.contains(id);
+        let known = |id: &String| {
+            let known = row.known.iter().find(|known| known.id == *id).cloned();
+            known.unwrap_or_else(|| KnownModel { id: id.clone(), reasoning: row.levels() })
+        };
+        Models {
+            known: self.models.iter().map(known).collect(),
+            fallback: row.fallback.clone().filter(is_listed).or_else(|| self.models.first().cloned()),
+            small: row.small.clone().filter(is_listed),
+            renamed: row.renamed.iter().filter(|(_, new)| is_listed(new)).cloned().collect(),
+        }
     }
 }
 
@@ -108,9 +170,18 @@ mod tests {
         from_config(name, command.iter().map(|&word| word.to_owned()).collect(), Vec::new(), Vec::new())
     }
 
+    fn configured(name: &str, command: &[&str]) -> Configured {
+        let command = command.iter().map(|&word| word.to_owned()).collect();
+        Configured { name: name.to_owned(), command: Some(command), ..Configured::default() }
+    }
+
     #[test]
     fn the_scripted_agent_is_known_but_not_offered() {
-        let registry = Registry::new(Path::new("/bin/coppice"), vec![agent("opencode", &["opencode", "acp"])]);
+        let registry = Registry::merge(
+            Vec::new(),
+            vec![configured("opencode", &["opencode", "acp"])],
+            demo(Path::new("/bin/coppice")),
+        );
         assert_eq!(registry.offered().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["opencode"]);
         let demo = registry.get("demo").unwrap();
         assert!(demo.scripted);
@@ -119,9 +190,50 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_backend_replaces_the_built_in_one() {
-        let registry = Registry::new(Path::new("/bin/coppice"), vec![agent("demo", &["mine"])]);
+    fn an_agent_of_the_same_name_replaces_the_scripted_one() {
+        let registry = Registry::merge(Vec::new(), vec![configured("demo", &["mine"])], demo("/coppice".as_ref()));
         assert_eq!(registry.all().map(|spec| spec.command.clone()).collect::<Vec<_>>(), [["mine"]]);
+    }
+
+    #[test]
+    fn a_configuration_changes_a_built_in_row_and_keeps_the_rest() {
+        use crate::backend::spec::{Reasoning, Version, Versions};
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let known = |id: &str, reasoning: &[Reasoning]| KnownModel { id: id.into(), reasoning: reasoning.to_vec() };
+        let row = Spec {
+            env: vec![pair("A", "row"), pair("B", "row")],
+            models: Models {
+                known: vec![known("large", &[Reasoning::Low, Reasoning::High]), known("small", &[])],
+                fallback: Some("large".into()),
+                small: Some("small".into()),
+                renamed: vec![("old".into(), "large".into())],
+            },
+            versions: Some(Versions { minimum: Version(1, 0, 0), tested: Version(2, 0, 0) }),
+            install: Some("npm install -g agent".into()),
+            ..agent("agent", &["agent", "serve"])
+        };
+        let merged = |over: Configured| {
+            let other = configured("aaa", &["aaa"]);
+            let registry = Registry::merge(vec![row.clone()], vec![other, over], demo("/coppice".as_ref()));
+            assert_eq!(registry.all().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["agent", "aaa", "demo"]);
+            registry.get("agent").unwrap().clone()
+        };
+        let named = || Configured { name: "agent".into(), ..Configured::default() };
+        assert_eq!(merged(named()), row);
+        let env = Configured { env: vec![pair("B", "mine"), pair("C", "mine")], ..named() };
+        assert_eq!(merged(env).env, [pair("A", "row"), pair("B", "mine"), pair("C", "mine")]);
+        let elsewhere = Spec { command: vec!["/opt/agent".into(), "serve".into()], ..row.clone() };
+        assert_eq!(merged(configured("agent", &["/opt/agent", "serve"])), elsewhere);
+        let launcher = Spec { command: vec!["npx".into(), "agent".into()], versions: None, ..row.clone() };
+        assert_eq!(merged(configured("agent", &["npx", "agent"])), launcher);
+        let models = merged(Configured { models: vec!["small".into(), "newest".into()], ..named() }).models;
+        let expected = Models {
+            known: vec![known("small", &[]), known("newest", &[Reasoning::Low, Reasoning::High])],
+            fallback: Some("small".into()),
+            small: Some("small".into()),
+            renamed: Vec::new(),
+        };
+        assert_eq!(models, expected);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::backend::registry::{self, Registry};
+use crate::backend::registry::{Configured, Registry};
+use crate::backend::spec::Transport;
 use crate::config::{self, Config, GrantText, LayerKind, Origin, Trust};
 use crate::git::{Oid, Repo};
 use crate::store::{ProjectRow, Store};
@@ -111,10 +112,13 @@ impl SettingsReader {
 
     /// The backends of a configuration.
     pub(super) fn registry(&self, config: &Config) -> Registry {
-        let configured = config.backends.iter().filter_map(|(name, backend)| {
-            let env = backend.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-            let command = backend.command.clone()?;
-            Some(registry::from_config(name, command, env, backend.models.clone()))
+        let configured = config.backends.iter().map(|(name, backend)| Configured {
+            name: name.clone(),
+            // The only one that a configuration can name.
+            transport: backend.transport.as_ref().map(|_| Transport::Acp),
+            command: backend.command.clone(),
+            env: backend.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            models: backend.models.clone(),
         });
         Registry::new(&self.executable, configured.collect())
     }
