@@ -131,7 +131,20 @@ pub struct Base {
 pub struct Usage {
     pub input_tokens: u64,
     pub output_tokens: u64,
+    /// Absent when the backend does not tell.
     pub cost_usd: Option<f64>,
+}
+
+impl Usage {
+    /// Adds what was spent on top; a cost that is told once is not lost to one that is not.
+    pub fn add(&mut self, more: &Usage) {
+        self.input_tokens += more.input_tokens;
+        self.output_tokens += more.output_tokens;
+        self.cost_usd = match (self.cost_usd, more.cost_usd) {
+            (Some(before), Some(more)) => Some(before + more),
+            (before, more) => more.or(before),
+        };
+    }
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -196,6 +209,9 @@ pub struct Turn {
     pub number: u32,
     pub state: TurnState,
     pub prompt: String,
+    /// The backend that worked, and with which model as far as it is known.
+    pub backend: String,
+    pub model: Option<String>,
     pub started_at: i64,
     pub ended_at: Option<i64>,
     pub response: Option<Response>,
@@ -203,6 +219,8 @@ pub struct Turn {
     /// The commit on the session branch that holds what the turn changed.
     pub checkpoint: Option<String>,
     pub undone: bool,
+    /// What the turn cost, repairs included.
+    pub usage: Usage,
     /// The agent's last message as it came; present only when asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw: Option<String>,

@@ -234,7 +234,12 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                     Line::new().plain(format!("{files} ")).then(status::changes(session.changes))
                 }
             };
-            vec![status::word(session.status).plain(format!(" {id}  ")).then(changes), next(status::next(session))]
+            let usage = match status::usage(&session.usage) {
+                usage if usage.is_empty() => usage,
+                usage => format!("  {usage}"),
+            };
+            let end = status::word(session.status).plain(format!(" {id}  ")).then(changes).dim(usage);
+            vec![end, next(status::next(session))]
         }
         Status::Draft
         | Status::Queued
@@ -249,7 +254,7 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::session::Response;
+    use crate::api::session::{Response, Usage};
     use crate::cli::sample::{self, NOW};
 
     enum In {
@@ -345,6 +350,11 @@ mod tests {
         ");
         insta::assert_snapshot!(text(sample::session(Status::Ready)), @r"
         ready abcd2345  2 files +12 -4
+        coppice diff|merge abcd2345
+        ");
+        let usage = Usage { input_tokens: 1200, output_tokens: 34, cost_usd: Some(0.05) };
+        insta::assert_snapshot!(text(Session { usage, ..sample::session(Status::Ready) }), @r"
+        ready abcd2345  2 files +12 -4  1200 tokens in, 34 out, $0.05
         coppice diff|merge abcd2345
         ");
     }

@@ -109,8 +109,9 @@ fn row(session: &Session, now: i64, scope: Scope) -> Vec<Line> {
         status::word(session.status),
         project,
         Line::new().plain(cut(&one_line(&session.title), TITLE)),
-        Line::new().dim(status::engine(session)),
+        Line::new().dim(status::engine(&session.backend, session.model.as_deref())),
         status::changes(session.changes),
+        Line::new().dim(status::cost(&session.usage).unwrap_or_default()),
         Line::new().dim(age(now, session.removed_at.unwrap_or(session.updated_at))),
         Line::new().plain(status::need(session)),
     ]
@@ -125,7 +126,7 @@ fn repository(common_dir: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::session::{Changes, Status};
+    use crate::api::session::{Changes, Status, Usage};
     use crate::cli::sample::{self, NOW, session};
 
     fn text(sessions: &[Session], scope: Scope) -> String {
@@ -138,13 +139,14 @@ mod tests {
             title: "A title that goes on and on until nobody wants to read it".into(),
             model: Some("fast".into()),
             changes: Changes::default(),
+            usage: Usage { cost_usd: Some(0.126), ..Usage::default() },
             ..session(Status::Running)
         };
         insta::assert_snapshot!(text(&[sample::approval(), sample::failed(), long, session(Status::Ready)], Scope::OneRepository), @r"
-        abcd2345  approval  Fix the parser                                demo       +12 -4  5s  wants: run `cargo test`
-        abcd2345  failed    Fix the parser                                demo       +12 -4  5s  the backend exited before it answered
-        abcd2345  running   A title that goes on and on until nobody wa…  demo/fast          5s
-        abcd2345  ready     Fix the parser                                demo       +12 -4  5s
+        abcd2345  approval  Fix the parser                                demo       +12 -4         5s  wants: run `cargo test`
+        abcd2345  failed    Fix the parser                                demo       +12 -4         5s  the backend exited before it answered
+        abcd2345  running   A title that goes on and on until nobody wa…  demo/fast          $0.13  5s
+        abcd2345  ready     Fix the parser                                demo       +12 -4         5s
         ");
     }
 

@@ -57,7 +57,11 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         Format::Json => context.output.json(&session)?,
         Format::Human => {
             context.output.lines([&Line::new().plain(&session.id)])?;
-            let from = format!(" from {} on {}", session.base.name, status::engine(&session));
+            let from = format!(
+                " from {} on {}",
+                session.base.name,
+                status::engine(&session.backend, session.model.as_deref())
+            );
             context.output.say(&status::word(session.status).dim(from))?;
         }
     }

@@ -102,12 +102,15 @@ pub(super) fn turn(number: u32, state: TurnState) -> Turn {
         number,
         state,
         prompt: "fix the parser\nplease".into(),
+        backend: "demo".into(),
+        model: None,
         started_at: NOW - 60_000,
         ended_at: Some(NOW - 30_000),
         response: (state == TurnState::Completed).then_some(response),
         error: None,
         checkpoint: Some("89abcdef0123456789abcdef0123456789abcdef".into()),
         undone: false,
+        usage: Usage::default(),
         raw: None,
     }
 }

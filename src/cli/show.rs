@@ -63,7 +63,7 @@ pub(super) fn lines(session: &Session, turns: &[Turn], now: i64) -> Vec<Line> {
     if let Some(summary) = &session.summary {
         lines.extend(section("summary", block(&summary.session)));
     }
-    lines.extend(section("turns", turns.iter().flat_map(|turn| turn_lines(turn, now))));
+    lines.extend(section("turns", turns.iter().flat_map(|turn| turn_lines(session, turn, now))));
     lines
 }
 
@@ -87,18 +87,16 @@ fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
     let mut facts = vec![
         ("status", standing),
         ("next", Line::toned(Tone::Accent, status::next(session))),
-        ("backend", Line::new().plain(status::engine(session))),
+        ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref()))),
         ("base", Line::new().plain(format!("{} at {commit}", session.base.name))),
         ("branch", Line::new().plain(&session.branch)),
         ("worktree", Line::new().plain(&session.worktree)),
         ("changes", changes),
         ("turns", Line::new().plain(turns)),
     ];
-    let usage = &session.usage;
-    if usage.input_tokens + usage.output_tokens > 0 {
-        let cost = usage.cost_usd.map(|cost| format!(", ${cost:.2}")).unwrap_or_default();
-        let tokens = format!("{} tokens in, {} out{cost}", usage.input_tokens, usage.output_tokens);
-        facts.push(("usage", Line::new().plain(tokens)));
+    match status::usage(&session.usage) {
+        usage if usage.is_empty() => {}
+        usage => facts.push(("usage", Line::new().plain(usage))),
     }
     let times = format!("{} ago, changed {} ago", age(now, session.created_at), age(now, session.updated_at));
     facts.push(("created", Line::new().plain(times)));
@@ -146,7 +144,7 @@ fn error(session: &Session) -> Vec<Line> {
     section("last error", std::iter::once(message).chain(rest).chain(hint))
 }
 
-fn turn_lines(turn: &Turn, now: i64) -> Vec<Line> {
+fn turn_lines(session: &Session, turn: &Turn, now: i64) -> Vec<Line> {
     let (word, tone) = match turn.state {
         TurnState::Running => ("running", Tone::Accent),
         TurnState::Completed => ("completed", Tone::Good),
@@ -154,11 +152,20 @@ fn turn_lines(turn: &Turn, now: i64) -> Vec<Line> {
         TurnState::Interrupted => ("interrupted", Tone::Bad),
     };
     let undone = if turn.undone { ", undone" } else { "" };
+    // Only where it says something: most sessions stay with one backend.
+    let elsewhere = match turn.backend == session.backend || turn.backend.is_empty() {
+        true => String::new(),
+        false => format!(" on {}", status::engine(&turn.backend, turn.model.as_deref())),
+    };
+    let usage = match status::usage(&turn.usage) {
+        usage if usage.is_empty() => usage,
+        usage => format!(", {usage}"),
+    };
     let head = Line::new()
         .strong(turn.number.to_string())
         .plain("  ")
         .with(tone, word)
-        .dim(format!("{undone}, {} ago", age(now, turn.started_at)))
+        .dim(format!("{undone}{elsewhere}, {} ago{usage}", age(now, turn.started_at)))
         .plain(format!("  > {}", one_line(&turn.prompt)));
     let answer = turn.response.as_ref().map(|response| block(&response.answer)).unwrap_or_default();
     let error = turn
@@ -186,7 +193,7 @@ fn block(text: &str) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::session::{Status, TurnError};
+    use crate::api::session::{Status, TurnError, Usage};
     use crate::cli::sample::{self, NOW};
 
     fn text(session: &Session, turns: &[Turn]) -> String {
@@ -248,7 +255,9 @@ mod tests {
     #[test]
     fn a_session_that_failed() {
         let error = Some(TurnError { kind: "crashed".into(), message: "it died".into(), hint: None });
-        let turns = [Turn { error, ..sample::turn(2, TurnState::Failed) }];
+        let usage = Usage { input_tokens: 1200, output_tokens: 34, cost_usd: None };
+        let backend = "other".to_owned();
+        let turns = [Turn { error, usage, backend, ..sample::turn(2, TurnState::Failed) }];
         insta::assert_snapshot!(text(&sample::failed(), &turns), @r"
         abcd2345  Fix the parser
         status    failed, the backend exited before it answered
@@ -266,7 +275,7 @@ mod tests {
           hint: `coppice resume abcd2345` goes on
 
         turns
-          2  failed, 1m ago  > fix the parser
+          2  failed on other, 1m ago, 1200 tokens in, 34 out  > fix the parser
              crashed: it died
         ");
     }

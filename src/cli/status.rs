@@ -1,7 +1,7 @@
 //! Status words, their tones and their order: the same in every view.
 
 use super::line::{Line, Tone, one_line};
-use crate::api::session::{Changes, Session, Status, WaitingFor};
+use crate::api::session::{Changes, Session, Status, Usage, WaitingFor};
 
 pub(super) fn tone(status: Status) -> Tone {
     match status {
@@ -87,11 +87,25 @@ pub(super) fn changes(changes: Changes) -> Line {
 }
 
 /// `backend` or `backend/model`, as `--model` takes it.
-pub(super) fn engine(session: &Session) -> String {
-    match &session.model {
-        Some(model) => format!("{}/{model}", session.backend),
-        None => session.backend.clone(),
+pub(super) fn engine(backend: &str, model: Option<&str>) -> String {
+    match model {
+        Some(model) => format!("{backend}/{model}"),
+        None => backend.to_owned(),
     }
+}
+
+/// `1200 tokens in, 34 out, $0.05`, or nothing when nothing was counted.
+pub(super) fn usage(usage: &Usage) -> String {
+    let tokens = match (usage.input_tokens, usage.output_tokens) {
+        (0, 0) => None,
+        (input, output) => Some(format!("{input} tokens in, {output} out")),
+    };
+    tokens.into_iter().chain(cost(usage)).collect::<Vec<_>>().join(", ")
+}
+
+/// `$0.05`, where the backend tells what it costs.
+pub(super) fn cost(usage: &Usage) -> Option<String> {
+    usage.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("${cost:.2}"))
 }
 
 /// `1 file`, `2 files`.
@@ -113,6 +127,19 @@ mod tests {
             words.join(" "),
             "approval asking failed interrupted conflict queued preparing running integrating ready draft merged archived"
         );
+    }
+
+    #[test]
+    fn what_was_spent_is_said_as_far_as_it_is_known() {
+        for (input_tokens, output_tokens, cost_usd, expected) in [
+            (0, 0, None, ""),
+            (1200, 34, None, "1200 tokens in, 34 out"),
+            (1200, 0, Some(0.049), "1200 tokens in, 0 out, $0.05"),
+            (0, 0, Some(1.5), "$1.50"),
+            (1, 2, Some(0.0), "1 tokens in, 2 out"),
+        ] {
+            assert_eq!(usage(&Usage { input_tokens, output_tokens, cost_usd }), expected);
+        }
     }
 
     #[test]

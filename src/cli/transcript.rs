@@ -127,7 +127,7 @@ fn detail(payload: &Payload) -> String {
             let done = entries.iter().filter(|entry| entry.status == "completed").count();
             format!("{done} of {} done", count(entries.len(), "step"))
         }
-        Payload::Usage { usage, .. } => format!("{} tokens in, {} out", usage.input_tokens, usage.output_tokens),
+        Payload::Usage { usage, .. } => super::status::usage(usage),
         Payload::Retry { reason, .. } => one_line(reason),
         Payload::Checkpoint { turn, commit, changes } => format!(
             "{} for turn {turn}: {}, +{} -{}",

@@ -204,6 +204,10 @@ impl State {
 pub(super) struct TurnBody {
     pub(super) state: TurnState,
     pub(super) prompt: String,
+    #[serde(default)]
+    pub(super) backend: String,
+    #[serde(default)]
+    pub(super) model: Option<String>,
     pub(super) started_at: i64,
     pub(super) ended_at: Option<i64>,
     pub(super) response: Option<Response>,
@@ -211,6 +215,8 @@ pub(super) struct TurnBody {
     pub(super) checkpoint: Option<String>,
     #[serde(default)]
     pub(super) undone: bool,
+    #[serde(default)]
+    pub(super) usage: Usage,
 }
 
 /// One accepted prompt as it is stored.

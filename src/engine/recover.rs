@@ -3,7 +3,7 @@
 use tracing::{info, warn};
 
 use crate::api::event::Payload;
-use crate::api::session::TurnState;
+use crate::api::session::{TurnState, Usage};
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
@@ -95,12 +95,15 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
             let body = TurnBody {
                 state: TurnState::Interrupted,
                 prompt: prompt.map(|prompt| prompt.text).unwrap_or_default(),
+                backend: record.body.backend.clone(),
+                model: record.body.model.clone(),
                 started_at: now,
                 ended_at: Some(now),
                 response: None,
                 error: None,
                 checkpoint: None,
                 undone: false,
+                usage: Usage::default(),
             };
             Ok(vec![Change::Turn(body.row(id, turn, None)), event(id, &Payload::TurnInterrupted { turn, reason })])
         }

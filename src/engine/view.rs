@@ -70,8 +70,23 @@ pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
 
 /// One turn of a session.
 pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
-    let TurnBody { state, prompt, started_at, ended_at, response, error, checkpoint, undone } = body;
-    Turn { number, state, prompt, started_at, ended_at, response, error, checkpoint, undone, raw }
+    let TurnBody { state, prompt, backend, model, started_at, ended_at, response, error, checkpoint, undone, usage } =
+        body;
+    Turn {
+        number,
+        state,
+        prompt,
+        backend,
+        model,
+        started_at,
+        ended_at,
+        response,
+        error,
+        checkpoint,
+        undone,
+        usage,
+        raw,
+    }
 }
 
 /// The validated response as it is stored and shown.

@@ -17,6 +17,7 @@ mod events;
 mod http;
 mod kill;
 mod parallel;
+mod prompt;
 mod resume;
 mod script;
 mod session;

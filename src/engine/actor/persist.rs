@@ -14,6 +14,7 @@ use crate::store::{Change, Durability, StoreError, Write};
 use super::super::record::{QuestionRecord, TurnBody};
 use super::super::{clock, naming, shared, view};
 use super::Actor;
+use super::turn::TurnRun;
 
 /// How long a store that refuses writes is left alone, at first and at most.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
@@ -108,21 +109,28 @@ impl Actor {
             delivery: begun.delivery.to_owned(),
             exec_at: begun.exec_at,
         });
-        let row = TurnBody {
-            state: TurnState::Running,
+        let changes = vec![
+            Change::TakePrompt { session: self.id, number: turn.prompt, turn: turn.number },
+            Change::Turn(self.turn_body(turn, TurnState::Running).row(self.id, turn.number, None)),
+        ];
+        self.persist(Durability::Full, changes).await
+    }
+
+    /// The turn as far as it is.
+    pub(super) fn turn_body(&self, turn: &TurnRun, state: TurnState) -> TurnBody {
+        TurnBody {
+            state,
             prompt: turn.text.clone(),
-            started_at: begun.at,
+            backend: self.record.body.backend.clone(),
+            model: self.record.body.model.clone(),
+            started_at: turn.started.as_ref().map_or_else(clock::now, |begun| begun.at),
             ended_at: None,
             response: None,
             error: None,
-            checkpoint: None,
+            checkpoint: turn.checkpoint.clone(),
             undone: false,
-        };
-        let changes = vec![
-            Change::TakePrompt { session: self.id, number: turn.prompt, turn: turn.number },
-            Change::Turn(row.row(self.id, turn.number, None)),
-        ];
-        self.persist(Durability::Full, changes).await
+            usage: turn.usage.clone(),
+        }
     }
 
     async fn turn_ended(&mut self, outcome: Outcome) -> Result<(), StoreError> {
@@ -169,17 +177,7 @@ impl Actor {
             }
         }
         let unworded = self.unworded(outcome, &turn);
-        let now = clock::now();
-        let row = TurnBody {
-            state,
-            prompt: turn.text,
-            started_at: turn.started.map_or(now, |begun| begun.at),
-            ended_at: Some(now),
-            response,
-            error,
-            checkpoint: turn.checkpoint,
-            undone: false,
-        };
+        let row = TurnBody { ended_at: Some(clock::now()), response, error, ..self.turn_body(&turn, state) };
         // A turn that never reached its backend counts too, and its prompt is still queued.
         self.record.body.turns = number;
         let ended = self.persist(Durability::Full, vec![Change::Turn(row.row(self.id, number, turn.raw))]).await;

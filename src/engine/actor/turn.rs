@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use crate::api::event::{Block, Payload, PlanEntry};
-use crate::api::session::{TurnError, Usage};
+use crate::api::session::{TurnError, TurnState, Usage};
 use crate::backend::event::{
     Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
@@ -12,7 +12,7 @@ use crate::config::resolve::CommitMessage;
 use crate::id::SessionId;
 use crate::protocol;
 use crate::session::{Asks, Event};
-use crate::store::Durability;
+use crate::store::{Change, Durability};
 
 use super::super::blocks::{Blocks, Ended};
 use super::super::clock;
@@ -39,6 +39,8 @@ pub(super) struct TurnRun {
     pub(super) checkpoint: Option<String>,
     /// Who words the checkpoint.
     pub(super) wording: CommitMessage,
+    /// What it cost so far, repairs included.
+    pub(super) usage: Usage,
 }
 
 /// How the turn reached its backend.
@@ -66,6 +68,7 @@ impl TurnRun {
             reason: "stopped".to_owned(),
             checkpoint: None,
             wording: CommitMessage::Summary,
+            usage: Usage::default(),
         }
     }
 
@@ -229,14 +232,16 @@ impl Actor {
             output_tokens: usage.output_tokens.unwrap_or_default(),
             cost_usd: usage.cost_usd,
         };
-        let total = &mut self.record.body.usage;
-        total.input_tokens += spent.input_tokens;
-        total.output_tokens += spent.output_tokens;
-        total.cost_usd = match (total.cost_usd, spent.cost_usd) {
-            (Some(before), Some(more)) => Some(before + more),
-            (before, more) => more.or(before),
-        };
-        self.tell(|turn| Payload::Usage { turn, usage: spent }).await;
+        self.record.body.usage.add(&spent);
+        let Some(turn) = &mut self.turn else { return };
+        turn.usage.add(&spent);
+        self.staged.push(Payload::Usage { turn: turn.number, usage: spent });
+        // With the turn: one that the daemon does not live to see the end of has cost something too.
+        let Some(turn) = &self.turn else { return };
+        let row = self.turn_body(turn, TurnState::Running).row(self.id, turn.number, None);
+        if let Err(error) = self.persist(Durability::Normal, vec![Change::Turn(row)]).await {
+            self.give_up(&error).await;
+        }
     }
 
     async fn finished(&mut self, text: String) {
