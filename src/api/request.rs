@@ -21,6 +21,9 @@ pub struct CreateSession {
     /// `BACKEND` or `BACKEND/MODEL`.
     #[serde(default)]
     pub model: Option<String>,
+    /// `low`, `medium`, `high` or `xhigh`; the configured level when absent.
+    #[serde(default)]
+    pub reasoning: Option<String>,
     /// A branch, tag or commit; the current branch when absent.
     #[serde(default)]
     pub base: Option<String>,

@@ -1,7 +1,7 @@
 //! `coppice new`: creates a session and lets it work; the terminal is free at once.
 
 use super::line::Line;
-use super::prompt::PromptArg;
+use super::prompt::{EngineArg, PromptArg};
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::request::{CreateSession, Start};
 
@@ -13,6 +13,7 @@ use crate::api::request::{CreateSession, Start};
 Examples:
   coppice new \"fix the failing test in src/parser.rs\"
   coppice new --model gemini --base release-2 - < task.md
+  coppice new --model claude --reasoning xhigh \"find the race in the scheduler\"
   id=$(coppice new \"add a changelog\") && coppice wait $id && coppice diff $id"
 )]
 pub(super) struct Args {
@@ -30,9 +31,8 @@ pub(super) struct Args {
 /// What `new` and `run` let choose.
 #[derive(Debug, clap::Args)]
 pub(super) struct SessionOptions {
-    /// Which backend works, and with which model; `coppice models` lists them.
-    #[arg(long, value_name = "BACKEND[/MODEL]")]
-    model: Option<String>,
+    #[command(flatten)]
+    engine: EngineArg,
     /// The branch, tag or commit to start from; the current branch when absent.
     #[arg(long, value_name = "REF")]
     base: Option<String>,
@@ -44,8 +44,9 @@ pub(super) struct SessionOptions {
 impl SessionOptions {
     /// The request to create a session from where the person stands.
     pub(super) fn request(self, prompt: String, start: Start, context: &Context) -> Result<CreateSession, Failure> {
-        let SessionOptions { model, base, title } = self;
-        Ok(CreateSession { cwd: context.cwd()?, prompt, start, model, base, title, env: context.environment() })
+        let SessionOptions { engine: EngineArg { model, reasoning }, base, title } = self;
+        let (cwd, env) = (context.cwd()?, context.environment());
+        Ok(CreateSession { cwd, prompt, start, model, reasoning, base, title, env })
     }
 }
 

@@ -16,6 +16,17 @@ pub(super) struct PromptArg {
     prompt: Vec<OsString>,
 }
 
+/// Who works on the prompt of `new`, `run` and `send`.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct EngineArg {
+    /// Which backend works, and with which model; `coppice models` lists them.
+    #[arg(long, value_name = "BACKEND[/MODEL]")]
+    pub(super) model: Option<String>,
+    /// How hard the model thinks.
+    #[arg(long, value_name = "LEVEL", value_parser = ["low", "medium", "high", "xhigh"])]
+    pub(super) reasoning: Option<String>,
+}
+
 impl PromptArg {
     /// The text to send.
     pub(super) fn read(self) -> Result<String, Failure> {

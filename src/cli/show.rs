@@ -84,10 +84,11 @@ fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
             Line::new().plain(format!("{}  ", count(files as usize, "file"))).then(status::changes(session.changes))
         }
     };
+    let reasoning = session.reasoning.as_ref().map(|level| format!(", reasoning {level}")).unwrap_or_default();
     let mut facts = vec![
         ("status", standing),
         ("next", Line::toned(Tone::Accent, status::next(session))),
-        ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref()))),
+        ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref())).dim(reasoning)),
         ("base", Line::new().plain(format!("{} at {commit}", session.base.name))),
         ("branch", Line::new().plain(&session.branch)),
         ("worktree", Line::new().plain(&session.worktree)),
@@ -285,11 +286,12 @@ mod tests {
         let mut session = sample::conflict();
         session.usage.input_tokens = 1200;
         session.usage.cost_usd = Some(0.034);
+        session.reasoning = Some("high".into());
         insta::assert_snapshot!(text(&session, &[]), @r"
         abcd2345  Fix the parser
         status    conflict, in 2 files
         next      coppice diff|merge abcd2345
-        backend   demo
+        backend   demo, reasoning high
         base      main at 0123456789
         branch    coppice/abcd2345/fix-the-parser
         worktree  /data/worktrees/abcd2345

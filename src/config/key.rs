@@ -48,6 +48,13 @@ pub const KEYS: &[Key] = &[
         "Backend, or backend and model, of sessions that name none; empty means the first that is installed",
     ),
     row(
+        "default.reasoning",
+        Kind::Choice(&["", "low", "medium", "high", "xhigh"]),
+        Some("\"\""),
+        Authority::Anyone,
+        "How hard the model of a session thinks that does not say it; empty leaves it to the backend",
+    ),
+    row(
         "limits.parallel_turns",
         Kind::Count { max: 1024 },
         Some("0"),

@@ -22,6 +22,8 @@ pub enum Trust {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
     pub default_model: String,
+    /// The word for how hard a model thinks; `None` leaves it to the backend.
+    pub default_reasoning: Option<String>,
     pub limits: Limits,
     /// How often an agent is asked again after a refused response.
     pub repair: u32,
@@ -187,6 +189,7 @@ impl Settings {
         };
         Config {
             default_model: self.text("default.model").unwrap_or_default(),
+            default_reasoning: self.text("default.reasoning").filter(|level| !level.is_empty()),
             limits,
             repair: self.count("response.repair"),
             merge_style: match self.text("merge.style").as_deref() {

@@ -40,6 +40,7 @@ fn the_defaults_are_those_of_the_table() {
     let settings = config.settings.clone();
     let expected = Config {
         default_model: String::new(),
+        default_reasoning: None,
         limits: Limits {
             parallel_turns: 0,
             turn_timeout: hours(4),
@@ -70,6 +71,7 @@ fn the_defaults_are_those_of_the_table() {
 fn a_full_file_is_read() {
     let text = r#"
         default.model = "codex/gpt-5"
+        default.reasoning = "high"
         limits = { parallel_turns = 3, turn_timeout = "90s" }
         [merge]
         style = "no-ff"
@@ -86,6 +88,7 @@ fn a_full_file_is_read() {
     "#;
     let config = resolve(&[layer(LayerKind::User, text)], Trust::Untrusted);
     assert_eq!(config.default_model, "codex/gpt-5");
+    assert_eq!(config.default_reasoning.as_deref(), Some("high"));
     assert_eq!((config.limits.parallel_turns, config.limits.turn_timeout), (3, Duration::from_secs(90)));
     assert_eq!(config.merge_style, MergeStyle::NoFf);
     assert_eq!(config.worktree.copy, [".env", "config/*.local"]);
@@ -145,6 +148,10 @@ fn a_broken_file_names_file_line_and_key() {
     user(
         "response.repair = true",
         "1: `response.repair` must be a whole number from 0 to 3, not a value of type boolean",
+    );
+    user(
+        "default.reasoning = \"max\"",
+        "1: `default.reasoning` must be empty or one of `low`, `medium`, `high`, `xhigh`, not `max`",
     );
     user("merge.style = \"fast\"", "1: `merge.style` must be one of `squash`, `no-ff`, `rebase`, not `fast`");
     user("default.model = \"/x\"", "1: `default.model` must be `BACKEND` or `BACKEND/MODEL`, not `/x`");

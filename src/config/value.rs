@@ -55,6 +55,7 @@ impl Kind {
             Self::Count { max } => format!("a whole number from 0 to {max}"),
             Self::Duration => "a duration such as `90s`, `10m`, `4h` or `30d`".into(),
             Self::Choice([one]) => format!("`{one}`"),
+            Self::Choice(["", known @ ..]) => format!("empty or one of `{}`", known.join("`, `")),
             Self::Choice(known) => format!("one of `{}`", known.join("`, `")),
             Self::Text => "a string".into(),
             Self::List => "a list of strings".into(),

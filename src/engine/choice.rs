@@ -15,7 +15,6 @@ pub(super) struct Chosen<'a> {
 }
 
 /// Who asks for a reasoning level.
-#[allow(dead_code, reason = "sessions take no level yet")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wish {
     /// A person, for this session: it is granted or refused.
@@ -54,7 +53,6 @@ pub(super) fn choose<'a>(
 }
 
 /// The level that a session gets, if any.
-#[allow(dead_code, reason = "sessions take no level yet")]
 pub(super) fn resolve_reasoning(
     spec: &Spec,
     model: Option<&str>,

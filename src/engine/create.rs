@@ -10,14 +10,15 @@ use crate::api;
 use crate::api::event::Payload;
 use crate::api::request::{CreateSession, Start};
 use crate::api::session::{Session, Status};
-use crate::backend::spec;
+use crate::backend::spec::{self, Reasoning};
+use crate::config::Config;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
 use super::actor::{self, Command, Message, blocking};
-use super::choice::{self, Chosen};
+use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
 use super::record::{BaseRecord, Body, PromptBody, Record, json};
 use super::settings::hex;
@@ -27,7 +28,7 @@ use super::{clock, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, start, model, base, title, env } = request;
+    let CreateSession { cwd, prompt, start, model, reasoning, base, title, env } = request;
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
     }
@@ -46,7 +47,9 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     // A title that a person chose is nobody else's business.
     let asks = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
     let title = title.unwrap_or_else(|| naming::title_from(&prompt));
-    let body = Body { title, backend: backend.name.clone(), model, ..Body::default() };
+    let reasoning = resolve_reasoning(backend, model.as_deref(), wish(reasoning, &settings.config)?)?;
+    let reasoning = reasoning.map(|level| level.as_str().to_owned());
+    let body = Body { title, backend: backend.name.clone(), model, reasoning, ..Body::default() };
     let record = write(shared, received, &repo, base, body, prompt).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {
@@ -138,4 +141,12 @@ async fn free_id(shared: &Shared) -> Result<crate::id::SessionId, Fault> {
 pub(super) fn project_id(repo: &Repo) -> String {
     use std::os::unix::ffi::OsStrExt;
     hex(&Sha256::digest(repo.common_dir().as_os_str().as_bytes()))
+}
+
+/// Who asks for a level: a person, or a setting.
+fn wish(wanted: Option<String>, config: &Config) -> Result<Option<Wish>, Fault> {
+    match wanted {
+        Some(level) => Ok(Some(Wish::Explicit(Reasoning::parse(&level).ok_or(Fault::UnknownLevel { level })?))),
+        None => Ok(config.default_reasoning.as_deref().and_then(Reasoning::parse).map(Wish::Default)),
+    }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::api::error::{Error, ErrorKind};
 use crate::api::session::Status;
+use crate::backend::spec::Reasoning;
 use crate::git::GitError;
 use crate::git::oid::InvalidOid;
 use crate::id::{PrefixError, SessionId};
@@ -34,6 +35,8 @@ pub(super) enum Fault {
     AmbiguousModel { model: String, backends: Vec<String> },
     #[error("{} has no reasoning level `{level}`; it has {}", whose(backend, model.as_deref()), listed(known))]
     NoLevel { backend: String, model: Option<String>, level: &'static str, known: Vec<&'static str> },
+    #[error("no reasoning level is called `{level}`; known are {}", Reasoning::ALL.map(Reasoning::as_str).join(", "))]
+    UnknownLevel { level: String },
     #[error(transparent)]
     NoBackend(Error),
     #[error("backend `{name}` is not installed: there is no `{program}` on PATH")]
@@ -95,6 +98,7 @@ impl Fault {
             | Fault::UnknownModel { .. }
             | Fault::AmbiguousModel { .. }
             | Fault::NoLevel { .. }
+            | Fault::UnknownLevel { .. }
             | Fault::TooManyAnswers { .. }
             | Fault::NotADirectory { .. }
             | Fault::BadCursor { .. }
@@ -146,6 +150,7 @@ impl Fault {
             Fault::Draining => text("try again: the next command starts another daemon"),
             Fault::SessionGone { .. }
             | Fault::NotRemoved { .. }
+            | Fault::UnknownLevel { .. }
             | Fault::TooManyAnswers { .. }
             | Fault::NothingToUndo { .. }
             | Fault::NothingToMerge { .. }

@@ -30,6 +30,8 @@ pub(super) struct Body {
     pub(super) common_dir: String,
     pub(super) backend: String,
     pub(super) model: Option<String>,
+    /// The word for how hard the model thinks.
+    pub(super) reasoning: Option<String>,
     pub(super) base: BaseRecord,
     pub(super) branch: String,
     pub(super) worktree: String,

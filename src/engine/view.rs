@@ -17,7 +17,7 @@ pub(super) fn session(record: &Record) -> Session {
         next: next(record).into_iter().map(str::to_owned).collect(),
         backend: body.backend.clone(),
         model: body.model.clone(),
-        reasoning: None,
+        reasoning: body.reasoning.clone(),
         agent: None,
         persona: None,
         posture: "attended".to_owned(),

@@ -133,9 +133,17 @@ fn an_option_that_does_not_exist() {
     assert_snapshot!(env.coppice(&["new", "--reasoning", "extreme", "hi"]).transcript(), @r"
     exit: 2
     -- stderr
-    error: unexpected argument '--reasoning' found
+    error: invalid value 'extreme' for '--reasoning <LEVEL>'
+      [possible values: low, medium, high, xhigh]
 
-      tip: to pass '--reasoning' as a value, use '-- --reasoning'
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(env.coppice(&["new", "--thinking", "hard", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: unexpected argument '--thinking' found
+
+      tip: to pass '--thinking' as a value, use '-- --thinking'
 
     Usage: coppice new [OPTIONS] <PROMPT|->
 

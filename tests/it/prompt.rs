@@ -20,3 +20,19 @@ fn usage_is_told_per_turn_and_adds_up_over_repairs() {
     let shown = env.coppice(&["show", &id]).stdout();
     assert!(shown.contains("usage     107 tokens in, 21 out\n"), "{shown}");
 }
+
+#[test]
+fn a_reasoning_level_counts_where_the_model_has_it() {
+    let env = TestEnv::new();
+    // The scripted agent thinks nothing: what is configured for all does not concern it, and nobody can ask it to.
+    env.configure("[default]\nreasoning = \"medium\"");
+    let id = env.create_ready(&say("done"));
+    assert_eq!(env.session(&id)["reasoning"], json!(null));
+    insta::assert_snapshot!(env.coppice(&["new", "--model", "demo", "--reasoning", "xhigh", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: backend `demo` has no reasoning level `xhigh`; it has none
+
+    hint: `coppice models` shows what can be used
+    ");
+}

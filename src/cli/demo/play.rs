@@ -47,9 +47,9 @@ impl Play {
                 prompt: role.prompt.to_owned(),
                 start: Start::AtOnce,
                 model: Some("demo".to_owned()),
-                base: None,
                 title: Some(role.title.to_owned()),
                 env: context.environment(),
+                ..CreateSession::default()
             };
             let session = client.create(&request).await?;
             actors.push(Actor::new(role, session.id, session.status));

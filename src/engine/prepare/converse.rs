@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::api::session::TurnState;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Rules, Spec};
+use crate::backend::spec::{self, Instructions, Reader, Reasoning, Rules, Spec};
 use crate::backend::{Conversation, Launch, Purpose};
 use crate::git::Worktree;
 use crate::protocol;
@@ -102,7 +102,7 @@ async fn launch(
         purpose: Purpose::Session,
         resume,
         model: record.body.model.as_deref().map(|model| spec.models.current(model).to_owned()),
-        reasoning: None,
+        reasoning: record.body.reasoning.as_deref().and_then(Reasoning::parse),
         mode: None,
         rules,
         instructions: instructions(&spec.instructions, tree),
