@@ -6,6 +6,7 @@
 pub mod daemon;
 pub mod error;
 pub mod event;
+pub mod image;
 pub mod project;
 pub mod request;
 pub mod session;

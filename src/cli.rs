@@ -31,6 +31,7 @@ mod environment;
 mod events;
 mod exit;
 mod follow;
+mod image;
 mod inbox;
 mod line;
 mod list;

@@ -13,6 +13,7 @@ mod doctor;
 mod events;
 mod fault;
 mod hooks;
+mod image;
 mod live;
 mod naming;
 mod prepare;
@@ -42,7 +43,7 @@ use crate::api::session::Session;
 use crate::id::{self, SessionId};
 use crate::store::{Removed, Store, StoreError};
 
-use actor::{Command, Message};
+use actor::{Command, Draft, Message};
 pub use events::Feed;
 use fault::Fault;
 pub use live::{Marked, Watch};
@@ -114,12 +115,13 @@ impl Engine {
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        let SendPrompt { text, when, env } = request;
+        let SendPrompt { text, images, when, env } = request;
+        let images = image::read(images)?;
         let id = self.find(id).await?;
         if let Some(env) = env {
             self.shared.set_environment(id, env);
         }
-        self.tell(id, Command::Send { text, when }).await
+        self.tell(id, Command::Send { draft: Draft { text, images }, when }).await
     }
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {

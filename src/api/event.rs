@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::image::Attached;
 use super::session::{Approval, AskedQuestion, Base, Changes, Response, TurnError, Usage};
 
 /// The type of a stream's messages that carry [`Live`] records; those with events have none.
@@ -47,6 +48,8 @@ pub enum Payload {
     PromptQueued {
         number: u32,
         text: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Attached>,
     },
     Preparing {
         /// `worktree`, `files`, `setup` or `backend`.
@@ -317,7 +320,7 @@ mod tests {
             Payload::Warning { message: "x".into() },
             Payload::Restored {},
             Payload::Conflict { files: vec![], with: "main".into() },
-            Payload::PromptQueued { number: 1, text: "x".into() },
+            Payload::PromptQueued { number: 1, text: "x".into(), images: vec![] },
         ] {
             assert_eq!(serde_json::to_value(&payload).unwrap()["type"], payload.kind());
         }

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::image::Image;
+
 /// Variables of the client's environment that a backend may see; kept in memory only.
 pub type Environment = BTreeMap<String, String>;
 
@@ -16,6 +18,8 @@ pub struct CreateSession {
     pub cwd: String,
     /// The first prompt.
     pub prompt: String,
+    #[serde(default)]
+    pub images: Vec<Image>,
     #[serde(default)]
     pub start: Start,
     /// `BACKEND` or `BACKEND/MODEL`.
@@ -72,6 +76,8 @@ pub struct ListTurns {
 #[serde(deny_unknown_fields)]
 pub struct SendPrompt {
     pub text: String,
+    #[serde(default)]
+    pub images: Vec<Image>,
     #[serde(default)]
     pub when: When,
     /// Replaces the captured environment when present.

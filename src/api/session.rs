@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::image::Attached;
+
 /// Everything a client shows of one session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Session {
@@ -209,6 +211,8 @@ pub struct Turn {
     pub number: u32,
     pub state: TurnState,
     pub prompt: String,
+    /// What went with the prompt, in the order of the placeholders.
+    pub images: Vec<Attached>,
     /// The backend that worked, and with which model as far as it is known.
     pub backend: String,
     pub model: Option<String>,

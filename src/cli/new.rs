@@ -1,5 +1,6 @@
 //! `coppice new`: creates a session and lets it work; the terminal is free at once.
 
+use super::image::ImageArg;
 use super::line::Line;
 use super::prompt::{EngineArg, PromptArg};
 use super::{Context, Exit, Failure, Format, status};
@@ -33,6 +34,8 @@ pub(super) struct Args {
 pub(super) struct SessionOptions {
     #[command(flatten)]
     engine: EngineArg,
+    #[command(flatten)]
+    images: ImageArg,
     /// The branch, tag or commit to start from; the current branch when absent.
     #[arg(long, value_name = "REF")]
     base: Option<String>,
@@ -44,9 +47,10 @@ pub(super) struct SessionOptions {
 impl SessionOptions {
     /// The request to create a session from where the person stands.
     pub(super) fn request(self, prompt: String, start: Start, context: &Context) -> Result<CreateSession, Failure> {
-        let SessionOptions { engine: EngineArg { model, reasoning }, base, title } = self;
+        let SessionOptions { engine: EngineArg { model, reasoning }, images, base, title } = self;
+        let images = images.read()?;
         let (cwd, env) = (context.cwd()?, context.environment());
-        Ok(CreateSession { cwd, prompt, start, model, reasoning, base, title, env })
+        Ok(CreateSession { cwd, prompt, images, start, model, reasoning, base, title, env })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sessions and records that the tests of several files look at.
 
+use crate::api::image::Attached;
 use crate::api::session::{
     Approval, Base, Changes, Question, Response, Sandbox, Session, Status, Summary, Turn, TurnError, TurnState, Usage,
     WaitingFor,
@@ -96,12 +97,17 @@ pub(super) fn conflict() -> Session {
     }
 }
 
+pub(super) fn image() -> Attached {
+    Attached { number: 1, name: Some("wrong.png".into()), media_type: "image/png".into(), bytes: 1200 }
+}
+
 pub(super) fn turn(number: u32, state: TurnState) -> Turn {
     let response = Response { answer: "Done.\nAll tests pass.".into(), questions: vec![], summary: None };
     Turn {
         number,
         state,
         prompt: "fix the parser\nplease".into(),
+        images: vec![],
         backend: "demo".into(),
         model: None,
         started_at: NOW - 60_000,

@@ -1,5 +1,6 @@
 //! `coppice send`: the next prompt of a session.
 
+use super::image::ImageArg;
 use super::line::Line;
 use super::prompt::PromptArg;
 use super::status::{self, count};
@@ -14,6 +15,7 @@ use crate::api::request::{SendPrompt, When};
 Examples:
   coppice send k3f \"also cover the empty input\"
   coppice send k3f --now \"stop, use the other parser\"
+  coppice send k3f --image wrong.png \"the header looks like [Image #1]\"
   git diff main | coppice send k3f -"
 )]
 pub(super) struct Args {
@@ -21,6 +23,8 @@ pub(super) struct Args {
     id: super::IdArg,
     #[command(flatten)]
     prompt: PromptArg,
+    #[command(flatten)]
+    images: ImageArg,
     /// Interrupt the turn in progress, then send.
     #[arg(long)]
     now: bool,
@@ -34,6 +38,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let request = SendPrompt {
         text: args.prompt.read()?,
+        images: args.images.read()?,
         when: if args.now { When::Now } else { When::InOrder },
         env: args.env.then(|| context.environment()),
     };

@@ -167,7 +167,8 @@ fn turn_lines(session: &Session, turn: &Turn, now: i64) -> Vec<Line> {
         .plain("  ")
         .with(tone, word)
         .dim(format!("{undone}{elsewhere}, {} ago{usage}", age(now, turn.started_at)))
-        .plain(format!("  > {}", one_line(&turn.prompt)));
+        .plain(format!("  > {}", one_line(&turn.prompt)))
+        .dim(status::with(&turn.images));
     let answer = turn.response.as_ref().map(|response| block(&response.answer)).unwrap_or_default();
     let error = turn
         .error
@@ -205,7 +206,8 @@ mod tests {
     fn a_session_that_asks() {
         let mut session = sample::asking();
         session.questions[1].answer = Some("8080".into());
-        insta::assert_snapshot!(text(&session, &[sample::turn(1, TurnState::Completed)]), @r"
+        let turn = Turn { images: vec![sample::image()], ..sample::turn(1, TurnState::Completed) };
+        insta::assert_snapshot!(text(&session, &[turn]), @r"
         abcd2345  Fix the parser
         status    asking, 1 question
         next      coppice answer|stop abcd2345
@@ -225,7 +227,7 @@ mod tests {
              answered: 8080
 
         turns
-          1  completed, 1m ago  > fix the parser
+          1  completed, 1m ago  > fix the parser, with wrong.png
              Done.
              All tests pass.
         ");

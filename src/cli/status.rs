@@ -1,6 +1,7 @@
 //! Status words, their tones and their order: the same in every view.
 
 use super::line::{Line, Tone, one_line};
+use crate::api::image::Attached;
 use crate::api::session::{Changes, Session, Status, Usage, WaitingFor};
 
 pub(super) fn tone(status: Status) -> Tone {
@@ -106,6 +107,18 @@ pub(super) fn usage(usage: &Usage) -> String {
 /// `$0.05`, where the backend tells what it costs.
 pub(super) fn cost(usage: &Usage) -> Option<String> {
     usage.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("${cost:.2}"))
+}
+
+/// `, with a.png, b.png`, or nothing when there are no images.
+pub(super) fn with(images: &[Attached]) -> String {
+    let name = |image: &Attached| match &image.name {
+        Some(name) => one_line(name),
+        None => format!("image {}", image.number),
+    };
+    match images.iter().map(name).collect::<Vec<_>>().join(", ") {
+        names if names.is_empty() => names,
+        names => format!(", with {names}"),
+    }
 }
 
 /// `1 file`, `2 files`.

@@ -4,7 +4,7 @@ use jiff::tz::TimeZone;
 
 use super::age::clock;
 use super::line::{Line, Tone, one_line};
-use super::status::count;
+use super::status::{self, count};
 use crate::api::event::{Event, Payload};
 
 /// One line of `coppice events`.
@@ -98,7 +98,7 @@ fn detail(payload: &Payload) -> String {
             format!("{} on {backend}, from {}", one_line(title), base.name)
         }
         Payload::TitleChanged { title } => one_line(title),
-        Payload::PromptQueued { number, text } => format!("{number}: {}", folded(text)),
+        Payload::PromptQueued { number, text, images } => format!("{number}: {}{}", folded(text), status::with(images)),
         Payload::Preparing { step, how } => match how {
             Some(how) => format!("{step} ({how})"),
             None => step.clone(),
@@ -127,7 +127,7 @@ fn detail(payload: &Payload) -> String {
             let done = entries.iter().filter(|entry| entry.status == "completed").count();
             format!("{done} of {} done", count(entries.len(), "step"))
         }
-        Payload::Usage { usage, .. } => super::status::usage(usage),
+        Payload::Usage { usage, .. } => status::usage(usage),
         Payload::Retry { reason, .. } => one_line(reason),
         Payload::Checkpoint { turn, commit, changes } => format!(
             "{} for turn {turn}: {}, +{} -{}",
@@ -210,7 +210,7 @@ mod tests {
                 branch: "b".into(),
             },
             Payload::TitleChanged { title: "Fix the port".into() },
-            Payload::PromptQueued { number: 1, text: "fix it\nplease".into() },
+            Payload::PromptQueued { number: 1, text: "fix it\nplease".into(), images: vec![sample::image()] },
             Payload::Preparing { step: "worktree".into(), how: Some("spare".into()) },
             Payload::SetupOutput { command: "make".into(), text: "cc a.c".into(), exit: None },
             Payload::SetupOutput { command: "make".into(), text: String::new(), exit: Some(2) },
@@ -262,7 +262,7 @@ mod tests {
         insta::assert_snapshot!(text, @r"
         100  1970-01-01 00:00:00  abcd2345  session_created     Fix it on demo, from main
         101  1970-01-01 00:00:00  abcd2345  title_changed       Fix the port
-        102  1970-01-01 00:00:00  abcd2345  prompt_queued       1: fix it (+1 lines)
+        102  1970-01-01 00:00:00  abcd2345  prompt_queued       1: fix it (+1 lines), with wrong.png
         103  1970-01-01 00:00:00  abcd2345  preparing           worktree (spare)
         104  1970-01-01 00:00:00  abcd2345  setup_output        cc a.c
         105  1970-01-01 00:00:00  abcd2345  setup_output        `make` ended with 2

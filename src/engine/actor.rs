@@ -36,6 +36,7 @@ use crate::store::{Change, StoreError};
 
 use super::crash;
 use super::fault::Fault;
+use super::image::Picture;
 use super::prepare::{Prepared, Unprepared};
 use super::record::Record;
 use super::recover;
@@ -63,7 +64,7 @@ pub(super) enum Command {
     /// Begins the first queued prompt of a session that was just created.
     Start,
     Send {
-        text: String,
+        draft: Draft,
         when: When,
     },
     Answer {
@@ -96,6 +97,13 @@ pub(super) enum Command {
         commit: String,
         message: String,
     },
+}
+
+/// A prompt that was checked and is not stored.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) text: String,
+    pub(super) images: Vec<Picture>,
 }
 
 /// Sends a message to a session's task, which is started if there is none.

@@ -17,21 +17,22 @@ use crate::git::{Base, Repo};
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
-use super::actor::{self, Command, Message, blocking};
+use super::actor::{self, Command, Draft, Message, blocking};
 use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
 use super::record::{BaseRecord, Body, PromptBody, Record, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
 use super::standing::Standing;
-use super::{clock, view};
+use super::{clock, image, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, start, model, reasoning, base, title, env } = request;
+    let CreateSession { cwd, prompt, images, start, model, reasoning, base, title, env } = request;
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
     }
+    let images = image::read(images)?;
     let here = Standing::find(shared, PathBuf::from(cwd)).await?;
     let base = here.base(base).await?;
     let repo = here.repo;
@@ -50,7 +51,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish(reasoning, &settings.config)?)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let body = Body { title, backend: backend.name.clone(), model, reasoning, ..Body::default() };
-    let record = write(shared, received, &repo, base, body, prompt).await?;
+    let record = write(shared, received, &repo, base, body, Draft { text: prompt, images }).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {
         super::naming::ask_title(shared, &record, &prompt);
@@ -62,14 +63,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
 }
 
 /// Makes the session a fact.
-async fn write(
-    shared: &Shared,
-    now: i64,
-    repo: &Repo,
-    base: Base,
-    body: Body,
-    prompt: String,
-) -> Result<Record, Fault> {
+async fn write(shared: &Shared, now: i64, repo: &Repo, base: Base, body: Body, draft: Draft) -> Result<Record, Fault> {
     let id = free_id(shared).await?;
     let project = project_id(repo);
     let branch = format!("coppice/{id}/{}", naming::slug_from(&body.title));
@@ -100,21 +94,21 @@ async fn write(
         base: api::session::Base { name: record.body.base.name.clone(), commit: record.body.base.commit.clone() },
         branch,
     };
-    let queued = Payload::PromptQueued { number: 1, text: prompt.clone() };
+    let images = image::store(shared.images_dir(id), 1, draft.images).await?;
+    let queued = Payload::PromptQueued { number: 1, text: draft.text.clone(), images: view::attached(&images) };
+    let prompt = PromptBody { text: draft.text, images };
     let changes = vec![
         Change::Project(ProjectRow { id: project, common_dir, record: json(&known) }),
         Change::Session(record.row()),
         event(id, &created),
-        Change::Prompt(PromptRow {
-            session: id,
-            number: 1,
-            at: now,
-            body: json(&PromptBody { text: prompt }),
-            turn: None,
-        }),
+        Change::Prompt(PromptRow { session: id, number: 1, at: now, body: json(&prompt), turn: None }),
         event(id, &queued),
     ];
-    shared.store.write(Write { durability: Durability::Full, changes }).await?;
+    if let Err(error) = shared.store.write(Write { durability: Durability::Full, changes }).await {
+        // The session does not exist, and its images are nobody's.
+        tokio::fs::remove_dir_all(shared.session_dir(id)).await.ok();
+        return Err(error.into());
+    }
     Ok(record)
 }
 

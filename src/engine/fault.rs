@@ -27,6 +27,8 @@ pub(super) enum Fault {
     NotRemoved { id: SessionId },
     #[error("the prompt is empty")]
     EmptyPrompt,
+    #[error("image `{name}`: {reason}")]
+    BadImage { name: String, reason: String },
     #[error("no backend is called `{name}`; known are {}", known.join(", "))]
     UnknownBackend { name: String, known: Vec<String> },
     #[error("backend `{backend}` has no model `{model}`; it has {}", known.join(", "))]
@@ -94,6 +96,7 @@ impl Fault {
             | Fault::NoApproval { .. } => ErrorKind::NotFound,
             Fault::Prefix(PrefixError::Ambiguous { .. })
             | Fault::EmptyPrompt
+            | Fault::BadImage { .. }
             | Fault::UnknownBackend { .. }
             | Fault::UnknownModel { .. }
             | Fault::AmbiguousModel { .. }
@@ -150,6 +153,7 @@ impl Fault {
             Fault::Draining => text("try again: the next command starts another daemon"),
             Fault::SessionGone { .. }
             | Fault::NotRemoved { .. }
+            | Fault::BadImage { .. }
             | Fault::UnknownLevel { .. }
             | Fault::TooManyAnswers { .. }
             | Fault::NothingToUndo { .. }

@@ -13,12 +13,13 @@ use tokio_util::sync::CancellationToken;
 use crate::api::event::{Live, Payload};
 use crate::api::request::Environment;
 use crate::backend::Conversation;
+use crate::backend::event::Block;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
 use super::fault::Fault;
-use super::record::{ConversationRecord, Record, Tree};
+use super::record::{ConversationRecord, PromptBody, Record, Tree};
 use super::shared::Shared;
 use converse::converse;
 use furnish::furnish;
@@ -27,7 +28,7 @@ pub(super) use furnish::run_command;
 /// What to prepare.
 pub(super) struct Plan {
     pub(super) record: Record,
-    pub(super) task: String,
+    pub(super) task: PromptBody,
     /// A conversation that is still open.
     pub(super) conversation: Option<Conversation>,
 }
@@ -38,7 +39,7 @@ pub(super) struct Prepared {
     pub(super) conversation_record: ConversationRecord,
     pub(super) exec_at: i64,
     pub(super) delivery: &'static str,
-    pub(super) prompt: String,
+    pub(super) blocks: Vec<Block>,
 }
 
 /// Why it did not work, and how far the worktree is.

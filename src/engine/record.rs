@@ -207,6 +207,8 @@ pub(super) struct TurnBody {
     pub(super) state: TurnState,
     pub(super) prompt: String,
     #[serde(default)]
+    pub(super) images: Vec<ImageRecord>,
+    #[serde(default)]
     pub(super) backend: String,
     #[serde(default)]
     pub(super) model: Option<String>,
@@ -222,9 +224,20 @@ pub(super) struct TurnBody {
 }
 
 /// One accepted prompt as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PromptBody {
     pub(super) text: String,
+    #[serde(default)]
+    pub(super) images: Vec<ImageRecord>,
+}
+
+/// One image of a prompt: a file among the session's images.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ImageRecord {
+    pub(super) file: String,
+    pub(super) name: Option<String>,
+    pub(super) media_type: String,
+    pub(super) bytes: u64,
 }
 
 /// A row whose text is not a record: the database was changed by something else.

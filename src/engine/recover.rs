@@ -90,11 +90,12 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
             let reason = "the daemon ended before the prompt was sent".to_owned();
             let prompts = shared.store.queued_prompts(id).await?;
             let next = prompts.iter().find(|prompt| Some(&prompt.number) == record.body.order.first());
-            let prompt = next.and_then(|row| serde_json::from_str::<PromptBody>(&row.body).ok());
+            let prompt = next.and_then(|row| serde_json::from_str::<PromptBody>(&row.body).ok()).unwrap_or_default();
             let now = clock::now();
             let body = TurnBody {
                 state: TurnState::Interrupted,
-                prompt: prompt.map(|prompt| prompt.text).unwrap_or_default(),
+                prompt: prompt.text,
+                images: prompt.images,
                 backend: record.body.backend.clone(),
                 model: record.body.model.clone(),
                 started_at: now,

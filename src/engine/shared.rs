@@ -89,9 +89,19 @@ impl Shared {
         self.data.join("worktrees").join(project)
     }
 
-    /// Where one session's backend keeps its own state.
-    pub(super) fn state_dir(&self, session: SessionId) -> PathBuf {
+    /// Where everything of one session lives that is neither in the store nor in its tree.
+    pub(super) fn session_dir(&self, session: SessionId) -> PathBuf {
         self.data.join("sessions").join(session.as_str())
+    }
+
+    /// Where one session's backend keeps its own state; each backend has its own.
+    pub(super) fn state_dir(&self, session: SessionId, backend: &str) -> PathBuf {
+        self.session_dir(session).join("state").join(backend)
+    }
+
+    /// Where the images of a session's prompts are.
+    pub(super) fn images_dir(&self, session: SessionId) -> PathBuf {
+        self.session_dir(session).join("images")
     }
 
     /// Where a backend's process stands that must not stand in a work tree.

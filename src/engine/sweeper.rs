@@ -194,7 +194,7 @@ async fn forget(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
     let (repo, id) = (prepare::open_repo(record).await?, record.id);
     blocking(move || removal::forget(&repo, id)).await?;
     // Left behind it only takes space.
-    tokio::fs::remove_dir_all(shared.state_dir(id)).await.ok();
+    tokio::fs::remove_dir_all(shared.session_dir(id)).await.ok();
     let changes = vec![Change::DeleteSession(id)];
     shared.store.write(Write { durability: Durability::Normal, changes }).await?;
     Ok(())

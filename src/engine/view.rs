@@ -1,10 +1,11 @@
 //! Records and core values as clients see them.
 
+use crate::api::image::Attached;
 use crate::api::session::{Approval, Base, InboxItem, Question, Sandbox, Session, Status, Turn, WaitingFor, Wants};
 use crate::protocol;
 use crate::session;
 
-use super::record::{ApprovalRecord, QuestionRecord, Record, TurnBody};
+use super::record::{ApprovalRecord, ImageRecord, QuestionRecord, Record, TurnBody};
 
 /// The session object.
 pub(super) fn session(record: &Record) -> Session {
@@ -70,12 +71,25 @@ pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
 
 /// One turn of a session.
 pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
-    let TurnBody { state, prompt, backend, model, started_at, ended_at, response, error, checkpoint, undone, usage } =
-        body;
+    let TurnBody {
+        state,
+        prompt,
+        images,
+        backend,
+        model,
+        started_at,
+        ended_at,
+        response,
+        error,
+        checkpoint,
+        undone,
+        usage,
+    } = body;
     Turn {
         number,
         state,
         prompt,
+        images: attached(&images),
         backend,
         model,
         started_at,
@@ -87,6 +101,18 @@ pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
         usage,
         raw,
     }
+}
+
+/// The images of a prompt, numbered as their placeholders are.
+pub(super) fn attached(images: &[ImageRecord]) -> Vec<Attached> {
+    let numbered = images.iter().zip(1..);
+    let attached = numbered.map(|(image, number)| Attached {
+        number,
+        name: image.name.clone(),
+        media_type: image.media_type.clone(),
+        bytes: image.bytes,
+    });
+    attached.collect()
 }
 
 /// The validated response as it is stored and shown.

@@ -4,6 +4,7 @@
 //! No prompt begins with `/` or `$`: some CLIs take such a first line as a command of their own.
 
 mod aside;
+mod parts;
 mod replay;
 
 use askama::Template;
@@ -12,6 +13,7 @@ use super::parse::ResponseError;
 use super::schema::schema_text;
 
 pub use aside::{Work, message, title};
+pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
 
 const SEPARATOR: &str = "\n\n---\n\n";

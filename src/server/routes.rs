@@ -26,8 +26,8 @@ use crate::api::error::{Error, ErrorKind};
 use crate::engine::Engine;
 use crate::sandbox::peer::{Kinship, kinship};
 
-/// A prompt may be long; more than this is a mistake.
-const BODY_LIMIT: usize = 16 * 1024 * 1024;
+/// A prompt may be long and hold images, which base64 makes a third longer; more than this is a mistake.
+pub(super) const BODY_LIMIT: usize = 40 * 1024 * 1024;
 
 /// What every handler can reach.
 #[derive(Clone)]

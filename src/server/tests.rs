@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::daemon::StopRequest;
 use super::lifetime::{Event, Lifetime};
 use super::listener::{Door, Peer};
-use super::routes::{About, App, router};
+use super::routes::{About, App, BODY_LIMIT, router};
 use super::socket;
 use crate::api::daemon::{StopDaemon, StopHow};
 use crate::api::error::{Error, ErrorKind};
@@ -115,7 +115,7 @@ async fn requests_that_make_no_sense_are_refused_in_words() {
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Invalid, "the request's body is not usable"));
     let error = refusal(client.get::<Session>("/v1/sessions", &[("limit", "many")]).await);
     assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Invalid, "the request's query is not usable"));
-    let huge = CreateSession { prompt: "x".repeat(17 * 1024 * 1024), ..CreateSession::default() };
+    let huge = CreateSession { prompt: "x".repeat(BODY_LIMIT + 1), ..CreateSession::default() };
     let error = refusal(client.create(&huge).await);
     assert_eq!((error.kind, error.causes.len()), (ErrorKind::Invalid, 1));
 }

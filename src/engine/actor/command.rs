@@ -7,10 +7,10 @@ use crate::protocol::prompt::{self, Answer};
 use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 
-use super::super::clock;
 use super::super::fault::Fault;
 use super::super::record::{DecisionRecord, PromptBody, TurnBody, json};
-use super::{Actor, Command};
+use super::super::{clock, image, view};
+use super::{Actor, Command, Draft};
 
 /// The request that stands for the oldest open one.
 const OLDEST: &str = "oldest";
@@ -34,7 +34,7 @@ impl Actor {
                 self.start().await;
                 Ok(())
             }
-            Command::Send { text, when } => self.send(text, when).await,
+            Command::Send { draft, when } => self.send(draft, when).await,
             Command::Answer { answers } => self.answer(answers).await,
             Command::Decide { request, decide } => self.decide(&request, decide).await,
             Command::Stop => self.stop().await,
@@ -51,7 +51,7 @@ impl Actor {
     }
 
     pub(super) fn wrong_state(&self, act: &'static str) -> Fault {
-        let next = super::super::view::session(&self.record).next;
+        let next = view::session(&self.record).next;
         let next: Vec<_> = next.iter().map(|name| format!("`coppice {name} {}`", self.id)).collect();
         let hint = Some(format!("possible are {}", next.join(", ")));
         Fault::WrongState { id: self.id, status: self.record.status, act, hint }
@@ -67,7 +67,7 @@ impl Actor {
         }
     }
 
-    async fn send(&mut self, text: String, when: When) -> Result<(), Fault> {
+    async fn send(&mut self, draft: Draft, when: When) -> Result<(), Fault> {
         if let Session::Integrating(_) = self.state {
             return Err(self.wrong_state("take a prompt"));
         }
@@ -75,7 +75,9 @@ impl Actor {
             When::InOrder => Place::Last,
             When::Now => Place::First,
         };
-        self.queue(text, place).await?;
+        let Draft { text, images } = draft;
+        let images = image::store(self.shared.images_dir(self.id), self.record.body.prompts + 1, images).await?;
+        self.queue(PromptBody { text, images }, place).await?;
         match (when, self.state) {
             (When::Now, Session::Turning(_)) => {
                 self.go_on = true;
@@ -87,8 +89,8 @@ impl Actor {
     }
 
     /// Accepts a prompt: once this returns, it survives anything.
-    async fn queue(&mut self, text: String, place: Place) -> Result<(), Fault> {
-        if text.trim().is_empty() {
+    async fn queue(&mut self, prompt: PromptBody, place: Place) -> Result<(), Fault> {
+        if prompt.text.trim().is_empty() {
             return Err(Fault::EmptyPrompt);
         }
         let body = &mut self.record.body;
@@ -99,9 +101,9 @@ impl Actor {
             Place::First => body.order.insert(0, number),
             Place::Last => body.order.push(number),
         }
-        self.staged.push(Payload::PromptQueued { number, text: text.clone() });
-        let row =
-            PromptRow { session: self.id, number, at: clock::now(), body: json(&PromptBody { text }), turn: None };
+        let images = view::attached(&prompt.images);
+        self.staged.push(Payload::PromptQueued { number, text: prompt.text.clone(), images });
+        let row = PromptRow { session: self.id, number, at: clock::now(), body: json(&prompt), turn: None };
         let kept = self.unsaved.len();
         if let Err(error) = self.persist(Durability::Full, vec![Change::Prompt(row)]).await {
             // The client is told that the prompt was not taken, so it must not appear later.
@@ -145,7 +147,10 @@ impl Actor {
         // The last answer and the prompt that carries all of them are one fact.
         let kept = self.unsaved.len();
         let stored = match &spoken {
-            Some(spoken) => self.queue(prompt::answers(spoken), Place::First).await,
+            Some(spoken) => {
+                let answers = PromptBody { text: prompt::answers(spoken), ..PromptBody::default() };
+                self.queue(answers, Place::First).await
+            }
             None => self.persist(Durability::Full, Vec::new()).await.map_err(Fault::from),
         };
         if stored.is_err() {
@@ -225,19 +230,19 @@ impl Actor {
 
     /// The prompt of the last turn. It is sent again as a whole, because nobody knows how much of it was heard; the
     /// notes around it say what happened to the first attempt.
-    async fn last_task(&self) -> Result<String, Fault> {
+    async fn last_task(&self) -> Result<PromptBody, Fault> {
         let turn = self.record.body.turns;
         let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
-        Ok(TurnBody::read(&row)?.prompt)
+        let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
+        Ok(PromptBody { text, images })
     }
 }
 
-/// The text of one queued prompt.
-pub(super) fn prompt_text(queued: Result<Vec<PromptRow>, StoreError>, number: u32) -> Result<String, String> {
+/// One queued prompt.
+pub(super) fn queued_prompt(queued: Result<Vec<PromptRow>, StoreError>, number: u32) -> Result<PromptBody, String> {
     let rows = queued.map_err(|error| error.to_string())?;
     let row = rows.into_iter().find(|row| row.number == number).ok_or("it is not in the store")?;
-    let body: PromptBody = serde_json::from_str(&row.body).map_err(|error| error.to_string())?;
-    Ok(body.text)
+    serde_json::from_str(&row.body).map_err(|error| error.to_string())
 }
 
 /// A number chooses an option; anything else is said as it is.

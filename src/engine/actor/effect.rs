@@ -49,7 +49,7 @@ impl Actor {
         let abort = CancellationToken::new();
         let plan = prepare::Plan {
             record: self.record.clone(),
-            task: self.turn.as_ref().map(|turn| turn.text.clone()).unwrap_or_default(),
+            task: self.turn.as_ref().map(|turn| turn.task.clone()).unwrap_or_default(),
             conversation: self.conversation.take(),
         };
         let task = tokio::spawn(prepare::run(self.shared.clone(), plan, abort.clone()));
@@ -59,9 +59,8 @@ impl Actor {
 
     async fn send_prompt(&mut self) {
         self.timing.follow(self.state, Instant::now());
-        let prompt =
-            self.turn.as_mut().and_then(|turn| turn.started.as_mut()).map(|begun| std::mem::take(&mut begun.prompt));
-        let blocks = vec![Block::Text(prompt.unwrap_or_default())];
+        let begun = self.turn.as_mut().and_then(|turn| turn.started.as_mut());
+        let blocks = begun.map(|begun| std::mem::take(&mut begun.blocks)).unwrap_or_default();
         self.tell_backend(BackendCommand::Prompt { blocks }).await;
     }
 
@@ -112,8 +111,8 @@ impl Actor {
     pub(super) async fn begin(&mut self) -> Option<Event> {
         let first = *self.record.body.order.first()?;
         let queued = self.shared.store.queued_prompts(self.id).await;
-        let text = match super::command::prompt_text(queued, first) {
-            Ok(text) => text,
+        let task = match super::command::queued_prompt(queued, first) {
+            Ok(task) => task,
             Err(error) => {
                 tracing::error!(session = %self.id, prompt = first, %error, "a queued prompt cannot be read");
                 return None;
@@ -127,7 +126,7 @@ impl Actor {
         }
         let config = self.config().await;
         self.timing.begin(settings::limits(&config));
-        let turn = super::TurnRun::new(self.record.body.turns + 1, first, text);
+        let turn = super::TurnRun::new(self.record.body.turns + 1, first, task);
         self.turn = Some(super::TurnRun { wording: config.commit_message, ..turn });
         Some(Event::Begin { repairs: config.repair })
     }

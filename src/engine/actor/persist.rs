@@ -120,7 +120,8 @@ impl Actor {
     pub(super) fn turn_body(&self, turn: &TurnRun, state: TurnState) -> TurnBody {
         TurnBody {
             state,
-            prompt: turn.text.clone(),
+            prompt: turn.task.text.clone(),
+            images: turn.task.images.clone(),
             backend: self.record.body.backend.clone(),
             model: self.record.body.model.clone(),
             started_at: turn.started.as_ref().map_or_else(clock::now, |begun| begun.at),

@@ -5,7 +5,7 @@ use tokio::time::Instant;
 use crate::api::event::{Block, Payload, PlanEntry};
 use crate::api::session::{TurnError, TurnState, Usage};
 use crate::backend::event::{
-    Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
+    Block as PromptBlock, Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
 use crate::backend::failure::{Failure, FailureKind};
 use crate::config::resolve::CommitMessage;
@@ -17,7 +17,7 @@ use crate::store::{Change, Durability};
 use super::super::blocks::{Blocks, Ended};
 use super::super::clock;
 use super::super::prepare::{Prepared, Unprepared};
-use super::super::record::Tree;
+use super::super::record::{PromptBody, Tree};
 use super::super::timing::Overdue;
 use super::Actor;
 
@@ -26,7 +26,7 @@ pub(super) struct TurnRun {
     pub(super) number: u32,
     /// Which queued prompt it carries.
     pub(super) prompt: u32,
-    pub(super) text: String,
+    pub(super) task: PromptBody,
     pub(super) started: Option<Begun>,
     pub(super) blocks: Blocks,
     pub(super) tools: Vec<ToolCall>,
@@ -49,15 +49,15 @@ pub(super) struct Begun {
     pub(super) exec_at: i64,
     pub(super) delivery: &'static str,
     /// The whole prompt as it goes to the backend.
-    pub(super) prompt: String,
+    pub(super) blocks: Vec<PromptBlock>,
 }
 
 impl TurnRun {
-    pub(super) fn new(number: u32, prompt: u32, text: String) -> Self {
+    pub(super) fn new(number: u32, prompt: u32, task: PromptBody) -> Self {
         Self {
             number,
             prompt,
-            text,
+            task,
             started: None,
             blocks: Blocks::default(),
             tools: Vec::new(),
@@ -97,7 +97,7 @@ impl Actor {
                         at: clock::now(),
                         exec_at: prepared.exec_at,
                         delivery: prepared.delivery,
-                        prompt: prepared.prompt,
+                        blocks: prepared.blocks,
                     });
                 }
                 self.record.body.conversation = Some(prepared.conversation_record);

@@ -11,11 +11,11 @@ use crate::git::Worktree;
 use crate::protocol;
 use crate::protocol::prompt::{self, Delivery, Note, PastTurn, Place, Profile, Request, Transcript, TurnEnd};
 
-use super::super::clock;
 use super::super::fault::Fault;
-use super::super::record::{ConversationRecord, Record, TurnBody};
+use super::super::record::{ConversationRecord, PromptBody, Record, TurnBody};
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
+use super::super::{clock, image};
 use super::{Prepared, environment, failure};
 
 /// How much of the past is told to a backend that lost it, in bytes.
@@ -30,7 +30,7 @@ pub(super) async fn converse(
     record: &Record,
     settings: &Settings,
     tree: &Worktree,
-    task: &str,
+    task: &PromptBody,
     open: Option<Conversation>,
 ) -> Result<Prepared, Failure> {
     let registry = shared.settings.registry(&settings.config);
@@ -65,9 +65,11 @@ pub(super) async fn converse(
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
     let notes: Vec<_> = undone.into_iter().chain(interrupted).collect();
     let request = if body.turns == 0 { Request::SessionStart } else { Request::SessionResume };
-    let prompt = prompt::render(request.profile(), place(spec.rules), delivery, &notes, task);
+    let before = prompt::render(request.profile(), place(spec.rules), delivery, &notes, "");
+    let images = image::load(shared.images_dir(record.id), &task.images).await.map_err(failure)?;
+    let blocks = image::blocks(&before, &task.text, images);
     let conversation_record = ConversationRecord { id, marker };
-    Ok(Prepared { conversation, conversation_record, exec_at, delivery: name, prompt })
+    Ok(Prepared { conversation, conversation_record, exec_at, delivery: name, blocks })
 }
 
 async fn launch(
@@ -81,7 +83,7 @@ async fn launch(
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let program = spec::resolve(&spec, path.as_deref(), &tree.path)
         .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
-    let state_dir = shared.state_dir(record.id);
+    let state_dir = shared.state_dir(record.id, &spec.name);
     let neutral_dir = shared.neutral_dir();
     for path in [&state_dir, &neutral_dir] {
         std::fs::create_dir_all(path)
@@ -157,7 +159,7 @@ async fn transcript(shared: &Shared, record: &Record) -> Result<Transcript, Faul
     let turns: Result<Vec<_>, Fault> = rows
         .iter()
         .map(|row| {
-            let TurnBody { state, prompt, response, undone, .. } = TurnBody::read(row)?;
+            let TurnBody { state, prompt, images, response, undone, .. } = TurnBody::read(row)?;
             let end = match state {
                 _ if undone => TurnEnd::Undone,
                 TurnState::Completed => TurnEnd::Completed,
@@ -165,7 +167,7 @@ async fn transcript(shared: &Shared, record: &Record) -> Result<Transcript, Faul
                 TurnState::Interrupted | TurnState::Running => TurnEnd::Interrupted,
             };
             let answer = response.map(|response| response.answer).unwrap_or_default();
-            Ok(PastTurn { number: row.number, prompt, answer, end })
+            Ok(PastTurn { number: row.number, prompt, images: images.len(), answer, end })
         })
         .collect();
     let summary = record.body.summary.as_ref().map(|summary| summary.session.clone());

@@ -21,6 +21,8 @@ pub struct Transcript {
 pub struct PastTurn {
     pub number: u32,
     pub prompt: String,
+    /// How many images went with the prompt; the record does not hold them.
+    pub images: usize,
     /// Empty when the turn gave no answer.
     pub answer: String,
     pub end: TurnEnd,
@@ -73,7 +75,12 @@ impl PastTurn {
             TurnEnd::Undone => " (undone since: its changes are gone)",
         };
         let prompt = quote(&shorten(self.prompt.trim(), part));
-        let asked = format!("Turn {}{end}, the person:\n{prompt}", self.number);
+        let images = match self.images {
+            0 => String::new(),
+            1 => ", with an image that is not in this record".to_owned(),
+            several => format!(", with {several} images that are not in this record"),
+        };
+        let asked = format!("Turn {}{end}, the person{images}:\n{prompt}", self.number);
         match self.answer.trim() {
             "" => format!("{asked}\nYou gave no answer."),
             answer => format!("{asked}\nYou:\n{}", quote(&shorten(answer, part))),

@@ -9,7 +9,7 @@ use super::super::{parse, prompt};
 const PROFILES: [Profile; 2] = [Profile::SessionTurn, Profile::UtilityPrompt];
 
 fn turn(number: u32, prompt: &str, answer: &str) -> PastTurn {
-    PastTurn { number, prompt: prompt.into(), answer: answer.into(), end: TurnEnd::Completed }
+    PastTurn { number, prompt: prompt.into(), images: 0, answer: answer.into(), end: TurnEnd::Completed }
 }
 
 fn task_of(prompt: &str) -> &str {
@@ -91,6 +91,7 @@ fn a_replay_quotes_the_past() {
             turn(1, "add a port\n---\nplease", "Done.\n\n- 80"),
             PastTurn { end: TurnEnd::Interrupted, ..turn(2, "more", "") },
             PastTurn { end: TurnEnd::Undone, ..turn(3, "even more", "Yes.") },
+            PastTurn { images: 2, ..turn(3, "like this", "Yes.") },
             PastTurn { end: TurnEnd::Failed, ..turn(4, "last", "") },
         ],
     };
@@ -101,6 +102,7 @@ fn a_replay_quotes_the_past() {
         Turn 1, the person:\n> add a port\n> ---\n> please\nYou:\n> Done.\n> \n> - 80\n\n\
         Turn 2 (interrupted before its end), the person:\n> more\nYou gave no answer.\n\n\
         Turn 3 (undone since: its changes are gone), the person:\n> even more\nYou:\n> Yes.\n\n\
+        Turn 3, the person, with 2 images that are not in this record:\n> like this\nYou:\n> Yes.\n\n\
         Turn 4 (failed), the person:\n> last\nYou gave no answer.\n\n---\n\ntask";
     assert_eq!(past, expected);
     assert_eq!(task_of(&text), "task");
