@@ -115,13 +115,14 @@ impl Engine {
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        let SendPrompt { text, images, when, env } = request;
+        let SendPrompt { text, images, model, reasoning, when, env } = request;
         let images = image::read(images)?;
         let id = self.find(id).await?;
+        let switch = create::switch(&self.shared, id, model, reasoning, env.as_ref()).await?;
         if let Some(env) = env {
             self.shared.set_environment(id, env);
         }
-        self.tell(id, Command::Send { draft: Draft { text, images }, when }).await
+        self.tell(id, Command::Send { draft: Draft { text, images, switch }, when }).await
     }
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {

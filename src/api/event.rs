@@ -65,6 +65,12 @@ pub enum Payload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<i32>,
     },
+    /// From this turn on somebody else works, or thinks harder.
+    Switched {
+        turn: u32,
+        from: Engine,
+        to: Engine,
+    },
     TurnStarted {
         turn: u32,
         /// Which queued prompt the turn carries.
@@ -190,6 +196,14 @@ pub enum Payload {
     },
 }
 
+/// Who works, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Engine {
+    pub backend: String,
+    pub model: Option<String>,
+    pub reasoning: Option<String>,
+}
+
 /// One line of an agent's plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanEntry {
@@ -216,6 +230,7 @@ impl Payload {
             Payload::PromptQueued { .. } => "prompt_queued",
             Payload::Preparing { .. } => "preparing",
             Payload::SetupOutput { .. } => "setup_output",
+            Payload::Switched { .. } => "switched",
             Payload::TurnStarted { .. } => "turn_started",
             Payload::Message { .. } => "message",
             Payload::Thought { .. } => "thought",

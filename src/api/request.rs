@@ -78,6 +78,12 @@ pub struct SendPrompt {
     pub text: String,
     #[serde(default)]
     pub images: Vec<Image>,
+    /// `BACKEND` or `BACKEND/MODEL` that works from this prompt on; the session's own when absent.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// `low`, `medium`, `high` or `xhigh` from this prompt on; the session's own when absent.
+    #[serde(default)]
+    pub reasoning: Option<String>,
     #[serde(default)]
     pub when: When,
     /// Replaces the captured environment when present.

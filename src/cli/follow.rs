@@ -51,6 +51,7 @@ impl Follower {
             Payload::SessionCreated { .. }
             | Payload::TitleChanged { .. }
             | Payload::PromptQueued { .. }
+            | Payload::Switched { .. }
             | Payload::Preparing { .. }
             | Payload::SetupOutput { .. }
             | Payload::Thought { .. }
@@ -169,6 +170,7 @@ fn may_end(payload: &Payload) -> bool {
         Payload::SessionCreated { .. }
         | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
+        | Payload::Switched { .. }
         | Payload::Preparing { .. }
         | Payload::SetupOutput { .. }
         | Payload::TurnStarted { .. }

@@ -2,7 +2,7 @@
 
 use super::image::ImageArg;
 use super::line::Line;
-use super::prompt::PromptArg;
+use super::prompt::{EngineArg, PromptArg};
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::{SendPrompt, When};
@@ -15,6 +15,7 @@ use crate::api::request::{SendPrompt, When};
 Examples:
   coppice send k3f \"also cover the empty input\"
   coppice send k3f --now \"stop, use the other parser\"
+  coppice send k3f --model codex --reasoning high \"review what was done so far\"
   coppice send k3f --image wrong.png \"the header looks like [Image #1]\"
   git diff main | coppice send k3f -"
 )]
@@ -23,6 +24,8 @@ pub(super) struct Args {
     id: super::IdArg,
     #[command(flatten)]
     prompt: PromptArg,
+    #[command(flatten)]
+    engine: EngineArg,
     #[command(flatten)]
     images: ImageArg,
     /// Interrupt the turn in progress, then send.
@@ -39,6 +42,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     let request = SendPrompt {
         text: args.prompt.read()?,
         images: args.images.read()?,
+        model: args.engine.model,
+        reasoning: args.engine.reasoning,
         when: if args.now { When::Now } else { When::InOrder },
         env: args.env.then(|| context.environment()),
     };

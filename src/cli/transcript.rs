@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use super::age::clock;
 use super::line::{Line, Tone, one_line};
 use super::status::{self, count};
-use crate::api::event::{Event, Payload};
+use crate::api::event::{Engine, Event, Payload};
 
 /// One line of `coppice events`.
 pub(super) fn event_line(event: &Event, zone: &TimeZone) -> Line {
@@ -28,6 +28,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         }
         Payload::ApprovalResolved { .. } => said(Tone::Dim, format!("approval {}", detail(payload))),
         Payload::QuestionAnswered { .. } => said(Tone::Dim, format!("answered {}", detail(payload))),
+        Payload::Switched { .. } => said(Tone::Dim, format!("switched {}", detail(payload))),
         Payload::Retry { reason, .. } => said(Tone::Warn, format!("trying again: {}", one_line(reason))),
         Payload::Checkpoint { .. } => said(Tone::Dim, format!("committed {}", detail(payload))),
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
@@ -71,6 +72,7 @@ fn tone(payload: &Payload) -> Tone {
         Payload::SessionCreated { .. }
         | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
+        | Payload::Switched { .. }
         | Payload::Preparing { .. }
         | Payload::SetupOutput { .. }
         | Payload::TurnStarted { .. }
@@ -107,6 +109,7 @@ fn detail(payload: &Payload) -> String {
             Some(exit) => format!("`{}` ended with {exit}", one_line(command)),
             None => folded(text),
         },
+        Payload::Switched { from, to, .. } => format!("from {} to {}", engine(from), engine(to)),
         Payload::TurnStarted { turn, delivery, .. } => format!("turn {turn} ({delivery})"),
         Payload::Message { text, .. } | Payload::Thought { text, .. } => folded(text),
         Payload::ToolStarted { tool, title, .. } => format!("{tool}: {}", one_line(title)),
@@ -159,6 +162,11 @@ fn detail(payload: &Payload) -> String {
     }
 }
 
+fn engine(engine: &Engine) -> String {
+    let reasoning = engine.reasoning.as_ref().map(|level| format!(" ({level})")).unwrap_or_default();
+    status::engine(&engine.backend, engine.model.as_deref()) + &reasoning
+}
+
 /// The first line, and how many follow.
 fn folded(text: &str) -> String {
     match text.trim().lines().count() {
@@ -191,6 +199,11 @@ mod tests {
         let base = Base { name: "main".into(), commit: COMMIT.into() };
         let asked = AskedQuestion { text: "Which database?".into(), options: vec![] };
         let response = Response { answer: "Done.\nReally.".into(), questions: vec![asked.clone()], summary: None };
+        let engine = |model: Option<&str>, reasoning: Option<&str>| Engine {
+            backend: "demo".into(),
+            model: model.map(Into::into),
+            reasoning: reasoning.map(Into::into),
+        };
         let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None };
         let step = |status: &str| PlanEntry { content: "look".into(), status: status.into() };
         let output = |ok| Payload::ToolFinished {
@@ -249,6 +262,7 @@ mod tests {
             Payload::Removed { salvage: None },
             Payload::Restored {},
             Payload::Warning { message: "a hook was ignored".into() },
+            Payload::Switched { turn, from: engine(None, Some("high")), to: engine(Some("fast"), None) },
         ]
     }
 
@@ -293,6 +307,7 @@ mod tests {
         130  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
         131  1970-01-01 00:00:00  abcd2345  restored
         132  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
+        133  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
         ");
     }
 
@@ -312,6 +327,7 @@ mod tests {
         conflict with main: a.rs, b.rs
         merged into main as 0123456789 (squash)
         warning: a hook was ignored
+        switched from demo (high) to demo/fast
         ");
     }
 }

@@ -38,7 +38,7 @@ use super::crash;
 use super::fault::Fault;
 use super::image::Picture;
 use super::prepare::{Prepared, Unprepared};
-use super::record::Record;
+use super::record::{ConversationRecord, Record, Switch};
 use super::recover;
 use super::shared::Shared;
 use super::slots::{Permit, Wish};
@@ -104,6 +104,7 @@ pub(super) enum Command {
 pub(super) struct Draft {
     pub(super) text: String,
     pub(super) images: Vec<Picture>,
+    pub(super) switch: Switch,
 }
 
 /// Sends a message to a session's task, which is started if there is none.
@@ -174,6 +175,8 @@ struct Actor {
     permit: Option<Permit>,
     preparation: Option<Preparation>,
     conversation: Option<Conversation>,
+    /// What the open conversation is; the record has it once the model has heard the rules in it.
+    open: Option<ConversationRecord>,
     turn: Option<TurnRun>,
     timing: Timing,
     /// Facts that the next `Persist` writes.
@@ -215,6 +218,7 @@ impl Actor {
             permit: None,
             preparation: None,
             conversation: None,
+            open: None,
             turn: None,
             timing: Timing::default(),
             staged: Vec::new(),

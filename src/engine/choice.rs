@@ -73,6 +73,13 @@ pub(super) fn resolve_reasoning(
     }
 }
 
+/// The level that a model gets instead of one that was meant for another.
+pub(super) fn possible(spec: &Spec, model: Option<&str>, level: Option<&str>) -> Option<String> {
+    let wish = level.and_then(Reasoning::parse).map(Wish::Default);
+    let level = resolve_reasoning(spec, model, wish).ok().flatten();
+    level.map(|level| level.as_str().to_owned())
+}
+
 /// What every client is told when no agent is installed.
 pub(super) fn no_backend(registry: &Registry) -> crate::api::error::Error {
     project::no_backend(registry.offered().map(|spec| (spec.name.as_str(), spec.install.as_deref())))

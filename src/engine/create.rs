@@ -8,23 +8,24 @@ use tokio::sync::oneshot;
 
 use crate::api;
 use crate::api::event::Payload;
-use crate::api::request::{CreateSession, Start};
+use crate::api::request::{CreateSession, Environment, Start};
 use crate::api::session::{Session, Status};
 use crate::backend::spec::{self, Reasoning};
 use crate::config::Config;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
+use crate::id::SessionId;
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
 use super::actor::{self, Command, Draft, Message, blocking};
 use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
-use super::record::{BaseRecord, Body, PromptBody, Record, json};
+use super::record::{BaseRecord, Body, EngineRecord, PromptBody, Record, Switch, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
 use super::standing::Standing;
-use super::{clock, image, view};
+use super::{clock, image, prepare, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
@@ -51,7 +52,8 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish(reasoning, &settings.config)?)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let body = Body { title, backend: backend.name.clone(), model, reasoning, ..Body::default() };
-    let record = write(shared, received, &repo, base, body, Draft { text: prompt, images }).await?;
+    let record =
+        write(shared, received, &repo, base, body, Draft { text: prompt, images, switch: Switch::default() }).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {
         super::naming::ask_title(shared, &record, &prompt);
@@ -96,7 +98,7 @@ async fn write(shared: &Shared, now: i64, repo: &Repo, base: Base, body: Body, d
     };
     let images = image::store(shared.images_dir(id), 1, draft.images).await?;
     let queued = Payload::PromptQueued { number: 1, text: draft.text.clone(), images: view::attached(&images) };
-    let prompt = PromptBody { text: draft.text, images };
+    let prompt = PromptBody { text: draft.text, images, switch: draft.switch };
     let changes = vec![
         Change::Project(ProjectRow { id: project, common_dir, record: json(&known) }),
         Change::Session(record.row()),
@@ -122,7 +124,7 @@ async fn begin(shared: &Arc<Shared>, record: &Record) -> Result<Session, Fault> 
     }
 }
 
-async fn free_id(shared: &Shared) -> Result<crate::id::SessionId, Fault> {
+async fn free_id(shared: &Shared) -> Result<SessionId, Fault> {
     loop {
         let id = clock::draw_id()?;
         if shared.store.session(id).await?.is_none() {
@@ -135,6 +137,38 @@ async fn free_id(shared: &Shared) -> Result<crate::id::SessionId, Fault> {
 pub(super) fn project_id(repo: &Repo) -> String {
     use std::os::unix::ffi::OsStrExt;
     hex(&Sha256::digest(repo.common_dir().as_os_str().as_bytes()))
+}
+
+/// What a prompt wants changed about who works in its session, once it is known to be possible.
+pub(super) async fn switch(
+    shared: &Shared,
+    id: SessionId,
+    model: Option<String>,
+    reasoning: Option<String>,
+    env: Option<&Environment>,
+) -> Result<Switch, Fault> {
+    if model.is_none() && reasoning.is_none() {
+        return Ok(Switch::default());
+    }
+    let row = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
+    let record = Record::read(row)?;
+    let repo = prepare::open_repo(&record).await?;
+    let settings = shared.settings.session(&record, &repo).await?;
+    let registry = shared.settings.registry(&settings.config);
+    let captured = shared.environment(id);
+    let env = env.or(captured.as_ref()).unwrap_or(&shared.own_environment);
+    let path = env.get("PATH").map(std::ffi::OsString::from);
+    let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), repo.common_dir()).is_ok();
+    let EngineRecord { backend, model: current, .. } = record.body.engine();
+    let present = current.map_or_else(|| backend.clone(), |model| format!("{backend}/{model}"));
+    let wanted = model.as_deref().unwrap_or(&present);
+    let chosen = choice::choose(&settings.config, &registry, &installed, Some(wanted))?;
+    let level = match reasoning {
+        Some(level) => resolve_reasoning(chosen.spec, chosen.model.as_deref(), wish(Some(level), &settings.config)?)?,
+        None => None,
+    };
+    let backend = model.is_some().then(|| (chosen.spec.name.clone(), chosen.model));
+    Ok(Switch { backend, reasoning: level.map(|level| level.as_str().to_owned()) })
 }
 
 /// Who asks for a level: a person, or a setting.

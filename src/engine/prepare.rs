@@ -19,8 +19,9 @@ use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
 use super::fault::Fault;
-use super::record::{ConversationRecord, PromptBody, Record, Tree};
+use super::record::{ConversationRecord, EngineRecord, PromptBody, Record, Tree};
 use super::shared::Shared;
+pub(super) use converse::close;
 use converse::converse;
 use furnish::furnish;
 pub(super) use furnish::run_command;
@@ -28,9 +29,11 @@ pub(super) use furnish::run_command;
 /// What to prepare.
 pub(super) struct Plan {
     pub(super) record: Record,
+    /// Who works in this turn.
+    pub(super) engine: EngineRecord,
     pub(super) task: PromptBody,
     /// A conversation that is still open.
-    pub(super) conversation: Option<Conversation>,
+    pub(super) open: Option<(Conversation, ConversationRecord)>,
 }
 
 /// Everything a prompt needs.
@@ -38,8 +41,31 @@ pub(super) struct Prepared {
     pub(super) conversation: Conversation,
     pub(super) conversation_record: ConversationRecord,
     pub(super) exec_at: i64,
-    pub(super) delivery: &'static str,
+    pub(super) engine: EngineRecord,
+    pub(super) delivery: Told,
     pub(super) blocks: Vec<Block>,
+}
+
+/// What the backend's context holds before the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Nothing, and there is nothing to tell.
+    Nothing,
+    /// The rules and all turns so far.
+    Everything,
+    /// Nothing; the past is told again.
+    Replayed,
+}
+
+impl Told {
+    /// The delivery as it is stored and shown.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Told::Nothing => "bootstrap_full",
+            Told::Everything => "delta_only",
+            Told::Replayed => "bootstrap_with_replay",
+        }
+    }
 }
 
 /// Why it did not work, and how far the worktree is.
@@ -62,17 +88,16 @@ impl From<Fault> for Unprepared {
 
 /// Prepares a turn.
 pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
-    let Plan { record, task, conversation } = plan;
-    let repo = open_repo(&record).await?;
-    let settings = shared.settings.session(&record, &repo).await?;
-    let tree = worktree(&shared, &record, &repo).await?;
-    let tree = match record.body.tree {
+    let repo = open_repo(&plan.record).await?;
+    let settings = shared.settings.session(&plan.record, &repo).await?;
+    let tree = worktree(&shared, &plan.record, &repo).await?;
+    let tree = match plan.record.body.tree {
         Tree::Ready => tree,
         Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => {
             let unprepared = |failure| Unprepared { tree: Some(Tree::Unprepared), failure };
             tokio::select! {
                 () = abort.cancelled() => return Err(Unprepared { tree: Some(Tree::Unprepared), ..Unprepared::aborted() }),
-                done = furnish(&shared, &record, &tree, &settings) => done.map_err(unprepared)?,
+                done = furnish(&shared, &plan.record, &tree, &settings) => done.map_err(unprepared)?,
             }
             tree
         }
@@ -80,7 +105,7 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
     let unprepared = |failure| Unprepared { tree: Some(Tree::Ready), failure };
     tokio::select! {
         () = abort.cancelled() => Err(Unprepared { tree: Some(Tree::Ready), ..Unprepared::aborted() }),
-        prepared = converse(&shared, &record, &settings, &tree, &task, conversation) => prepared.map_err(unprepared),
+        prepared = converse(&shared, plan, &settings, &tree) => prepared.map_err(unprepared),
     }
 }
 

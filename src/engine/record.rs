@@ -118,11 +118,26 @@ pub(super) enum DecisionRecord {
     Deny { message: Option<String> },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A conversation in which the model has heard the rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct ConversationRecord {
     pub(super) id: String,
     /// Hash of the rules that the conversation was told; another hash means another bootstrap.
     pub(super) marker: String,
+    /// With whom it is, and what was asked of them.
+    pub(super) engine: EngineRecord,
+    /// The model that the backend says it uses.
+    pub(super) model: Option<String>,
+}
+
+/// Who works, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct EngineRecord {
+    pub(super) backend: String,
+    pub(super) model: Option<String>,
+    pub(super) reasoning: Option<String>,
 }
 
 /// The stored form of the state machine's state: all that a restart needs of it.
@@ -229,6 +244,17 @@ pub(super) struct PromptBody {
     pub(super) text: String,
     #[serde(default)]
     pub(super) images: Vec<ImageRecord>,
+    #[serde(default)]
+    pub(super) switch: Switch,
+}
+
+/// What changes with a prompt about who works.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Switch {
+    /// A backend and its model.
+    pub(super) backend: Option<(String, Option<String>)>,
+    pub(super) reasoning: Option<String>,
 }
 
 /// One image of a prompt: a file among the session's images.
@@ -286,6 +312,29 @@ impl Record {
     }
 }
 
+impl Body {
+    /// Who works.
+    pub(super) fn engine(&self) -> EngineRecord {
+        EngineRecord { backend: self.backend.clone(), model: self.model.clone(), reasoning: self.reasoning.clone() }
+    }
+
+    /// Lets somebody else work.
+    pub(super) fn set_engine(&mut self, engine: EngineRecord) {
+        EngineRecord { backend: self.backend, model: self.model, reasoning: self.reasoning } = engine;
+    }
+}
+
+impl Switch {
+    /// Who works once the switch is made.
+    pub(super) fn apply(&self, mut engine: EngineRecord) -> EngineRecord {
+        if let Some((backend, model)) = self.backend.clone() {
+            (engine.backend, engine.model) = (backend, model);
+        }
+        engine.reasoning = self.reasoning.clone().or(engine.reasoning);
+        engine
+    }
+}
+
 impl TurnBody {
     pub(super) fn read(row: &TurnRow) -> Result<Self, Unreadable> {
         serde_json::from_str(&row.record).map_err(|source| Unreadable { what: "turn", id: row.session, source })
@@ -318,6 +367,27 @@ mod tests {
         for phase in [Phase::Queued, Phase::Preparing, Phase::Working, Phase::Parked, Phase::Returning, closing] {
             let turn = Session::Turning(Turn { phase, open: 0, repairs_left: 1 });
             assert!(State::of(turn).found(2).is_turning());
+        }
+    }
+
+    #[test]
+    fn a_switch_changes_what_it_names() {
+        let engine = |backend: &str, model: Option<&str>, reasoning: Option<&str>| EngineRecord {
+            backend: backend.to_owned(),
+            model: model.map(str::to_owned),
+            reasoning: reasoning.map(str::to_owned),
+        };
+        let before = engine("a", Some("m"), Some("low"));
+        for (backend, reasoning, expected) in [
+            (None, None, before.clone()),
+            (Some(("a", None)), None, engine("a", None, Some("low"))),
+            (Some(("b", Some("n"))), None, engine("b", Some("n"), Some("low"))),
+            (None, Some("high"), engine("a", Some("m"), Some("high"))),
+        ] {
+            let backend =
+                backend.map(|(name, model): (&str, Option<&str>)| (name.to_owned(), model.map(str::to_owned)));
+            let switch = Switch { backend, reasoning: reasoning.map(str::to_owned) };
+            assert_eq!(switch.apply(before.clone()), expected);
         }
     }
 

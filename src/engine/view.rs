@@ -1,11 +1,12 @@
 //! Records and core values as clients see them.
 
+use crate::api::event::Engine;
 use crate::api::image::Attached;
 use crate::api::session::{Approval, Base, InboxItem, Question, Sandbox, Session, Status, Turn, WaitingFor, Wants};
 use crate::protocol;
 use crate::session;
 
-use super::record::{ApprovalRecord, ImageRecord, QuestionRecord, Record, TurnBody};
+use super::record::{ApprovalRecord, EngineRecord, ImageRecord, QuestionRecord, Record, TurnBody};
 
 /// The session object.
 pub(super) fn session(record: &Record) -> Session {
@@ -101,6 +102,11 @@ pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
         usage,
         raw,
     }
+}
+
+pub(super) fn engine(engine: EngineRecord) -> Engine {
+    let EngineRecord { backend, model, reasoning } = engine;
+    Engine { backend, model, reasoning }
 }
 
 /// The images of a prompt, numbered as their placeholders are.

@@ -290,6 +290,27 @@ impl TestEnv {
         self.events(id).iter().map(|event| event["type"].as_str().unwrap().to_owned()).collect()
     }
 
+    /// How each turn's prompt was delivered.
+    #[track_caller]
+    pub(crate) fn deliveries(&self, id: &str) -> Vec<String> {
+        let started = self.events(id).into_iter().filter(|event| event["type"] == "turn_started");
+        started.map(|event| event["delivery"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// The answer of the last turn that was completed.
+    #[track_caller]
+    pub(crate) fn last_answer(&self, id: &str) -> String {
+        let completed = self.events(id).into_iter().rfind(|event| event["type"] == "turn_completed").unwrap();
+        completed["response"]["answer"].as_str().unwrap().to_owned()
+    }
+
+    /// Sends a prompt and waits until its turn ended well.
+    #[track_caller]
+    pub(crate) fn send_ready(&self, id: &str, options: &[&str], prompt: &str) {
+        self.coppice(&[&["send", id], options, &[prompt]].concat()).succeeds();
+        self.wait_for(id, "ready");
+    }
+
     /// Agrees to what the repository asks for, as the user who read it.
     #[track_caller]
     pub(crate) fn trust(&self) {
@@ -329,6 +350,15 @@ impl TestEnv {
     #[track_caller]
     pub(crate) fn signal_daemon(&self, signal: Signal) {
         kill_process(self.daemon_pid().expect("a daemon runs"), signal).unwrap();
+    }
+
+    /// Waits until every process of this test with this in its command line has ended.
+    #[track_caller]
+    pub(crate) fn wait_for_ends(&self, command: &str) {
+        let deadline = Instant::now() + DEATH;
+        for process in self.processes().into_iter().filter(|process| process.command.contains(command)) {
+            assert!(process.ends_before(deadline), "still there: {process:?}");
+        }
     }
 
     /// Waits until no process of this test is left; those that are still there after [`DEATH`].

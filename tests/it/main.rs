@@ -22,5 +22,7 @@ mod resume;
 mod script;
 mod session;
 mod supervisor;
+mod switch;
+mod tape;
 mod tidy;
 mod worktree;

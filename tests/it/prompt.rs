@@ -9,39 +9,17 @@ use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::script::{hang, misfit_once, say, steps, write};
+use crate::tape::{prompts, taped};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n-one";
 const GIF: &[u8] = b"GIF89a-two";
 
-/// A world with one more agent, `taped`: the scripted one, with everything that it is told kept in a file.
-fn taped() -> TestEnv {
-    let env = TestEnv::new();
-    let (tape, state) = (env.path("tape.jsonl"), env.path("agent"));
-    env.configure(&format!(
-        "[backends.taped]\ntransport = \"acp\"\ncommand = [\"sh\", \"-c\", \"tee -a '{}' | '{}' demo-agent\"]\n\
-         env = {{ COPPICE_DEMO_STATE = \"{}\" }}\n",
-        tape.display(),
-        env!("CARGO_BIN_EXE_coppice"),
-        state.display()
-    ));
+/// A world with two images in it.
+fn with_images() -> TestEnv {
+    let env = taped();
     fs::write(env.path("one.png"), PNG).unwrap();
     fs::write(env.path("two.gif"), GIF).unwrap();
     env
-}
-
-/// Every request of one kind that the taped agent got.
-fn told(env: &TestEnv, method: &str) -> Vec<Value> {
-    let tape = fs::read_to_string(env.path("tape.jsonl")).unwrap();
-    let messages = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    messages.filter(|message| message["method"] == method).map(|mut message| message["params"].take()).collect()
-}
-
-/// The blocks of every prompt that the taped agent got.
-fn prompts(env: &TestEnv) -> Vec<Vec<Value>> {
-    told(env, "session/prompt")
-        .into_iter()
-        .map(|mut params| params["prompt"].as_array_mut().unwrap().split_off(0))
-        .collect()
 }
 
 fn image(media_type: &str, bytes: &[u8]) -> Value {
@@ -82,7 +60,7 @@ fn a_reasoning_level_counts_where_the_model_has_it() {
 
 #[test]
 fn images_outlive_the_daemon_in_the_queue_and_come_in_the_order_of_the_text() {
-    let env = taped();
+    let env = with_images();
     let (one, two) = (env.path("one.png"), env.path("two.gif"));
     let options = ["--model", "taped", "--draft", "--image", one.to_str().unwrap(), "--image", two.to_str().unwrap()];
     let id = env.create_with(&options, "first [Image #2], then\n@answer seen");
@@ -106,7 +84,7 @@ fn images_outlive_the_daemon_in_the_queue_and_come_in_the_order_of_the_text() {
 
 #[test]
 fn an_interrupted_prompt_is_resumed_with_its_images() {
-    let env = taped();
+    let env = with_images();
     let id = env.create_with(&["--model", "taped"], &say("first"));
     env.wait_for(&id, "ready");
     let two = env.path("two.gif");
@@ -125,7 +103,7 @@ fn an_interrupted_prompt_is_resumed_with_its_images() {
 
 #[test]
 fn an_image_that_cannot_be_sent_is_refused_by_its_name() {
-    let env = taped();
+    let env = with_images();
     fs::write(env.path("text.png"), "text").unwrap();
     let new = |file: &str| env.coppice(&["new", "--model", "taped", "--image", env.path(file).to_str().unwrap(), "hi"]);
     assert_snapshot!(new("text.png").transcript(), @r"

@@ -29,7 +29,7 @@ fn a_session_goes_on_with_its_conversation_restored() {
     env.kill_daemon();
     env.coppice(&["send", &id, &recall()]).succeeds();
     env.wait_for(&id, "ready");
-    assert_eq!(deliveries(&env, &id), ["bootstrap_full", "delta_only"]);
+    assert_eq!(env.deliveries(&id), ["bootstrap_full", "delta_only"]);
     let answer = env.events(&id).pop().unwrap()["response"]["answer"].as_str().unwrap().to_owned();
     assert!(answer.contains('1'), "{answer}");
 }
@@ -42,7 +42,7 @@ fn a_session_goes_on_with_its_conversation_replayed() {
     env.kill_daemon();
     env.coppice(&["send", &id, &say("second")]).succeeds();
     env.wait_for(&id, "ready");
-    assert_eq!(deliveries(&env, &id), ["bootstrap_full", "bootstrap_with_replay"]);
+    assert_eq!(env.deliveries(&id), ["bootstrap_full", "bootstrap_with_replay"]);
 }
 
 #[test]
@@ -124,10 +124,4 @@ fn what_a_client_has_seen_is_never_lost_and_no_number_comes_twice() {
 
 fn number(line: &str) -> Option<u64> {
     serde_json::from_str::<serde_json::Value>(line).unwrap()["seq"].as_u64()
-}
-
-/// How each turn's prompt was delivered.
-fn deliveries(env: &TestEnv, id: &str) -> Vec<String> {
-    let started = env.events(id).into_iter().filter(|event| event["type"] == "turn_started");
-    started.map(|event| event["delivery"].as_str().unwrap().to_owned()).collect()
 }

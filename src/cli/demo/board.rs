@@ -42,6 +42,7 @@ impl Actor {
             Payload::SessionCreated { .. }
             | Payload::TitleChanged { .. }
             | Payload::PromptQueued { .. }
+            | Payload::Switched { .. }
             | Payload::SetupOutput { .. }
             | Payload::Message { .. }
             | Payload::Thought { .. }

@@ -8,7 +8,7 @@ use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 
 use super::super::fault::Fault;
-use super::super::record::{DecisionRecord, PromptBody, TurnBody, json};
+use super::super::record::{DecisionRecord, PromptBody, Switch, TurnBody, json};
 use super::super::{clock, image, view};
 use super::{Actor, Command, Draft};
 
@@ -75,9 +75,9 @@ impl Actor {
             When::InOrder => Place::Last,
             When::Now => Place::First,
         };
-        let Draft { text, images } = draft;
+        let Draft { text, images, switch } = draft;
         let images = image::store(self.shared.images_dir(self.id), self.record.body.prompts + 1, images).await?;
-        self.queue(PromptBody { text, images }, place).await?;
+        self.queue(PromptBody { text, images, switch }, place).await?;
         match (when, self.state) {
             (When::Now, Session::Turning(_)) => {
                 self.go_on = true;
@@ -234,7 +234,7 @@ impl Actor {
         let turn = self.record.body.turns;
         let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
         let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
-        Ok(PromptBody { text, images })
+        Ok(PromptBody { text, images, switch: Switch::default() })
     }
 }
 

@@ -47,11 +47,10 @@ impl Actor {
             self.persist(Durability::Normal, Vec::new()).await?;
         }
         let abort = CancellationToken::new();
-        let plan = prepare::Plan {
-            record: self.record.clone(),
-            task: self.turn.as_ref().map(|turn| turn.task.clone()).unwrap_or_default(),
-            conversation: self.conversation.take(),
-        };
+        let task = self.turn.as_ref().map(|turn| turn.task.clone()).unwrap_or_default();
+        let engine = task.switch.apply(self.record.body.engine());
+        let open = self.conversation.take().zip(self.open.take());
+        let plan = prepare::Plan { record: self.record.clone(), engine, task, open };
         let task = tokio::spawn(prepare::run(self.shared.clone(), plan, abort.clone()));
         self.preparation = Some(Preparation { task, abort });
         Ok(())

@@ -95,7 +95,7 @@ impl Actor {
     async fn turn_started(&mut self) -> Result<(), StoreError> {
         let Some(turn) = &self.turn else { return Ok(()) };
         let Some(begun) = &turn.started else { return Ok(()) };
-        info!(session = %self.id, turn = turn.number, delivery = begun.delivery, "turn started");
+        info!(session = %self.id, turn = turn.number, delivery = begun.delivery.as_str(), "turn started");
         let body = &mut self.record.body;
         body.turns = turn.number;
         body.order.retain(|number| *number != turn.prompt);
@@ -106,7 +106,7 @@ impl Actor {
         self.staged.push(Payload::TurnStarted {
             turn: turn.number,
             prompt: turn.prompt,
-            delivery: begun.delivery.to_owned(),
+            delivery: begun.delivery.as_str().to_owned(),
             exec_at: begun.exec_at,
         });
         let changes = vec![
@@ -118,12 +118,13 @@ impl Actor {
 
     /// The turn as far as it is.
     pub(super) fn turn_body(&self, turn: &TurnRun, state: TurnState) -> TurnBody {
+        let told = self.open.as_ref().and_then(|open| open.model.clone());
         TurnBody {
             state,
             prompt: turn.task.text.clone(),
             images: turn.task.images.clone(),
             backend: self.record.body.backend.clone(),
-            model: self.record.body.model.clone(),
+            model: turn.started.as_ref().and(told).or_else(|| self.record.body.model.clone()),
             started_at: turn.started.as_ref().map_or_else(clock::now, |begun| begun.at),
             ended_at: None,
             response: None,

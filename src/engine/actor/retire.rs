@@ -5,7 +5,6 @@
 use std::path::Path;
 
 use crate::api::event::Payload;
-use crate::backend::Conversation;
 use crate::git::{self, Worktree};
 use crate::session::Event;
 use crate::store::Durability;
@@ -81,9 +80,8 @@ impl Actor {
 
     /// Ends the backend and waits until its processes are gone: nothing may write into a tree that is put away.
     async fn end_conversation(&mut self) {
-        if let Some(Conversation { commands, mut events }) = self.conversation.take() {
-            drop(commands);
-            while events.recv().await.is_some() {}
+        if let Some(conversation) = self.conversation.take() {
+            prepare::close(conversation).await;
         }
     }
 

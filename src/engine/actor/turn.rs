@@ -9,16 +9,17 @@ use crate::backend::event::{
 };
 use crate::backend::failure::{Failure, FailureKind};
 use crate::config::resolve::CommitMessage;
+use crate::config::value::format_duration;
 use crate::id::SessionId;
 use crate::protocol;
-use crate::session::{Asks, Event};
+use crate::session::{Asks, Event, Phase, Session, Turn};
 use crate::store::{Change, Durability};
 
 use super::super::blocks::{Blocks, Ended};
-use super::super::clock;
-use super::super::prepare::{Prepared, Unprepared};
+use super::super::prepare::{Prepared, Told, Unprepared};
 use super::super::record::{PromptBody, Tree};
 use super::super::timing::Overdue;
+use super::super::{clock, view};
 use super::Actor;
 
 /// The turn in progress, from the moment its prompt is chosen.
@@ -47,7 +48,7 @@ pub(super) struct TurnRun {
 pub(super) struct Begun {
     pub(super) at: i64,
     pub(super) exec_at: i64,
-    pub(super) delivery: &'static str,
+    pub(super) delivery: Told,
     /// The whole prompt as it goes to the backend.
     pub(super) blocks: Vec<PromptBlock>,
 }
@@ -92,16 +93,7 @@ impl Actor {
         match result {
             Ok(prepared) => {
                 self.record.body.tree = Tree::Ready;
-                if let Some(turn) = &mut self.turn {
-                    turn.started = Some(Begun {
-                        at: clock::now(),
-                        exec_at: prepared.exec_at,
-                        delivery: prepared.delivery,
-                        blocks: prepared.blocks,
-                    });
-                }
-                self.record.body.conversation = Some(prepared.conversation_record);
-                self.conversation = Some(prepared.conversation);
+                self.begun(prepared);
                 self.step(Event::Prepared).await;
             }
             Err(Unprepared { tree, failure }) => {
@@ -114,8 +106,45 @@ impl Actor {
         }
     }
 
+    /// Takes over what was prepared.
+    fn begun(&mut self, prepared: Prepared) {
+        let Prepared { conversation, conversation_record, exec_at, engine, delivery, blocks } = prepared;
+        (self.conversation, self.open) = (Some(conversation), Some(conversation_record.clone()));
+        // One that was stopped meanwhile is not sent: its prompt, and who is to work on it, stay in the queue.
+        let sends = matches!(self.state, Session::Turning(Turn { phase: Phase::Preparing, .. }));
+        let Some(turn) = self.turn.as_mut().filter(|_| sends) else { return };
+        turn.started = Some(Begun { at: clock::now(), exec_at, delivery, blocks });
+        let before = self.record.body.engine();
+        if before != engine {
+            let (turn, from, to) = (turn.number, view::engine(before), view::engine(engine.clone()));
+            self.staged.push(Payload::Switched { turn, from, to });
+            self.record.body.set_engine(engine);
+        }
+        self.record.body.conversation = match delivery {
+            Told::Everything => Some(conversation_record),
+            Told::Nothing | Told::Replayed => None,
+        };
+    }
+
+    /// The model has heard the prompt: its conversation knows the rules and is worth going on with. A prompt that
+    /// failed or was interrupted before that may have reached nobody, so the next one tells everything again.
+    async fn heard(&mut self) {
+        let known = self.record.body.conversation.as_ref().map(|known| &known.id);
+        let begun = self.turn.as_ref().is_some_and(|turn| turn.started.is_some());
+        if !begun || known == self.open.as_ref().map(|open| &open.id) {
+            return;
+        }
+        self.record.body.conversation = self.open.clone();
+        if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
+            self.give_up(&error).await;
+        }
+    }
+
     pub(super) async fn backend(&mut self, event: BackendEvent) {
         self.timing.hear(Instant::now());
+        if is_output(&event) {
+            self.heard().await;
+        }
         match event {
             BackendEvent::Started(_) => {}
             BackendEvent::Text { delta } => self.text(&delta).await,
@@ -174,10 +203,10 @@ impl Actor {
             Some(Overdue::Retry) => self.retry_store().await,
             Some(Overdue::Idle) => self.conversation = None,
             Some(Overdue::Turn(limit)) => {
-                self.time_out(format!("the turn took longer than {}", seconds(limit))).await;
+                self.time_out(format!("the turn took longer than {}", format_duration(limit))).await;
             }
             Some(Overdue::Stall(limit)) => {
-                self.time_out(format!("the backend said nothing for {}", seconds(limit))).await;
+                self.time_out(format!("the backend said nothing for {}", format_duration(limit))).await;
             }
         }
     }
@@ -307,6 +336,28 @@ impl Actor {
     }
 }
 
+/// Whether only a model that has heard the prompt makes a backend say this.
+fn is_output(event: &BackendEvent) -> bool {
+    match event {
+        BackendEvent::Text { .. }
+        | BackendEvent::Thought { .. }
+        | BackendEvent::ToolStarted(_)
+        | BackendEvent::ToolOutput { .. }
+        | BackendEvent::ToolFinished { .. }
+        | BackendEvent::Approval(_)
+        | BackendEvent::ToolRequested(_)
+        | BackendEvent::Plan(_)
+        | BackendEvent::Final { .. } => true,
+        BackendEvent::Started(_)
+        | BackendEvent::ApprovalGone { .. }
+        | BackendEvent::ToolRequestGone { .. }
+        | BackendEvent::Usage(_)
+        | BackendEvent::Retry { .. }
+        | BackendEvent::Failed(_)
+        | BackendEvent::Exited { .. } => false,
+    }
+}
+
 pub(super) fn tool_name(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "read",
@@ -327,8 +378,4 @@ fn plan_status(status: PlanStatus) -> &'static str {
         PlanStatus::InProgress => "in_progress",
         PlanStatus::Completed => "completed",
     }
-}
-
-fn seconds(limit: std::time::Duration) -> String {
-    format!("{} s", limit.as_secs())
 }

@@ -2,21 +2,23 @@
 
 use std::path::Path;
 
+use tokio::sync::mpsc::error::TryRecvError;
+
 use crate::api::session::TurnState;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Reasoning, Rules, Spec};
+use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec};
 use crate::backend::{Conversation, Launch, Purpose};
 use crate::git::Worktree;
 use crate::protocol;
 use crate::protocol::prompt::{self, Delivery, Note, PastTurn, Place, Profile, Request, Transcript, TurnEnd};
 
 use super::super::fault::Fault;
-use super::super::record::{ConversationRecord, PromptBody, Record, TurnBody};
+use super::super::record::{ConversationRecord, EngineRecord, Record, TurnBody};
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
-use super::super::{clock, image};
-use super::{Prepared, environment, failure};
+use super::super::{choice, clock, image};
+use super::{Plan, Prepared, Told, environment, failure};
 
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
@@ -27,54 +29,90 @@ const INSTRUCTIONS_LIMIT: usize = 32 * 1024;
 /// Opens or continues the conversation and builds the prompt that fits what it knows.
 pub(super) async fn converse(
     shared: &Shared,
-    record: &Record,
+    plan: Plan,
     settings: &Settings,
     tree: &Worktree,
-    task: &PromptBody,
-    open: Option<Conversation>,
 ) -> Result<Prepared, Failure> {
+    let Plan { record, mut engine, task, open } = plan;
     let registry = shared.settings.registry(&settings.config);
-    let spec = registry.get(&record.body.backend).cloned().ok_or_else(|| {
-        let message = format!("backend `{}` is not configured any more", record.body.backend);
+    let spec = registry.get(&engine.backend).cloned().ok_or_else(|| {
+        let message = format!("backend `{}` is not configured any more", engine.backend);
         Failure::new(FailureKind::Setup, message)
     })?;
+    // Who comes after another may not be able to think as hard.
+    engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
     let marker = settings::hash(&prompt::preamble(Profile::SessionTurn));
-    let known = record.body.conversation.as_ref().filter(|known| known.marker == marker);
-    let (conversation, id, exec_at, has_context) = match (open, known) {
-        (Some(open), Some(known)) => (open, known.id.clone(), clock::now(), true),
-        (Some(_) | None, known) => {
-            let resume = known.map(|known| known.id.clone());
-            let (conversation, started) = launch(shared, record, spec.clone(), tree, resume).await?;
-            let Started { conversation: id, restored, exec_at_ms, .. } = started;
-            (conversation, id, exec_at_ms, restored)
+    let known = record.body.conversation.as_ref();
+    let rules = place(spec.rules);
+    let (conversation, conversation_record, exec_at, has_context) = match open.and_then(still_there) {
+        Some((open, current)) if current.engine == engine && current.marker == marker => {
+            let has_context = known.is_some_and(|known| known.id == current.id);
+            (open, current, clock::now(), has_context)
+        }
+        open => {
+            // Two processes must not write to one conversation.
+            if let Some((open, _)) = open {
+                close(open).await;
+            }
+            let resume = resumable(known, &engine.backend, &marker, spec.resume);
+            let launched = launch(shared, &record, &engine, spec, tree, resume.clone()).await?;
+            let (conversation, Started { conversation: id, restored, exec_at_ms, model, .. }) = launched;
+            let started = ConversationRecord { id, marker, engine: engine.clone(), model };
+            (conversation, started, exec_at_ms, restored && resume.is_some())
         }
     };
     let transcript = match has_context {
         true => None,
-        false => Some(transcript(shared, record).await.map_err(failure)?).filter(|past| !past.turns.is_empty()),
+        false => Some(transcript(shared, &record).await.map_err(failure)?).filter(|past| !past.turns.is_empty()),
     };
-    let (name, delivery) = match &transcript {
-        None if has_context => ("delta_only", Delivery::DeltaOnly),
-        None => ("bootstrap_full", Delivery::BootstrapFull),
-        Some(transcript) => {
-            ("bootstrap_with_replay", Delivery::BootstrapWithReplay { transcript, limit: REPLAY_LIMIT })
-        }
+    let (told, delivery) = match &transcript {
+        None if has_context => (Told::Everything, Delivery::DeltaOnly),
+        None => (Told::Nothing, Delivery::BootstrapFull),
+        Some(transcript) => (Told::Replayed, Delivery::BootstrapWithReplay { transcript, limit: REPLAY_LIMIT }),
     };
     let body = &record.body;
     let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
     let notes: Vec<_> = undone.into_iter().chain(interrupted).collect();
     let request = if body.turns == 0 { Request::SessionStart } else { Request::SessionResume };
-    let before = prompt::render(request.profile(), place(spec.rules), delivery, &notes, "");
+    let before = prompt::render(request.profile(), rules, delivery, &notes, "");
     let images = image::load(shared.images_dir(record.id), &task.images).await.map_err(failure)?;
     let blocks = image::blocks(&before, &task.text, images);
-    let conversation_record = ConversationRecord { id, marker };
-    Ok(Prepared { conversation, conversation_record, exec_at, delivery: name, blocks })
+    Ok(Prepared { conversation, conversation_record, exec_at, engine, delivery: told, blocks })
+}
+
+/// The conversation to go on with: one with the same backend in which the model has heard the same rules.
+fn resumable(known: Option<&ConversationRecord>, backend: &str, marker: &str, how: Resume) -> Option<String> {
+    let known = known.filter(|known| known.engine.backend == backend && known.marker == marker)?;
+    match how {
+        Resume::Offered => Some(known.id.clone()),
+        Resume::Replay => None,
+    }
+}
+
+/// A conversation whose process has not said its last word. What else it said between the turns concerns none of them.
+fn still_there(open: (Conversation, ConversationRecord)) -> Option<(Conversation, ConversationRecord)> {
+    let (mut conversation, record) = open;
+    loop {
+        match conversation.events.try_recv() {
+            Ok(BackendEvent::Exited { .. }) | Err(TryRecvError::Disconnected) => return None,
+            Ok(_) => {}
+            Err(TryRecvError::Empty) => return Some((conversation, record)),
+        }
+    }
+}
+
+/// Ends a conversation and waits until its process is gone.
+pub(in super::super) async fn close(conversation: Conversation) {
+    let Conversation { commands, mut events } = conversation;
+    drop(commands);
+    while events.recv().await.is_some() {}
 }
 
 async fn launch(
     shared: &Shared,
     record: &Record,
+    engine: &EngineRecord,
     spec: Spec,
     tree: &Worktree,
     resume: Option<String>,
@@ -103,8 +141,8 @@ async fn launch(
         env: env.into_iter().collect(),
         purpose: Purpose::Session,
         resume,
-        model: record.body.model.as_deref().map(|model| spec.models.current(model).to_owned()),
-        reasoning: record.body.reasoning.as_deref().and_then(Reasoning::parse),
+        model: engine.model.as_deref().map(|model| spec.models.current(model).to_owned()),
+        reasoning: engine.reasoning.as_deref().and_then(Reasoning::parse),
         mode: None,
         rules,
         instructions: instructions(&spec.instructions, tree),
@@ -172,4 +210,41 @@ async fn transcript(shared: &Shared, record: &Record) -> Result<Transcript, Faul
         .collect();
     let summary = record.body.summary.as_ref().map(|summary| summary.session.clone());
     Ok(Transcript { summary, turns: turns? })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::backend::event::Usage;
+
+    #[tokio::test]
+    async fn a_process_that_ended_between_the_turns_is_not_talked_to() {
+        let usage = BackendEvent::Usage(Usage::default());
+        let exited = BackendEvent::Exited { status: None, stderr_tail: String::new() };
+        for (said, expected) in [(vec![], true), (vec![usage.clone()], true), (vec![usage, exited], false)] {
+            let (commands, _commands) = mpsc::channel(1);
+            let (sender, events) = mpsc::channel(8);
+            for event in said {
+                sender.try_send(event).unwrap();
+            }
+            let open = (Conversation { commands, events }, ConversationRecord::default());
+            assert_eq!(still_there(open).is_some(), expected);
+        }
+    }
+
+    #[test]
+    fn a_conversation_goes_on_only_where_it_was_heard() {
+        let engine = EngineRecord { backend: "a".into(), ..EngineRecord::default() };
+        let known = ConversationRecord { id: "1".into(), marker: "rules".into(), engine, model: None };
+        let check = |known: Option<&ConversationRecord>, backend, marker, how, expected: Option<&str>| {
+            assert_eq!(resumable(known, backend, marker, how).as_deref(), expected);
+        };
+        check(Some(&known), "a", "rules", Resume::Offered, Some("1"));
+        check(Some(&known), "b", "rules", Resume::Offered, None);
+        check(Some(&known), "a", "other rules", Resume::Offered, None);
+        check(Some(&known), "a", "rules", Resume::Replay, None);
+        check(None, "a", "rules", Resume::Offered, None);
+    }
 }
