@@ -31,6 +31,8 @@ pub(crate) enum Directive {
     Run(String),
     /// Asks for permission; when refused, the next directive, or the whole block, is skipped.
     Permission(String),
+    /// The same, and the request names the path or the command of the next directive.
+    Request(String),
     Begin,
     End,
     /// Keeps the rest of the script for the next prompt that has no script of its own.
@@ -91,7 +93,7 @@ pub(crate) struct ScriptError {
     problem: String,
 }
 
-const NAMES: &str = "say, think, plan, write, append, delete, run, permission, begin, end, then, ask, answer, summary, \
+const NAMES: &str = "say, think, plan, write, append, delete, run, permission, request, begin, end, then, ask, answer, summary, \
                      usage, wait, fail, hang, crash, garbage, raw, invalid, huge, child, env, echo-history";
 
 /// The task of a prompt: what follows the last line of three dashes that is not inside a text of the script.
@@ -176,6 +178,7 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         "delete" => Directive::Delete(required("a path")?),
         "run" => Directive::Run(required("a command")?),
         "permission" => Directive::Permission(required("a title")?),
+        "request" => Directive::Request(required("a title")?),
         "begin" => Directive::Begin,
         "end" => Directive::End,
         "then" => Directive::Then,
@@ -268,6 +271,7 @@ mod tests {
             "@permission rm it\n@begin\n@end\n@then",
             &[Directive::Permission(s("rm it")), Directive::Begin, Directive::End, Directive::Then],
         );
+        check("@request make it", &[Directive::Request(s("make it"))]);
         check("@ask Which? | a | b", &[Directive::Ask { question: s("Which?"), options: vec![s("a"), s("b")] }]);
         check("@answer <<E\ntwo\nlines\nE", &[Directive::Answer(s("two\nlines"))]);
         check("@summary one || all", &[Directive::Summary { turn: s("one"), session: s("all") }]);

@@ -27,6 +27,13 @@ pub(super) struct Edit {
     new: String,
 }
 
+/// What a request for permission says about the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    Title,
+    Deed,
+}
+
 impl<W: Write> Agent<W> {
     /// Sends text in small pieces.
     pub(super) fn stream(&mut self, play: &Play, kind: &str, text: &str) -> Result<Flow, Gone> {
@@ -118,16 +125,26 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    pub(super) fn ask_permission(&mut self, play: &mut Play, title: &str, step: &Step) -> Result<Flow, Gone> {
+    pub(super) fn ask_permission(
+        &mut self,
+        play: &mut Play,
+        title: &str,
+        step: &Step,
+        told: Told,
+    ) -> Result<Flow, Gone> {
         let call = next_call(play);
         let is_deed = |next: &&Step| next.line > step.line && next.directive != Directive::Begin;
-        let (kind, preview) = describe(play.steps.iter().find(is_deed).map(|next| &next.directive));
+        let deed = play.steps.iter().find(is_deed).map(|next| &next.directive);
+        let (kind, preview) = describe(deed);
         let options = json!([
             {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
             {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
         ]);
-        let tool = json!({"toolCallId": call, "status": "pending", "title": title, "kind": kind,
+        let mut tool = json!({"toolCallId": call, "status": "pending", "title": title, "kind": kind,
             "content": [{"type": "content", "content": {"type": "text", "text": preview}}]});
+        if told == Told::Deed {
+            name_deed(&mut tool, deed);
+        }
         let params = json!({"sessionId": play.session, "options": options, "toolCall": tool});
         let request = self.request("session/request_permission", params)?;
         let reply = self.wait(&play.session, |wake| {
@@ -199,6 +216,17 @@ fn next_call(play: &mut Play) -> String {
 fn call_update(call: &str, status: &str, output: &str) -> Value {
     json!({"sessionUpdate": "tool_call_update", "toolCallId": call, "status": status,
         "content": [{"type": "content", "content": {"type": "text", "text": output}}]})
+}
+
+/// Adds what the call touches, as agents do that know it.
+fn name_deed(tool: &mut Value, deed: Option<&Directive>) {
+    match deed {
+        Some(Directive::Run(command)) => tool["rawInput"] = json!({"command": command}),
+        Some(Directive::Write { path, .. } | Directive::Append { path, .. } | Directive::Delete(path)) => {
+            tool["locations"] = json!([{"path": path}]);
+        }
+        Some(_) | None => {}
+    }
 }
 
 /// What a person is to decide about.

@@ -11,6 +11,7 @@ use crate::backend::demo::agent::{Agent, Gone, Refusal};
 use crate::backend::demo::draft::{Draft, INVALID, default_steps};
 use crate::backend::demo::script::{self, Directive, Step, Times};
 use crate::backend::demo::state::Past;
+use crate::backend::demo::tool::Told;
 use crate::backend::demo::{tool, work};
 use crate::protocol::prompt::{self, Profile};
 
@@ -157,7 +158,8 @@ impl<W: Write> Agent<W> {
                 self.edit(play, &format!("delete {path}"), path, done)?;
             }
             Directive::Run(command) => return self.run_command(play, command),
-            Directive::Permission(title) => return self.ask_permission(play, title, step),
+            Directive::Permission(title) => return self.ask_permission(play, title, step, Told::Title),
+            Directive::Request(title) => return self.ask_permission(play, title, step, Told::Deed),
             Directive::Begin | Directive::End => {}
             Directive::Then => {
                 self.keep_rest(play, step)?;
