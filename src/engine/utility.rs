@@ -56,9 +56,7 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
     let mut conversation = shared.backends.start(launch);
     let answer = tokio::select! {
         () = shared.stop.cancelled() => Err(cancelled()),
-        answer = timeout(PATIENCE, converse(&mut conversation, text, repairs)) => answer.unwrap_or_else(|_| {
-            Err(Failure::new(FailureKind::Timeout, format!("no answer came within {} s", PATIENCE.as_secs())))
-        }),
+        answer = answer(&mut conversation, text, repairs) => answer,
     };
     close(conversation).await;
     drop(scratch);
@@ -127,6 +125,13 @@ fn least_reasoning(spec: &Spec, model: &str) -> Option<Reasoning> {
     known.reasoning.iter().min().copied()
 }
 
+/// The answer, if it comes in time.
+async fn answer(conversation: &mut Conversation, text: String, repairs: u32) -> Result<protocol::Response, Failure> {
+    timeout(PATIENCE, converse(conversation, text, repairs)).await.unwrap_or_else(|_| {
+        Err(Failure::new(FailureKind::Timeout, format!("no answer came within {} s", PATIENCE.as_secs())))
+    })
+}
+
 /// Sends the prompt as soon as the conversation is open, and holds what comes to the strict parser.
 async fn converse(
     conversation: &mut Conversation,
@@ -190,4 +195,102 @@ async fn close(conversation: Conversation) {
     let Conversation { commands, mut events } = conversation;
     drop(commands);
     while events.recv().await.is_some() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc;
+
+    use super::*;
+    use crate::backend::event::{AgentInfo, ApprovalRequest, Started, Stop, ToolKind, ToolRequest};
+    use crate::permission::Reach;
+
+    /// Plays a backend that says all of this at once; the outcome, and what it was told.
+    async fn play(events: Vec<Event>, repairs: u32) -> (Result<String, String>, Vec<Command>) {
+        let (commands, mut told) = mpsc::channel(16);
+        let (sender, receiver) = mpsc::channel(16);
+        for event in events {
+            sender.send(event).await.unwrap();
+        }
+        let mut conversation = Conversation { commands, events: receiver };
+        let answer = answer(&mut conversation, "the task".to_owned(), repairs).await;
+        drop((conversation, sender));
+        let mut heard = Vec::new();
+        while let Some(command) = told.recv().await {
+            heard.push(command);
+        }
+        let said = answer.map(|response| response.answer);
+        (said.map_err(|failure| format!("{}: {}", failure.kind, failure.message)), heard)
+    }
+
+    fn started() -> Event {
+        Event::Started(Started {
+            conversation: "c".to_owned(),
+            restored: false,
+            exec_at_ms: 0,
+            models: Vec::new(),
+            model: None,
+            modes: Vec::new(),
+            mode: None,
+            info: AgentInfo::default(),
+        })
+    }
+
+    fn last(text: &str) -> Event {
+        Event::Final { text: text.to_owned(), stop: Stop::EndTurn }
+    }
+
+    #[tokio::test]
+    async fn an_agent_on_the_side_has_no_hands() {
+        let approval = Event::Approval(ApprovalRequest {
+            request: "r1".to_owned(),
+            call: "c1".to_owned(),
+            title: "read a file".to_owned(),
+            kind: ToolKind::Read,
+            input: None,
+            preview: String::new(),
+            reach: Reach::Elsewhere,
+        });
+        let tool = ToolRequest { request: "t1".to_owned(), tool: "task".to_owned(), arguments: serde_json::json!({}) };
+        let events = vec![started(), approval, Event::ToolRequested(tool), last(r#"{"answer":"yes"}"#)];
+        let (answer, told) = play(events, 1).await;
+        assert_eq!(answer.as_deref(), Ok("yes"));
+        let message = Some("answer from what the task says".to_owned());
+        let expected = [
+            say("the task".to_owned()),
+            Command::Decide { request: "r1".to_owned(), decision: Decision::Deny { message } },
+            Command::ToolResult { request: "t1".to_owned(), outcome: Err("no tool is called `task`".to_owned()) },
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[tokio::test]
+    async fn a_refused_response_is_asked_for_as_often_as_allowed() {
+        let good = || last(r#"{"answer":"yes"}"#);
+        for (repairs, events, prompts, expected) in [
+            (0, vec![started(), last("yes"), good()], 1, None),
+            (1, vec![started(), last("yes"), good()], 2, Some("yes")),
+            (1, vec![started(), last("yes"), last(r#"{"answer":"yes"} no"#), good()], 2, None),
+        ] {
+            let (answer, told) = play(events, repairs).await;
+            assert_eq!((answer.ok().as_deref(), told.len()), (expected, prompts));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_end_without_an_answer_says_why() {
+        let failed = Event::Failed(Failure::new(FailureKind::Auth, "logged out"));
+        let exited = Event::Exited { status: None, stderr_tail: "no key\n".to_owned() };
+        for (events, expected) in [
+            (vec![failed], "auth: logged out"),
+            (vec![started(), exited], "crashed: the backend ended before it answered: no key"),
+        ] {
+            assert_eq!(play(events, 1).await.0.unwrap_err(), expected);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_waits_for_ever() {
+        assert_eq!(play(vec![started()], 1).await.0.unwrap_err(), "timeout: no answer came within 60 s");
+    }
 }

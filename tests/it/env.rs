@@ -374,6 +374,21 @@ impl TestEnv {
         }
     }
 
+    /// Waits until every agent has ended by itself, those that begin meanwhile too.
+    #[track_caller]
+    pub(crate) fn agents_end(&self) {
+        let deadline = Instant::now() + DEATH;
+        loop {
+            let mut agents = self.processes();
+            agents.retain(|process| process.command.contains("demo-agent"));
+            let all_ended = agents.iter().all(|agent| agent.ends_before(deadline));
+            assert!(all_ended, "these agents still run: {agents:?}");
+            if agents.is_empty() {
+                return;
+            }
+        }
+    }
+
     /// Every process whose environment or directory lies in this test's own, and everything below one.
     pub(crate) fn processes(&self) -> Vec<Process> {
         let root = self.root.path();

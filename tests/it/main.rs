@@ -28,4 +28,5 @@ mod supervisor;
 mod switch;
 mod tape;
 mod tidy;
+mod utility;
 mod worktree;

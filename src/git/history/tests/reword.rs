@@ -33,6 +33,9 @@ fn a_reworded_checkpoint_differs_in_its_message_only() {
     assert_eq!(facts(new), facts(old));
     let said = sandbox.git(&["show", "--no-patch", "--format=%B", &new.to_string()]);
     assert_eq!(said.trim_end(), "Say it better\n\nWith a body.\n\nCoppice-Session: abcdefgh");
+    // Whoever still knows the commit by its old name can go back to it, also after a garbage collection.
+    sandbox.git(&["gc", "--quiet", "--prune=now"]);
+    assert_eq!(reset(&tree, &old).map(|()| porcelain(&tree)).unwrap(), "");
     assert_eq!(reset(&tree, &new).map(|()| porcelain(&tree)).unwrap(), "");
     assert_eq!(checkpoint(&tree, about(2)).unwrap(), None);
 }
