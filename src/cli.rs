@@ -27,7 +27,6 @@ mod decide;
 mod demo;
 mod diff;
 mod doctor;
-mod environment;
 mod events;
 mod exit;
 mod follow;

@@ -4,9 +4,9 @@ use std::env;
 
 use jiff::Timestamp;
 
-use super::environment;
 use super::output::Output;
 use super::report::Failure;
+use crate::api::environment;
 use crate::api::project::ConfigQuery;
 use crate::api::request::{Environment, EventQuery};
 use crate::client::ClientError;

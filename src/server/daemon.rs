@@ -2,7 +2,6 @@
 //!
 //! One loop hears everything that can end the daemon and asks the pure machine of `lifetime` what to do.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
@@ -23,6 +22,7 @@ use super::log;
 use super::routes::{About, App, router};
 use super::socket::{self, SocketError};
 use crate::api::daemon::{DETACHED, HINT, READY, StopHow};
+use crate::api::environment;
 use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
 use crate::paths::{self, Paths, PathsError};
@@ -132,7 +132,7 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
         data: paths.data.clone(),
         config: paths.config.clone(),
         executable: supervisor::executable()?,
-        environment: environment(),
+        environment: environment::capture(std::env::vars_os()),
     };
     let engine = Engine::start(options).await?;
     let clients = watch::Sender::new(0);
@@ -262,13 +262,6 @@ impl Signals {
             _ = self.hang_up.recv() => Event::HangUp,
         }
     }
-}
-
-/// What backends see when no client gave them an environment.
-fn environment() -> BTreeMap<String, String> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect()
 }
 
 fn now_ms() -> i64 {

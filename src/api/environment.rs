@@ -1,11 +1,14 @@
-//! Which variables of the caller's environment a backend may see: a list of names, never the whole environment.
+//! Which variables of an environment a backend may see: a list of names, never the whole environment.
 //!
-//! Variables that an agent's own program sets for its children are refused whatever the list says: when coppice is started from inside an
-//! agent, they would make the backend believe that it is that agent.
+//! What an agent's own program sets for its children is not among them: when coppice is started from inside an agent,
+//! it would make the backend believe that it is that agent.
 
-use crate::api::request::Environment;
+use std::ffi::OsString;
 
-/// Names that are handed over; a trailing `*` stands for any rest.
+use super::request::Environment;
+
+/// Names that are handed over; a trailing `*` stands for any rest. Programs that mark their children with names of the
+/// same beginning as their settings get no `*`.
 const ALLOWED: &[&str] = &[
     // The person and the machine.
     "PATH",
@@ -42,11 +45,41 @@ const ALLOWED: &[&str] = &[
     "CURL_CA_BUNDLE",
     // What the backends log in with and talk to.
     "ANTHROPIC_*",
+    "API_TIMEOUT_MS",
     "CLAUDE_CONFIG_DIR",
+    "CLAUDE_SECURESTORAGE_CONFIG_DIR",
+    "CLAUDE_CODE_CERT_STORE",
+    "CLAUDE_CODE_CLIENT_CERT",
+    "CLAUDE_CODE_CLIENT_KEY",
+    "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+    "CLAUDE_CODE_OAUTH_REFRESH_TOKEN",
+    "CLAUDE_CODE_OAUTH_SCOPES",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CLAUDE_CODE_PROXY_RESOLVES_HOSTS",
+    "CLAUDE_CODE_SKIP_ANTHROPIC_AWS_AUTH",
+    "CLAUDE_CODE_SKIP_BEDROCK_AUTH",
+    "CLAUDE_CODE_SKIP_FOUNDRY_AUTH",
+    "CLAUDE_CODE_SKIP_VERTEX_AUTH",
+    "CLAUDE_CODE_USE_ANTHROPIC_AWS",
+    "CLAUDE_CODE_USE_BEDROCK",
+    "CLAUDE_CODE_USE_FOUNDRY",
+    "CLAUDE_CODE_USE_VERTEX",
     "OPENAI_*",
+    "CODEX_ACCESS_TOKEN",
+    "CODEX_API_KEY",
+    "CODEX_CA_CERTIFICATE",
+    "CODEX_HOME",
+    "CODEX_SQLITE_HOME",
     "GEMINI_API_KEY",
+    "GEMINI_API_KEY_AUTH_MECHANISM",
+    "GEMINI_CLI_CUSTOM_HEADERS",
+    "GEMINI_CLI_HOME",
+    "GEMINI_CLI_USE_COMPUTE_ADC",
+    "GEMINI_DEFAULT_AUTH_TYPE",
     "GEMINI_MODEL",
+    "CODE_ASSIST_ENDPOINT",
     "GOOGLE_*",
+    "CLOUDSDK_CONFIG",
     "AWS_*",
     "AZURE_*",
     "CLOUD_ML_REGION",
@@ -112,11 +145,8 @@ const ALLOWED: &[&str] = &[
     "PAGER",
 ];
 
-/// Marks of an agent that may be our own parent.
-const REFUSED: &[&str] = &["CLAUDECODE", "CLAUDE_CODE_*", "CODEX_*", "GEMINI_CLI_*"];
-
 /// Keeps what a backend may see; names and values that are not UTF-8 cannot be handed over and are left out.
-pub(super) fn capture(variables: impl IntoIterator<Item = (std::ffi::OsString, std::ffi::OsString)>) -> Environment {
+pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
     variables
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
@@ -125,11 +155,10 @@ pub(super) fn capture(variables: impl IntoIterator<Item = (std::ffi::OsString, s
 }
 
 fn is_allowed(name: &str) -> bool {
-    let matches = |pattern: &&str| match pattern.strip_suffix('*') {
+    ALLOWED.iter().any(|pattern| match pattern.strip_suffix('*') {
         Some(start) => name.starts_with(start),
         None => name == *pattern,
-    };
-    ALLOWED.iter().any(matches) && !REFUSED.iter().any(matches)
+    })
 }
 
 #[cfg(test)]
@@ -138,16 +167,40 @@ mod tests {
 
     #[test]
     fn only_listed_names_are_handed_over() {
-        for name in ["PATH", "HOME", "LC_ALL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "CARGO_HOME"] {
+        for name in [
+            "PATH",
+            "HOME",
+            "LC_ALL",
+            "CARGO_HOME",
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_BASE_URL",
+            "CLAUDE_CONFIG_DIR",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "OPENAI_API_KEY",
+            "CODEX_HOME",
+            "GEMINI_API_KEY",
+            "GEMINI_CLI_HOME",
+            "GOOGLE_GENAI_USE_VERTEXAI",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+        ] {
             assert!(is_allowed(name), "{name}");
         }
         for name in [
             "CLAUDECODE",
             "CLAUDE_CODE_ENTRYPOINT",
-            "CODEX_HOME",
+            "CLAUDE_CODE_SESSION_ID",
+            "CLAUDE_CODE_CHILD_SESSION",
+            "CLAUDE_CODE_SSE_PORT",
+            "CLAUDE_PROJECT_DIR",
             "CODEX_SANDBOX",
+            "CODEX_SANDBOX_NETWORK_DISABLED",
+            "CODEX_THREAD_ID",
+            "CODEX_INTERNAL_ORIGINATOR_OVERRIDE",
+            "GEMINI_CLI",
             "GEMINI_CLI_NO_RELAUNCH",
-            "GEMINI_CLI_HOME",
+            "GEMINI_CLI_TRUST_WORKSPACE",
+            "GEMINI_SANDBOX",
             "SSH_AUTH_SOCK",
             "TMPDIR",
             "GIT_DIR",
@@ -164,7 +217,7 @@ mod tests {
     #[test]
     fn what_cannot_be_said_in_utf8_is_left_out() {
         use std::os::unix::ffi::OsStringExt;
-        let bad = std::ffi::OsString::from_vec(vec![0xff]);
+        let bad = OsString::from_vec(vec![0xff]);
         let captured = capture([("HOME".into(), "/home/x".into()), ("LANG".into(), bad.clone()), (bad, "x".into())]);
         assert_eq!(captured, Environment::from([("HOME".to_owned(), "/home/x".to_owned())]));
     }
