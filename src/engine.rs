@@ -4,7 +4,9 @@
 //! survive before anything outside can see it. Reads come from the store, so that they never wait for a session.
 
 mod actor;
+mod backends;
 mod blocks;
+mod catalog;
 mod choice;
 mod clock;
 mod crash;

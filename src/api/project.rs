@@ -79,26 +79,93 @@ pub struct SetConfig {
 }
 
 /// `GET /v1/models`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct BackendQuery {
+    /// With the settings of the repository that holds this directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Where programs are looked for, instead of the daemon's own `PATH`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Only the backend of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backend: Option<String>,
+    #[serde(default)]
+    #[param(inline)]
+    pub detail: Detail,
+}
+
+/// How much is asked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Detail {
+    /// Whether the programs are there; none of them is started.
+    Programs,
+    /// Versions and models too, as far as the agents tell.
+    #[default]
+    Models,
+}
+
+/// One agent that sessions can run on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Backend {
     pub name: String,
     /// Where its program was found.
     pub program: Option<String>,
+    /// What the program says; absent when it was not asked or nobody tests its versions.
+    pub version: Option<String>,
     /// Why it cannot be used.
     pub problem: Option<String>,
+    /// What to know about it although it can be used.
+    pub warning: Option<String>,
+    /// The command that installs it.
+    pub install: Option<String>,
     /// Plays scripts instead of asking a model.
     pub scripted: bool,
+    /// Sessions that name no backend run on it.
+    pub default: bool,
+    pub listed_by: ListedBy,
+    /// Why the agent itself did not list its models, when it was asked.
+    pub note: Option<String>,
     pub models: Vec<Model>,
+}
+
+/// Whose list of models it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ListedBy {
+    /// The installed agent's.
+    Agent,
+    /// Built into this program; the agent may know others.
+    Table,
+    /// The user's: no other model is taken.
+    Configuration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Model {
     pub id: String,
     pub name: Option<String>,
+    /// Sessions that name only the backend get it.
     pub default: bool,
+    /// The levels that `--reasoning` takes.
+    pub reasoning: Vec<String>,
 }
 
-/// `GET /v1/doctor`: each thing that must work, and whether it does.
+/// `GET /v1/doctor`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DoctorQuery {
+    /// With the settings of the repository that holds this directory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Where programs are looked for, instead of the daemon's own `PATH`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+}
+
+/// One thing that must work, and whether it does.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Check {
     pub name: String,
@@ -111,6 +178,8 @@ pub struct Check {
 #[serde(rename_all = "snake_case")]
 pub enum CheckState {
     Good,
+    /// It is not there, and need not be.
+    Absent,
     Warning,
     Bad,
 }

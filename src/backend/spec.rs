@@ -156,7 +156,7 @@ pub struct Versions {
 }
 
 /// A version in three numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u32, pub u32, pub u32);
 
 /// How long each polite step gets before the next, harder one.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::output::Output;
 use super::report::Failure;
 use crate::api::environment;
-use crate::api::project::ConfigQuery;
+use crate::api::project::{BackendQuery, ConfigQuery};
 use crate::api::request::{Environment, EventQuery};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -52,6 +52,12 @@ impl Context {
     /// The directory whose settings count: those of its repository, or the person's own outside of one.
     pub(super) fn place(&self) -> Result<ConfigQuery, Failure> {
         Ok(ConfigQuery { cwd: Some(self.cwd()?) })
+    }
+
+    /// The backends as they are seen from here: the settings of this directory, the programs of this `PATH`.
+    pub(super) fn backends(&self) -> Result<BackendQuery, Failure> {
+        let path = env::var_os("PATH").and_then(|path| path.into_string().ok());
+        Ok(BackendQuery { cwd: Some(self.cwd()?), path, ..BackendQuery::default() })
     }
 
     /// What a backend may see of this process's environment.

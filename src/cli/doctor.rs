@@ -2,7 +2,7 @@
 
 use super::line::{Line, Tone, one_line};
 use super::{Context, Exit, Failure, Format};
-use crate::api::project::{Check, CheckState};
+use crate::api::project::{BackendQuery, Check, CheckState, DoctorQuery};
 
 /// Checks git, the backends, the storage and the sandbox, and says what to do about what is missing.
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,11 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let checks = context.client().await?.doctor(&context.place()?).await?.items;
+    let client = context.client().await?;
+    let BackendQuery { cwd, path, .. } = context.backends()?;
+    // Some agents take seconds to tell their version.
+    context.output.passing(&[Line::new().dim("looking at the installed agents…")])?;
+    let checks = client.doctor(&DoctorQuery { cwd, path }).await?.items;
     match args.format.choice() {
         Format::Json => context.output.json(&checks)?,
         Format::Human => context.output.lines(&checks.iter().flat_map(lines).collect::<Vec<_>>())?,
@@ -29,6 +33,7 @@ fn lines(check: &Check) -> Vec<Line> {
     // A word, not a colour, carries the verdict.
     let (tone, word) = match check.state {
         CheckState::Good => (Tone::Good, "good"),
+        CheckState::Absent => (Tone::Dim, "none"),
         CheckState::Warning => (Tone::Warn, "warn"),
         CheckState::Bad => (Tone::Bad, "bad "),
     };
@@ -53,12 +58,14 @@ mod tests {
         };
         let checks = [
             check(CheckState::Good, None),
+            check(CheckState::Absent, None),
             check(CheckState::Warning, None),
             check(CheckState::Bad, Some("install git 2.41")),
         ];
         let text = checks.iter().flat_map(lines).map(|line| line.text()).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         good  git  2.47.1
+        none  git  2.47.1
         warn  git  2.47.1
         bad   git  2.47.1
               hint: install git 2.41

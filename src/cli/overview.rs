@@ -4,7 +4,8 @@ use super::line::{Line, Tone, cut, one_line, table};
 use super::list::fetch;
 use super::status::{self, Urgency, count, urgency};
 use super::{Context, Exit, Failure};
-use crate::api::project::Backend;
+use crate::api::error::Error;
+use crate::api::project::{self, Backend, BackendQuery, Detail};
 use crate::api::request::ListSessions;
 use crate::api::session::Session;
 
@@ -12,29 +13,28 @@ pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
     let client = context.client().await?;
     let cwd = Some(context.cwd()?);
     let mut sessions = fetch(&client, ListSessions { cwd, ..ListSessions::default() }).await?;
-    if sessions.is_empty() {
-        check_backends(&client.models(&context.place()?).await?.items)?;
+    let query = BackendQuery { detail: Detail::Programs, ..context.backends()? };
+    let trouble = no_backend(&client.models(&query).await?.items);
+    if let Some(error) = trouble.clone().filter(|_| sessions.is_empty()) {
+        return Err(error.into());
     }
     status::sort(&mut sessions);
     context.output.rows(&lines(&sessions, context.now()))?;
+    if let Some(Error { message, hint, .. }) = trouble {
+        let hint = hint.map(|hint| Line::toned(Tone::Accent, "hint:").plain(format!(" {hint}")));
+        context.output.say(&Line::new())?;
+        context.output.say(&Line::toned(Tone::Warn, "warning:").plain(format!(" {message}")))?;
+        context.output.say_all(hint.as_slice())?;
+    }
     Ok(Exit::Done)
 }
 
-/// Somebody who starts for the first time learns here that no agent is installed.
-fn check_backends(backends: &[Backend]) -> Result<(), Failure> {
-    if backends.iter().any(|backend| backend.problem.is_none() && !backend.scripted) {
-        return Ok(());
-    }
-    let known: Vec<_> = backends.iter().filter(|backend| !backend.scripted).collect();
-    let advice = match known.as_slice() {
-        [] => "add one as `[backends.NAME]` to your configuration".to_owned(),
-        known => {
-            let names: Vec<_> = known.iter().map(|backend| format!("`{}`", backend.name)).collect();
-            format!("install one of {}", names.join(", "))
-        }
-    };
-    Err(Failure::new(Exit::Failed, "no agent can be used here")
-        .hint(format!("{advice}, or try `coppice demo`, which needs none")))
+/// What to tell somebody who has no agent to work with.
+fn no_backend(backends: &[Backend]) -> Option<Error> {
+    let real: Vec<_> = backends.iter().filter(|backend| !backend.scripted).collect();
+    let is_usable = real.iter().any(|backend| backend.problem.is_none());
+    let known = real.iter().map(|backend| (backend.name.as_str(), backend.install.as_deref()));
+    (!is_usable).then(|| project::no_backend(known))
 }
 
 fn lines(sessions: &[Session], now: i64) -> Vec<Line> {
@@ -143,24 +143,16 @@ mod tests {
 
     #[test]
     fn without_an_agent_the_demo_is_offered() {
-        let backend = |name: &str, problem: Option<&str>, scripted| Backend {
-            name: name.into(),
-            program: None,
-            problem: problem.map(str::to_owned),
-            scripted,
-            models: vec![],
+        let missing = |name: &str| Backend {
+            problem: Some("not on PATH".into()),
+            install: Some(format!("npm i {name}")),
+            ..sample::backend(name)
         };
-        let told = |backends: &[Backend]| match check_backends(backends) {
-            Err(Failure::Told(report)) => report.hint.unwrap_or_default(),
-            Ok(()) | Err(Failure::PipeClosed) => String::new(),
-        };
-        let demo = backend("demo", None, true);
-        let missing = backend("gemini", Some("not on PATH"), false);
-        assert_eq!(told(&[demo.clone(), backend("gemini", None, false)]), "");
-        assert_eq!(told(&[demo.clone(), missing]), "install one of `gemini`, or try `coppice demo`, which needs none");
-        assert_eq!(
-            told(&[demo]),
-            "add one as `[backends.NAME]` to your configuration, or try `coppice demo`, which needs none"
-        );
+        let demo = Backend { scripted: true, ..sample::backend("demo") };
+        assert_eq!(no_backend(&[demo.clone(), missing("claude"), sample::backend("gemini")]), None);
+        let told = no_backend(&[missing("claude"), missing("codex"), demo]).unwrap();
+        assert_eq!(told.message, "none of `claude`, `codex` is installed");
+        let hint = "install one: `npm i claude`, `npm i codex`; or try `coppice demo`, which needs none";
+        assert_eq!(told.hint.as_deref(), Some(hint));
     }
 }

@@ -1,6 +1,7 @@
-//! Sessions and records that the tests of several files look at.
+//! Sessions, backends and records that the tests of several files look at.
 
 use crate::api::image::Attached;
+use crate::api::project::{Backend, ListedBy};
 use crate::api::session::{
     Approval, Base, Changes, Question, Response, Sandbox, Session, Status, Summary, Turn, TurnError, TurnState, Usage,
     WaitingFor,
@@ -118,5 +119,22 @@ pub(super) fn turn(number: u32, state: TurnState) -> Turn {
         undone: false,
         usage: Usage::default(),
         raw: None,
+    }
+}
+
+/// An agent that works and lists nothing.
+pub(super) fn backend(name: &str) -> Backend {
+    Backend {
+        name: name.into(),
+        program: Some(format!("/bin/{name}")),
+        version: None,
+        problem: None,
+        warning: None,
+        install: None,
+        scripted: false,
+        default: false,
+        listed_by: ListedBy::Agent,
+        note: None,
+        models: vec![],
     }
 }

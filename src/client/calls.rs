@@ -7,7 +7,9 @@ use super::connection::{Connection, segment};
 use crate::api::Page;
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::RawEvent;
-use crate::api::project::{Backend, Check, ConfigQuery, ConfigValue, GrantTrust, Place, SetConfig, Trust};
+use crate::api::project::{
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
+};
 use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, Undo,
 };
@@ -120,11 +122,11 @@ impl Connection {
         self.send(Method::PUT, "/v1/config", set).await
     }
 
-    pub async fn models(&self, query: &ConfigQuery) -> Result<Page<Backend>, ClientError> {
+    pub async fn models(&self, query: &BackendQuery) -> Result<Page<Backend>, ClientError> {
         self.get("/v1/models", query).await
     }
 
-    pub async fn doctor(&self, query: &ConfigQuery) -> Result<Page<Check>, ClientError> {
+    pub async fn doctor(&self, query: &DoctorQuery) -> Result<Page<Check>, ClientError> {
         self.get("/v1/doctor", query).await
     }
 }

@@ -22,7 +22,7 @@ use super::start::{Absent, Daemon};
 use crate::api;
 use crate::api::daemon::{DaemonStatus, StopDaemon, StopHow};
 use crate::api::error::{Error, ErrorBody, ErrorKind};
-use crate::api::project::ConfigQuery;
+use crate::api::project::BackendQuery;
 use crate::api::request::EventQuery;
 use crate::paths::{Paths, Surroundings};
 
@@ -97,7 +97,7 @@ async fn a_refusal_arrives_as_it_was_said() {
     let connection = Connection::open(&home.daemon.paths.socket).await.unwrap();
     assert!(matches!(connection.session("zz").await, Err(ClientError::Refused(error)) if error == refusal));
     assert_eq!(connection.inbox().await.unwrap_err().to_string(), "the daemon answered with status 502");
-    let error = connection.models(&ConfigQuery::default()).await.unwrap_err().to_string();
+    let error = connection.models(&BackendQuery::default()).await.unwrap_err().to_string();
     assert_eq!(error, "the daemon's answer to `GET /v1/models` makes no sense");
 }
 

@@ -1,21 +1,37 @@
 //! Whether everything that must work does, and what helps if not.
 
+use futures_util::future::join_all;
+
 use crate::api::error::Error;
-use crate::api::project::{Check, CheckState, ConfigQuery};
+use crate::api::project::{Check, CheckState, ConfigQuery, DoctorQuery};
+use crate::backend::discovery::{Found, Verdict};
+use crate::backend::spec::Spec;
 use crate::config::Config;
 use crate::git;
 
 use super::Engine;
+use super::backends::{problem, warning};
+use super::choice;
 use super::fault::Fault;
+
+/// Whether anybody counts on a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// The configuration names its program.
+    Configured,
+    /// One of those that are known anyway.
+    Optional,
+}
 
 impl Engine {
     /// One check for each thing that must work.
-    pub async fn doctor(&self, query: ConfigQuery) -> Result<Vec<Check>, Error> {
+    pub async fn doctor(&self, query: DoctorQuery) -> Result<Vec<Check>, Error> {
+        let DoctorQuery { cwd, path } = query;
         let mut checks = vec![self.check_git().await, self.check_data()];
-        match self.config_at(query).await {
+        match self.config_at(ConfigQuery { cwd }).await {
             Ok(config) => {
                 checks.push(good("configuration", self.shared.settings.user_file.display().to_string()));
-                checks.extend(self.check_backends(&config));
+                checks.extend(self.check_backends(&config, path).await);
             }
             Err(fault) => checks.push(bad("configuration", fault)),
         }
@@ -43,27 +59,51 @@ impl Engine {
         }
     }
 
-    fn check_backends(&self, config: &Config) -> Vec<Check> {
-        let backends = self.backend_views(config);
-        let real = backends.iter().filter(|backend| !backend.scripted);
-        let mut checks: Vec<_> = real
-            .map(|backend| Check {
-                name: format!("backend {}", backend.name),
-                state: if backend.problem.is_none() { CheckState::Good } else { CheckState::Bad },
-                detail: backend.program.clone().or(backend.problem.clone()).unwrap_or_default(),
-                hint: backend.problem.as_ref().map(|_| "install it, or correct its `command`".to_owned()),
-            })
-            .collect();
-        if checks.is_empty() {
-            checks.push(Check {
-                name: "backends".to_owned(),
-                state: CheckState::Warning,
-                detail: "none is configured".to_owned(),
-                hint: Some("name an agent in `[backends.NAME]`, or try `coppice demo`".to_owned()),
-            });
+    async fn check_backends(&self, config: &Config, path: Option<String>) -> Vec<Check> {
+        let registry = self.shared.settings.registry(config);
+        let env = self.surrounding_environment(path);
+        let looks = registry.offered().map(|spec| {
+            let env = &env;
+            async move { (spec, self.shared.catalog.look(&self.shared, spec, env).await) }
+        });
+        let found = join_all(looks).await;
+        let is_named = |spec: &Spec| config.backends.get(&spec.name).is_some_and(|backend| backend.command.is_some());
+        let need = |spec: &Spec| if is_named(spec) { Need::Configured } else { Need::Optional };
+        let mut checks: Vec<_> = found.iter().map(|(spec, found)| check(spec, found, need(spec))).collect();
+        if !found.iter().any(|(_, found)| found.verdict.is_usable()) {
+            checks.push(bad("backends", Fault::NoBackend(choice::no_backend(&registry))));
         }
         checks
     }
+}
+
+fn check(spec: &Spec, found: &Found, need: Need) -> Check {
+    let place = found.program.as_ref().map(|program| program.display().to_string()).unwrap_or_default();
+    let here = match found.version {
+        Some(version) => format!("{version}, {place}"),
+        None => place.clone(),
+    };
+    let trouble = || format!("{place}: {}", problem(spec, found).unwrap_or_default());
+    let install = |otherwise: &str| match &spec.install {
+        Some(install) => format!("install it with `{install}`"),
+        None => otherwise.to_owned(),
+    };
+    let (state, detail, hint) = match (&found.verdict, need) {
+        (Verdict::Good, _) => (CheckState::Good, here, None),
+        (Verdict::Untested { tested, .. }, _) => {
+            let detail = format!("{place}: {}", warning(found).unwrap_or_default());
+            let hint = format!("if it misbehaves, update coppice or go back to {tested}");
+            (CheckState::Warning, detail, Some(hint))
+        }
+        (Verdict::TooOld { .. }, _) => (CheckState::Bad, trouble(), Some(install("install a newer one"))),
+        (Verdict::Broken { .. }, _) => (CheckState::Bad, trouble(), Some(install("install it again"))),
+        (Verdict::Missing, Need::Optional) => (CheckState::Absent, "not installed".to_owned(), spec.install.clone()),
+        (Verdict::Missing, Need::Configured) => {
+            let hint = "install it, or correct its `command` in the configuration";
+            (CheckState::Bad, problem(spec, found).unwrap_or_default(), Some(hint.to_owned()))
+        }
+    };
+    Check { name: format!("backend {}", spec.name), state, detail, hint }
 }
 
 fn good(name: &str, detail: String) -> Check {
@@ -74,4 +114,44 @@ fn bad(name: &str, fault: Fault) -> Check {
     let Error { message, causes, hint, .. } = fault.into();
     let detail = [&[message][..], &causes].concat().join(": ");
     Check { name: name.to_owned(), state: CheckState::Bad, detail, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::registry;
+    use crate::backend::spec::Version;
+
+    #[test]
+    fn a_backend_is_good_doubtful_bad_or_not_there() {
+        let spec = Spec {
+            install: Some("npm i agent".to_owned()),
+            ..registry::from_config("agent", vec!["agent".to_owned()], Vec::new(), Vec::new())
+        };
+        let (old, new) = (Version(1, 0, 0), Version(2, 0, 0));
+        let told = |verdict: Verdict, version, need| {
+            let program = (verdict != Verdict::Missing).then(|| "/bin/agent".into());
+            let Check { state, detail, hint, .. } = check(&spec, &Found { program, version, verdict }, need);
+            format!("{state:?} | {detail} | {}", hint.unwrap_or_default())
+        };
+        let broken = Verdict::Broken { said: "exit status 1: no node".to_owned() };
+        let rows = [
+            told(Verdict::Good, Some(new), Need::Optional),
+            told(Verdict::Good, None, Need::Configured),
+            told(Verdict::Untested { found: new, tested: old }, Some(new), Need::Optional),
+            told(Verdict::TooOld { found: old, minimum: new }, Some(old), Need::Optional),
+            told(broken, None, Need::Optional),
+            told(Verdict::Missing, None, Need::Optional),
+            told(Verdict::Missing, None, Need::Configured),
+        ];
+        insta::assert_snapshot!(rows.join("\n"), @r"
+        Good | 2.0.0, /bin/agent | 
+        Good | /bin/agent | 
+        Warning | /bin/agent: version 2.0.0 is newer than 1.0.0, the newest tested | if it misbehaves, update coppice or go back to 1.0.0
+        Bad | /bin/agent: version 1.0.0 is too old: it takes 2.0.0 or newer | install it with `npm i agent`
+        Bad | /bin/agent: `agent --version` does not work: exit status 1: no node | install it with `npm i agent`
+        Absent | not installed | npm i agent
+        Bad | there is no `agent` on PATH | install it, or correct its `command` in the configuration
+        ");
+    }
 }

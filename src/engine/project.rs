@@ -1,12 +1,9 @@
-//! Things of a repository or of the user: trust, configuration, backends.
+//! Things of a repository or of the user: trust and configuration.
 
 use std::path::PathBuf;
 
 use crate::api::error::Error;
-use crate::api::project::{
-    Backend, ConfigQuery, ConfigValue, GrantTrust, Model, Place, SetConfig, Trust as TrustView, TrustState,
-};
-use crate::backend::spec;
+use crate::api::project::{ConfigQuery, ConfigValue, GrantTrust, Place, SetConfig, Trust as TrustView, TrustState};
 use crate::config::{self, Config, LayerKind, Origin, Source, Trust, Value, key};
 use crate::git::{GitError, Oid, Repo};
 use crate::store::{Change, Durability, ProjectRow, Write};
@@ -39,33 +36,6 @@ impl Engine {
     /// Writes one key of the user's file, which keeps its comments and order.
     pub async fn set_config(&self, request: SetConfig) -> Result<Vec<ConfigValue>, Error> {
         Ok(self.write_config(request)?)
-    }
-
-    /// The backends that can be named, with what is wrong with them.
-    pub async fn backends(&self, query: ConfigQuery) -> Result<Vec<Backend>, Error> {
-        Ok(self.backend_views(&self.config_at(query).await?))
-    }
-
-    pub(super) fn backend_views(&self, config: &Config) -> Vec<Backend> {
-        let path = self.shared.own_environment.get("PATH").map(std::ffi::OsString::from);
-        let registry = self.shared.settings.registry(config);
-        let view = |spec: &spec::Spec| {
-            let found = spec::resolve(spec, path.as_deref(), &self.shared.data);
-            let default = config.default_model.split_once('/').filter(|(backend, _)| *backend == spec.name);
-            let model = |known: &spec::KnownModel| Model {
-                id: known.id.clone(),
-                name: None,
-                default: default.is_some_and(|(_, model)| model == known.id),
-            };
-            Backend {
-                name: spec.name.clone(),
-                program: found.as_ref().ok().map(|path| path.display().to_string()),
-                problem: found.err().map(|error| error.to_string()),
-                scripted: spec.scripted,
-                models: spec.models.known.iter().map(model).collect(),
-            }
-        };
-        registry.all().map(view).collect()
     }
 
     /// The settings in force at a directory; outside of a repository they are the user's.

@@ -16,6 +16,7 @@ use crate::id::SessionId;
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
 
 use super::actor::Message;
+use super::catalog::Catalog;
 use super::clock;
 use super::live::Lively;
 use super::settings::SettingsReader;
@@ -36,6 +37,7 @@ pub(super) struct Shared {
     pub(super) backends: Backends,
     /// The lane of the questions on the side, which take no slot of a turn.
     pub(super) asides: Semaphore,
+    pub(super) catalog: Catalog,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
     pub(super) sweeper: Sweeper,
@@ -70,6 +72,7 @@ impl Shared {
             data,
             executable,
             settings,
+            catalog: Catalog::new(spawner.clone()),
             spawner,
             backends: Backends::default(),
             asides: Semaphore::new(utility::LANE),
@@ -107,6 +110,11 @@ impl Shared {
     /// Where a backend's process stands that must not stand in a work tree.
     pub(super) fn neutral_dir(&self) -> PathBuf {
         self.data.join("neutral")
+    }
+
+    /// Where a backend that is only asked what it offers keeps its state.
+    pub(super) fn survey_dir(&self, backend: &str) -> PathBuf {
+        self.data.join("survey").join(backend)
     }
 
     /// The lock under which worktrees and branches of a repository are made, moved and removed.

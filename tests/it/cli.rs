@@ -120,9 +120,9 @@ fn no_backend_at_all() {
     assert_snapshot!(env.coppice(&["new", "hi"]).transcript(), @r"
     exit: 1
     -- stderr
-    error: no backend is configured
+    error: no agent is configured
 
-    hint: name an agent in `[backends.NAME]` of the configuration (`coppice config path`), or try `coppice demo`
+    hint: name an agent in `[backends.NAME]` of the configuration (`coppice config path`); or try `coppice demo`, which needs none
     ");
     assert_nothing_created(&env);
 }
@@ -257,7 +257,7 @@ fn an_agent_that_is_not_installed() {
     assert_snapshot!(env.coppice(&["new", "--model", "missing", "hi"]).transcript(), @r"
     exit: 1
     -- stderr
-    error: backend `missing`: command `no-such-agent` not found on PATH
+    error: backend `missing` is not installed: there is no `no-such-agent` on PATH
 
     hint: install it, or correct its `command` in the configuration
     ");

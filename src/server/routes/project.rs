@@ -6,7 +6,9 @@ use axum::extract::State;
 use super::{App, Reply, reply};
 use crate::api::Page;
 use crate::api::error::{Error, ErrorBody, ErrorKind};
-use crate::api::project::{Backend, Check, ConfigQuery, ConfigValue, GrantTrust, Place, SetConfig, Trust};
+use crate::api::project::{
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
+};
 use crate::server::error::{Asked, Body};
 
 /// Shows what a repository asks for, and whether the user agreed.
@@ -52,18 +54,18 @@ pub(super) async fn set_config(State(app): State<App>, Body(set): Body<SetConfig
 
 /// Lists the backends, whether they can be used, and their models.
 #[utoipa::path(
-    get, path = "/v1/models", params(ConfigQuery),
+    get, path = "/v1/models", params(BackendQuery),
     responses((status = 200, body = Page<Backend>), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn models(State(app): State<App>, Asked(query): Asked<ConfigQuery>) -> Reply<Page<Backend>> {
+pub(super) async fn models(State(app): State<App>, Asked(query): Asked<BackendQuery>) -> Reply<Page<Backend>> {
     reply(app.engine.backends(query).await.map(Page::whole))
 }
 
 /// Tries each thing that must work.
 #[utoipa::path(
-    get, path = "/v1/doctor", params(ConfigQuery),
+    get, path = "/v1/doctor", params(DoctorQuery),
     responses((status = 200, body = Page<Check>), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn doctor(State(app): State<App>, Asked(query): Asked<ConfigQuery>) -> Reply<Page<Check>> {
+pub(super) async fn doctor(State(app): State<App>, Asked(query): Asked<DoctorQuery>) -> Reply<Page<Check>> {
     reply(app.engine.doctor(query).await.map(Page::whole))
 }

@@ -1,0 +1,282 @@
+//! The backends as clients see them: what is installed, in which version, and with which models.
+
+use futures_util::future::join_all;
+
+use crate::api::error::Error;
+use crate::api::project::{Backend, BackendQuery, ConfigQuery, Detail, ListedBy, Model};
+use crate::backend::discovery::{self, Found, Surroundings, Verdict};
+use crate::backend::spec::{Reasoning, Spec};
+use crate::config::Config;
+
+use super::Engine;
+use super::catalog::Offer;
+use super::choice::{self, Chosen};
+use super::fault::Fault;
+
+/// Where the models of a backend come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum List {
+    Offer(Offer),
+    Table,
+    /// The agent was asked in vain.
+    TableBecause(String),
+    Configuration,
+}
+
+impl Engine {
+    /// The backends that can be named, with what is wrong with them.
+    pub async fn backends(&self, query: BackendQuery) -> Result<Vec<Backend>, Error> {
+        let BackendQuery { cwd, path, backend, detail } = query;
+        let config = self.config_at(ConfigQuery { cwd }).await?;
+        let env = self.surrounding_environment(path);
+        Ok(self.backend_views(&config, &env, backend.as_deref(), detail).await?)
+    }
+
+    async fn backend_views(
+        &self,
+        config: &Config,
+        env: &[(String, String)],
+        only: Option<&str>,
+        detail: Detail,
+    ) -> Result<Vec<Backend>, Fault> {
+        let registry = self.shared.settings.registry(config);
+        if let Some(name) = only.filter(|name| registry.get(name).is_none()) {
+            let known = registry.all().map(|spec| spec.name.clone()).collect();
+            return Err(Fault::UnknownBackend { name: name.to_owned(), known });
+        }
+        let here = Surroundings { env, cwd: &self.shared.data };
+        let installed = |spec: &Spec| discovery::find(spec, here).is_some();
+        // Nothing installed is not a fault of somebody who only looks.
+        let default = choice::choose(config, &registry, &installed, None).ok();
+        let wanted = registry.all().filter(|spec| only.is_none_or(|name| spec.name == name));
+        let views = wanted.map(|spec| {
+            let default = &default;
+            async move {
+                let found = match detail {
+                    Detail::Programs => present(spec, here),
+                    Detail::Models => self.shared.catalog.look(&self.shared, spec, env).await,
+                };
+                let list = self.list_models(config, spec, &found, env, detail).await;
+                view(spec, &found, list, default.as_ref())
+            }
+        });
+        Ok(join_all(views).await)
+    }
+
+    async fn list_models(
+        &self,
+        config: &Config,
+        spec: &Spec,
+        found: &Found,
+        env: &[(String, String)],
+        detail: Detail,
+    ) -> List {
+        let is_configured = config.backends.get(&spec.name).is_some_and(|backend| !backend.models.is_empty());
+        match (&found.program, detail) {
+            _ if is_configured => List::Configuration,
+            (Some(program), Detail::Models) if found.verdict.is_usable() && !spec.scripted => {
+                let offer = self.shared.catalog.offer(&self.shared, spec, program, found.version, env).await;
+                offer.map_or_else(List::TableBecause, List::Offer)
+            }
+            (Some(_) | None, Detail::Models | Detail::Programs) => List::Table,
+        }
+    }
+
+    /// The daemon's own environment, with the `PATH` of whoever asks.
+    pub(super) fn surrounding_environment(&self, path: Option<String>) -> Vec<(String, String)> {
+        let mut env = self.shared.own_environment.clone();
+        if let Some(path) = path {
+            env.insert("PATH".to_owned(), path);
+        }
+        env.into_iter().collect()
+    }
+}
+
+/// What can be said about a program without starting it.
+fn present(spec: &Spec, here: Surroundings<'_>) -> Found {
+    let program = discovery::find(spec, here);
+    let verdict = if program.is_some() { Verdict::Good } else { Verdict::Missing };
+    Found { program, version: None, verdict }
+}
+
+/// Why a program cannot be used.
+pub(super) fn problem(spec: &Spec, found: &Found) -> Option<String> {
+    let program = spec.command.first().map(String::as_str).unwrap_or_default();
+    match &found.verdict {
+        Verdict::Missing => Some(format!("there is no `{program}` on PATH")),
+        Verdict::Broken { said } => Some(format!("`{program} --version` does not work: {said}")),
+        Verdict::TooOld { found, minimum } => Some(format!("version {found} is too old: it takes {minimum} or newer")),
+        Verdict::Untested { .. } | Verdict::Good => None,
+    }
+}
+
+/// What a person should know about a program that can be used.
+pub(super) fn warning(found: &Found) -> Option<String> {
+    match &found.verdict {
+        Verdict::Untested { found, tested } => {
+            Some(format!("version {found} is newer than {tested}, the newest tested"))
+        }
+        Verdict::Missing | Verdict::Broken { .. } | Verdict::TooOld { .. } | Verdict::Good => None,
+    }
+}
+
+fn view(spec: &Spec, found: &Found, list: List, default: Option<&Chosen<'_>>) -> Backend {
+    let default = default.filter(|chosen| chosen.spec.name == spec.name);
+    let named = default.and_then(|chosen| chosen.model.clone()).or_else(|| spec.models.fallback.clone());
+    let first = || spec.models.known.first().map(|known| known.id.clone());
+    let (mut models, listed_by, note, unnamed) = match list {
+        List::Offer(Offer { models, default }) => (offered(models), ListedBy::Agent, None, default),
+        List::Table => (table(spec), ListedBy::Table, None, first()),
+        List::TableBecause(why) => (table(spec), ListedBy::Table, Some(why), first()),
+        List::Configuration => (table(spec), ListedBy::Configuration, None, first()),
+    };
+    if let Some(id) = named.or(unnamed) {
+        match models.iter_mut().find(|model| model.id == id) {
+            Some(model) => model.default = true,
+            None => {
+                let known = table(spec).into_iter().find(|known| known.id == id);
+                let unknown = || Model { id, name: None, default: true, reasoning: Vec::new() };
+                models.insert(0, known.map_or_else(unknown, |known| Model { default: true, ..known }));
+            }
+        }
+    }
+    Backend {
+        name: spec.name.clone(),
+        program: found.program.as_ref().map(|path| path.display().to_string()),
+        version: found.version.map(|version| version.to_string()),
+        problem: problem(spec, found),
+        warning: warning(found),
+        install: spec.install.clone(),
+        scripted: spec.scripted,
+        default: default.is_some(),
+        listed_by,
+        note,
+        models,
+    }
+}
+
+fn table(spec: &Spec) -> Vec<Model> {
+    let words = |levels: &[Reasoning]| levels.iter().map(|level| level.as_str().to_owned()).collect();
+    let known = spec.models.known.iter();
+    known
+        .map(|known| Model { id: known.id.clone(), name: None, default: false, reasoning: words(&known.reasoning) })
+        .collect()
+}
+
+fn offered(models: Vec<crate::backend::event::Model>) -> Vec<Model> {
+    let model = |model: crate::backend::event::Model| Model {
+        name: Some(model.name).filter(|name| !name.is_empty() && *name != model.id),
+        reasoning: levels(&model.reasoning),
+        id: model.id,
+        default: false,
+    };
+    models.into_iter().map(model).collect()
+}
+
+/// The levels that a person can ask for; what an agent calls its maximum is our highest.
+fn levels(words: &[String]) -> Vec<String> {
+    let has = |level: &Reasoning| {
+        let highest = *level == Reasoning::Xhigh && words.iter().any(|word| word == "max");
+        highest || words.iter().any(|word| word == level.as_str())
+    };
+    Reasoning::ALL.into_iter().filter(has).map(|level| level.as_str().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::event;
+    use crate::backend::registry;
+    use crate::backend::spec::{KnownModel, Models, Version};
+
+    fn spec(fallback: Option<&str>) -> Spec {
+        let known = |id: &str| KnownModel { id: id.to_owned(), reasoning: vec![Reasoning::Low, Reasoning::Xhigh] };
+        Spec {
+            models: Models {
+                known: vec![known("one"), known("two")],
+                fallback: fallback.map(str::to_owned),
+                ..Models::default()
+            },
+            install: Some("npm i agent".to_owned()),
+            ..registry::from_config("agent", vec!["agent".to_owned()], Vec::new(), Vec::new())
+        }
+    }
+
+    fn offer(default: Option<&str>) -> List {
+        let model = |id: &str, name: &str, reasoning: &[&str]| event::Model {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            reasoning: reasoning.iter().map(|&word| word.to_owned()).collect(),
+            is_default: false,
+        };
+        let models = vec![model("two", "two", &["minimal", "low", "max"]), model("three", "Three", &[])];
+        List::Offer(Offer { models, default: default.map(str::to_owned) })
+    }
+
+    /// The models of a view, the default with a star.
+    fn models(spec: &Spec, list: List, chosen: Option<&str>) -> String {
+        let found = Found { program: None, version: None, verdict: Verdict::Good };
+        let chosen = chosen.map(|model| Chosen { spec, model: Some(model.to_owned()) });
+        let view = view(spec, &found, list, chosen.as_ref());
+        assert_eq!(view.default, chosen.is_some());
+        let text = |model: &Model| {
+            let star = if model.default { "*" } else { "" };
+            format!("{star}{}({})", model.id, model.reasoning.join(" "))
+        };
+        view.models.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn each_list_has_one_default() {
+        let (bare, told) = (spec(None), spec(Some("two")));
+        for (spec, list, chosen, expected) in [
+            (&bare, List::Table, None, "*one(low xhigh) two(low xhigh)"),
+            (&told, List::Table, None, "one(low xhigh) *two(low xhigh)"),
+            (&told, List::Configuration, Some("one"), "*one(low xhigh) two(low xhigh)"),
+            (&bare, offer(Some("three")), None, "two(low xhigh) *three()"),
+            (&bare, offer(None), None, "two(low xhigh) three()"),
+            (&told, offer(Some("three")), None, "*two(low xhigh) three()"),
+            (&bare, offer(Some("three")), Some("newest"), "*newest() two(low xhigh) three()"),
+            (&spec(Some("one")), offer(None), None, "*one(low xhigh) two(low xhigh) three()"),
+        ] {
+            assert_eq!(models(spec, list, chosen), expected);
+        }
+    }
+
+    #[test]
+    fn who_listed_the_models_is_told() {
+        let found = Found { program: None, version: None, verdict: Verdict::Good };
+        let told = |list| {
+            let Backend { listed_by, note, .. } = view(&spec(None), &found, list, None);
+            (listed_by, note)
+        };
+        assert_eq!(told(offer(None)), (ListedBy::Agent, None));
+        assert_eq!(told(List::Configuration), (ListedBy::Configuration, None));
+        assert_eq!(told(List::Table), (ListedBy::Table, None));
+        assert_eq!(told(List::TableBecause("why".into())), (ListedBy::Table, Some("why".into())));
+    }
+
+    #[test]
+    fn every_verdict_has_its_words() {
+        let (old, new) = (Version(1, 0, 0), Version(2, 0, 0));
+        for (verdict, problem_text, warning_text) in [
+            (Verdict::Good, None, None),
+            (Verdict::Missing, Some("there is no `agent` on PATH"), None),
+            (Verdict::Broken { said: "signal 9".into() }, Some("`agent --version` does not work: signal 9"), None),
+            (
+                Verdict::TooOld { found: old, minimum: new },
+                Some("version 1.0.0 is too old: it takes 2.0.0 or newer"),
+                None,
+            ),
+            (
+                Verdict::Untested { found: new, tested: old },
+                None,
+                Some("version 2.0.0 is newer than 1.0.0, the newest tested"),
+            ),
+        ] {
+            let found = Found { program: None, version: None, verdict };
+            assert_eq!(problem(&spec(None), &found).as_deref(), problem_text);
+            assert_eq!(warning(&found).as_deref(), warning_text);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! What the installed agents tell about themselves: version and models. Asked when somebody wants to know, and kept.
+//!
+//! Nothing here can stop a session: each question has a time limit, and whoever asks is told what the built-in table
+//! says where the agent itself cannot be asked.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::debug;
+
+use crate::backend::discovery::{Discovery, Found, Surroundings};
+use crate::backend::event::{Event, Model};
+use crate::backend::spec::{Spec, Version};
+use crate::backend::transport::spawn::Spawner;
+use crate::backend::{Launch, Purpose};
+
+use super::shared::Shared;
+
+/// Long enough for a program on Node to start on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What an account may use changes seldom, and a person who waits for it asks again.
+const LIFETIME: Duration = Duration::from_secs(10 * 60);
+
+/// What agents told, for one daemon.
+pub(super) struct Catalog {
+    discovery: Discovery,
+    offers: Mutex<HashMap<Key, Slot>>,
+}
+
+/// The models of an agent in its own words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Offer {
+    pub(super) models: Vec<Model>,
+    /// The one it takes when none is named.
+    pub(super) default: Option<String>,
+}
+
+/// One program in one version, with all that a configuration changes in how it is started.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    program: PathBuf,
+    version: Option<Version>,
+    command: Vec<String>,
+    env: Vec<(String, String)>,
+}
+
+/// Held while its agent is asked: who comes second waits for that answer instead of starting another process.
+type Slot = Arc<tokio::sync::Mutex<Option<(Instant, Offer)>>>;
+
+impl Catalog {
+    pub(super) fn new(spawn: Arc<dyn Spawner>) -> Self {
+        Self { discovery: Discovery::new(spawn), offers: Mutex::default() }
+    }
+
+    /// Looks for the program of a backend and judges its version.
+    pub(super) async fn look(&self, shared: &Shared, spec: &Spec, env: &[(String, String)]) -> Found {
+        let mut env = env.to_vec();
+        let state = shared.survey_dir(&spec.name);
+        env.extend(spec.state_env.iter().map(|name| (name.clone(), state.to_string_lossy().into_owned())));
+        env.extend(spec.env.iter().cloned());
+        let neutral = shared.neutral_dir();
+        // Without its directory the program does not start, and what it then says is told.
+        [&state, &neutral].into_iter().try_for_each(std::fs::create_dir_all).ok();
+        self.discovery.look(spec, Surroundings { env: &env, cwd: &neutral }).await
+    }
+
+    /// The models that an agent offers, or why it does not tell.
+    pub(super) async fn offer(
+        &self,
+        shared: &Shared,
+        spec: &Spec,
+        program: &Path,
+        version: Option<Version>,
+        env: &[(String, String)],
+    ) -> Result<Offer, String> {
+        let key = Key { program: program.to_owned(), version, command: spec.command.clone(), env: spec.env.clone() };
+        let slot = self.offers.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut kept = slot.lock().await;
+        if let Some((at, offer)) = &*kept
+            && at.elapsed() < LIFETIME
+        {
+            return Ok(offer.clone());
+        }
+        let asked = tokio::time::timeout(LIMIT, ask(shared, spec, program, env)).await;
+        let offer = asked.unwrap_or_else(|_| Err(format!("it did not answer within {} seconds", LIMIT.as_secs())))?;
+        *kept = Some((Instant::now(), offer.clone()));
+        Ok(offer)
+    }
+}
+
+/// Opens a conversation that takes no prompt, and closes it as soon as it has begun.
+async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, String)]) -> Result<Offer, String> {
+    let (state_dir, neutral_dir) = (shared.survey_dir(&spec.name), shared.neutral_dir());
+    for path in [&state_dir, &neutral_dir] {
+        std::fs::create_dir_all(path).map_err(|error| format!("failed to create `{}`: {error}", path.display()))?;
+    }
+    let mut argv = spec.command.clone();
+    if let Some(first) = argv.first_mut() {
+        *first = program.to_string_lossy().into_owned();
+    }
+    debug!(backend = spec.name, "asking for the models");
+    let mut conversation = shared.backends.start(Launch {
+        spec: spec.clone(),
+        argv,
+        cwd: neutral_dir.clone(),
+        env: env.to_vec(),
+        purpose: Purpose::Survey,
+        resume: None,
+        model: None,
+        reasoning: None,
+        mode: None,
+        rules: None,
+        instructions: None,
+        schema: None,
+        roots: Vec::new(),
+        tools: Vec::new(),
+        state_dir,
+        neutral_dir,
+        spawn: shared.spawner.clone(),
+    });
+    // The conversation ends with the last hold on it, when this returns or is given up.
+    loop {
+        match conversation.events.recv().await {
+            Some(Event::Started(started)) if started.models.is_empty() => return Err("it lists none".to_owned()),
+            Some(Event::Started(started)) => {
+                let marked = started.models.iter().find(|model| model.is_default).map(|model| model.id.clone());
+                return Ok(Offer { models: started.models, default: marked.or(started.model) });
+            }
+            Some(Event::Failed(failure)) => return Err(failure.message),
+            Some(Event::Exited { .. }) | None => return Err("it ended before it was ready".to_owned()),
+            // Nothing else means anything before the start.
+            Some(_) => {}
+        }
+    }
+}

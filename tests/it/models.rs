@@ -1,0 +1,141 @@
+//! Which agents there are: `coppice models`, `coppice doctor`, and what happens where none is installed.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+
+/// A program that speaks the protocol of agents.
+const AGENT: &str = env!("CARGO_BIN_EXE_coppice");
+
+/// A world whose `PATH` has git and nothing else: agents of the machine must not count.
+fn world() -> TestEnv {
+    let mut env = TestEnv::new();
+    let bin = env.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let path = std::env::var_os("PATH").unwrap();
+    let git = std::env::split_paths(&path).map(|directory| directory.join("git")).find(|git| git.is_file()).unwrap();
+    symlink(git, bin.join("git")).unwrap();
+    env.set("PATH", bin.to_str().unwrap());
+    env
+}
+
+/// Puts a shell script on the `PATH`.
+fn install(env: &TestEnv, name: &str, script: &str) {
+    let program = env.path("bin").join(name);
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The user's `config.toml`, and nothing else in it.
+fn configure(env: &TestEnv, text: &str) {
+    let text = text.replace("COPPICE", AGENT);
+    fs::write(env.path("coppice/config.toml"), text).unwrap();
+}
+
+fn backend<'a>(backends: &'a Value, name: &str) -> &'a Value {
+    let found = backends.as_array().unwrap().iter().find(|backend| backend["name"] == name);
+    found.unwrap_or_else(|| panic!("no {name} in {backends:#}"))
+}
+
+#[test]
+fn an_agent_lists_its_own_models_and_is_asked_once() {
+    let env = world();
+    let runs = env.path("runs");
+    install(&env, "mine", &format!("echo run >> {}; exec {AGENT} demo-agent", runs.display()));
+    configure(&env, "[backends.mine]\ncommand = [\"mine\"]\n");
+    let mine = env.json(&["models", "--backend", "mine"])[0].clone();
+    assert_eq!((&mine["listed_by"], &mine["note"], &mine["problem"]), (&json!("agent"), &Value::Null, &Value::Null));
+    assert_eq!((&mine["default"], &mine["program"]), (&json!(true), &json!(env.path("bin/mine"))));
+    assert_eq!(mine["models"][0]["id"], "scripted");
+    assert_eq!(backend(&env.json(&["models"]), "mine"), &mine);
+    assert_eq!(fs::read_to_string(runs).unwrap(), "run\n");
+}
+
+#[test]
+fn a_configured_list_is_not_asked_for() {
+    let env = world();
+    configure(&env, "[backends.mine]\ncommand = [\"COPPICE\", \"demo-agent\"]\nmodels = [\"one\", \"two\"]\n");
+    let listed = "mine  coppice  your list\n  mine/one  default\n  mine/two\n\nsessions that name no model run on mine";
+    let output = env.coppice(&["models", "--backend", "mine"]);
+    assert_eq!(output.transcript(), format!("exit: 0\n-- stdout\n{listed}\n"));
+    assert_snapshot!(env.coppice(&["new", "--model", "mine/three", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: backend `mine` has no model `three`; it has one, two
+
+    hint: `coppice models` shows what can be used
+    ");
+}
+
+#[test]
+fn an_agent_that_does_not_answer_leaves_the_others_alone() {
+    let env = world();
+    install(&env, "rude", "echo 'not today' >&2; exit 3");
+    configure(
+        &env,
+        "[backends.rude]\ncommand = [\"rude\"]\n[backends.mine]\ncommand = [\"COPPICE\", \"demo-agent\"]\n",
+    );
+    let backends = env.json(&["models"]);
+    assert_eq!(backend(&backends, "mine")["listed_by"], "agent");
+    let rude = backend(&backends, "rude");
+    assert_eq!((&rude["listed_by"], &rude["problem"]), (&json!("table"), &Value::Null));
+    assert!(rude["note"].is_string(), "{rude:#}");
+}
+
+#[test]
+fn an_unknown_backend_is_refused() {
+    let env = world();
+    let refusal = env.coppice(&["models", "--backend", "nobody"]).exits(2).stderr;
+    assert!(refusal.contains("no backend is called `nobody`"), "{refusal}");
+}
+
+/// The daemon may have been started by somebody else, with another `PATH`.
+#[test]
+fn programs_are_those_of_whoever_asks() {
+    let mut env = world();
+    configure(&env, "[backends.mine]\ncommand = [\"mine\"]\n");
+    let problem = |env: &TestEnv| env.json(&["models", "--backend", "mine"])[0]["problem"].clone();
+    assert_eq!(problem(&env), "there is no `mine` on PATH");
+    let bin = env.path("bin");
+    let other = env.path("other");
+    fs::create_dir(&other).unwrap();
+    install(&env, "mine", &format!("exec {AGENT} demo-agent"));
+    fs::rename(bin.join("mine"), other.join("mine")).unwrap();
+    assert_eq!(problem(&env), "there is no `mine` on PATH");
+    env.set("PATH", &format!("{}:{}", bin.display(), other.display()));
+    assert_eq!(problem(&env), Value::Null);
+    let id = env.create_with(&["--model", "mine"], "hello");
+    env.wait_for(&id, "ready");
+}
+
+#[test]
+fn a_default_that_is_not_installed_gives_way() {
+    let env = world();
+    let text = "default.model = \"gone/large\"\n[backends.gone]\ncommand = [\"no-such-agent\"]\n\
+                [backends.mine]\ncommand = [\"COPPICE\", \"demo-agent\"]\n";
+    configure(&env, text);
+    assert_eq!(env.json(&["new", "--draft", "hi"])["backend"], "mine");
+    let output = env.coppice(&["new", "--model", "gone", "hi"]);
+    assert_snapshot!(output.transcript(), @r"
+    exit: 1
+    -- stderr
+    error: backend `gone` is not installed: there is no `no-such-agent` on PATH
+
+    hint: install it, or correct its `command` in the configuration
+    ");
+}
+
+#[test]
+fn doctor_looks_at_each_backend() {
+    let env = world();
+    install(&env, "mine", "exit 0");
+    configure(&env, "[backends.gone]\ncommand = [\"no-such-agent\"]\n[backends.mine]\ncommand = [\"mine\"]\n");
+    let output = env.coppice(&["doctor"]).exits(1);
+    let lines = |name: &str| output.stdout.lines().filter(|line| line.contains(name)).collect::<Vec<_>>().join("\n");
+    assert_eq!(lines("backend gone"), "bad   backend gone  there is no `no-such-agent` on PATH");
+    assert_eq!(lines("backend mine"), format!("good  backend mine  {}", env.path("bin/mine").display()));
+}
