@@ -7,34 +7,76 @@ mod fault;
 mod handshake;
 mod message;
 mod permission;
+pub(crate) mod policy;
 #[cfg(test)]
 mod tests;
 mod turn;
 mod update;
 
+use std::path::Path;
+
 use tokio::sync::mpsc;
 
-use crate::backend::Launch;
-use crate::backend::acp::client::{Client, Policy};
+use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
+use crate::backend::acp::policy::{Asks, Policy, Titles};
 use crate::backend::event::{Command, Event};
 use crate::backend::transport::drive;
 use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::{Launch, Purpose};
 
-/// Runs a conversation from its process's start to its end.
+/// Runs a conversation with any agent, from its process's start to its end.
 pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
-    let request = SpawnRequest { argv: launch.argv.clone(), env: launch.environment(), cwd: launch.cwd.clone() };
+    let cwd = place(&launch).to_owned();
+    let request = SpawnRequest { argv: launch.argv.clone(), env: launch.environment(), cwd };
+    let policy = Policy {
+        stop: launch.spec.stop,
+        images: launch.spec.images,
+        titles: Titles::ForPeople,
+        asks: asks(launch.purpose),
+        login: launch.spec.login.clone(),
+        spoiled: None,
+    };
+    converse(launch, request, policy, commands, events).await;
+}
+
+/// Runs a conversation with an agent whose start and words are known better.
+pub(crate) async fn converse(
+    launch: Launch,
+    request: SpawnRequest,
+    policy: Policy,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
     let variables = request.env.iter().filter(|(_, value)| !value.is_empty()).map(|(name, _)| name.clone()).collect();
     let Some(child) = drive::spawn(&launch, request, &events).await else { return };
+    let cwd = place(&launch).to_string_lossy().into_owned();
+    let is_session = launch.purpose == Purpose::Session;
     let wishes = Wishes {
-        cwd: launch.cwd.to_string_lossy().into_owned(),
+        cwd,
         policy: launch.spec.resume,
-        resume: launch.resume,
-        model: launch.model,
-        mode: launch.mode,
+        resume: launch.resume.filter(|_| is_session),
+        // A survey asks what there is; a model that is gone must not keep it from the answer.
+        model: launch.model.filter(|_| launch.purpose != Purpose::Survey),
+        mode: launch.mode.filter(|_| is_session),
         variables,
         exec_at_ms: child.exec_at_ms,
     };
-    let policy = Policy { stop: launch.spec.stop, images: launch.spec.images };
     drive::run(child, Client::begin(policy, wishes), commands, events).await;
+}
+
+/// Who is asked in a conversation of that purpose.
+pub(crate) fn asks(purpose: Purpose) -> Asks {
+    match purpose {
+        Purpose::Session => Asks::Owner,
+        Purpose::Utility | Purpose::Survey => Asks::Nobody,
+    }
+}
+
+/// Where the session stands: only the turns of a session have business in a work tree.
+fn place(launch: &Launch) -> &Path {
+    match launch.purpose {
+        Purpose::Session => &launch.cwd,
+        Purpose::Utility | Purpose::Survey => &launch.neutral_dir,
+    }
 }

@@ -1,5 +1,6 @@
 //! The ACP client as a machine: one input in, effects out. It neither waits nor reads nor writes.
 
+mod noise;
 mod stop;
 
 use std::collections::VecDeque;
@@ -8,34 +9,32 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tracing::{debug, trace};
 
+use crate::backend::acp::client::noise::Noise;
 use crate::backend::acp::client::stop::Rung;
 use crate::backend::acp::fault;
 use crate::backend::acp::handshake::{Handshake, Next, Ready, Wishes};
 use crate::backend::acp::message;
 use crate::backend::acp::permission;
+use crate::backend::acp::policy::{Asks, Policy};
 use crate::backend::acp::turn::Turn;
 use crate::backend::acp::update::{self, Update};
-use crate::backend::event::{Block, Command, Event, Started};
-use crate::backend::failure::Failure;
-use crate::backend::spec::{Images, StopLadder};
+use crate::backend::event::{Block, Command, Decision, Event, Started};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::spec::Images;
 use crate::backend::transport::jsonrpc::{self, METHOD_NOT_FOUND, Message, RpcError};
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
 /// Slow agents need ten seconds on a loaded machine; some fetch their model list from the network.
 const HANDSHAKE_LIMIT: Duration = Duration::from_secs(120);
 
+/// A program that writes text where messages belong is rarely an agent, and often one that waits for a person.
+const NOISE_LIMIT: Duration = Duration::from_secs(30);
+
 /// How long a restored session may be silent before its replay counts as over.
 const REPLAY_LIMIT: Duration = Duration::from_secs(1);
 
 /// How long a process may live on after it closed its output, or after `KILL`.
 const EXIT_LIMIT: Duration = Duration::from_secs(2);
-
-/// What differs between agents.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Policy {
-    pub(crate) stop: StopLadder,
-    pub(crate) images: Images,
-}
 
 /// One conversation.
 #[derive(Debug)]
@@ -47,6 +46,7 @@ pub(crate) struct Client {
     session: Session,
     /// Prompts that wait for the handshake or for the turn before them.
     queue: VecDeque<Vec<Block>>,
+    noise: Noise,
     has_seen_commands: bool,
     has_output: bool,
 }
@@ -56,6 +56,8 @@ struct Session {
     id: String,
     cwd: String,
     takes_images: bool,
+    /// Whether the conversation was restored and no turn has proved yet that it still works.
+    is_unproved: bool,
     cost_usd: f64,
 }
 
@@ -113,6 +115,7 @@ impl Client {
             next_id: 2,
             session: Session { cwd, ..Session::default() },
             queue: VecDeque::new(),
+            noise: Noise::default(),
             has_seen_commands: false,
             has_output: true,
         };
@@ -129,9 +132,19 @@ impl Client {
             Err(reason) => {
                 debug!(%reason, bytes = line.len(), "line skipped");
                 trace!(line, "skipped line");
-                Vec::new()
+                self.on_noise(line)
             }
         }
+    }
+
+    /// In the handshake, noise is remembered and leaves less time for the next message.
+    fn on_noise(&mut self, line: &str) -> Vec<Effect> {
+        if !matches!(self.phase, Phase::Handshake { .. }) || !self.has_output {
+            return Vec::new();
+        }
+        let was_last = self.noise.is_last;
+        self.noise.hear(line);
+        if was_last { Vec::new() } else { vec![Effect::Arm(NOISE_LIMIT)] }
     }
 
     fn on_prompt(&mut self, blocks: Vec<Block>) -> Vec<Effect> {
@@ -143,7 +156,7 @@ impl Client {
     fn send_next(&mut self) -> Vec<Effect> {
         self.phase = Phase::Idle;
         let Some(blocks) = self.queue.pop_front() else { return Vec::new() };
-        let has_image = blocks.iter().any(|block| matches!(block, Block::Image { .. }));
+        let has_image = blocks.iter().any(|block| matches!(block, Block::Image(_)));
         if has_image && (self.policy.images == Images::Refused || !self.session.takes_images) {
             let mut effects = vec![Effect::Emit(Event::Failed(fault::no_images()))];
             effects.extend(self.send_next());
@@ -201,12 +214,17 @@ impl Client {
             Next::Call(handshake, method, params) => {
                 let (request, line) = self.request(method, params);
                 self.phase = Phase::Handshake { request, handshake };
-                vec![Effect::Send(line)]
+                let mut effects = vec![Effect::Send(line)];
+                if std::mem::take(&mut self.noise.is_last) {
+                    effects.push(Effect::Arm(HANDSHAKE_LIMIT));
+                }
+                effects
             }
             Next::Failed(failure) => self.fail_start(Rung::Asked, failure),
             Next::Ready(Ready { started, takes_images, replays }) => {
                 self.session.id = started.conversation.clone();
                 self.session.takes_images = takes_images;
+                self.session.is_unproved = started.restored;
                 if replays && !self.has_seen_commands {
                     self.phase = Phase::Replay { started };
                     return vec![Effect::Arm(REPLAY_LIMIT)];
@@ -223,16 +241,31 @@ impl Client {
     }
 
     fn on_turn_end(&mut self, mut turn: Turn, stop: TurnStop, outcome: Result<Value, RpcError>) -> Vec<Effect> {
+        let is_spoiled = stop == TurnStop::NotAsked && outcome.as_ref().is_err_and(|error| self.is_spoiled(error));
         let events = match (stop, outcome) {
             // Whatever the agent makes of a cancel, the person asked for the end of the turn.
             (TurnStop::Asked, _) => failed(turn.abandon(), fault::interrupted()),
-            (TurnStop::NotAsked, Ok(result)) => turn.finish(&result),
-            (TurnStop::NotAsked, Err(error)) => failed(turn.abandon(), fault::classify(&error)),
+            (TurnStop::NotAsked, Ok(result)) => {
+                self.session.is_unproved = false;
+                turn.finish(&result)
+            }
+            (TurnStop::NotAsked, Err(error)) if is_spoiled => {
+                self.policy.spoiled.iter().for_each(|spoiled| spoiled.notify_one());
+                failed(turn.abandon(), fault::spoiled(&error))
+            }
+            (TurnStop::NotAsked, Err(error)) => failed(turn.abandon(), self.policy.tell(fault::classify(&error))),
         };
         let mut effects = vec![Effect::Disarm];
         effects.extend(events.into_iter().map(Effect::Emit));
-        effects.extend(self.send_next());
+        effects.extend(if is_spoiled { self.stop(Rung::Asked, None) } else { self.send_next() });
         effects
+    }
+
+    /// Whether the service refuses the history that the agent sent along. Every further turn would end the same way,
+    /// so the conversation ends here, and whoever opens it again gets a fresh one.
+    fn is_spoiled(&self, error: &RpcError) -> bool {
+        let is_refused = error.code == 400 && fault::classify(error).kind == FailureKind::Protocol;
+        self.policy.spoiled.is_some() && self.session.is_unproved && is_refused
     }
 
     fn on_notification(&mut self, method: &str, params: &Value) -> Vec<Effect> {
@@ -279,8 +312,14 @@ impl Client {
         }
         match &mut self.phase {
             Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {
-                let events = turn.ask(permission::read(id, params, &self.session.cwd));
-                events.into_iter().map(Effect::Emit).collect()
+                let pending = permission::read(id, params, &self.session.cwd, self.policy.titles);
+                match self.policy.asks {
+                    Asks::Owner => turn.ask(pending).into_iter().map(Effect::Emit).collect(),
+                    Asks::Nobody => {
+                        let refusal = pending.answer(&Decision::Deny { message: None });
+                        vec![Effect::Send(jsonrpc::response(&pending.id, refusal))]
+                    }
+                }
             }
             Phase::Turn { stop: TurnStop::Asked, .. }
             | Phase::Handshake { .. }

@@ -15,6 +15,8 @@ pub(crate) fn classify(error: &RpcError) -> Failure {
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let kind = match error.code {
         AUTH_REQUIRED | 401 | 403 => FailureKind::Auth,
+        // Google calls a bad key a bad request.
+        _ if says(&["api key not valid", "api key expired", "api_key_invalid"]) => FailureKind::Auth,
         429 | 402 if says(&["quota", "billing", "credit"]) => FailureKind::Quota,
         429 => FailureKind::RateLimit { resets_at: None },
         402 => FailureKind::Quota,
@@ -62,6 +64,20 @@ pub(crate) fn interrupted() -> Failure {
 pub(crate) fn slow_start(limit: Duration) -> Failure {
     let text = format!("the agent did not open a session within {} seconds", limit.as_secs());
     Failure::new(FailureKind::Timeout, text).with_hint("run the agent by hand to see what it waits for")
+}
+
+/// The service refuses a conversation as the agent restored it. The prompt is not sent again by itself: whether it
+/// had an effect is for a person to judge.
+pub(crate) fn spoiled(error: &RpcError) -> Failure {
+    let text = format!("the service refuses the restored conversation: {}", describe(error));
+    Failure::new(FailureKind::Protocol, text)
+        .with_hint("run `coppice resume`: the conversation begins afresh with its transcript")
+}
+
+/// The failure together with what the agent said outside of the protocol.
+pub(crate) fn with_words(failure: Failure, words: Option<String>) -> Failure {
+    let Some(words) = words else { return failure };
+    Failure { message: format!("{}; it wrote `{words}`", failure.message), ..failure }
 }
 
 /// The prompt holds an image that the agent cannot see.
@@ -131,6 +147,7 @@ mod tests {
         check(429, "scripted error", Value::Null, "rate_limit", "scripted error");
         check(429, "You exceeded your current quota", Value::Null, "quota", "You exceeded your current quota");
         check(500, "models/x is not found", Value::Null, "model", "models/x is not found");
+        check(400, "API key not valid. Please pass one.", Value::Null, "auth", "API key not valid. Please pass one.");
         check(400, "the prompt is too long", Value::Null, "context", "the prompt is too long");
         check(500, "exception TypeError: fetch failed", Value::Null, "transport", "exception TypeError: fetch failed");
         check(-32603, "Internal error", json!({"details": "fetch failed"}), "transport", "fetch failed");

@@ -42,11 +42,15 @@ pub(crate) struct Selector {
 impl Selector {
     /// The choices as models; ACP has no word for how hard they think.
     pub(crate) fn models(&self) -> Vec<Model> {
+        let current = self.current.as_deref().unwrap_or_default();
+        let is_listed = self.choices.iter().any(|choice| choice.id == current);
+        // Gemini lists a model under the id of a variant and reports it under the id it was started with.
+        let id = |choice: &Choice| if !is_listed && choice.name == current { current } else { &choice.id }.to_owned();
         let model = |choice: &Choice| Model {
-            id: choice.id.clone(),
+            id: id(choice),
             name: choice.name.clone(),
             reasoning: Vec::new(),
-            is_default: self.current.as_ref() == Some(&choice.id),
+            is_default: id(choice) == current,
         };
         self.choices.iter().map(model).collect()
     }
@@ -79,8 +83,18 @@ pub(crate) fn initialize() -> Value {
 }
 
 pub(crate) fn prompt(session: &str, blocks: &[Block]) -> Value {
-    let blocks: Vec<Value> = blocks.iter().map(block).collect();
+    let shield = is_command(blocks).then(|| json!({"type": "text", "text": "The prompt:\n"}));
+    let blocks: Vec<Value> = shield.into_iter().chain(blocks.iter().map(block)).collect();
     json!({"sessionId": session, "prompt": blocks})
+}
+
+/// Whether an agent would take the prompt for one of its own commands and never show it to the model.
+fn is_command(blocks: &[Block]) -> bool {
+    let mut texts = blocks.iter().map_while(|block| match block {
+        Block::Text(text) => Some(text.trim_start()),
+        Block::Image(_) => None,
+    });
+    texts.find(|text| !text.is_empty()).is_some_and(|text| text.starts_with(['/', '$']))
 }
 
 fn block(block: &Block) -> Value {
@@ -189,4 +203,40 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_never_a_command_of_the_agent() {
+        let text = |text: &str| Block::Text(text.to_owned());
+        let image =
+            Block::Image(Image { mime_type: "image/png".to_owned(), data: String::new(), path: PathBuf::new() });
+        for (blocks, is_shielded) in [
+            (vec![text("/about")], true),
+            (vec![text(" \n"), text("$skill")], true),
+            (vec![text("see /about")], false),
+            (vec![image.clone(), text("/about")], false),
+            (vec![text(""), image, text("/about")], false),
+            (vec![], false),
+        ] {
+            let sent = prompt("s", &blocks);
+            let expected = blocks.len() + usize::from(is_shielded);
+            assert_eq!(sent["prompt"].as_array().unwrap().len(), expected, "{blocks:?}");
+            assert_eq!(sent["prompt"][0]["text"] == "The prompt:\n", is_shielded, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn the_current_model_is_known_by_the_id_it_runs_under() {
+        let opened = read_opened(&json!({"models": {"currentModelId": "pro", "availableModels": [
+            {"modelId": "auto", "name": "Auto"}, {"modelId": "pro-tools", "name": "pro"}]}}));
+        let models = opened.models.models();
+        let ids: Vec<_> = models.iter().map(|model| (model.id.as_str(), model.is_default)).collect();
+        assert_eq!(ids, [("auto", false), ("pro", true)]);
+    }
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use crate::backend::acp::policy::Titles;
 use crate::backend::acp::update::{self, ToolUpdate};
 use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
 use crate::permission::Reach;
@@ -20,12 +21,13 @@ pub(crate) struct Pending {
 }
 
 /// Reads `session/request_permission`.
-pub(crate) fn read(id: Value, params: &Value, cwd: &str) -> Pending {
+pub(crate) fn read(id: Value, params: &Value, cwd: &str, titles: Titles) -> Pending {
     let call = update::read_tool(&params["toolCall"]);
     let options = params["options"].as_array().into_iter().flatten();
     let options = options
         .filter_map(|option| Some((option["kind"].as_str()?.to_owned(), option["optionId"].as_str()?.to_owned())));
-    Pending { approval: approval(&id, call, read_reach(&params["toolCall"], cwd)), options: options.collect(), id }
+    let reach = read_reach(&params["toolCall"], Path::new(cwd), titles);
+    Pending { approval: approval(&id, call, reach), options: options.collect(), id }
 }
 
 fn approval(id: &Value, tool: ToolUpdate, reach: Reach) -> ApprovalRequest {
@@ -40,24 +42,43 @@ fn approval(id: &Value, tool: ToolUpdate, reach: Reach) -> ApprovalRequest {
     }
 }
 
-/// What the call touches, as far as the agent says. A title is a command only in words for people, so an agent that
-/// does not name the command is asked about.
-fn read_reach(call: &Value, cwd: &str) -> Reach {
+/// What the call touches, as far as the agent says.
+fn read_reach(call: &Value, cwd: &Path, titles: Titles) -> Reach {
     let diffs = call["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "diff");
     let locations = call["locations"].as_array().into_iter().flatten();
     let named = diffs.chain(locations).filter_map(|place| place["path"].as_str());
-    let paths: Vec<PathBuf> = named.map(|path| Path::new(cwd).join(path)).collect();
-    let command = call["rawInput"]["command"].as_str();
+    let paths: Vec<PathBuf> = named.map(|path| cwd.join(path)).collect();
     match call["kind"].as_str().map(update::read_kind) {
-        Some(ToolKind::Execute) => command.map_or(Reach::Elsewhere, |command| Reach::Command {
-            text: command.to_owned(),
-            cwd: call["rawInput"]["cwd"].as_str().map_or_else(|| cwd.into(), |own| Path::new(cwd).join(own)),
-        }),
+        Some(ToolKind::Execute) => match titles {
+            Titles::ForPeople => read_command(call, cwd),
+            Titles::Commands => read_titled_command(call, cwd),
+        }
+        .unwrap_or(Reach::Elsewhere),
         Some(ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search) => {
             Reach::Paths(paths)
         }
         Some(ToolKind::Think | ToolKind::Fetch | ToolKind::Other) | None => Reach::Elsewhere,
     }
+}
+
+/// The command an agent names apart from its title.
+fn read_command(call: &Value, cwd: &Path) -> Option<Reach> {
+    let input = &call["rawInput"];
+    let place = input["cwd"].as_str().map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
+    Some(Reach::Command { text: input["command"].as_str()?.to_owned(), cwd: place })
+}
+
+/// The command of an agent whose titles are commands. It runs in the work tree unless its explanation begins with
+/// another directory; the words for the work tree name the directory of the process instead, so they are not read.
+fn read_titled_command(call: &Value, cwd: &Path) -> Option<Reach> {
+    let text = call["title"].as_str().filter(|title| !title.is_empty())?.to_owned();
+    let explanation = call["content"][0]["content"]["text"].as_str()?;
+    if explanation.starts_with("[current working directory ") {
+        return Some(Reach::Command { text, cwd: cwd.to_owned() });
+    }
+    let (place, rest) = explanation.strip_prefix("[in ")?.split_once(']')?;
+    // A directory may have a bracket in its name: with a second one, nobody can say where it ends.
+    (!rest.contains(']')).then(|| Reach::Command { text, cwd: cwd.join(place) })
 }
 
 impl Pending {
@@ -95,7 +116,7 @@ mod tests {
     fn pending(kinds: &[&str]) -> Pending {
         let options: Vec<Value> =
             kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": "x", "kind": kind})).collect();
-        read(json!(0), &json!({"options": options, "toolCall": {"toolCallId": "c"}}), "/repo")
+        read(json!(0), &json!({"options": options, "toolCall": {"toolCallId": "c"}}), "/repo", Titles::ForPeople)
     }
 
     #[track_caller]
@@ -118,7 +139,9 @@ mod tests {
 
     #[test]
     fn a_call_reaches_what_the_agent_names() {
-        let check = |call: Value, expected: Reach| assert_eq!(read_reach(&call, "/repo"), expected, "{call}");
+        let check = |call: Value, expected: Reach| {
+            assert_eq!(read_reach(&call, Path::new("/repo"), Titles::ForPeople), expected, "{call}");
+        };
         let paths = |paths: &[&str]| Reach::Paths(paths.iter().map(PathBuf::from).collect());
         check(
             json!({"kind": "edit", "content": [{"type": "diff", "path": "/repo/a"}], "locations": [{"path": "b"}]}),
@@ -130,6 +153,27 @@ mod tests {
         check(json!({"kind": "execute", "title": "make"}), Reach::Elsewhere);
         check(json!({"kind": "fetch", "locations": [{"path": "/repo/a"}]}), Reach::Elsewhere);
         check(json!({}), Reach::Elsewhere);
+    }
+
+    #[test]
+    fn a_title_is_a_command_where_the_agent_keeps_it_so() {
+        let check = |title: &str, explanation: &str, expected: Option<&str>| {
+            let content = json!([{"type": "content", "content": {"type": "text", "text": explanation}}]);
+            let call = json!({"kind": "execute", "title": title, "content": content});
+            let command = |cwd: &str| Reach::Command { text: title.to_owned(), cwd: cwd.into() };
+            let expected = expected.map_or(Reach::Elsewhere, command);
+            assert_eq!(read_reach(&call, Path::new("/repo"), Titles::Commands), expected, "{explanation}");
+        };
+        check("make", "[current working directory /neutral] (Build [all])", Some("/repo"));
+        check("make", "[in sub] (Build)", Some("/repo/sub"));
+        check("make", "[in /etc]", Some("/etc"));
+        // The directory could be `a` or `a] x/../../../etc`.
+        check("make", "[in a] x/../../../etc] (Build)", None);
+        check("make", "[in a] [background]", None);
+        check("make", "Build it", None);
+        check("", "[current working directory /neutral]", None);
+        let bare = json!({"kind": "execute", "title": "make", "rawInput": {"command": "ls"}});
+        assert_eq!(read_reach(&bare, Path::new("/repo"), Titles::Commands), Reach::Elsewhere);
     }
 
     #[test]

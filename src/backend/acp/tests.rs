@@ -1,5 +1,6 @@
 //! Tests of the client: against recorded conversations, against written ones, and against peers on real pipes.
 
+mod agents;
 mod machine;
 mod peer;
 mod replay;
@@ -10,14 +11,21 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::client::Policy;
 use super::handshake::Wishes;
+use super::policy::{Asks, Policy, Titles};
 use crate::backend::event::{Choice, Event, Model};
 use crate::backend::spec::{Images, Resume, StopLadder};
 use crate::backend::transport::machine::Effect;
 
 const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(3) };
-const POLICY: Policy = Policy { stop: STOP, images: Images::Offered };
+const POLICY: Policy = Policy {
+    stop: STOP,
+    images: Images::Offered,
+    titles: Titles::Commands,
+    asks: Asks::Owner,
+    login: None,
+    spoiled: None,
+};
 
 fn wishes() -> Wishes {
     Wishes {

@@ -8,6 +8,7 @@ use crate::backend::acp::permission::Pending;
 use crate::backend::acp::update::{OUTPUT_LIMIT, ToolUpdate, Update, bounded, read_usage};
 use crate::backend::event::{Event, Stop, ToolCall, ToolKind, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::protocol;
 
 /// A response is text for people; beyond this it is a mistake, and memory is not.
 const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
@@ -114,10 +115,8 @@ impl Turn {
             let text = "the agent ended the turn without a complete model call: its stream was cut";
             return Err(Failure::new(FailureKind::Transport, text));
         }
-        if self.previous.is_empty() {
-            return Err(empty_turn(&stop));
-        }
-        Ok((self.previous, stop))
+        let text = best_text(self.previous, result);
+        if text.is_empty() { Err(empty_turn(&stop)) } else { Ok((text, stop)) }
     }
 
     fn apply_tool(&mut self, tool: ToolUpdate) -> Vec<Event> {
@@ -179,6 +178,16 @@ impl Call {
         }
         Some(format!("{}\n[further output left out]\n", &fresh[..fresh.floor_char_boundary(room)]))
     }
+}
+
+/// The text to parse. An agent may repeat its answer in the reply; that counts where it is a response and the streamed
+/// text is none.
+fn best_text(streamed: String, result: &Value) -> String {
+    let content = &result["content"];
+    let blocks = content.as_array().map_or_else(|| std::slice::from_ref(content), Vec::as_slice);
+    let repeated: String = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+    let is_better = protocol::parse(&streamed).is_err() && protocol::parse(&repeated).is_ok();
+    if is_better { repeated } else { streamed }
 }
 
 fn empty_turn(stop: &Stop) -> Failure {

@@ -1,6 +1,6 @@
 //! How a conversation ends: what a timer means, the rungs of the stop ladder, and who is told.
 
-use crate::backend::acp::client::{Client, EXIT_LIMIT, HANDSHAKE_LIMIT, Phase, TurnStop, failed};
+use crate::backend::acp::client::{Client, EXIT_LIMIT, HANDSHAKE_LIMIT, NOISE_LIMIT, Phase, TurnStop, failed};
 use crate::backend::acp::fault;
 use crate::backend::event::Event;
 use crate::backend::failure::Failure;
@@ -18,7 +18,10 @@ pub(super) enum Rung {
 impl Client {
     pub(super) fn on_elapsed(&mut self) -> Vec<Effect> {
         match &mut self.phase {
-            Phase::Handshake { .. } if self.has_output => self.give_up(fault::slow_start(HANDSHAKE_LIMIT)),
+            Phase::Handshake { .. } if self.has_output => {
+                let limit = if self.noise.is_last { NOISE_LIMIT } else { HANDSHAKE_LIMIT };
+                self.give_up(fault::slow_start(limit))
+            }
             // Outside of a stop, only a closed output arms the timer.
             Phase::Handshake { .. } | Phase::Idle | Phase::Turn { stop: TurnStop::NotAsked, .. } => {
                 self.give_up(fault::output_closed())
@@ -55,6 +58,7 @@ impl Client {
     /// The conversation does not open; that answers the prompt that waits for it.
     pub(super) fn fail_start(&mut self, rung: Rung, failure: Failure) -> Vec<Effect> {
         self.queue.pop_front();
+        let failure = self.policy.tell(fault::with_words(failure, self.noise.words()));
         let mut effects = vec![Effect::Emit(Event::Failed(failure))];
         effects.extend(self.stop(rung, None));
         effects
@@ -83,7 +87,8 @@ impl Client {
         match std::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Handshake { .. } | Phase::Replay { .. } => {
                 self.queue.pop_front();
-                events.push(Event::Failed(crashed("before the conversation was open")));
+                let failure = crashed("before the conversation was open");
+                events.push(Event::Failed(fault::with_words(failure, self.noise.words())));
             }
             Phase::Turn { mut turn, stop, .. } => {
                 let failure = match stop {
