@@ -8,6 +8,7 @@ pub mod demo;
 pub mod discovery;
 pub mod event;
 pub mod failure;
+mod gemini;
 pub mod registry;
 pub mod spec;
 pub mod transport;
@@ -95,6 +96,7 @@ impl Backends {
         let (event_sender, events) = mpsc::channel(QUEUE);
         match launch.spec.transport {
             Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
+            Transport::Gemini => tokio::spawn(gemini::run(launch, command_receiver, event_sender)),
         };
         Conversation { commands, events }
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::backend::gemini;
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
 };
@@ -74,7 +75,7 @@ impl Registry {
 
 /// The agents that need no configuration, in the order in which they are offered.
 fn built_in() -> Vec<Spec> {
-    Vec::new()
+    vec![gemini::spec()]
 }
 
 impl Configured {

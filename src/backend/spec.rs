@@ -48,6 +48,8 @@ pub struct Spec {
 pub enum Transport {
     /// Agent Client Protocol, JSON-RPC lines over stdin and stdout.
     Acp,
+    /// The same protocol, spoken by Gemini CLI in a home that Coppice furnishes.
+    Gemini,
 }
 
 /// The models of a backend as far as they are known without asking it.

@@ -1,0 +1,200 @@
+//! Gemini CLI over ACP, started so that a repository can neither run anything nor redirect anything.
+//!
+//! The work tree is not trusted, the process stands in a neutral directory, and its home is ours. What the CLI does not
+//! do in such a place, reading the project's instructions, is done here; the protocol itself is `acp`'s.
+
+mod home;
+mod instructions;
+mod journal;
+mod login;
+#[cfg(test)]
+mod tests;
+
+use std::future;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tracing::warn;
+
+use crate::backend::acp::policy::{Policy, Titles};
+use crate::backend::event::{Command, Event};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::spec::{
+    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
+    Version, Versions,
+};
+use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::{Launch, Purpose, acp};
+
+const PRO: &str = "gemini-3.1-pro-preview";
+const FLASH: &str = "gemini-3-flash-preview";
+
+/// The registry's row.
+pub(crate) fn spec() -> Spec {
+    let model = |id: &str| KnownModel { id: id.to_owned(), reasoning: Vec::new() };
+    Spec {
+        name: "gemini".to_owned(),
+        vendors: vec!["google".to_owned()],
+        transport: Transport::Gemini,
+        command: vec!["gemini".to_owned(), "--acp".to_owned()],
+        env: Vec::new(),
+        models: Models {
+            known: vec![model(PRO), model(FLASH)],
+            // Left to itself, the CLI asks another model first which one to take.
+            fallback: Some(PRO.to_owned()),
+            small: Some(FLASH.to_owned()),
+            renamed: Vec::new(),
+        },
+        rules: Rules::InPrompt,
+        schema: None,
+        resume: Resume::Offered,
+        images: Images::Inline,
+        instructions: Instructions { file: "GEMINI.md".to_owned(), read_by: Reader::Agent },
+        carrier: Carrier::Mcp,
+        native_tools: NativeTools::Removable,
+        // A cancel is answered within half a second, `TERM` within a tenth.
+        stop: StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(2) },
+        state_env: None,
+        // The first version that can be told not to trust a folder whatever its settings say.
+        versions: Some(Versions { minimum: Version(0, 58, 0), tested: Version(0, 61, 0) }),
+        install: Some("npm install -g @google/gemini-cli".to_owned()),
+        login: Some("run `gemini` once and log in, or set GEMINI_API_KEY; then run `coppice resume`".to_owned()),
+        scripted: false,
+    }
+}
+
+/// Runs a conversation from its process's start to its end.
+pub(crate) async fn run(mut launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+    let home = Arc::new(home_dir(&launch));
+    let start = match prepare(&mut launch, Arc::clone(&home)).await {
+        Ok(request) => request,
+        Err(failure) => {
+            // The owner may be gone already; then there is nobody to tell.
+            events.send(Event::Failed(failure)).await.ok();
+            events.send(Event::Exited { status: None, stderr_tail: String::new() }).await.ok();
+            return;
+        }
+    };
+    let spoiled = Arc::new(Notify::new());
+    let policy = Policy {
+        stop: launch.spec.stop,
+        images: launch.spec.images,
+        titles: Titles::Commands,
+        asks: acp::asks(launch.purpose),
+        login: launch.spec.login.clone(),
+        spoiled: Some(Arc::clone(&spoiled)),
+    };
+    let (purpose, conversation) = (launch.purpose, launch.resume.clone().unwrap_or_default());
+    let talk = acp::converse(launch, start, policy, commands, events);
+    tokio::select! {
+        () = talk => {}
+        () = remember(&spoiled, &home, &conversation) => {}
+    }
+    if purpose != Purpose::Session
+        && let Err(error) = tokio::fs::remove_dir_all(home.as_path()).await
+    {
+        warn!(%error, home = %home.display(), "home of a side question left behind");
+    }
+}
+
+/// Writes down that the conversation cannot be restored, as soon as that is known; never ends.
+async fn remember(spoiled: &Notify, home: &Path, conversation: &str) {
+    spoiled.notified().await;
+    if let Err(error) = journal::spoil(home, conversation) {
+        warn!(%error, "a conversation that cannot be restored will be tried again");
+    }
+    future::pending().await
+}
+
+/// Makes the home and everything else that the process must find; what `launch` keeps is for the protocol.
+async fn prepare(launch: &mut Launch, home: Arc<PathBuf>) -> Result<SpawnRequest, Failure> {
+    let (purpose, env, tree) = (launch.purpose, launch.environment(), launch.cwd.clone());
+    let resume = launch.resume.take();
+    // Files are read and written, so this is no work for the runtime's own threads.
+    let furnished = tokio::task::spawn_blocking(move || furnish(&home, purpose, env, &tree, resume));
+    let Furnished { env, policy, resume } = furnished
+        .await
+        .map_err(|error| Failure::new(FailureKind::Setup, format!("failed to prepare gemini: {error}")))??;
+    launch.resume = resume;
+    // The model goes on the command line: the protocol would take any word for one.
+    let model = launch.model.take().or_else(|| launch.spec.models.fallback.clone());
+    let argv = arguments(&launch.argv, model.as_deref(), &policy);
+    Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone() })
+}
+
+struct Furnished {
+    env: Vec<(String, String)>,
+    policy: PathBuf,
+    resume: Option<String>,
+}
+
+fn furnish(
+    home: &Path,
+    purpose: Purpose,
+    env: Vec<(String, String)>,
+    tree: &Path,
+    resume: Option<String>,
+) -> Result<Furnished, Failure> {
+    let login = login::find(&users_dir(&env), &env);
+    let instructions = match purpose {
+        Purpose::Session => instructions::read(tree),
+        Purpose::Utility | Purpose::Survey => None,
+    };
+    let policy = home::furnish(home, purpose, &login, instructions.as_deref()).map_err(|error| {
+        let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+        Failure::new(FailureKind::Setup, format!("{error}{cause}"))
+    })?;
+    let resume = resume.filter(|id| !journal::is_spoiled(home, id));
+    if let Some(id) = &resume {
+        // A journal that stays where it is costs a restore at worst; the history is replayed then.
+        journal::protect(home, id).unwrap_or_else(|error| warn!(%error, "journal not protected"));
+    }
+    Ok(Furnished { env: environment(env, login.env, home), policy, resume })
+}
+
+/// The home of one conversation. A side question has its own, which ends with it.
+fn home_dir(launch: &Launch) -> PathBuf {
+    match launch.purpose {
+        Purpose::Session => launch.state_dir.join("gemini"),
+        Purpose::Utility | Purpose::Survey => {
+            let mut random = [0; 8];
+            // Without randomness two questions at once may share a home: they write the same into it.
+            getrandom::fill(&mut random).unwrap_or_default();
+            launch.state_dir.join(format!("gemini-aside-{:016x}", u64::from_be_bytes(random)))
+        }
+    }
+}
+
+/// Where the user's own CLI keeps its files.
+fn users_dir(env: &[(String, String)]) -> PathBuf {
+    let value = |wanted: &str| env.iter().find(|(name, value)| name == wanted && !value.is_empty());
+    let home = value("GEMINI_CLI_HOME").or_else(|| value("HOME")).map(|(_, value)| value.as_str());
+    Path::new(home.unwrap_or("/nonexistent")).join(".gemini")
+}
+
+fn arguments(command: &[String], model: Option<&str>, policy: &Path) -> Vec<String> {
+    let mut argv = command.to_vec();
+    argv.extend(model.into_iter().flat_map(|model| ["-m".to_owned(), model.to_owned()]));
+    argv.extend(["--policy".to_owned(), policy.to_string_lossy().into_owned()]);
+    argv.extend(["--approval-mode".to_owned(), "default".to_owned()]);
+    argv
+}
+
+fn environment(env: Vec<(String, String)>, login: Vec<(String, String)>, home: &Path) -> Vec<(String, String)> {
+    let home = home.to_string_lossy();
+    let own = [
+        ("GEMINI_CLI_HOME", home.as_ref()),
+        // Trust would start the repository's hooks and servers, and take its settings and its `.env`.
+        ("GEMINI_CLI_TRUST_WORKSPACE", "false"),
+        // One process, not a launcher that swallows signals and a child.
+        ("GEMINI_CLI_NO_RELAUNCH", "true"),
+        // A daemon opens no browser: a login that ended is for a person to renew.
+        ("NO_BROWSER", "true"),
+    ];
+    let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
+    let others = env.into_iter().chain(login).filter(|(name, _)| !is_own(name));
+    let own = own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    others.chain(own).collect()
+}

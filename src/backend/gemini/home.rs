@@ -1,0 +1,168 @@
+//! The home that the CLI gets instead of the user's: settings, policy, instructions and the way to the login.
+//!
+//! It is written anew before each start. The user's own home is read and, for a login that renews itself, linked to.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::backend::Purpose;
+use crate::backend::gemini::login::Login;
+
+/// How often the CLI tries a model call. It waits 5, 10 and 20 seconds in between and says nothing: enough for a
+/// hiccup, and a person hears of a limit within a minute.
+const ATTEMPTS: u32 = 4;
+
+/// Takes away what would work around the session: agents of the CLI's own, modes and memories that a later turn does
+/// not know of, and a list that only asks for permission. It never allows what the CLI would ask about.
+const SESSION_POLICY: &str = r#"[[rule]]
+toolName = [
+  "activate_skill",
+  "ask_user",
+  "enter_plan_mode",
+  "exit_plan_mode",
+  "invoke_agent",
+  "save_memory",
+  "write_todos",
+]
+decision = "deny"
+priority = 900
+"#;
+
+/// A question on the side has no tools.
+const ASIDE_POLICY: &str = r#"[[rule]]
+toolName = "*"
+decision = "deny"
+priority = 999
+"#;
+
+/// A home that cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to write `{}`", path.display())]
+pub(super) struct HomeError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Writes everything that a start needs below `home`; returns the policy's file.
+pub(super) fn furnish(
+    home: &Path,
+    purpose: Purpose,
+    login: &Login,
+    instructions: Option<&str>,
+) -> Result<PathBuf, HomeError> {
+    let dir = home.join(".gemini");
+    let policy = home.join("policy.toml");
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |source| HomeError { path, source }
+    };
+    // Conversations are in it, and the way to the login.
+    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(at(&dir))?;
+    let settings = dir.join("settings.json");
+    fs::write(&settings, settings_text(&login.kind)).map_err(at(&settings))?;
+    fs::write(&policy, policy_text(purpose)).map_err(at(&policy))?;
+    let memory = dir.join("GEMINI.md");
+    fs::write(&memory, instructions.unwrap_or_default()).map_err(at(&memory))?;
+    for file in &login.files {
+        let Some(name) = file.file_name() else { continue };
+        let link = dir.join(name);
+        match symlink(file, &link) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(at(&link)(error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(policy)
+}
+
+fn policy_text(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Session => SESSION_POLICY,
+        Purpose::Utility | Purpose::Survey => ASIDE_POLICY,
+    }
+}
+
+fn settings_text(login: &str) -> String {
+    settings(login).to_string()
+}
+
+fn settings(login: &str) -> Value {
+    json!({
+        // Restoring a conversation takes a chosen login, even where opening one does without.
+        "security": {"auth": {"selectedType": login}, "folderTrust": {"enabled": true}},
+        "general": {
+            // The clean-up at the start removes conversations that were restored once.
+            "sessionRetention": {"enabled": false},
+            "maxAttempts": ATTEMPTS,
+            "enableAutoUpdate": false,
+            "enableAutoUpdateNotification": false,
+        },
+        // An untrusted folder's `.env` may still bring a key of its own.
+        "advanced": {"ignoreLocalEnv": true},
+        // A terminal's output is not passed on.
+        "tools": {"shell": {"enableInteractiveShell": false}},
+        "privacy": {"usageStatisticsEnabled": false},
+        "telemetry": {"enabled": false},
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn login(files: Vec<PathBuf>) -> Login {
+        Login { kind: "gemini-api-key".to_owned(), env: Vec::new(), files }
+    }
+
+    #[test]
+    fn a_home_is_furnished_and_can_be_furnished_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let creds = dir.path().join("oauth_creds.json");
+        fs::write(&creds, "{\"token\": 1}").unwrap();
+        let home = dir.path().join("home");
+        for instructions in [Some("be kind"), None] {
+            let policy = furnish(&home, Purpose::Session, &login(vec![creds.clone()]), instructions).unwrap();
+            assert_eq!(fs::read_to_string(&policy).unwrap(), SESSION_POLICY);
+            let settings: Value =
+                serde_json::from_slice(&fs::read(home.join(".gemini/settings.json")).unwrap()).unwrap();
+            assert_eq!(settings["security"]["auth"]["selectedType"], "gemini-api-key");
+            // What a work tree says ends with it.
+            let memory = fs::read_to_string(home.join(".gemini/GEMINI.md")).unwrap();
+            assert_eq!(memory, instructions.unwrap_or_default());
+            let link = home.join(".gemini/oauth_creds.json");
+            assert_eq!(fs::read_link(link).unwrap(), creds);
+        }
+        let mode = fs::metadata(home.join(".gemini")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+    }
+
+    #[test]
+    fn a_side_question_has_no_tools() {
+        let dir = tempfile::tempdir().unwrap();
+        for purpose in [Purpose::Utility, Purpose::Survey] {
+            let policy = furnish(dir.path(), purpose, &login(Vec::new()), None).unwrap();
+            assert_eq!(fs::read_to_string(policy).unwrap(), ASIDE_POLICY);
+        }
+    }
+
+    #[test]
+    fn no_policy_allows_anything() {
+        for policy in [SESSION_POLICY, ASIDE_POLICY] {
+            let decisions: Vec<&str> = policy.lines().filter(|line| line.starts_with("decision")).collect();
+            assert_eq!(decisions, ["decision = \"deny\""]);
+        }
+    }
+
+    #[test]
+    fn a_home_that_cannot_be_written_says_where() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(".gemini"), "").unwrap();
+        let error = furnish(dir.path(), Purpose::Session, &login(Vec::new()), None).unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to write `{}`", dir.path().join(".gemini").display()));
+    }
+}

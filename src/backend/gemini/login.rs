@@ -1,0 +1,144 @@
+//! How the user is logged in to Gemini, found without asking the CLI and without touching its files.
+//!
+//! The CLI writes its choice into the user's settings when a client logs in, so no client of ours ever does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// The variables that decide a login; a repository's `.env` must not set any of them.
+const VARIABLES: &[&str] = &[
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "GOOGLE_CLOUD_PROJECT",
+    "GOOGLE_CLOUD_LOCATION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_GENAI_USE_GCA",
+    "GOOGLE_GEMINI_BASE_URL",
+];
+
+/// The files of a login; the CLI keeps them beside its settings.
+const FILES: &[&str] = &["oauth_creds.json", "google_accounts.json", "gemini-credentials.json"];
+
+const API_KEY: &str = "gemini-api-key";
+const VERTEX: &str = "vertex-ai";
+const GOOGLE: &str = "oauth-personal";
+
+/// A login that a conversation can use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Login {
+    /// The CLI's word for the kind of login.
+    pub(super) kind: String,
+    /// Variables that the user keeps in a file of the CLI's own.
+    pub(super) env: Vec<(String, String)>,
+    /// Files that the CLI reads, and writes when it renews a token.
+    pub(super) files: Vec<PathBuf>,
+}
+
+/// Finds the login of the user whose CLI keeps its files in `dir`, in the environment `env`.
+pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
+    let stored = fs::read_to_string(dir.join(".env")).map(|text| parse_env(&text)).unwrap_or_default();
+    let is_set = |name: &str| env.iter().any(|(known, _)| known == name);
+    let stored: Vec<_> = stored.into_iter().filter(|(name, _)| !is_set(name)).collect();
+    let settings = fs::read(dir.join("settings.json")).ok();
+    let settings: Option<Value> = settings.and_then(|text| serde_json::from_slice(&text).ok());
+    let chosen = settings.and_then(|settings| Some(settings["security"]["auth"]["selectedType"].as_str()?.to_owned()));
+    let variables: Vec<(&str, &str)> =
+        env.iter().chain(&stored).map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let files: Vec<PathBuf> = FILES.iter().map(|name| dir.join(name)).filter(|path| path.is_file()).collect();
+    let kind = choose(chosen.as_deref(), &variables, dir.join(FILES[0]).is_file());
+    // A key in the environment is all that its user needs, and the files stay out of reach.
+    let needs_files = kind != API_KEY || !variables.iter().any(|(name, value)| is_key(name, value));
+    Login { kind, env: stored, files: if needs_files { files } else { Vec::new() } }
+}
+
+/// The kind of login: what the user chose, then what the environment says, then what is there. The same order as the
+/// CLI's own, but a choice of the Google login counts only while there is one.
+fn choose(chosen: Option<&str>, variables: &[(&str, &str)], has_google_login: bool) -> String {
+    let has_key = variables.iter().any(|(name, value)| is_key(name, value));
+    let is_on = |wanted: &str| variables.contains(&(wanted, "true"));
+    let kind = match chosen {
+        Some(GOOGLE) if has_key && !has_google_login => API_KEY,
+        Some(chosen) => chosen,
+        None if is_on("GOOGLE_GENAI_USE_GCA") => GOOGLE,
+        None if is_on("GOOGLE_GENAI_USE_VERTEXAI") => VERTEX,
+        None if has_key || !has_google_login => API_KEY,
+        None => GOOGLE,
+    };
+    kind.to_owned()
+}
+
+fn is_key(name: &str, value: &str) -> bool {
+    name == "GEMINI_API_KEY" && !value.is_empty()
+}
+
+/// The variables of a login in a file of `NAME=value` lines.
+fn parse_env(text: &str) -> Vec<(String, String)> {
+    let pair = |line: &str| {
+        let line = line.trim();
+        let (name, value) = line.strip_prefix("export ").unwrap_or(line).split_once('=')?;
+        let value = value.trim();
+        let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.split(*quote).next());
+        let bare = || value.split(" #").next().unwrap_or_default().trim_end();
+        let value = quoted.unwrap_or_else(bare);
+        let name = name.trim();
+        VARIABLES.contains(&name).then(|| (name.to_owned(), value.to_owned()))
+    };
+    text.lines().filter_map(pair).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_choice_comes_first_and_what_is_there_last() {
+        let key = &[("GEMINI_API_KEY", "k")][..];
+        let vertex = &[("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GEMINI_API_KEY", "k")][..];
+        for (chosen, variables, has_google_login, expected) in [
+            (Some("oauth-personal"), &[][..], true, "oauth-personal"),
+            (Some("oauth-personal"), key, true, "oauth-personal"),
+            (Some("oauth-personal"), key, false, "gemini-api-key"),
+            (Some("gateway"), key, true, "gateway"),
+            (None, vertex, true, "vertex-ai"),
+            (None, &[("GOOGLE_GENAI_USE_GCA", "true")], false, "oauth-personal"),
+            (None, key, true, "gemini-api-key"),
+            (None, &[("GEMINI_API_KEY", "")], true, "oauth-personal"),
+            (None, &[], true, "oauth-personal"),
+            (None, &[], false, "gemini-api-key"),
+        ] {
+            assert_eq!(choose(chosen, variables, has_google_login), expected, "{chosen:?} {variables:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_variables_of_a_login_are_read() {
+        let text = "# mine\nexport GEMINI_API_KEY=\"a b\" # key\nGOOGLE_CLOUD_PROJECT = p # the project\nPATH=/evil\n\
+                    GOOGLE_API_KEY='x'\nodd line\n";
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let expected = [pair("GEMINI_API_KEY", "a b"), pair("GOOGLE_CLOUD_PROJECT", "p"), pair("GOOGLE_API_KEY", "x")];
+        assert_eq!(parse_env(text), expected);
+    }
+
+    #[test]
+    fn files_are_shared_only_when_the_login_needs_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let creds = dir.path().join("oauth_creds.json");
+        fs::write(&creds, "{}").unwrap();
+        let key = || vec![("GEMINI_API_KEY".to_owned(), "k".to_owned())];
+        let login = |kind: &str, env, files| Login { kind: kind.to_owned(), env, files };
+        assert_eq!(find(dir.path(), &[]), login("oauth-personal", Vec::new(), vec![creds.clone()]));
+        assert_eq!(find(dir.path(), &key()), login("gemini-api-key", Vec::new(), Vec::new()));
+        fs::write(dir.path().join(".env"), "GEMINI_API_KEY=k\n").unwrap();
+        assert_eq!(find(dir.path(), &[]), login("gemini-api-key", key(), Vec::new()));
+        // Without a key in sight, it is in the CLI's own store.
+        fs::remove_file(dir.path().join(".env")).unwrap();
+        let settings = r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
+        fs::write(dir.path().join("settings.json"), settings).unwrap();
+        assert_eq!(find(dir.path(), &[]), login("gemini-api-key", Vec::new(), vec![creds]));
+        let nowhere = dir.path().join("nowhere");
+        assert_eq!(find(&nowhere, &[]), login("gemini-api-key", Vec::new(), Vec::new()));
+    }
+}
