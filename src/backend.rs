@@ -4,6 +4,7 @@
 //! the store nor how processes are caged; those who start one hand it a `Spawner`.
 
 mod acp;
+mod claude;
 pub mod demo;
 pub mod discovery;
 pub mod event;
@@ -97,6 +98,7 @@ impl Backends {
         match launch.spec.transport {
             Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
             Transport::Gemini => tokio::spawn(gemini::run(launch, command_receiver, event_sender)),
+            Transport::Claude => tokio::spawn(claude::run(launch, command_receiver, event_sender)),
         };
         Conversation { commands, events }
     }

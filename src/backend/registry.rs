@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use crate::backend::gemini;
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
 };
+use crate::backend::{claude, gemini};
 
 /// The hidden argument that turns our own program into the demo agent.
 pub const DEMO_ENTRY: &str = "demo-agent";
@@ -75,7 +75,7 @@ impl Registry {
 
 /// The agents that need no configuration, in the order in which they are offered.
 fn built_in() -> Vec<Spec> {
-    vec![gemini::spec()]
+    vec![claude::spec(), gemini::spec()]
 }
 
 impl Configured {

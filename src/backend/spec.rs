@@ -50,6 +50,8 @@ pub enum Transport {
     Acp,
     /// The same protocol, spoken by Gemini CLI in a home that Coppice furnishes.
     Gemini,
+    /// Claude Code's own JSON lines, over stdin and stdout.
+    Claude,
 }
 
 /// The models of a backend as far as they are known without asking it.

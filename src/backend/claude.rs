@@ -1,0 +1,213 @@
+//! Claude Code, driven over its own pipe: JSON lines both ways, one process per conversation.
+//!
+//! [`client`] decides, without IO; [`home`] keeps the agent's state apart from the user's; the transport's driver owns
+//! the process.
+
+mod argv;
+mod client;
+mod control;
+mod fault;
+mod home;
+mod mcp;
+mod model;
+mod permission;
+mod plan;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod turn;
+
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::backend::Launch;
+use crate::backend::claude::argv::Begin;
+use crate::backend::claude::client::{Client, Opening, Wishes};
+use crate::backend::event::{Command, Event};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::spec::{
+    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec, StopLadder,
+    Transport, Version, Versions,
+};
+use crate::backend::transport::drive;
+use crate::backend::transport::machine::{Input, Machine};
+use crate::backend::transport::spawn::{Child, SpawnRequest};
+use crate::protocol::SchemaDialect;
+
+/// The agent ends an interrupted turn within half a second, also in the middle of a command.
+const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(2), terminate: Duration::from_secs(2) };
+
+/// What a person does about a login that is missing or refused.
+const LOGIN: &str = "run `claude auth login` (with `--sso` where the organisation asks for it), check it with \
+    `claude auth status`, then run `coppice resume`";
+
+/// The registry row.
+pub(crate) fn spec() -> Spec {
+    let model = |id: &str, reasoning: &[Reasoning]| KnownModel { id: id.to_owned(), reasoning: reasoning.to_vec() };
+    let opus = "claude-opus-4-7";
+    let haiku = "claude-haiku-4-5-20251001";
+    Spec {
+        name: "claude".to_owned(),
+        vendors: vec!["anthropic".to_owned()],
+        transport: Transport::Claude,
+        command: vec!["claude".to_owned()],
+        env: Vec::new(),
+        models: Models {
+            known: vec![
+                model(opus, &Reasoning::ALL),
+                // It takes `xhigh` too, but thinks at `high` then without a word.
+                model("claude-sonnet-4-6", &[Reasoning::Low, Reasoning::Medium, Reasoning::High]),
+                model(haiku, &[]),
+            ],
+            fallback: Some(opus.to_owned()),
+            small: Some(haiku.to_owned()),
+            renamed: vec![("claude-opus-4-6".to_owned(), opus.to_owned())],
+        },
+        rules: Rules::InSystem,
+        schema: Some(SchemaDialect::Plain),
+        resume: Resume::Offered,
+        images: Images::Inline,
+        instructions: Instructions { file: "CLAUDE.md".to_owned(), read_by: Reader::Agent },
+        carrier: Carrier::Pipe,
+        native_tools: NativeTools::Removable,
+        stop: STOP,
+        state_env: None,
+        // Versions that keep a login apart from the rest of their state are what makes a home of our own safe; the
+        // tested one is the oldest that is known to.
+        versions: Some(Versions { minimum: Version(2, 1, 197), tested: Version(2, 1, 197) }),
+        install: Some("npm install -g @anthropic-ai/claude-code".to_owned()),
+        login: Some(LOGIN.to_owned()),
+        scripted: false,
+    }
+}
+
+/// Runs a conversation from its process's start to its end.
+///
+/// The agent ends at once when it does not know the conversation it is to go on with; then a fresh one begins in its
+/// place and takes the commands that waited for the first.
+pub(crate) async fn run(launch: Launch, mut commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+    let mut waiting = Vec::new();
+    if let Some(id) = launch.resume.clone() {
+        match resume(&launch, id, &mut commands, &events).await {
+            Ending::Over => return,
+            Ending::Lost(commands) => waiting = commands,
+        }
+    }
+    let id = match uuid() {
+        Ok(id) => id,
+        Err(error) => return refuse(format!("failed to draw a name for the conversation: {error}"), &events).await,
+    };
+    let Some((child, wishes)) = start(&launch, Begin::Fresh(id), &events).await else { return };
+    let (mut client, mut effects) = Client::begin(wishes, None);
+    for command in waiting {
+        effects.extend(client.step(Input::Command(command)));
+    }
+    drive::run(child, (client, effects), commands, events).await;
+}
+
+/// How the attempt to go on with a conversation ended.
+enum Ending {
+    Over,
+    /// The agent does not know it; these commands came in the meantime.
+    Lost(Vec<Command>),
+}
+
+/// Goes on with a conversation. Commands wait until it is known to be there, so that a fresh one can take them instead.
+async fn resume(
+    launch: &Launch,
+    id: String,
+    commands: &mut mpsc::Receiver<Command>,
+    events: &mpsc::Sender<Event>,
+) -> Ending {
+    let Some((child, wishes)) = start(launch, Begin::Resume(id), events).await else { return Ending::Over };
+    let (opening, mut opened) = oneshot::channel();
+    let (sender, receiver) = mpsc::channel(1);
+    let mut conversation = pin!(drive::run(child, Client::begin(wishes, Some(opening)), receiver, events.clone()));
+    let mut waiting = Vec::new();
+    let opening = loop {
+        tokio::select! {
+            biased;
+            opening = &mut opened => break opening,
+            command = commands.recv() => match command {
+                Some(Command::Close) | None => {
+                    drop(sender);
+                    conversation.await;
+                    return Ending::Over;
+                }
+                Some(command) => waiting.push(command),
+            },
+            () = &mut conversation => return Ending::Over,
+        }
+    };
+    if opening == Ok(Opening::Lost) {
+        conversation.await;
+        return Ending::Lost(waiting);
+    }
+    let mut waiting = waiting.into_iter();
+    loop {
+        let next = match waiting.next() {
+            Some(command) => Some(command),
+            None => tokio::select! {
+                command = commands.recv() => command,
+                () = &mut conversation => return Ending::Over,
+            },
+        };
+        let Some(command) = next else { break };
+        tokio::select! {
+            () = &mut conversation => return Ending::Over,
+            // Refused only by a conversation that is over, which the other arm tells.
+            sent = sender.send(command) => drop(sent),
+        }
+    }
+    drop(sender);
+    conversation.await;
+    Ending::Over
+}
+
+/// Furnishes the agent's home and starts its process; a failure is told to the owner.
+async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> Option<(Child, Wishes)> {
+    let home = home::path(&launch.state_dir);
+    if let Err(error) = home::furnish(&home, &launch.environment()) {
+        refuse(format!("failed to prepare the agent's own directory: {error}"), events).await;
+        return None;
+    }
+    let request = SpawnRequest {
+        argv: argv::argv(launch, &begin),
+        env: argv::environment(launch, &home),
+        cwd: launch.cwd.clone(),
+    };
+    let child = drive::spawn(launch, request, events).await?;
+    let wishes = Wishes {
+        begin,
+        cwd: launch.cwd.clone(),
+        purpose: launch.purpose,
+        model: argv::model(launch).map(str::to_owned),
+        has_schema: launch.schema.is_some(),
+        tools: launch.tools.clone(),
+        stop: launch.spec.stop,
+        login: launch.spec.login.clone().unwrap_or_else(|| LOGIN.to_owned()),
+        exec_at_ms: child.exec_at_ms,
+    };
+    Some((child, wishes))
+}
+
+/// The conversation does not begin.
+async fn refuse(message: String, events: &mpsc::Sender<Event>) {
+    // The owner may be gone already; then there is nobody to tell.
+    events.send(Event::Failed(Failure::new(FailureKind::Setup, message))).await.ok();
+    events.send(Event::Exited { status: None, stderr_tail: String::new() }).await.ok();
+}
+
+/// A random name for a conversation, in the only form that the agent takes.
+fn uuid() -> Result<String, getrandom::Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let number = u128::from_be_bytes(bytes);
+    let part = |shift: u32, digits: u32| (number >> shift) & ((1 << (4 * digits)) - 1);
+    Ok(format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", part(96, 8), part(80, 4), part(64, 4), part(48, 4), part(0, 12)))
+}

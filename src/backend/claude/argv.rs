@@ -1,0 +1,162 @@
+//! How the program is started: its arguments and its environment. Pure.
+//!
+//! The launch is the one that held against a hostile repository: no settings of anybody are read, hooks are off, the
+//! work tree comes in as an added directory because that is the way its instructions still do.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::backend::claude::mcp;
+use crate::backend::spec::Reasoning;
+use crate::backend::{Launch, Purpose};
+
+/// Tools that leave the turn, the work tree or the session: other agents, other trees, timers, dialogs.
+const DISALLOWED: &[&str] = &[
+    "Task",
+    "Workflow",
+    "EnterWorktree",
+    "ExitWorktree",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "CronCreate",
+    "CronDelete",
+    "CronList",
+    "ScheduleWakeup",
+    "DesignSync",
+    "SendMessage",
+    "ReportFindings",
+    "AskUserQuestion",
+];
+
+/// Names that an agent gives to what it starts; a Coppice that runs inside of one must not hand them on.
+const NESTED: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_AGENT",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_EFFORT_LEVEL",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_SAFE_MODE",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SESSION_KIND",
+    "CLAUDE_CODE_SESSION_NAME",
+    "CLAUDE_CODE_SIMPLE",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// The model that takes more than `xhigh`, which stands for the most a model can do.
+const DEEPEST: &str = "claude-opus-4-7";
+
+/// How long a served tool may take, in milliseconds: a day. The engine's own limit ends a turn long before.
+const TOOL_TIMEOUT: &str = "86400000";
+
+/// Which conversation the process is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// One that gets this name.
+    Fresh(String),
+    /// The one of this name.
+    Resume(String),
+}
+
+impl Begin {
+    pub(crate) fn id(&self) -> &str {
+        match self {
+            Self::Fresh(id) | Self::Resume(id) => id,
+        }
+    }
+}
+
+/// The model that the agent is told.
+pub(crate) fn model(launch: &Launch) -> Option<&str> {
+    let models = &launch.spec.models;
+    launch.model.as_deref().map(|model| models.current(model)).or(models.fallback.as_deref())
+}
+
+/// The program and its arguments. Prompts come over the pipe, never from here.
+pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
+    let mut argv = launch.argv.clone();
+    let mut add = |words: &[&str]| argv.extend(words.iter().map(|&word| word.to_owned()));
+    add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json"]);
+    add(&["--verbose", "--include-partial-messages"]);
+    if let Some(model) = model(launch) {
+        add(&["--model", model]);
+    }
+    if let Some(level) = launch.reasoning {
+        add(&["--effort", effort(level, model(launch))]);
+    }
+    add(&["--permission-mode", "default", "--permission-prompt-tool", "stdio"]);
+    add(&["--setting-sources", "", "--settings", r#"{"disableAllHooks":true}"#, "--strict-mcp-config"]);
+    match launch.purpose {
+        Purpose::Session => {
+            add(&["--add-dir", &launch.cwd.to_string_lossy()]);
+            add(&["--disallowedTools", &DISALLOWED.join(",")]);
+            match begin {
+                Begin::Fresh(id) => add(&["--session-id", id]),
+                Begin::Resume(id) => add(&["--resume", id]),
+            }
+        }
+        Purpose::Utility | Purpose::Survey => add(&["--tools", "", "--no-session-persistence"]),
+    }
+    if !launch.tools.is_empty() {
+        let servers = json!({"mcpServers": {mcp::SERVER: {"type": "sdk", "name": mcp::SERVER}}});
+        add(&["--mcp-config", &servers.to_string()]);
+    }
+    if let Some(schema) = &launch.schema {
+        add(&["--json-schema", &schema.to_string()]);
+    }
+    if let Some(rules) = &launch.rules {
+        add(&["--append-system-prompt", rules]);
+    }
+    argv
+}
+
+/// The whole environment of the process, whose state is in `home`.
+pub(crate) fn environment(launch: &Launch, home: &Path) -> Vec<(String, String)> {
+    let given = launch.environment();
+    // An empty value stands for the default place, and for the default entry of a key chain.
+    let login = value(&given, "CLAUDE_SECURESTORAGE_CONFIG_DIR").or_else(|| value(&given, "CLAUDE_CONFIG_DIR"));
+    let home = home.to_string_lossy();
+    let own = [
+        ("CLAUDE_CONFIG_DIR", &*home),
+        // The login stays where the user keeps it, with its locks: a refreshed token replaces the old one there.
+        ("CLAUDE_SECURESTORAGE_CONFIG_DIR", login.unwrap_or_default()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        // A command that ends after its turn would start a turn that nobody asked for.
+        ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+        ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+        ("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1"),
+        ("CLAUDE_CODE_MAX_RETRIES", retries(launch.purpose)),
+        // One try: a second one costs a model call that nobody sees, and the engine asks for a repair by itself.
+        ("MAX_STRUCTURED_OUTPUT_RETRIES", "1"),
+        ("MCP_TOOL_TIMEOUT", TOOL_TIMEOUT),
+    ];
+    let is_ours = |name: &str| own.iter().any(|(known, _)| *known == name) || NESTED.contains(&name);
+    let kept = given.iter().filter(|(name, _)| !is_ours(name)).cloned();
+    kept.chain(own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).collect()
+}
+
+/// How often a failed model call is tried again. Ten times are three minutes: hours of work are worth them, and every
+/// try is shown. A side question has a fallback that is better than waiting.
+fn retries(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Session => "10",
+        Purpose::Utility | Purpose::Survey => "2",
+    }
+}
+
+fn effort(level: Reasoning, model: Option<&str>) -> &'static str {
+    match level {
+        Reasoning::Xhigh if model == Some(DEEPEST) => "max",
+        Reasoning::Low | Reasoning::Medium | Reasoning::High | Reasoning::Xhigh => level.as_str(),
+    }
+}
+
+/// The value of a variable, unless it is empty.
+pub(crate) fn value<'a>(env: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let found = env.iter().rev().find(|(known, _)| known == name);
+    found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+}

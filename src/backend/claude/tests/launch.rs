@@ -1,0 +1,186 @@
+//! How the program is started, as tables.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+
+use super::delegate;
+use crate::backend::claude::argv::{Begin, argv, environment};
+use crate::backend::claude::spec;
+use crate::backend::failure::Failure;
+use crate::backend::spec::Reasoning;
+use crate::backend::transport::spawn::{Child, SpawnRequest, Spawner};
+use crate::backend::{Launch, Purpose};
+
+struct Nobody;
+
+impl Spawner for Nobody {
+    fn spawn(&self, _: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+fn launch() -> Launch {
+    Launch {
+        spec: spec(),
+        argv: vec!["/bin/claude".to_owned()],
+        cwd: PathBuf::from("/tree"),
+        ..Launch::bare(PathBuf::from("/state"), Arc::new(Nobody))
+    }
+}
+
+fn fresh() -> Begin {
+    Begin::Fresh("id".to_owned())
+}
+
+#[test]
+fn a_session_is_launched_safely() {
+    let launch = Launch {
+        reasoning: Some(Reasoning::Medium),
+        rules: Some("the rules".to_owned()),
+        schema: Some(json!({"type": "object"})),
+        tools: vec![delegate()],
+        ..launch()
+    };
+    let lines = argv(&launch, &fresh()).join("\n");
+    insta::assert_snapshot!(lines, @r#"
+    /bin/claude
+    -p
+    --input-format
+    stream-json
+    --output-format
+    stream-json
+    --verbose
+    --include-partial-messages
+    --model
+    claude-opus-4-7
+    --effort
+    medium
+    --permission-mode
+    default
+    --permission-prompt-tool
+    stdio
+    --setting-sources
+
+    --settings
+    {"disableAllHooks":true}
+    --strict-mcp-config
+    --add-dir
+    /tree
+    --disallowedTools
+    Task,Workflow,EnterWorktree,ExitWorktree,EnterPlanMode,ExitPlanMode,CronCreate,CronDelete,CronList,ScheduleWakeup,DesignSync,SendMessage,ReportFindings,AskUserQuestion
+    --session-id
+    id
+    --mcp-config
+    {"mcpServers":{"coppice":{"type":"sdk","name":"coppice"}}}
+    --json-schema
+    {"type":"object"}
+    --append-system-prompt
+    the rules
+    "#);
+}
+
+#[test]
+fn a_side_question_has_no_tools_and_leaves_nothing() {
+    let launch = Launch { purpose: Purpose::Utility, model: Some("small".to_owned()), ..launch() };
+    insta::assert_snapshot!(argv(&launch, &fresh()).join(" "), @r#"/bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --model small --permission-mode default --permission-prompt-tool stdio --setting-sources  --settings {"disableAllHooks":true} --strict-mcp-config --tools  --no-session-persistence"#);
+    let survey = Launch { purpose: Purpose::Survey, model: Some("small".to_owned()), ..launch };
+    assert!(argv(&survey, &fresh()).contains(&"--no-session-persistence".to_owned()));
+}
+
+#[track_caller]
+fn follows(launch: &Launch, begin: &Begin, flag: &str, expected: Option<&str>) {
+    let words = argv(launch, begin);
+    let place = words.iter().position(|word| word == flag);
+    assert_eq!(place.map(|place| words[place + 1].as_str()), expected, "{flag}");
+}
+
+#[test]
+fn a_conversation_is_named_first_and_resumed_later() {
+    follows(&launch(), &fresh(), "--session-id", Some("id"));
+    follows(&launch(), &fresh(), "--resume", None);
+    let resume = Begin::Resume("id".to_owned());
+    follows(&launch(), &resume, "--resume", Some("id"));
+    follows(&launch(), &resume, "--session-id", None);
+}
+
+#[test]
+fn nothing_of_the_repository_or_the_user_is_configuration() {
+    for begin in [fresh(), Begin::Resume("id".to_owned())] {
+        follows(&launch(), &begin, "--setting-sources", Some(""));
+        follows(&launch(), &begin, "--settings", Some(r#"{"disableAllHooks":true}"#));
+        follows(&launch(), &begin, "--add-dir", Some("/tree"));
+        follows(&launch(), &begin, "--permission-mode", Some("default"));
+        follows(&launch(), &begin, "--mcp-config", None);
+        let words = argv(&launch(), &begin);
+        assert!(words.contains(&"--strict-mcp-config".to_owned()));
+        for banned in ["--allowedTools", "--dangerously-skip-permissions", "bypassPermissions", "acceptEdits", "auto"] {
+            assert!(!words.contains(&banned.to_owned()), "{banned}");
+        }
+    }
+}
+
+#[test]
+fn levels_have_the_names_that_the_agent_knows() {
+    for (model, level, expected) in [
+        ("claude-opus-4-7", Reasoning::Xhigh, "max"),
+        ("claude-opus-4-6", Reasoning::Xhigh, "max"),
+        ("claude-opus-4-7", Reasoning::High, "high"),
+        ("claude-sonnet-4-6", Reasoning::Xhigh, "xhigh"),
+        ("claude-sonnet-4-6", Reasoning::Low, "low"),
+    ] {
+        let launch = Launch { model: Some(model.to_owned()), reasoning: Some(level), ..launch() };
+        follows(&launch, &fresh(), "--effort", Some(expected));
+    }
+    follows(&launch(), &fresh(), "--effort", None);
+    let old = Launch { model: Some("claude-opus-4-6".to_owned()), ..launch() };
+    follows(&old, &fresh(), "--model", Some("claude-opus-4-7"));
+    follows(&launch(), &fresh(), "--model", Some("claude-opus-4-7"));
+}
+
+#[test]
+fn the_state_is_ours_and_the_login_the_users() {
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let given = [
+        pair("PATH", "/bin"),
+        pair("CLAUDECODE", "1"),
+        pair("CLAUDE_CODE_ENTRYPOINT", "cli"),
+        pair("ANTHROPIC_API_KEY", "k"),
+    ];
+    let launch = Launch { env: given.to_vec(), ..launch() };
+    let lines = |launch: &Launch| {
+        let env = environment(launch, Path::new("/state/claude"));
+        env.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+    };
+    insta::assert_snapshot!(lines(&launch).join("\n"), @r"
+    PATH=/bin
+    ANTHROPIC_API_KEY=k
+    CLAUDE_CONFIG_DIR=/state/claude
+    CLAUDE_SECURESTORAGE_CONFIG_DIR=
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
+    DISABLE_AUTOUPDATER=1
+    CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1
+    CLAUDE_CODE_DISABLE_AUTO_MEMORY=1
+    CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1
+    CLAUDE_CODE_MAX_RETRIES=10
+    MAX_STRUCTURED_OUTPUT_RETRIES=1
+    MCP_TOOL_TIMEOUT=86400000
+    ");
+    let moved = Launch { env: vec![pair("CLAUDE_CONFIG_DIR", "/home/me/own")], ..launch };
+    let moved = lines(&moved);
+    assert!(moved.contains(&"CLAUDE_CONFIG_DIR=/state/claude".to_owned()));
+    assert!(moved.contains(&"CLAUDE_SECURESTORAGE_CONFIG_DIR=/home/me/own".to_owned()));
+    assert_eq!(moved.iter().filter(|line| line.starts_with("CLAUDE_CONFIG_DIR=")).count(), 1);
+}
+
+#[test]
+fn a_side_question_does_not_wait_for_a_service_that_is_down() {
+    let retries = |purpose| {
+        let launch = Launch { purpose, ..launch() };
+        let env = environment(&launch, Path::new("/home"));
+        env.into_iter().find(|(name, _)| name == "CLAUDE_CODE_MAX_RETRIES").unwrap().1
+    };
+    assert_eq!((retries(Purpose::Session), retries(Purpose::Utility)), ("10".to_owned(), "2".to_owned()));
+}

@@ -1,0 +1,204 @@
+//! The agent's own tools: what a call is called, what it touches, what it did. Pure.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::backend::claude::mcp;
+use crate::backend::event::ToolKind;
+use crate::permission::Reach;
+
+/// The tool through which the model gives its response; it is no tool to anybody else.
+pub(crate) const RESPONSE: &str = "StructuredOutput";
+
+/// How much of one text is kept. Lines of many megabytes happen.
+const LIMIT: usize = 64 * 1024;
+
+/// A longer title would not be read.
+const TITLE_LIMIT: usize = 200;
+
+pub(crate) fn kind(tool: &str) -> ToolKind {
+    match tool {
+        "Read" => ToolKind::Read,
+        "Edit" | "Write" | "NotebookEdit" => ToolKind::Edit,
+        "Grep" | "Glob" => ToolKind::Search,
+        "Bash" => ToolKind::Execute,
+        "WebFetch" | "WebSearch" => ToolKind::Fetch,
+        _ => ToolKind::Other,
+    }
+}
+
+/// One line for people; paths of the work tree are told as from there.
+pub(crate) fn title(tool: &str, input: &Value, cwd: &Path) -> String {
+    let text = |member: &str| input[member].as_str().unwrap_or_default();
+    let place = |member: &str| {
+        let path = Path::new(text(member));
+        path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+    };
+    let title = match tool {
+        "Read" | "Edit" | "Write" => format!("{tool} {}", place("file_path")),
+        "NotebookEdit" => format!("Edit {}", place("notebook_path")),
+        "Bash" => text("command").lines().next().unwrap_or_default().to_owned(),
+        "Grep" | "Glob" if text("path").is_empty() => format!("Search `{}`", text("pattern")),
+        "Grep" | "Glob" => format!("Search `{}` in {}", text("pattern"), place("path")),
+        "WebFetch" => format!("Fetch {}", text("url")),
+        "WebSearch" => format!("Search the web for `{}`", text("query")),
+        "Skill" => format!("Skill {}", text("skill")),
+        _ => mcp::own_name(tool).unwrap_or(tool).to_owned(),
+    };
+    let title = title.trim();
+    let title = &title[..title.floor_char_boundary(TITLE_LIMIT)];
+    if title.is_empty() { tool.to_owned() } else { title.to_owned() }
+}
+
+/// What a call touches.
+pub(crate) fn reach(tool: &str, input: &Value, cwd: &Path) -> Reach {
+    let path = |member: &str| input[member].as_str().filter(|path| !path.is_empty()).map(|path| cwd.join(path));
+    let paths = |path: Option<PathBuf>| Reach::Paths(path.into_iter().collect());
+    match tool {
+        "Read" | "Edit" | "Write" => paths(path("file_path")),
+        "NotebookEdit" => paths(path("notebook_path")),
+        "Grep" => paths(path("path").or_else(|| Some(cwd.to_owned()))),
+        // The pattern may climb out of the place it starts from.
+        "Glob" => {
+            let start = path("path").unwrap_or_else(|| cwd.to_owned());
+            paths(input["pattern"].as_str().map(|pattern| start.join(pattern)))
+        }
+        "Bash" if input["dangerouslyDisableSandbox"] != true => input["command"]
+            .as_str()
+            .map_or(Reach::Elsewhere, |command| Reach::Command { text: command.to_owned(), cwd: cwd.to_owned() }),
+        _ => Reach::Elsewhere,
+    }
+}
+
+/// What a call would do, for the one who decides about it.
+pub(crate) fn preview(tool: &str, input: &Value) -> String {
+    let text = |member: &str| input[member].as_str().unwrap_or_default();
+    let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+    let preview = match tool {
+        "Edit" => lines('-', text("old_string")) + &lines('+', text("new_string")),
+        "Write" => lines('+', text("content")),
+        "NotebookEdit" => lines('+', text("new_source")),
+        "Bash" if text("description").is_empty() => text("command").to_owned(),
+        "Bash" => format!("{}\n({})", text("command"), text("description")),
+        _ => serde_json::to_string_pretty(input).unwrap_or_default(),
+    };
+    bounded(preview.trim_end())
+}
+
+/// The output of a call: the diff of an edit, else what the model was told.
+pub(crate) fn output(result: &Value, rich: &Value) -> String {
+    let patch: Vec<&str> = rich["structuredPatch"].as_array().into_iter().flatten().flat_map(hunk).collect();
+    if !patch.is_empty() {
+        return bounded(&patch.join("\n"));
+    }
+    match &result["content"] {
+        Value::String(text) => bounded(text),
+        Value::Array(parts) => bounded(&parts.iter().filter_map(part).collect::<Vec<_>>().join("\n")),
+        _ => String::new(),
+    }
+}
+
+fn hunk(hunk: &Value) -> impl Iterator<Item = &str> {
+    hunk["lines"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn part(part: &Value) -> Option<&str> {
+    match part["type"].as_str()? {
+        "text" => part["text"].as_str(),
+        "image" => Some("[image]"),
+        _ => None,
+    }
+}
+
+/// Keeps the two ends of a long text and marks what is left out.
+fn bounded(text: &str) -> String {
+    if text.len() <= LIMIT {
+        return text.to_owned();
+    }
+    let head = &text[..text.floor_char_boundary(LIMIT / 2)];
+    let tail = &text[text.ceil_char_boundary(text.len() - LIMIT / 2)..];
+    format!("{head}\n[{} bytes left out]\n{tail}", text.len() - head.len() - tail.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const CWD: &str = "/tree";
+
+    #[test]
+    fn titles_are_short_and_from_the_tree() {
+        for (tool, input, expected) in [
+            ("Read", json!({"file_path": "/tree/src/a.rs"}), "Read src/a.rs"),
+            ("Edit", json!({"file_path": "/etc/hosts"}), "Edit /etc/hosts"),
+            ("Write", json!({"file_path": "/tree/b", "content": "x"}), "Write b"),
+            ("NotebookEdit", json!({"notebook_path": "/tree/n.ipynb"}), "Edit n.ipynb"),
+            ("Bash", json!({"command": "make\nmake test"}), "make"),
+            ("Grep", json!({"pattern": "x.*", "path": "/tree/src"}), "Search `x.*` in src"),
+            ("Glob", json!({"pattern": "**/*.rs"}), "Search `**/*.rs`"),
+            ("WebFetch", json!({"url": "https://example.com"}), "Fetch https://example.com"),
+            ("WebSearch", json!({"query": "rust"}), "Search the web for `rust`"),
+            ("Skill", json!({"skill": "verify"}), "Skill verify"),
+            ("mcp__coppice__delegate", json!({}), "delegate"),
+            ("FromTheFuture", json!(null), "FromTheFuture"),
+            ("Bash", json!({}), "Bash"),
+        ] {
+            assert_eq!(title(tool, &input, Path::new(CWD)), expected, "{tool} {input}");
+        }
+        assert_eq!(title("Bash", &json!({"command": "é".repeat(500)}), Path::new(CWD)).len(), TITLE_LIMIT);
+    }
+
+    #[test]
+    fn a_call_reaches_what_its_input_names() {
+        let paths = |path: &str| Reach::Paths(vec![PathBuf::from(path)]);
+        let command = |text: &str| Reach::Command { text: text.to_owned(), cwd: PathBuf::from(CWD) };
+        for (tool, input, expected) in [
+            ("Read", json!({"file_path": "/etc/passwd"}), paths("/etc/passwd")),
+            ("Edit", json!({"file_path": "src/a"}), paths("/tree/src/a")),
+            ("Write", json!({}), Reach::Paths(Vec::new())),
+            ("NotebookEdit", json!({"notebook_path": "/tree/n"}), paths("/tree/n")),
+            ("Grep", json!({"pattern": "x"}), paths("/tree")),
+            ("Grep", json!({"pattern": "x", "path": "/home"}), paths("/home")),
+            ("Glob", json!({"pattern": "*.rs", "path": "src"}), paths("/tree/src/*.rs")),
+            ("Glob", json!({"pattern": "/etc/*"}), paths("/etc/*")),
+            ("Glob", json!({"pattern": "../*"}), paths("/tree/../*")),
+            ("Bash", json!({"command": "make"}), command("make")),
+            ("Bash", json!({"command": "make", "dangerouslyDisableSandbox": true}), Reach::Elsewhere),
+            ("Bash", json!({}), Reach::Elsewhere),
+            ("WebFetch", json!({"url": "https://example.com"}), Reach::Elsewhere),
+            ("WebSearch", json!({"query": "x"}), Reach::Elsewhere),
+            ("Skill", json!({"skill": "x"}), Reach::Elsewhere),
+            ("FromTheFuture", json!({"file_path": "/tree/a"}), Reach::Elsewhere),
+        ] {
+            assert_eq!(reach(tool, &input, Path::new(CWD)), expected, "{tool} {input}");
+        }
+    }
+
+    #[test]
+    fn a_preview_shows_what_would_happen() {
+        for (tool, input, expected) in [
+            ("Edit", json!({"old_string": "a\nb", "new_string": "c"}), "-a\n-b\n+c"),
+            ("Write", json!({"content": "x\ny\n"}), "+x\n+y"),
+            ("Bash", json!({"command": "make", "description": "Builds"}), "make\n(Builds)"),
+            ("Bash", json!({"command": "make"}), "make"),
+            ("WebFetch", json!({"url": "u"}), "{\n  \"url\": \"u\"\n}"),
+        ] {
+            assert_eq!(preview(tool, &input), expected, "{tool}");
+        }
+    }
+
+    #[test]
+    fn output_is_a_diff_or_what_the_model_was_told_and_never_endless() {
+        let patch = json!({"structuredPatch": [{"lines": ["-hello", "+bye"]}, {"lines": [" x"]}]});
+        assert_eq!(output(&json!({"content": "updated"}), &patch), "-hello\n+bye\n x");
+        let parts =
+            json!({"content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]});
+        assert_eq!(output(&parts, &Value::Null), "a\n[image]\nb");
+        assert_eq!(output(&json!({}), &json!("Error: x")), "");
+        let long = output(&json!({"content": format!("START{}END", "é".repeat(LIMIT))}), &Value::Null);
+        assert!(long.len() < LIMIT + 100 && long.starts_with("START") && long.ends_with("END"));
+    }
+}
