@@ -17,7 +17,7 @@ use crate::backend::claude::model::{self, Login};
 use crate::backend::claude::plan::Plan;
 use crate::backend::claude::turn::{self, Turn};
 use crate::backend::claude::{fault, mcp, permission, stream, tool};
-use crate::backend::event::{AgentInfo, Block, Command, ContextUse, Event, Started, Usage};
+use crate::backend::event::{AgentInfo, Block, Command, ContextUse, Event, Started, ToolStatus, Usage};
 use crate::backend::failure::Failure;
 use crate::backend::spec::StopLadder;
 use crate::backend::transport::machine::{Effect, Input, Machine};
@@ -140,7 +140,8 @@ impl Client {
                 Phase::Opening | Phase::Idle | Phase::Lost | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
             },
             Said::User(line) => match &mut self.phase {
-                Phase::Turn { turn, .. } => emit(turn.user(&line, &mut self.plan)),
+                Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => emit(turn.user(&line, &mut self.plan)),
+                Phase::Turn { turn, .. } => emit(turn.user(&line, &mut self.plan).into_iter().map(cut_off)),
                 Phase::Opening | Phase::Idle | Phase::Lost | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
             },
             Said::Limit(limit) => {
@@ -423,6 +424,16 @@ impl Machine for Client {
 
 fn emit(events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
     events.into_iter().map(Effect::Emit).collect()
+}
+
+/// A call that fails while its turn is being stopped was cut off, whatever the model is told about it.
+fn cut_off(event: Event) -> Event {
+    match event {
+        Event::ToolFinished { call, status: ToolStatus::Failed, .. } => {
+            Event::ToolFinished { call, status: ToolStatus::Unfinished, output: String::new() }
+        }
+        other => other,
+    }
 }
 
 fn failed(mut events: Vec<Event>, failure: Failure) -> Vec<Event> {

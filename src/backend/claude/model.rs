@@ -17,15 +17,14 @@ pub(crate) enum Login {
 /// Reads who is logged in from the answer to `initialize`. That a credential exists says nothing of its worth.
 pub(crate) fn login(ready: &Value) -> Login {
     let account = &ready["account"];
-    let is_named = |member: &str| account[member].as_str().is_some_and(|source| source != "none");
     // Other providers bring credentials of their own, which the agent does not look at before a call.
     let is_elsewhere = account["apiProvider"].as_str().is_some_and(|provider| provider != "firstParty");
-    if is_named("apiKeySource") || is_elsewhere {
-        Login::Key
-    } else if is_named("tokenSource") {
-        Login::Token
-    } else {
-        Login::Missing
+    let has_key = account["apiKeySource"].as_str().is_some_and(|source| source != "none");
+    match account["tokenSource"].as_str() {
+        _ if has_key || is_elsewhere => Login::Key,
+        Some("none") => Login::Missing,
+        // A subscription is told by its name and not as a source.
+        Some(_) | None => Login::Token,
     }
 }
 
@@ -68,10 +67,10 @@ mod tests {
     fn a_login_is_found_before_any_model_call() {
         let check = |account: Value, expected: Login| assert_eq!(login(&json!({"account": account})), expected);
         check(json!({"tokenSource": "none", "apiProvider": "firstParty"}), Login::Missing);
-        check(json!({}), Login::Missing);
+        check(json!({"subscriptionType": "Claude Max", "apiProvider": "firstParty"}), Login::Token);
         check(json!({"tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY"}), Login::Key);
         check(json!({"tokenSource": "none", "apiKeySource": "none", "apiProvider": "bedrock"}), Login::Key);
-        check(json!({"tokenSource": "claude.ai", "apiProvider": "firstParty"}), Login::Token);
+        check(json!({"tokenSource": "CLAUDE_CODE_OAUTH_TOKEN", "apiProvider": "firstParty"}), Login::Token);
     }
 
     #[test]

@@ -150,7 +150,7 @@ fn an_interrupt_ends_the_turn_and_not_the_conversation() {
     insta::assert_snapshot!(replay(fixture!("interrupt-during-tool"), wishes()), @r#"
     started fresh-id restored=false models=opus
     tool started "sleep 33.3; echo finished" Execute
-    tool finished Failed "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). STOP what you are doing and wait for the user to tell you how to proceed."
+    tool finished Unfinished ""
     usage Some(10) Some(20) 0.00033 Some((30, 200000))
     failed cancelled "the turn was interrupted" (run `coppice resume`, or send another prompt)
     text "second t"

@@ -62,7 +62,7 @@ fn input(step: Move) -> Input {
         Move::ToolResult => Input::Command(Command::ToolResult { request: "s".to_owned(), outcome: Ok(String::new()) }),
         Move::Ready => Input::Line(ready()),
         Move::LoggedOut => line(json!({"type": "control_response",
-            "response": {"subtype": "success", "request_id": "initialize", "response": {}}})),
+            "response": {"subtype": "success", "request_id": "initialize", "response": {"account": {"tokenSource": "none"}}}})),
         Move::Init => line(json!({"type": "system", "subtype": "init", "tools": ["StructuredOutput"],
             "mcp_servers": [{"name": "coppice", "status": "connected"}]})),
         Move::Text => assistant(json!({"type": "text", "text": "words"})),
