@@ -116,12 +116,14 @@ pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
 /// The whole environment of the process, whose state is in `home`.
 pub(crate) fn environment(launch: &Launch, home: &Path) -> Vec<(String, String)> {
     let given = launch.environment();
-    // An empty value stands for the default place, and for the default entry of a key chain.
-    let login = value(&given, "CLAUDE_SECURESTORAGE_CONFIG_DIR").or_else(|| value(&given, "CLAUDE_CONFIG_DIR"));
+    let set = |name: &str| given.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let login = set("CLAUDE_SECURESTORAGE_CONFIG_DIR").or_else(|| set("CLAUDE_CONFIG_DIR"));
     let home = home.to_string_lossy();
     let own = [
         ("CLAUDE_CONFIG_DIR", &*home),
-        // The login stays where the user keeps it, with its locks: a refreshed token replaces the old one there.
+        // The login stays where the user keeps it, locks and all: the agent renews a token by a file that takes the
+        // place of the old one, so a link or a copy of ours would leave the user with a token that is spent. An empty
+        // value stands for the default place, and for the default entry of a key chain.
         ("CLAUDE_SECURESTORAGE_CONFIG_DIR", login.unwrap_or_default()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),

@@ -1,5 +1,6 @@
 //! The client of one process as a machine: one input in, effects out. It neither waits nor reads nor writes.
 
+mod ask;
 mod stop;
 
 use std::collections::VecDeque;
@@ -16,7 +17,7 @@ use crate::backend::claude::control::{self, Said};
 use crate::backend::claude::model::{self, Login};
 use crate::backend::claude::plan::Plan;
 use crate::backend::claude::turn::{self, Turn};
-use crate::backend::claude::{fault, mcp, permission, stream, tool};
+use crate::backend::claude::{fault, mcp, stream, tool};
 use crate::backend::event::{AgentInfo, Block, Command, ContextUse, Event, Started, ToolStatus, Usage};
 use crate::backend::failure::Failure;
 use crate::backend::spec::StopLadder;
@@ -240,7 +241,7 @@ impl Client {
             TurnStop::NotAsked if is_auth && is_hopeless => {
                 let status = retry["error_status"].as_u64().unwrap_or(401);
                 let text = format!("the service refused the login of the agent (status {status})");
-                self.stop_turn(fault::auth(text, &self.wishes.login.clone()))
+                self.stop_turn(fault::auth(text, &self.wishes.login))
             }
             TurnStop::NotAsked | TurnStop::Asked(_) => {
                 vec![Effect::Emit(Event::Retry { message: fault::retry(retry) })]
@@ -348,47 +349,6 @@ impl Client {
         })
     }
 
-    fn on_asked(&mut self, id: &str, request: Value) -> Vec<Effect> {
-        match request["subtype"].as_str().unwrap_or_default() {
-            "hook_callback" => {
-                vec![Effect::Send(control::success(id, &permission::before(&request, self.wishes.purpose)))]
-            }
-            "can_use_tool" => match &mut self.phase {
-                Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {
-                    emit(Some(turn.ask(permission::read(id, request, &self.wishes.cwd))))
-                }
-                Phase::Turn { stop: TurnStop::Asked(_), .. } | Phase::Opening | Phase::Idle => {
-                    vec![Effect::Send(control::success(id, &permission::deny("The turn is over.")))]
-                }
-                Phase::Lost | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
-            },
-            "mcp_message" => self.on_mcp(id, &request["message"]),
-            other => {
-                debug!(subtype = other, "unknown request refused");
-                vec![Effect::Send(control::error(id, &format!("request `{other}` is not known")))]
-            }
-        }
-    }
-
-    fn on_mcp(&mut self, id: &str, message: &Value) -> Vec<Effect> {
-        match mcp::read(message, &self.wishes.tools) {
-            mcp::Asked::Known(reply) => vec![Effect::Send(control::success(id, &reply))],
-            mcp::Asked::Withdrawn { id: call, reply } => {
-                let mut effects = emit(self.turn().and_then(|turn| turn.withdraw_call(&call)));
-                effects.push(Effect::Send(control::success(id, &reply)));
-                effects
-            }
-            mcp::Asked::Call(call) => match &mut self.phase {
-                Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => emit(Some(turn.serve(id.to_owned(), call))),
-                Phase::Turn { stop: TurnStop::Asked(_), .. } | Phase::Opening | Phase::Idle => {
-                    let reply = mcp::result(&call.id, &Err("the turn is over".to_owned()));
-                    vec![Effect::Send(control::success(id, &reply))]
-                }
-                Phase::Lost | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
-            },
-        }
-    }
-
     fn turn(&mut self) -> Option<&mut Turn> {
         match &mut self.phase {
             Phase::Turn { turn, .. } => Some(turn),
@@ -401,16 +361,8 @@ impl Machine for Client {
     fn step(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Command(Command::Prompt { blocks }) => self.on_prompt(blocks),
-            Input::Command(Command::Decide { request, decision }) => {
-                let pending = self.turn().and_then(|turn| turn.take_approval(&request));
-                let answer = pending.map(|pending| control::success(&request, &pending.answer(&decision)));
-                answer.map(Effect::Send).into_iter().collect()
-            }
-            Input::Command(Command::ToolResult { request, outcome }) => {
-                let call = self.turn().and_then(|turn| turn.take_served(&request));
-                let answer = call.map(|call| control::success(&request, &mcp::result(&call.id, &outcome)));
-                answer.map(Effect::Send).into_iter().collect()
-            }
+            Input::Command(Command::Decide { request, decision }) => self.on_decided(&request, &decision),
+            Input::Command(Command::ToolResult { request, outcome }) => self.on_served(&request, &outcome),
             Input::Command(Command::Interrupt) => self.on_interrupt(),
             Input::Command(Command::Close) => self.on_close(),
             Input::Line(line) => self.on_line(&line),

@@ -25,10 +25,10 @@ pub(crate) fn before(request: &Value, purpose: Purpose) -> Value {
     let name = request["input"]["tool_name"].as_str().unwrap_or_default();
     // What neither leaves the conversation nor touches a file needs nobody's consent.
     let is_ours = name == tool::RESPONSE || mcp::own_name(name).is_some() || plan::keeps(name);
-    let decision = match purpose {
-        _ if is_ours => "allow",
-        Purpose::Session => "ask",
-        Purpose::Utility | Purpose::Survey => "deny",
+    let decision = match (is_ours, purpose) {
+        (true, Purpose::Session | Purpose::Utility | Purpose::Survey) => "allow",
+        (false, Purpose::Session) => "ask",
+        (false, Purpose::Utility | Purpose::Survey) => "deny",
     };
     json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision,
         "permissionDecisionReason": "Coppice decides about every call"}})

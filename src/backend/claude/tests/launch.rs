@@ -168,11 +168,17 @@ fn the_state_is_ours_and_the_login_the_users() {
     MAX_STRUCTURED_OUTPUT_RETRIES=1
     MCP_TOOL_TIMEOUT=86400000
     ");
-    let moved = Launch { env: vec![pair("CLAUDE_CONFIG_DIR", "/home/me/own")], ..launch };
-    let moved = lines(&moved);
-    assert!(moved.contains(&"CLAUDE_CONFIG_DIR=/state/claude".to_owned()));
-    assert!(moved.contains(&"CLAUDE_SECURESTORAGE_CONFIG_DIR=/home/me/own".to_owned()));
-    assert_eq!(moved.iter().filter(|line| line.starts_with("CLAUDE_CONFIG_DIR=")).count(), 1);
+    let login = |given: &[(&str, &str)]| {
+        let env = given.iter().map(|(name, value)| pair(name, value)).collect();
+        let env = environment(&Launch { env, ..self::launch() }, Path::new("/state/claude"));
+        let count = |wanted: &str| env.iter().filter(|(name, _)| name == wanted).count();
+        assert_eq!((count("CLAUDE_CONFIG_DIR"), count("CLAUDE_SECURESTORAGE_CONFIG_DIR")), (1, 1));
+        env.into_iter().find(|(name, _)| name == "CLAUDE_SECURESTORAGE_CONFIG_DIR").unwrap().1
+    };
+    assert_eq!(login(&[]), "");
+    assert_eq!(login(&[("CLAUDE_CONFIG_DIR", "/home/me/own")]), "/home/me/own");
+    let both = [("CLAUDE_CONFIG_DIR", "/home/me/own"), ("CLAUDE_SECURESTORAGE_CONFIG_DIR", "")];
+    assert_eq!(login(&both), "");
 }
 
 #[test]

@@ -2,9 +2,11 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use super::{delegate, ready, wishes};
-use crate::backend::claude::client::{Client, Wishes};
+use crate::backend::claude::argv::Begin;
+use crate::backend::claude::client::{Client, Opening, Wishes};
 use crate::backend::event::{Block, Command, Decision, Event};
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
@@ -135,9 +137,11 @@ fn questions_are_settled(effects: &[Effect]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
     #[test]
-    fn every_walk_ends_well(moves in prop::collection::vec(any_move(), 0..50)) {
-        let wishes = Wishes { has_schema: true, tools: vec![delegate()], ..wishes() };
-        let (mut client, mut effects) = Client::begin(wishes, None);
+    fn every_walk_ends_well(moves in prop::collection::vec(any_move(), 0..50), has_past in any::<bool>()) {
+        let begin = if has_past { Begin::Resume("old-id".to_owned()) } else { wishes().begin };
+        let wishes = Wishes { begin, has_schema: true, tools: vec![delegate()], ..wishes() };
+        let (opening, mut opened) = oneshot::channel();
+        let (mut client, mut effects) = Client::begin(wishes, Some(opening));
         let mut prompts = 0;
         for step in moves.into_iter().chain([Move::Gone]) {
             if effects.last() == Some(&Effect::Finish) {
@@ -146,6 +150,13 @@ proptest! {
             prompts += usize::from(matches!(step, Move::Prompt));
             effects.extend(client.step(input(step)));
         }
-        check(&effects, prompts);
+        if opened.try_recv() == Ok(Opening::Lost) {
+            // Another process tells the rest.
+            let is_told = |effect: &Effect| matches!(effect, Effect::Emit(Event::Started(_) | Event::Exited { .. }));
+            prop_assert!(has_past && effects.last() == Some(&Effect::Finish));
+            prop_assert!(!effects.iter().any(is_told), "told too early");
+        } else {
+            check(&effects, prompts);
+        }
     }
 }
