@@ -22,6 +22,7 @@ impl Spawner for Supervised {
             let supervised = launch::spawn(spawn).await.map_err(failure)?;
             let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
             let exec_at_ms = process.exec_at_ms();
+            let pid = u32::try_from(process.pid()).ok();
             let control = Box::new(Handle { stopper: process.stopper() });
             let exit = async move {
                 match process.wait().await {
@@ -35,6 +36,7 @@ impl Spawner for Supervised {
                 stdout: Box::new(stdout),
                 stderr: Box::new(stderr),
                 exec_at_ms,
+                pid,
                 exit: exit.boxed(),
                 control,
             })

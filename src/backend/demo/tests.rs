@@ -50,6 +50,7 @@ impl Spawner for Threads {
             stdout: Box::new(pipe::Receiver::from_owned_fd(OwnedFd::from(stdout)).unwrap()),
             stderr: Box::new(tokio::io::empty()),
             exec_at_ms: 0,
+            pid: None,
             exit: exited.map(|exit| exit.unwrap_or(Exit::Lost("panicked".to_owned()))).boxed(),
             control: Box::new(Deaf),
         };

@@ -23,7 +23,7 @@ use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest};
 
 /// How much of what a process wrote to stderr is kept.
-const STDERR_TAIL: usize = 4 * 1024;
+pub(crate) const STDERR_TAIL: usize = 4 * 1024;
 
 /// How many lines may wait for an agent that is slow to read; one that never reads is ended.
 const OUTGOING: usize = 1024;
@@ -227,7 +227,7 @@ async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
     }
 }
 
-async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, batches: mpsc::Sender<Vec<Line>>) {
+pub(crate) async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, batches: mpsc::Sender<Vec<Line>>) {
     let mut reader = LineReader::new(stdout, MAX_LINE);
     loop {
         match reader.next().await {
@@ -246,7 +246,7 @@ async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, batches: mpsc::Se
     }
 }
 
-async fn write_lines(mut stdin: Box<dyn AsyncWrite + Send + Unpin>, mut lines: mpsc::Receiver<String>) {
+pub(crate) async fn write_lines(mut stdin: Box<dyn AsyncWrite + Send + Unpin>, mut lines: mpsc::Receiver<String>) {
     while let Some(mut line) = lines.recv().await {
         line.push('\n');
         let written = match stdin.write_all(line.as_bytes()).await {
@@ -264,7 +264,11 @@ async fn write_lines(mut stdin: Box<dyn AsyncWrite + Send + Unpin>, mut lines: m
 }
 
 /// Reads stderr to its end: an agent that finds it full would stop. `_end` is dropped then, which is the signal.
-async fn drain(mut stderr: Box<dyn AsyncRead + Send + Unpin>, tail: Arc<Mutex<Tail>>, _end: oneshot::Sender<()>) {
+pub(crate) async fn drain(
+    mut stderr: Box<dyn AsyncRead + Send + Unpin>,
+    tail: Arc<Mutex<Tail>>,
+    _end: oneshot::Sender<()>,
+) {
     let mut chunk = vec![0; 8 * 1024];
     loop {
         match stderr.read(&mut chunk).await {

@@ -29,6 +29,8 @@ pub struct Child {
     pub stdout: Box<dyn AsyncRead + Send + Unpin>,
     pub stderr: Box<dyn AsyncRead + Send + Unpin>,
     pub exec_at_ms: i64,
+    /// To look at its memory; signals go through `control`.
+    pub pid: Option<u32>,
     /// Resolves once, when the process is gone.
     pub exit: BoxFuture<'static, Exit>,
     pub control: Box<dyn Control>,

@@ -101,6 +101,7 @@ fn converse() -> (Conversation, Peer) {
         stdout: Box::new(stdout),
         stderr: Box::new(stderr),
         exec_at_ms: 1,
+        pid: None,
         exit: exited.map(|exit| exit.unwrap_or(Exit::Lost("lost".to_owned()))).boxed(),
         control: Box::new(Signals(signal)),
     };
