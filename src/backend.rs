@@ -5,6 +5,7 @@
 
 mod acp;
 mod claude;
+mod codex;
 pub mod demo;
 pub mod discovery;
 pub mod event;
@@ -86,7 +87,9 @@ const QUEUE: usize = 128;
 
 /// The backends at work in one daemon; conversations that share a process find each other here.
 #[derive(Debug, Default)]
-pub struct Backends {}
+pub struct Backends {
+    codex: codex::Pool,
+}
 
 impl Backends {
     /// Starts a conversation; whether it really begins is told by its first event.
@@ -99,6 +102,7 @@ impl Backends {
             Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
             Transport::Gemini => tokio::spawn(gemini::run(launch, command_receiver, event_sender)),
             Transport::Claude => tokio::spawn(claude::run(launch, command_receiver, event_sender)),
+            Transport::Codex => tokio::spawn(codex::run(self.codex.clone(), launch, command_receiver, event_sender)),
         };
         Conversation { commands, events }
     }

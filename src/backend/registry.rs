@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
 };
-use crate::backend::{claude, gemini};
+use crate::backend::{claude, codex, gemini};
 
 /// The hidden argument that turns our own program into the demo agent.
 pub const DEMO_ENTRY: &str = "demo-agent";
@@ -75,7 +75,7 @@ impl Registry {
 
 /// The agents that need no configuration, in the order in which they are offered.
 fn built_in() -> Vec<Spec> {
-    vec![claude::spec(), gemini::spec()]
+    vec![claude::spec(), codex::spec(), gemini::spec()]
 }
 
 impl Configured {

@@ -52,6 +52,8 @@ pub enum Transport {
     Gemini,
     /// Claude Code's own JSON lines, over stdin and stdout.
     Claude,
+    /// `codex app-server`, one process for all conversations.
+    Codex,
 }
 
 /// The models of a backend as far as they are known without asking it.

@@ -98,6 +98,7 @@ impl Spawner for Fake {
             }
         };
         let child = Child {
+            pid: None,
             stdin: Box::new(tokio::io::sink()),
             stdout,
             stderr: Box::new(tokio::io::empty()),

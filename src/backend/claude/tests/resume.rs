@@ -75,6 +75,7 @@ fn process() -> (Child, Peer) {
     let (stdout, peer_stdout) = duplex(64 * 1024);
     let (exit, exited) = oneshot::channel();
     let child = Child {
+        pid: None,
         stdin: Box::new(stdin),
         stdout: Box::new(stdout),
         stderr: Box::new(tokio::io::empty()),

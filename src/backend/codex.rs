@@ -1,0 +1,153 @@
+//! Codex, through `codex app-server`: all conversations of a daemon share one process.
+//!
+//! [`thread`] decides for one conversation and [`hub`] for the pipe they share, both without IO; [`conversation`] and
+//! [`server`] are the tasks around them, and [`pool`] is where they find each other.
+
+mod approval;
+mod binary;
+mod conversation;
+mod environment;
+mod fault;
+mod hub;
+mod item;
+mod pool;
+mod server;
+mod settings;
+#[cfg(test)]
+mod tests;
+mod text;
+mod thread;
+mod turn;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use crate::backend::Launch;
+use crate::backend::codex::environment::Home;
+use crate::backend::codex::pool::Key;
+pub(crate) use crate::backend::codex::pool::Pool;
+use crate::backend::codex::settings::Wishes;
+use crate::backend::event::{Command, Event};
+use crate::backend::failure::Failure;
+use crate::backend::spec::{
+    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec, StopLadder,
+    Transport, Version, Versions,
+};
+use crate::backend::transport::spawn::SpawnRequest;
+use crate::protocol::SchemaDialect;
+
+/// Switched off for the whole process, as settings and not as flags: an unknown flag ends the program, an unknown
+/// setting is ignored. Retries would never end without a network; plugins and apps are fetched at every start.
+const OFF: &[&str] = &["unbounded_connection_retries", "plugins", "apps"];
+
+/// A thread that nobody listens to is given up at once, so that another process can go on with it.
+const UNLOAD: &str = "thread_unload_delay_secs=0";
+
+/// The row of the registry.
+pub(crate) fn spec() -> Spec {
+    let model = |id: &str| KnownModel { id: id.to_owned(), reasoning: Reasoning::ALL.to_vec() };
+    Spec {
+        name: "codex".to_owned(),
+        vendors: vec!["openai".to_owned()],
+        transport: Transport::Codex,
+        command: vec!["codex".to_owned()],
+        env: Vec::new(),
+        models: Models {
+            known: vec![model("gpt-5.4"), model("gpt-5.3-codex-spark")],
+            fallback: None,
+            small: Some("gpt-5.3-codex-spark".to_owned()),
+            renamed: Vec::new(),
+        },
+        rules: Rules::InPrompt,
+        schema: Some(SchemaDialect::Strict),
+        resume: Resume::Offered,
+        images: Images::Paths,
+        // The project stays untrusted, and then Codex does not read the file either.
+        instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Coppice },
+        carrier: Carrier::Dynamic,
+        native_tools: NativeTools::Partly,
+        stop: StopLadder { cancel: Duration::from_secs(10), terminate: Duration::from_secs(2) },
+        state_env: None,
+        // Older ones have other names for what a safe start needs, and nobody ran them.
+        versions: Some(Versions { minimum: Version(0, 160, 0), tested: Version(0, 166, 0) }),
+        install: Some("npm install -g @openai/codex".to_owned()),
+        login: Some("codex login".to_owned()),
+        scripted: false,
+    }
+}
+
+/// Runs a conversation to its end.
+pub(crate) async fn run(pool: Pool, launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+    let (wishes, key) = match prepare(&launch).await {
+        Ok(prepared) => prepared,
+        Err(failure) => {
+            // The owner may be gone already; then there is nobody to tell.
+            events.send(Event::Failed(failure)).await.ok();
+            events.send(Event::Exited { status: None, stderr_tail: String::new() }).await.ok();
+            return;
+        }
+    };
+    let join = || {
+        let request = || SpawnRequest { argv: key.argv.clone(), env: key.env.clone(), cwd: launch.neutral_dir.clone() };
+        pool.join(&key, &launch.spawn, request, launch.spec.stop)
+    };
+    conversation::run(wishes, join, commands, events).await;
+}
+
+/// Looks at the places that Codex takes unseen, and sorts out what belongs to the process and what to the thread.
+async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
+    if !launch.cwd.is_dir() {
+        return Err(fault::no_directory("work tree", &launch.cwd));
+    }
+    let env = launch.environment();
+    let home = environment::home(&env);
+    if let Home::Named(path) = &home
+        && !path.is_dir()
+    {
+        return Err(fault::no_directory("CODEX_HOME", path));
+    }
+    let mut named: Vec<String> = launch.spec.env.iter().map(|(name, _)| name.clone()).collect();
+    if let Some(path) = home.path() {
+        // A configuration that cannot be read names nothing; Codex itself says what is wrong with it.
+        let config = tokio::fs::read_to_string(path.join("config.toml")).await.unwrap_or_default();
+        named.extend(environment::named_keys(&config));
+    }
+    let mut divided = environment::divide(env, &named);
+    // What it says before a crash is shown to a person.
+    divided.process.push(("NO_COLOR".to_owned(), "1".to_owned()));
+    let key = Key { argv: argv(&launch.argv), env: divided.process };
+    let wishes = Wishes {
+        purpose: launch.purpose,
+        cwd: launch.cwd.clone(),
+        real_cwd: real(&launch.cwd),
+        resume: launch.resume.clone(),
+        model: launch.model.clone(),
+        effort: launch.reasoning.map(Reasoning::as_str),
+        instructions: launch.instructions.clone(),
+        schema: launch.schema.clone(),
+        roots: launch.roots.iter().flat_map(|root| [root.clone(), real(root)]).collect(),
+        tools: launch.tools.clone(),
+        env: divided.commands,
+        patience: launch.spec.stop.cancel,
+    };
+    Ok((wishes, key))
+}
+
+fn argv(command: &[String]) -> Vec<String> {
+    let mut argv = command.to_vec();
+    if let Some(program) = argv.first_mut()
+        && let Some(native) = binary::native(Path::new(program))
+    {
+        *program = native.to_string_lossy().into_owned();
+    }
+    argv.push("app-server".to_owned());
+    let off = OFF.iter().map(|feature| format!("features.{feature}=false"));
+    argv.extend(off.chain([UNLOAD.to_owned()]).flat_map(|setting| ["-c".to_owned(), setting]));
+    argv
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}

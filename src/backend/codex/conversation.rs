@@ -1,0 +1,141 @@
+//! The task of one conversation: it carries between its owner, its machine and the shared process, and decides nothing.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use crate::backend::codex::hub::{Ask, Member};
+use crate::backend::codex::server::Note;
+use crate::backend::codex::settings::Wishes;
+use crate::backend::codex::thread::{Effect, Input, Thread};
+use crate::backend::event::{Block, Command, Event};
+
+/// How many messages of the process may wait for the task.
+const INBOX: usize = 1024;
+
+/// With more events than this unread, messages are left to wait; commands go on.
+const UNREAD_EVENTS: usize = 128;
+
+/// Runs a conversation to its end. `join` gives a way to the shared process; a process that ends in that moment takes
+/// nobody in, so it may be asked again.
+pub(super) async fn run(
+    wishes: Wishes,
+    join: impl Fn() -> (Member, mpsc::Sender<Note>),
+    mut commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
+    let mut machine = Thread::new(wishes);
+    let mut hands = Hands::join(&join);
+    let mut has_owner = true;
+    while !hands.is_finished {
+        // `None` when the process takes nobody in any more.
+        let input = tokio::select! {
+            biased;
+            command = commands.recv(), if has_owner => {
+                has_owner = command.is_some();
+                let command = command.unwrap_or(Command::Close);
+                Some(match missing_image(&command) {
+                    Some(path) => Input::NoImage(path),
+                    None => Input::Command(command),
+                })
+            }
+            permit = events.reserve(), if !hands.outbox.is_empty() => {
+                match (permit, hands.outbox.pop_front()) {
+                    (Ok(permit), Some(event)) => permit.send(event),
+                    // Without a reader there is nothing to keep events for; the dropped commands end the rest.
+                    (Ok(_), None) | (Err(_), _) => hands.outbox.clear(),
+                }
+                continue;
+            }
+            permit = hands.server.reserve(), if !hands.notes.is_empty() => {
+                match (permit, hands.notes.pop_front()) {
+                    (Ok(permit), Some(note)) => permit.send(note),
+                    (Ok(_), None) | (Err(_), _) => hands.notes.clear(),
+                }
+                continue;
+            }
+            input = hands.inbox.recv(), if hands.outbox.len() < UNREAD_EVENTS => match input {
+                Some(input) => Some(input),
+                None if machine.is_joining() => None,
+                None => Some(Input::Lost { failure: None, status: None, stderr_tail: String::new() }),
+            },
+            () = wait_until(hands.deadline) => {
+                hands.deadline = None;
+                Some(Input::Elapsed)
+            }
+        };
+        match input {
+            Some(input) => hands.perform(machine.step(input)),
+            None => hands = Hands { outbox: std::mem::take(&mut hands.outbox), ..Hands::join(&join) },
+        }
+    }
+    // Notes before the last one still matter: a thread is let go by them.
+    for note in hands.notes {
+        if hands.server.send(note).await.is_err() {
+            break;
+        }
+    }
+    for event in hands.outbox {
+        // A reader that is gone misses nothing.
+        events.send(event).await.ok();
+    }
+}
+
+/// What effects act on.
+struct Hands {
+    member: Member,
+    server: mpsc::Sender<Note>,
+    inbox: mpsc::Receiver<Input>,
+    notes: VecDeque<Note>,
+    outbox: VecDeque<Event>,
+    deadline: Option<Instant>,
+    is_finished: bool,
+}
+
+impl Hands {
+    fn join(join: &impl Fn() -> (Member, mpsc::Sender<Note>)) -> Self {
+        let (member, server) = join();
+        let (sender, inbox) = mpsc::channel(INBOX);
+        let notes = VecDeque::from([Note::Join { member, inbox: sender }]);
+        Self { member, server, inbox, notes, outbox: VecDeque::new(), deadline: None, is_finished: false }
+    }
+
+    /// Queues; never waits.
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Ask { tag, method, params, limit } => {
+                    let ask = Ask { member: self.member, tag, method, params, limit };
+                    self.notes.push_back(Note::Ask(ask));
+                }
+                Effect::Answer { id, outcome } => self.notes.push_back(Note::Answer { id, outcome }),
+                Effect::Emit(event) => self.outbox.push_back(event),
+                Effect::Arm(after) => self.deadline = Some(Instant::now() + after),
+                Effect::Disarm => self.deadline = None,
+                Effect::Suspect => self.notes.push_back(Note::Suspect),
+                Effect::Finish => {
+                    self.notes.push_back(Note::Leave(self.member));
+                    self.is_finished = true;
+                }
+            }
+        }
+    }
+}
+
+/// Codex goes on without an image that it cannot read, so whoever sent it would not learn of it.
+fn missing_image(command: &Command) -> Option<PathBuf> {
+    let Command::Prompt { blocks } = command else { return None };
+    blocks.iter().find_map(|block| match block {
+        Block::Image(image) if !image.path.is_file() => Some(image.path.clone()),
+        Block::Image(_) | Block::Text(_) => None,
+    })
+}
+
+async fn wait_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,158 @@
+//! Which variables belong to the shared process, and which to the commands of one conversation. Pure.
+//!
+//! The process is shared by all conversations that agree on its variables; the others travel with each thread.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use toml_edit::DocumentMut;
+
+/// What the process itself acts on. Where temporary files go decides what its sandbox lets commands write.
+const PROCESS: &[&str] = &["HOME", "PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/// Ways to the network: the process needs them, and commands do too.
+const PROXY: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+
+/// Keys and settings of the agent. They stay out of the commands it runs.
+const PRIVATE: &[&str] = &["CODEX_", "OPENAI_", "AZURE_OPENAI_"];
+
+/// An environment, divided.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Environment {
+    /// Sorted, so that equal environments are equal keys.
+    pub(super) process: Vec<(String, String)>,
+    pub(super) commands: Vec<(String, String)>,
+}
+
+/// Divides an environment; `named` are the variables that the user's configuration or the backend's own row names.
+pub(super) fn divide(env: Vec<(String, String)>, named: &[String]) -> Environment {
+    let mut divided = Environment::default();
+    for (name, value) in env {
+        let is_proxy = PROXY.iter().any(|known| known.eq_ignore_ascii_case(&name));
+        let is_private = PRIVATE.iter().any(|prefix| name.starts_with(prefix)) || named.contains(&name);
+        let is_process = is_proxy || is_private || PROCESS.contains(&name.as_str());
+        if is_proxy || !is_process {
+            divided.commands.push((name.clone(), value.clone()));
+        }
+        if is_process {
+            divided.process.push((name, value));
+        }
+    }
+    divided.process.sort();
+    divided
+}
+
+/// Where the agent keeps its configuration, login and threads; `Named` has to exist, the default one it makes itself.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Home {
+    Named(PathBuf),
+    Default(PathBuf),
+    Unknown,
+}
+
+pub(super) fn home(env: &[(String, String)]) -> Home {
+    let get =
+        |wanted: &str| env.iter().find(|(name, value)| name == wanted && !value.is_empty()).map(|(_, value)| value);
+    match (get("CODEX_HOME"), get("HOME")) {
+        (Some(named), _) => Home::Named(PathBuf::from(named)),
+        (None, Some(home)) => Home::Default(PathBuf::from(home).join(".codex")),
+        (None, None) => Home::Unknown,
+    }
+}
+
+impl Home {
+    pub(super) fn path(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Named(path) | Self::Default(path) => Some(path),
+            Self::Unknown => None,
+        }
+    }
+}
+
+/// The variables from which the user's model providers take their keys.
+pub(super) fn named_keys(config: &str) -> Vec<String> {
+    let Ok(document) = config.parse::<DocumentMut>() else { return Vec::new() };
+    let Some(providers) = document.get("model_providers").and_then(|item| item.as_table_like()) else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    for (_, provider) in providers.iter() {
+        names.extend(provider.get("env_key").and_then(|key| key.as_str()).map(str::to_owned));
+        let headers = provider.get("env_http_headers").and_then(|headers| headers.as_table_like());
+        let variables = headers.into_iter().flat_map(|headers| headers.iter()).filter_map(|(_, name)| name.as_str());
+        names.extend(variables.map(str::to_owned));
+    }
+    names
+}
+
+/// Drops what the user's own policy keeps away from commands: what is set per thread would undo it.
+pub(super) fn permitted(commands: &[(String, String)], policy: &Value) -> Vec<(String, String)> {
+    let patterns: Vec<&str> = policy["exclude"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let is_excluded = |name: &str| patterns.iter().any(|pattern| matches(pattern, name));
+    commands.iter().filter(|(name, _)| !is_excluded(name)).cloned().collect()
+}
+
+/// Whether a name fits a pattern with stars, whatever its case.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_ascii_lowercase(), name.to_ascii_lowercase());
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let parts: Vec<&str> = rest.split('*').collect();
+    let Some((last, middle)) = parts.split_last() else { return true };
+    for part in middle {
+        let Some(place) = left.find(part) else { return false };
+        left = &left[place + part.len()..];
+    }
+    left.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pairs(names: &[&str]) -> Vec<(String, String)> {
+        names.iter().map(|name| ((*name).to_owned(), "v".to_owned())).collect()
+    }
+
+    #[test]
+    fn keys_stay_with_the_process_and_the_rest_goes_to_commands() {
+        let env = pairs(&["PATH", "HOME", "CARGO_HOME", "OPENAI_API_KEY", "https_proxy", "MY_KEY", "LANG"]);
+        let divided = divide(env, &["MY_KEY".to_owned()]);
+        assert_eq!(divided.process, pairs(&["HOME", "MY_KEY", "OPENAI_API_KEY", "PATH", "https_proxy"]));
+        assert_eq!(divided.commands, pairs(&["CARGO_HOME", "https_proxy", "LANG"]));
+    }
+
+    #[test]
+    fn the_order_of_variables_makes_no_other_key() {
+        let one = divide(pairs(&["PATH", "HOME"]), &[]);
+        assert_eq!(one, divide(pairs(&["HOME", "PATH"]), &[]));
+    }
+
+    #[test]
+    fn keys_of_other_providers_are_found_in_the_configuration() {
+        let config = "model_provider = \"x\"\n[model_providers.x]\nenv_key = \"X_KEY\"\n\
+                      env_http_headers = { \"A\" = \"X_ORG\" }\n[model_providers.y]\nname = \"Y\"\n";
+        assert_eq!(named_keys(config), ["X_KEY", "X_ORG"]);
+        assert_eq!(named_keys("= broken"), Vec::<String>::new());
+        assert_eq!(named_keys("model_providers = 3"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_home_is_the_named_one_or_the_default() {
+        let env =
+            |pairs: &[(&str, &str)]| pairs.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect::<Vec<_>>();
+        assert_eq!(home(&env(&[("HOME", "/h"), ("CODEX_HOME", "/c")])), Home::Named("/c".into()));
+        assert_eq!(home(&env(&[("HOME", "/h"), ("CODEX_HOME", "")])), Home::Default("/h/.codex".into()));
+        assert_eq!(home(&[]), Home::Unknown);
+    }
+
+    #[test]
+    fn what_the_user_keeps_from_commands_is_kept_from_them() {
+        let policy = json!({"exclude": ["AWS_*", "*secret*", "EXACT"]});
+        let env = pairs(&["AWS_KEY", "MY_SECRET_X", "exact", "EXACTLY", "AW", "PATH2"]);
+        assert_eq!(permitted(&env, &policy), pairs(&["EXACTLY", "AW", "PATH2"]));
+        assert_eq!(permitted(&env, &Value::Null), env);
+    }
+}

@@ -1,0 +1,224 @@
+//! What an error of Codex means: a code to branch on where there is one, the text where there is none.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::transport::jsonrpc::RpcError;
+
+/// What a person does when nobody is logged in.
+pub(super) const LOGIN: &str = "run `codex login`, then `coppice resume`; `codex login status` shows who is logged in";
+
+/// Why a request has no result.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Refusal {
+    Error(RpcError),
+    /// No reply within the time: a malformed line is not even refused.
+    Silence,
+}
+
+/// The failure that the error of a turn stands for.
+pub(super) fn classify(error: &Value) -> Failure {
+    let message = error["message"].as_str().unwrap_or_default();
+    let (name, status) = read_info(&error["codexErrorInfo"]);
+    let kind = match (name, status) {
+        ("unauthorized", _) | (_, Some(401 | 403)) => return not_logged_in(message),
+        ("usageLimitExceeded", _) if message.to_lowercase().contains("quota") => FailureKind::Quota,
+        ("usageLimitExceeded" | "rateLimitExceeded", _) | (_, Some(429)) => FailureKind::RateLimit { resets_at: None },
+        ("sessionBudgetExceeded", _) => FailureKind::Quota,
+        ("modelNotFound", _) => FailureKind::Model,
+        ("cyberPolicy" | "misalignmentPolicyViolation" | "tooManyDenials", _) => FailureKind::Model,
+        ("contextWindowExceeded", _) => FailureKind::Context,
+        ("sandboxError", _) => FailureKind::Sandbox,
+        ("serverOverloaded" | "internalServerError" | "flexUnavailable" | "policyCapacityUnavailable", _) => {
+            FailureKind::Transport
+        }
+        ("httpConnectionFailed" | "responseStreamConnectionFailed", _) => FailureKind::Transport,
+        ("responseStreamDisconnected" | "responseTooManyFailedAttempts", _) => FailureKind::Transport,
+        _ => return classify_text(message),
+    };
+    Failure::new(kind, said(message))
+}
+
+/// The failure that a refused request stands for.
+pub(super) fn refused(what: &str, refusal: &Refusal) -> Failure {
+    match refusal {
+        Refusal::Silence => Failure::new(FailureKind::Timeout, format!("codex did not answer {what}")),
+        Refusal::Error(error) if error.data["input_error_code"] == "input_too_large" => {
+            Failure::new(FailureKind::Context, said(&error.message)).with_hint("send a shorter prompt")
+        }
+        // The text of a broken configuration names file, line and column.
+        Refusal::Error(error) if error.message.contains("failed to load configuration") => {
+            Failure::new(FailureKind::Setup, said(&error.message)).with_hint("fix the configuration of codex")
+        }
+        Refusal::Error(error) => {
+            Failure::new(FailureKind::Protocol, format!("codex refuses {what}: {}", said(&error.message)))
+        }
+    }
+}
+
+/// Errors without a code: the raw reply of the service, or a sentence.
+fn classify_text(message: &str) -> Failure {
+    let body: Value = serde_json::from_str(message).unwrap_or_default();
+    let inner = body["error"]["message"].as_str().map_or_else(|| said(message), str::to_owned);
+    if body["error"]["code"] == "invalid_json_schema" || message.contains("invalid_json_schema") {
+        let text = format!("the service refuses the schema of the response: {inner}");
+        return Failure::new(FailureKind::Protocol, text).with_hint("choose another model with `--model`");
+    }
+    let says = |words: &str| message.contains(words);
+    let kind = match () {
+        () if says("Missing environment variable") => {
+            let hint = "set the variable and run `coppice resume`";
+            return Failure::new(FailureKind::Auth, inner).with_hint(hint);
+        }
+        () if says("stream disconnected") || says("idle timeout") => FailureKind::Transport,
+        () if says("max_output_tokens") => FailureKind::Context,
+        () if says("content_filter") => FailureKind::Model,
+        () if says("does not exist") || says("model_not_found") || says("is not supported") => FailureKind::Model,
+        () => FailureKind::Protocol,
+    };
+    Failure::new(kind, inner)
+}
+
+/// The name and the HTTP status of a `codexErrorInfo`: a string, or an object with one key.
+fn read_info(info: &Value) -> (&str, Option<u64>) {
+    match info {
+        Value::Object(one) => {
+            one.iter().next().map_or(("", None), |(name, value)| (name.as_str(), value["httpStatusCode"].as_u64()))
+        }
+        other => (other.as_str().unwrap_or_default(), None),
+    }
+}
+
+fn said(message: &str) -> String {
+    if message.trim().is_empty() { "codex gave no reason".to_owned() } else { message.trim().to_owned() }
+}
+
+/// Nobody is logged in, or the login is not accepted.
+pub(super) fn not_logged_in(message: &str) -> Failure {
+    Failure::new(FailureKind::Auth, said(message)).with_hint(LOGIN)
+}
+
+/// The shared process ended by itself.
+pub(super) fn crashed(during: &str, status: Option<&str>, stderr_tail: &str) -> Failure {
+    let status = status.unwrap_or("an unknown status");
+    let said = stderr_tail.trim();
+    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+    Failure::new(FailureKind::Crashed, format!("codex ended {during} with {status}{said}"))
+}
+
+/// The conversation ended while a prompt waited.
+pub(super) fn closed() -> Failure {
+    Failure::new(FailureKind::Cancelled, "the conversation was closed before it took the prompt")
+}
+
+/// A person ended the turn.
+pub(super) fn interrupted() -> Failure {
+    Failure::new(FailureKind::Cancelled, "the turn was interrupted")
+}
+
+/// The agent ended the turn and nobody asked for it.
+pub(super) fn cancelled() -> Failure {
+    Failure::new(FailureKind::Cancelled, "codex cancelled the turn")
+}
+
+/// A turn that ended well and said nothing: it has only commentary, or not even that.
+pub(super) fn no_answer() -> Failure {
+    Failure::new(FailureKind::Protocol, "codex ended the turn without a final message")
+}
+
+pub(super) fn slow_start(limit: Duration) -> Failure {
+    let text = format!("codex did not start within {} seconds", limit.as_secs());
+    Failure::new(FailureKind::Timeout, text).with_hint("run `codex app-server` by hand to see what it waits for")
+}
+
+/// The shared process runs but answers nobody.
+pub(super) fn hung() -> Failure {
+    Failure::new(FailureKind::Crashed, "codex stopped answering and was ended")
+}
+
+/// The session opened in another place or another sandbox than it was asked to.
+pub(super) fn opened_wrongly(what: &str, asked: &str, got: &str) -> Failure {
+    Failure::new(
+        FailureKind::Sandbox,
+        format!("codex opened the conversation with {what} `{got}`, asked for `{asked}`"),
+    )
+}
+
+pub(super) fn no_directory(what: &str, path: &Path) -> Failure {
+    Failure::new(FailureKind::Setup, format!("{what} `{}` is not a directory", path.display()))
+}
+
+/// Codex goes on without an image that it cannot read, so a missing one is refused before.
+pub(super) fn no_image(path: &Path) -> Failure {
+    Failure::new(FailureKind::Setup, format!("image `{}` cannot be read", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(info: Value, message: &str, kind: &str, text: &str) {
+        let failure = classify(&json!({"message": message, "codexErrorInfo": info}));
+        assert_eq!((failure.kind.as_str(), failure.message.as_str()), (kind, text));
+        assert!(!failure.hint.is_empty());
+    }
+
+    #[test]
+    fn every_error_of_the_service_finds_its_kind() {
+        check(
+            json!({"httpConnectionFailed": {"httpStatusCode": 401}}),
+            "unexpected status 401",
+            "auth",
+            "unexpected status 401",
+        );
+        check(json!("unauthorized"), "no", "auth", "no");
+        check(json!("internalServerError"), "high demand", "transport", "high demand");
+        check(
+            json!({"responseTooManyFailedAttempts": {"httpStatusCode": 429}}),
+            "last status: 429",
+            "rate_limit",
+            "last status: 429",
+        );
+        check(json!("usageLimitExceeded"), "You've hit your usage limit", "rate_limit", "You've hit your usage limit");
+        check(json!("usageLimitExceeded"), "Quota exceeded.", "quota", "Quota exceeded.");
+        check(json!("modelNotFound"), "The model `x` does not exist", "model", "The model `x` does not exist");
+        check(json!("contextWindowExceeded"), "too long", "context", "too long");
+        check(json!("serverOverloaded"), "at capacity", "transport", "at capacity");
+        check(json!({"httpConnectionFailed": {"httpStatusCode": null}}), "refused", "transport", "refused");
+        check(json!({"responseStreamDisconnected": {"httpStatusCode": null}}), "cut", "transport", "cut");
+        check(json!("sandboxError"), "denied", "sandbox", "denied");
+        check(json!("cyberPolicy"), "refused", "model", "refused");
+        let cut = "stream disconnected before completion: Transport error";
+        check(json!("other"), cut, "transport", cut);
+        let incomplete = "Incomplete response returned, reason: max_output_tokens";
+        check(json!("other"), incomplete, "context", incomplete);
+        let unset = "Missing environment variable: `FAKE_API_KEY`.";
+        check(json!("other"), unset, "auth", unset);
+        check(json!({"fromTheFuture": {}}), "", "protocol", "codex gave no reason");
+        check(Value::Null, "it broke", "protocol", "it broke");
+    }
+
+    #[test]
+    fn a_refused_schema_is_found_inside_the_raw_reply() {
+        let body = json!({"error": {"message": "Invalid schema", "code": "invalid_json_schema"}}).to_string();
+        check(json!("other"), &body, "protocol", "the service refuses the schema of the response: Invalid schema");
+        let other = json!({"error": {"message": "bad thing"}}).to_string();
+        check(json!("other"), &other, "protocol", "bad thing");
+    }
+
+    #[test]
+    fn a_refused_request_says_what_was_asked() {
+        let error = |message: &str, data| Refusal::Error(RpcError { code: -32600, message: message.to_owned(), data });
+        let kind = |refusal| refused("a turn", &refusal).kind;
+        assert_eq!(kind(Refusal::Silence), FailureKind::Timeout);
+        assert_eq!(kind(error("too large", json!({"input_error_code": "input_too_large"}))), FailureKind::Context);
+        assert_eq!(kind(error("failed to load configuration: x:1:2", Value::Null)), FailureKind::Setup);
+        assert_eq!(refused("a turn", &error("no", Value::Null)).message, "codex refuses a turn: no");
+    }
+}

@@ -1,0 +1,108 @@
+//! What threads and turns are opened with.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use super::wishes;
+use crate::backend::codex::settings::{Opening, Wishes, read_models};
+use crate::backend::event::{Block, Image};
+use crate::backend::{Purpose, ServedTool};
+
+fn user() -> Value {
+    json!({"mcp_servers": {"mine": {"command": "x"}, "a.b": {}}, "shell_environment_policy": {"exclude": ["AWS_*"]}})
+}
+
+#[test]
+fn no_place_of_the_repository_is_ever_trusted() {
+    for purpose in [Purpose::Session, Purpose::Utility] {
+        for opening in [Opening::Start, Opening::Resume] {
+            let wishes = Wishes { purpose, real_cwd: PathBuf::from("/real"), ..wishes() };
+            let projects = &wishes.open(opening, &user())["config"]["projects"];
+            let untrusted = json!({"trust_level": "untrusted"});
+            assert_eq!(*projects, json!({"/repo": untrusted, "/tree": untrusted, "/real": untrusted}));
+        }
+    }
+}
+
+#[test]
+fn servers_of_the_user_are_switched_off_by_name_and_by_nested_keys() {
+    let config = &wishes().open(Opening::Start, &user())["config"];
+    assert_eq!(config["mcp_servers"], json!({"mine": {"enabled": false}, "a.b": {"enabled": false}}));
+    assert!(config.as_object().unwrap().keys().all(|key| !key.contains('.')), "{config}");
+    assert_eq!(wishes().open(Opening::Start, &json!({}))["config"]["mcp_servers"], Value::Null);
+}
+
+#[test]
+fn a_session_writes_its_work_tree_and_asks_for_the_rest() {
+    let wishes = Wishes {
+        model: Some("m".to_owned()),
+        instructions: Some("be brief".to_owned()),
+        tools: vec![ServedTool { name: "t".to_owned(), description: "d".to_owned(), input_schema: json!({}) }],
+        env: vec![("FOO".to_owned(), "bar".to_owned()), ("AWS_KEY".to_owned(), "x".to_owned())],
+        ..wishes()
+    };
+    let params = wishes.open(Opening::Start, &user());
+    for (name, expected) in [
+        ("approvalPolicy", json!("on-request")),
+        ("approvalsReviewer", json!("user")),
+        ("sandbox", json!("workspace-write")),
+        ("model", json!("m")),
+        ("developerInstructions", json!("be brief")),
+        ("dynamicTools", json!([{"type": "function", "name": "t", "description": "d", "inputSchema": {}}])),
+        ("ephemeral", Value::Null),
+    ] {
+        assert_eq!(params[name], expected, "{name}");
+    }
+    let config = &params["config"];
+    assert_eq!(config["shell_environment_policy"], json!({"inherit": "core", "set": {"FOO": "bar"}}));
+    assert_eq!(config["tools"]["update_plan"]["enabled"], true);
+    assert_eq!(config["tools"]["experimental_request_user_input"]["enabled"], false);
+    for feature in ["goals", "multi_agent", "hooks", "plugins", "apps"] {
+        assert_eq!(config["features"][feature], false, "{feature}");
+    }
+    assert_eq!(config["features"]["shell_tool"], Value::Null);
+    assert_eq!((&config["agents"]["enabled"], &config["web_search"]), (&json!(false), &json!("disabled")));
+}
+
+#[test]
+fn a_side_question_keeps_nothing_and_can_do_nothing() {
+    let params = Wishes { purpose: Purpose::Utility, ..wishes() }.open(Opening::Start, &user());
+    assert_eq!((&params["ephemeral"], &params["sandbox"]), (&json!(true), &json!("read-only")));
+    assert_eq!(params["approvalPolicy"], "never");
+    assert_eq!(params["config"]["features"]["shell_tool"], false);
+    assert_eq!(params["config"]["project_doc_max_bytes"], 0);
+}
+
+#[test]
+fn a_resumed_thread_is_told_everything_again() {
+    let wishes = Wishes { resume: Some("old".to_owned()), instructions: Some("x".to_owned()), ..wishes() };
+    let (start, resume) = (wishes.open(Opening::Start, &user()), wishes.open(Opening::Resume, &user()));
+    for name in ["cwd", "approvalPolicy", "approvalsReviewer", "sandbox", "config", "developerInstructions"] {
+        assert_eq!(start[name], resume[name], "{name}");
+    }
+    assert_eq!((&resume["threadId"], &resume["excludeTurns"]), (&json!("old"), &json!(true)));
+}
+
+#[test]
+fn a_turn_keeps_the_order_of_text_and_images() {
+    let image =
+        |path: &str| Block::Image(Image { mime_type: "image/png".to_owned(), data: String::new(), path: path.into() });
+    let blocks = [Block::Text("see".to_owned()), image("/a.png"), Block::Text("and".to_owned()), image("/b.png")];
+    let turn = Wishes { effort: Some("high"), model: Some("m".to_owned()), ..wishes() }.turn("t", &blocks);
+    let input = json!([{"type": "text", "text": "see"}, {"type": "localImage", "path": "/a.png"},
+        {"type": "text", "text": "and"}, {"type": "localImage", "path": "/b.png"}]);
+    assert_eq!(turn["input"], input);
+    assert_eq!((&turn["effort"], &turn["model"]), (&json!("high"), &json!("m")));
+    assert_eq!(wishes().turn("t", &blocks)["effort"], Value::Null);
+}
+
+#[test]
+fn models_come_with_the_levels_they_think_at() {
+    let models = read_models(&json!({"data": [
+        {"id": "a", "displayName": "A", "isDefault": true, "supportedReasoningEfforts": [{"reasoningEffort": "low"}, {"reasoningEffort": "max"}]},
+        {"id": "b", "hidden": true}, {"odd": 1}]}));
+    assert_eq!(models.len(), 1);
+    assert_eq!((models[0].name.as_str(), models[0].is_default), ("A", true));
+    assert_eq!(models[0].reasoning, ["low", "max"]);
+}

@@ -1,0 +1,375 @@
+//! One conversation as a machine: one input in, effects out. It neither waits nor reads nor writes.
+//!
+//! It speaks to the shared process through the hub, which owns the pipe and knows whose thread is whose.
+
+mod end;
+mod open;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tracing::debug;
+
+use crate::backend::codex::approval::{self, Answer};
+use crate::backend::codex::fault::{self, Refusal};
+use crate::backend::codex::settings::{Opening, Wishes};
+use crate::backend::codex::turn::{self, Turn};
+use crate::backend::event::{AgentInfo, Block, Command, Event};
+use crate::backend::failure::Failure;
+
+/// How long a request may stay unanswered.
+const REPLY_LIMIT: Duration = Duration::from_secs(30);
+
+/// A thread loads its history and starts its shell on the way.
+const OPEN_LIMIT: Duration = Duration::from_secs(60);
+
+/// Everything that can happen to a conversation.
+#[derive(Debug)]
+pub(super) enum Input {
+    /// The shared process answers.
+    Ready {
+        exec_at_ms: i64,
+        info: AgentInfo,
+    },
+    Command(Command),
+    /// A prompt with an image that is not there.
+    NoImage(PathBuf),
+    Notified {
+        method: String,
+        params: Value,
+    },
+    Asked {
+        id: Value,
+        method: String,
+        params: Value,
+    },
+    Replied {
+        tag: Tag,
+        outcome: Result<Value, Refusal>,
+    },
+    /// The shared process is to be replaced: leave it when nothing runs.
+    Retiring,
+    Elapsed,
+    /// The shared process is gone.
+    Lost {
+        failure: Option<Failure>,
+        status: Option<String>,
+        stderr_tail: String,
+    },
+}
+
+/// What is to be done, in order.
+#[derive(Debug, PartialEq)]
+pub(super) enum Effect {
+    Ask {
+        tag: Tag,
+        method: &'static str,
+        params: Value,
+        limit: Duration,
+    },
+    Answer {
+        id: Value,
+        outcome: Result<Value, String>,
+    },
+    Emit(Event),
+    /// Replaces the timer.
+    Arm(Duration),
+    Disarm,
+    /// The shared process looks hung from here.
+    Suspect,
+    /// Nothing follows.
+    Finish,
+}
+
+/// Which request a reply belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    Account,
+    Config,
+    Models,
+    Open(Opening),
+    /// With the number of the turn: a reply may come after the end of what it started.
+    Turn(u64),
+    Interrupt,
+    Clean,
+    Unsubscribe,
+}
+
+/// One conversation.
+#[derive(Debug)]
+pub(super) struct Thread {
+    wishes: Wishes,
+    phase: Phase,
+    id: String,
+    info: AgentInfo,
+    exec_at_ms: i64,
+    /// The user's configuration, for what has to be switched off by name.
+    user: Value,
+    queue: VecDeque<Prompt>,
+    turns: u64,
+    tries: u32,
+    plan: Plan,
+}
+
+/// What becomes of the conversation when nothing runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    Stay,
+    /// Leave when no prompt waits either.
+    Retire,
+    Close,
+}
+
+#[derive(Debug)]
+enum Prompt {
+    Blocks(Vec<Block>),
+    NoImage(PathBuf),
+}
+
+#[derive(Debug)]
+enum Phase {
+    /// The shared process starts.
+    Joining,
+    /// A request of the opening is under way.
+    Opening(Tag),
+    /// Another process still holds the thread.
+    Held,
+    Idle,
+    Turn {
+        number: u64,
+        turn: Turn,
+        stop: Stop,
+    },
+    /// The turn is over; its commands are not.
+    Cleaning {
+        running: Vec<String>,
+        failure: Failure,
+    },
+    Leaving,
+    Gone,
+}
+
+/// How far the end of a turn was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stop {
+    NotAsked,
+    /// The turn has no id yet, so there is nothing to interrupt.
+    Wanted,
+    Asked,
+}
+
+impl Thread {
+    pub(super) fn new(wishes: Wishes) -> Self {
+        Self {
+            wishes,
+            phase: Phase::Joining,
+            id: String::new(),
+            info: AgentInfo::default(),
+            exec_at_ms: 0,
+            user: Value::Null,
+            queue: VecDeque::new(),
+            turns: 0,
+            tries: 0,
+            plan: Plan::Stay,
+        }
+    }
+
+    pub(super) fn is_joining(&self) -> bool {
+        matches!(self.phase, Phase::Joining)
+    }
+
+    /// Takes one input; effects are performed in their order.
+    pub(super) fn step(&mut self, input: Input) -> Vec<Effect> {
+        match input {
+            Input::Ready { exec_at_ms, info } => self.on_ready(exec_at_ms, info),
+            Input::Command(Command::Prompt { blocks }) => self.on_prompt(Prompt::Blocks(blocks)),
+            Input::NoImage(path) => self.on_prompt(Prompt::NoImage(path)),
+            Input::Command(Command::Decide { request, decision }) => {
+                let pending = self.turn().and_then(|turn| turn.take_approval(&request));
+                let answer = pending.map(|pending| (pending.id.clone(), pending.result(Answer::from(&decision))));
+                answer.map(answered).into_iter().collect()
+            }
+            Input::Command(Command::ToolResult { request, outcome }) => {
+                let id = self.turn().and_then(|turn| turn.take_call(&request));
+                id.map(|id| answered((id, approval::tool_result(&outcome)))).into_iter().collect()
+            }
+            Input::Command(Command::Interrupt) => self.on_interrupt(),
+            Input::Command(Command::Close) => self.on_close(),
+            Input::Notified { method, params } => self.on_notice(&method, &params),
+            Input::Asked { id, method, params } => self.on_asked(&id, &method, &params),
+            Input::Replied { tag, outcome } => self.on_reply(tag, outcome),
+            Input::Retiring => self.on_retiring(),
+            Input::Elapsed => self.on_elapsed(),
+            Input::Lost { failure, status, stderr_tail } => self.on_lost(failure.as_ref(), status, stderr_tail),
+        }
+    }
+
+    fn on_prompt(&mut self, prompt: Prompt) -> Vec<Effect> {
+        match self.phase {
+            Phase::Leaving | Phase::Gone => vec![failed(fault::closed())],
+            Phase::Idle => {
+                self.queue.push_back(prompt);
+                self.rest()
+            }
+            Phase::Joining | Phase::Opening(_) | Phase::Held | Phase::Turn { .. } | Phase::Cleaning { .. } => {
+                self.queue.push_back(prompt);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Nothing runs: the oldest prompt is sent, or the conversation ends, or it rests. Never a second turn beside one
+    /// that runs: it would be taken as a part of the first.
+    fn rest(&mut self) -> Vec<Effect> {
+        self.phase = Phase::Idle;
+        if self.plan == Plan::Close {
+            return self.leave();
+        }
+        match self.queue.pop_front() {
+            None if self.plan == Plan::Retire => self.leave(),
+            None => Vec::new(),
+            Some(Prompt::NoImage(path)) => {
+                let mut effects = vec![failed(fault::no_image(&path))];
+                effects.extend(self.rest());
+                effects
+            }
+            Some(Prompt::Blocks(blocks)) => {
+                self.turns += 1;
+                let turn = Turn::new(&self.wishes.cwd);
+                self.phase = Phase::Turn { number: self.turns, turn, stop: Stop::NotAsked };
+                let params = self.wishes.turn(&self.id, &blocks);
+                vec![ask(Tag::Turn(self.turns), "turn/start", params, REPLY_LIMIT)]
+            }
+        }
+    }
+
+    fn on_notice(&mut self, method: &str, params: &Value) -> Vec<Effect> {
+        if method == "thread/closed" {
+            return match self.phase {
+                Phase::Leaving => self.gone(None, String::new()),
+                Phase::Gone | Phase::Joining | Phase::Opening(_) | Phase::Held => Vec::new(),
+                Phase::Idle | Phase::Turn { .. } | Phase::Cleaning { .. } => self.on_unloaded(),
+            };
+        }
+        match &mut self.phase {
+            Phase::Turn { turn, stop, .. } => match method {
+                "turn/started" | "turn/completed" if turn.id.is_none() => {
+                    turn.id = params["turn"]["id"].as_str().map(str::to_owned);
+                    let is_wanted = *stop == Stop::Wanted;
+                    let mut effects = if is_wanted && method == "turn/started" { self.interrupt() } else { Vec::new() };
+                    if method == "turn/completed" {
+                        effects.extend(self.on_turn_end(&params["turn"]));
+                    }
+                    effects
+                }
+                "turn/completed" if turn.id.as_deref() == params["turn"]["id"].as_str() => {
+                    self.on_turn_end(&params["turn"])
+                }
+                "serverRequest/resolved" => turn.resolved(&params["requestId"]).map(Effect::Emit).into_iter().collect(),
+                _ if turn.owns(params) => turn.notice(method, params).into_iter().map(Effect::Emit).collect(),
+                _ => Vec::new(),
+            },
+            // A command that outlived its turn ends; nobody is shown that any more.
+            Phase::Cleaning { running, .. } if method == "item/completed" => {
+                running.retain(|call| *call != params["item"]["id"]);
+                if running.is_empty() { self.cleaned() } else { Vec::new() }
+            }
+            Phase::Cleaning { .. } | Phase::Joining | Phase::Opening(_) | Phase::Held => Vec::new(),
+            Phase::Idle | Phase::Leaving | Phase::Gone => Vec::new(),
+        }
+    }
+
+    fn on_asked(&mut self, id: &Value, method: &str, params: &Value) -> Vec<Effect> {
+        let refuse = |text: &str| vec![Effect::Answer { id: id.clone(), outcome: Err(text.to_owned()) }];
+        let Phase::Turn { turn, stop: Stop::NotAsked, .. } = &mut self.phase else {
+            return refuse("the turn is over");
+        };
+        if let Some(events) = turn.ask(id, method, params) {
+            return events.into_iter().map(Effect::Emit).collect();
+        }
+        match method {
+            "item/tool/call" => vec![Effect::Emit(turn.call(id, params))],
+            "item/tool/requestUserInput" => vec![answered((id.clone(), approval::no_person(params)))],
+            // A form of an MCP server: nobody is there to fill it in.
+            "mcpServer/elicitation/request" => vec![answered((id.clone(), json!({"action": "decline"})))],
+            other => {
+                debug!(method = other, "unknown request refused");
+                refuse(&format!("method `{other}` is not supported"))
+            }
+        }
+    }
+
+    fn on_reply(&mut self, tag: Tag, outcome: Result<Value, Refusal>) -> Vec<Effect> {
+        match (tag, &mut self.phase) {
+            (tag, Phase::Opening(asked)) if tag == *asked => self.on_opened(tag, outcome),
+            (Tag::Turn(number), Phase::Turn { number: running, turn, stop }) if number == *running => match outcome {
+                Ok(result) => {
+                    if turn.id.is_some() {
+                        return Vec::new();
+                    }
+                    turn.id = result["turn"]["id"].as_str().map(str::to_owned);
+                    if *stop == Stop::Wanted { self.interrupt() } else { Vec::new() }
+                }
+                Err(refusal) => self.on_turn_refused(&refusal),
+            },
+            // The end of the turn and of its commands is told by notifications, the end of the thread too.
+            (Tag::Interrupt | Tag::Clean, _) => Vec::new(),
+            (Tag::Unsubscribe, Phase::Leaving) if !is_unsubscribed(&outcome) => self.gone(None, String::new()),
+            _ => Vec::new(),
+        }
+    }
+
+    fn turn(&mut self) -> Option<&mut Turn> {
+        match &mut self.phase {
+            Phase::Turn { turn, .. } => Some(turn),
+            Phase::Joining | Phase::Opening(_) | Phase::Held | Phase::Idle => None,
+            Phase::Cleaning { .. } | Phase::Leaving | Phase::Gone => None,
+        }
+    }
+
+    fn on_turn_end(&mut self, ended: &Value) -> Vec<Effect> {
+        let Phase::Turn { turn, stop, .. } = &mut self.phase else { return Vec::new() };
+        let running = turn.running();
+        let mut effects: Vec<Effect> = turn.abandon().into_iter().map(Effect::Emit).collect();
+        // Whatever the agent makes of an interrupt, the person asked for the end of the turn.
+        let outcome = match stop {
+            Stop::NotAsked => turn::outcome(ended),
+            Stop::Wanted | Stop::Asked => Err(fault::interrupted()),
+        };
+        let was_interrupted = ended["status"] == "interrupted";
+        match outcome {
+            Err(failure) if was_interrupted || self.is_stopping() => {
+                effects.extend(self.clean(running, failure));
+            }
+            outcome => {
+                effects.push(Effect::Disarm);
+                effects.push(Effect::Emit(outcome.unwrap_or_else(Event::Failed)));
+                effects.extend(self.rest());
+            }
+        }
+        effects
+    }
+
+    fn is_stopping(&self) -> bool {
+        matches!(self.phase, Phase::Turn { stop: Stop::Wanted | Stop::Asked, .. })
+    }
+}
+
+fn ask(tag: Tag, method: &'static str, params: Value, limit: Duration) -> Effect {
+    Effect::Ask { tag, method, params, limit }
+}
+
+fn answered((id, result): (Value, Value)) -> Effect {
+    Effect::Answer { id, outcome: Ok(result) }
+}
+
+fn failed(failure: Failure) -> Effect {
+    Effect::Emit(Event::Failed(failure))
+}
+
+/// Whether the thread is on its way out; otherwise nothing follows the reply.
+fn is_unsubscribed(outcome: &Result<Value, Refusal>) -> bool {
+    outcome.as_ref().is_ok_and(|result| result["status"] == "unsubscribed")
+}
