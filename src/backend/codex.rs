@@ -24,7 +24,6 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use crate::backend::Launch;
 use crate::backend::codex::environment::Home;
 use crate::backend::codex::pool::Key;
 pub(crate) use crate::backend::codex::pool::Pool;
@@ -36,6 +35,7 @@ use crate::backend::spec::{
     Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::{Launch, Purpose};
 use crate::protocol::SchemaDialect;
 
 /// Switched off for the whole process, as settings and not as flags: an unknown flag ends the program, an unknown
@@ -107,6 +107,11 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         && !path.is_dir()
     {
         return Err(fault::no_directory("CODEX_HOME", path));
+    }
+    if let (Purpose::Session, Some(path)) = (launch.purpose, home.path())
+        && let Some(temporary) = environment::unfit(path, &env)
+    {
+        return Err(fault::unfit_home(path, &temporary));
     }
     let mut named: Vec<String> = launch.spec.env.iter().map(|(name, _)| name.clone()).collect();
     if let Some(path) = home.path() {

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use crate::backend::codex::hub::{Ask, Member};
 use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
 use crate::backend::codex::thread::{Effect, Input, Thread};
 use crate::backend::event::{Block, Command, Event};
+use crate::backend::transport::drive::wait_until;
 
 /// How many messages of the process may wait for the task.
 const INBOX: usize = 1024;
@@ -131,11 +132,4 @@ fn missing_image(command: &Command) -> Option<PathBuf> {
         Block::Image(image) if !image.path.is_file() => Some(image.path.clone()),
         Block::Image(_) | Block::Text(_) => None,
     })
-}
-
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
 }

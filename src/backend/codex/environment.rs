@@ -2,7 +2,7 @@
 //!
 //! The process is shared by all conversations that agree on its variables; the others travel with each thread.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use toml_edit::DocumentMut;
@@ -67,6 +67,14 @@ impl Home {
             Self::Unknown => None,
         }
     }
+}
+
+/// The directory for temporary files that holds `home`: Codex does not put the helper of its sandbox there, and every
+/// command fails while the turn says that all is well.
+pub(super) fn unfit(home: &Path, env: &[(String, String)]) -> Option<PathBuf> {
+    let named = env.iter().find(|(name, value)| name == "TMPDIR" && !value.is_empty()).map(|(_, value)| value.as_str());
+    let temporary = PathBuf::from(named.unwrap_or("/tmp"));
+    home.starts_with(&temporary).then_some(temporary)
 }
 
 /// The variables from which the user's model providers take their keys.
@@ -146,6 +154,15 @@ mod tests {
         assert_eq!(home(&env(&[("HOME", "/h"), ("CODEX_HOME", "/c")])), Home::Named("/c".into()));
         assert_eq!(home(&env(&[("HOME", "/h"), ("CODEX_HOME", "")])), Home::Default("/h/.codex".into()));
         assert_eq!(home(&[]), Home::Unknown);
+    }
+
+    #[test]
+    fn a_home_among_temporary_files_is_unfit() {
+        let env = |dir: &str| vec![("TMPDIR".to_owned(), dir.to_owned())];
+        assert_eq!(unfit(Path::new("/tmp/h/.codex"), &[]), Some("/tmp".into()));
+        assert_eq!(unfit(Path::new("/tmp/h/.codex"), &env("/var/tmp")), None);
+        assert_eq!(unfit(Path::new("/var/tmp/h"), &env("/var/tmp")), Some("/var/tmp".into()));
+        assert_eq!(unfit(Path::new("/tmpfs/h"), &env("")), None);
     }
 
     #[test]

@@ -151,6 +151,13 @@ pub(super) fn no_directory(what: &str, path: &Path) -> Failure {
     Failure::new(FailureKind::Setup, format!("{what} `{}` is not a directory", path.display()))
 }
 
+/// Codex refuses to keep the helper of its sandbox among temporary files, and no command works without it.
+pub(super) fn unfit_home(home: &Path, temporary: &Path) -> Failure {
+    let (home, temporary) = (home.display(), temporary.display());
+    let text = format!("codex cannot run commands with its home `{home}` below the temporary directory `{temporary}`");
+    Failure::new(FailureKind::Sandbox, text).with_hint("set CODEX_HOME to a directory elsewhere")
+}
+
 /// Codex goes on without an image that it cannot read, so a missing one is refused before.
 pub(super) fn no_image(path: &Path) -> Failure {
     Failure::new(FailureKind::Setup, format!("image `{}` cannot be read", path.display()))

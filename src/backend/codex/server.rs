@@ -10,26 +10,22 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use crate::backend::codex::hub::{Ask, Effect, Hub, Input, Member};
 use crate::backend::codex::pool::Listing;
 use crate::backend::codex::thread;
 use crate::backend::spec::StopLadder;
-use crate::backend::transport::drive::{STDERR_TAIL, drain, read_lines, write_lines};
+use crate::backend::transport::drive::{
+    DRAIN, OUTGOING, STDERR_TAIL, drain, drained, read_lines, wait_until, write_lines,
+};
 use crate::backend::transport::lines::{Line, Tail};
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest, Spawner};
-
-/// How many lines may wait for a process that is slow to read; one that never reads is ended.
-const OUTGOING: usize = 1024;
 
 /// How long a conversation may leave its messages unread while others wait for theirs; less than any of them waits for
 /// a reply.
 const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How long the last output of a dead process is waited for: a stray child may hold the pipe open.
-const DRAIN: Duration = Duration::from_secs(1);
 
 /// What a conversation says to the task.
 #[derive(Debug)]
@@ -279,22 +275,6 @@ async fn room(slow: Option<Slow>) -> Result<(), Member> {
         biased;
         _ = sender.reserve() => Ok(()),
         () = wait_until(until) => Err(member),
-    }
-}
-
-async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Ends when the process has: at once if all it said is read, else when nothing came for a while.
-async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
-    match exited {
-        Some((_, until)) if is_open => sleep_until(*until).await,
-        Some(_) => {}
-        None => std::future::pending().await,
     }
 }
 

@@ -81,7 +81,7 @@ impl Wishes {
     /// The parameters of a turn. The schema is not remembered between turns, the rest would be.
     pub(super) fn turn(&self, thread: &str, blocks: &[Block]) -> Value {
         let input: Vec<Value> = blocks.iter().map(block).collect();
-        let mut params = json!({"threadId": thread, "input": input, "summary": "auto"});
+        let mut params = json!({"threadId": thread, "input": input});
         if let Some(schema) = &self.schema {
             params["outputSchema"] = schema.clone();
         }

@@ -26,7 +26,7 @@ use crate::backend::transport::spawn::{Child, Control, SpawnRequest};
 pub(crate) const STDERR_TAIL: usize = 4 * 1024;
 
 /// How many lines may wait for an agent that is slow to read; one that never reads is ended.
-const OUTGOING: usize = 1024;
+pub(crate) const OUTGOING: usize = 1024;
 
 /// With more events than this unread, the agent's output is left in the pipe; commands go on. One batch may exceed it.
 const UNREAD_EVENTS: usize = 128;
@@ -38,7 +38,7 @@ const UNREAD_BATCHES: usize = 4;
 const JOINED: usize = 16 * 1024;
 
 /// How long the last output of a dead process is waited for: a stray child may hold the pipe open.
-const DRAIN: Duration = Duration::from_secs(1);
+pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 
 /// Starts the process; a failure is told to the owner, who gets nothing else.
 pub(crate) async fn spawn(launch: &Launch, request: SpawnRequest, events: &mpsc::Sender<Event>) -> Option<Child> {
@@ -211,7 +211,7 @@ fn join(last: &mut Event, event: Event) -> Option<Event> {
     None
 }
 
-async fn wait_until(deadline: Option<Instant>) {
+pub(crate) async fn wait_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
@@ -219,7 +219,7 @@ async fn wait_until(deadline: Option<Instant>) {
 }
 
 /// Ends when the process has: at once if all it said is read, else when nothing came for a while.
-async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
+pub(crate) async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
     match exited {
         Some((_, until)) if is_open => sleep_until(*until).await,
         Some(_) => {}

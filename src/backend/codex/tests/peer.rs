@@ -142,7 +142,11 @@ impl World {
             spec: codex::spec(),
             argv: vec!["/bin/codex".to_owned()],
             cwd: self.dir.path().to_owned(),
-            env: vec![("HOME".to_owned(), home), ("LANG".to_owned(), "C".to_owned())],
+            env: vec![
+                ("HOME".to_owned(), home),
+                ("LANG".to_owned(), "C".to_owned()),
+                ("TMPDIR".to_owned(), "/nowhere".to_owned()),
+            ],
             ..Launch::bare(PathBuf::from("/neutral"), Arc::clone(&self.spawner))
         }
     }
@@ -186,7 +190,7 @@ async fn conversations_share_one_process_and_the_last_one_ends_it() {
     assert_eq!(peer.request.argv[..2], ["/bin/codex", "app-server"]);
     assert_eq!(peer.request.cwd, PathBuf::from("/neutral"));
     let names: Vec<&str> = peer.request.env.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["HOME", "NO_COLOR"], "the rest goes with the thread");
+    assert_eq!(names, ["HOME", "TMPDIR", "NO_COLOR"], "the rest goes with the thread");
     let request = peer.serve_until("turn/start").await;
     let first = request["params"]["threadId"].as_str().unwrap().to_owned();
     peer.write(json!({"id": request["id"], "result": {"turn": {"id": format!("u-{first}")}}})).await;
@@ -348,6 +352,10 @@ async fn places_that_codex_would_take_unseen_are_looked_at() {
     let world = World::new();
     let gone = world.backends.start(Launch { cwd: PathBuf::from("/no/such/tree"), ..world.launch() });
     assert_eq!(rest(gone).await[0], "failed setup \"work tree `/no/such/tree` is not a directory\"");
+    let mut launch = world.launch();
+    launch.env.retain(|(name, _)| name == "HOME");
+    launch.env.push(("TMPDIR".to_owned(), "/".to_owned()));
+    assert!(rest(world.backends.start(launch)).await[0].starts_with("failed sandbox \"codex cannot run commands"));
     let mut launch = world.launch();
     launch.env.push(("CODEX_HOME".to_owned(), "/no/such/home".to_owned()));
     let homeless = rest(world.backends.start(launch)).await;
