@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use crate::backend::codex::fault;
 use crate::backend::codex::hub::{Ask, Member};
 use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
@@ -60,7 +61,10 @@ pub(super) async fn run(
             input = hands.inbox.recv(), if hands.outbox.len() < UNREAD_EVENTS => match input {
                 Some(input) => Some(input),
                 None if machine.is_joining() => None,
-                None => Some(Input::Lost { failure: None, status: None, stderr_tail: String::new() }),
+                None => {
+                    let failure = Some(fault::cut_off());
+                    Some(Input::Lost { failure, status: None, stderr_tail: String::new() })
+                }
             },
             () = wait_until(hands.deadline) => {
                 hands.deadline = None;

@@ -9,7 +9,8 @@ use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::transport::jsonrpc::RpcError;
 
 /// What a person does when nobody is logged in.
-pub(super) const LOGIN: &str = "run `codex login`, then `coppice resume`; `codex login status` shows who is logged in";
+pub(super) const LOGIN: &str = "run `codex login`, or `codex login --with-api-key` with a key on stdin (one in the \
+                                environment is not used), then `coppice resume`";
 
 /// Why a request has no result.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,6 +108,11 @@ pub(super) fn crashed(during: &str, status: Option<&str>, stderr_tail: &str) -> 
     let said = stderr_tail.trim();
     let said = if said.is_empty() { String::new() } else { format!(": {said}") };
     Failure::new(FailureKind::Crashed, format!("codex ended {during} with {status}{said}"))
+}
+
+/// The task that owns the process dropped the conversation.
+pub(super) fn cut_off() -> Failure {
+    Failure::new(FailureKind::Crashed, "the conversation lost its way to codex")
 }
 
 /// The conversation ended while a prompt waited.

@@ -31,6 +31,8 @@ pub(super) struct Turn {
 struct Open {
     item: Value,
     call: String,
+    /// What was streamed of its output, up to the limit.
+    output: String,
     streamed: usize,
 }
 
@@ -145,7 +147,7 @@ impl Turn {
     pub(super) fn abandon(&mut self) -> Vec<Event> {
         let (_, mut events) = self.withdraw();
         for open in self.tools.drain(..) {
-            let (_, output) = item::read_end(&open.item);
+            let output = if open.output.is_empty() { item::read_end(&open.item).1 } else { open.output };
             events.push(Event::ToolFinished { call: open.call, status: ToolStatus::Unfinished, output });
         }
         events
@@ -157,7 +159,12 @@ impl Turn {
             Item::Tool(call) if self.tools.iter().all(|open| open.call != call.call) => {
                 self.message = None;
                 self.has_text = false;
-                self.tools.push(Open { item: item.clone(), call: call.call.clone(), streamed: 0 });
+                self.tools.push(Open {
+                    item: item.clone(),
+                    call: call.call.clone(),
+                    output: String::new(),
+                    streamed: 0,
+                });
                 vec![Event::ToolStarted(call)]
             }
             Item::Tool(_) | Item::Silent => Vec::new(),
@@ -220,6 +227,7 @@ impl Turn {
             true => delta.to_owned(),
             false => format!("{}\n[further output left out]\n", &delta[..delta.floor_char_boundary(room)]),
         };
+        open.output.push_str(&text);
         Some(Event::ToolOutput { call: open.call.clone(), text })
     }
 }

@@ -224,6 +224,11 @@ fn a_crash_fails_the_turn_and_what_waits() {
         "failed crashed \"codex ended before it took the prompt with signal 9: boom\"",
         "exited Some(\"signal 9\") \"boom\\n\"",
     ]);
+    let mut streaming = Talk::in_turn();
+    streaming.item("started", command("c"));
+    streaming.notice("item/commandExecution/outputDelta", json!({"turnId": "u", "itemId": "c", "delta": "half"}));
+    streaming.input(lost());
+    assert!(streaming.events.contains("tool finished Unfinished \"half\""), "{}", streaming.events);
     let mut idle = Talk::open(wishes());
     idle.input(lost());
     idle.expect_events(&[STARTED, "exited Some(\"signal 9\") \"boom\\n\""]);

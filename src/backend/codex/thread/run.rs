@@ -20,16 +20,11 @@ impl Thread {
         }
         match &mut self.phase {
             Phase::Turn { turn, stop, .. } => match method {
-                "turn/started" | "turn/completed" if turn.id.is_none() => {
+                "turn/started" if turn.id.is_none() => {
                     turn.id = params["turn"]["id"].as_str().map(str::to_owned);
-                    let is_wanted = *stop == Stop::Wanted;
-                    let mut effects = if is_wanted && method == "turn/started" { self.interrupt() } else { Vec::new() };
-                    if method == "turn/completed" {
-                        effects.extend(self.on_turn_end(&params["turn"]));
-                    }
-                    effects
+                    if *stop == Stop::Wanted { self.interrupt() } else { Vec::new() }
                 }
-                "turn/completed" if turn.id.as_deref() == params["turn"]["id"].as_str() => {
+                "turn/completed" if turn.id.is_none() || turn.id.as_deref() == params["turn"]["id"].as_str() => {
                     self.on_turn_end(&params["turn"])
                 }
                 "serverRequest/resolved" => turn.resolved(&params["requestId"]).map(Effect::Emit).into_iter().collect(),
