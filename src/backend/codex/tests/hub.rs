@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -246,4 +247,67 @@ fn a_process_that_grew_too_large_empties_and_ends() {
 fn a_process_that_does_not_read_is_ended() {
     let mut pipe = Pipe::ready();
     pipe.step(Input::Stuck).step(Input::Stuck).expect(&["unlist", "terminate", "unlist"]);
+}
+
+/// One thing that can happen to the pipe.
+fn any_input() -> impl Strategy<Value = Input> {
+    let member = || 1..4u64;
+    let ask = |member, (tag, method): (Tag, &'static str)| {
+        let params = json!({"threadId": "t"});
+        Input::Ask(Ask { member, tag, method, params, limit: Duration::from_secs(30) })
+    };
+    let asks = prop::sample::select(vec![
+        (Tag::Account, "account/read"),
+        (Tag::Open(Opening::Start), "thread/start"),
+        (Tag::Open(Opening::Resume), "thread/resume"),
+        (Tag::Unsubscribe, "thread/unsubscribe"),
+    ]);
+    let line = |message: Value| Input::Line(message.to_string());
+    prop_oneof![
+        4 => member().prop_map(Input::Join),
+        3 => member().prop_map(Input::Leave),
+        6 => (member(), asks).prop_map(move |(member, what)| ask(member, what)),
+        8 => (1..12u64).prop_map(move |id| line(json!({"id": id, "result": {"userAgent": "x/1.2.3", "thread": {"id": "t"}}}))),
+        2 => (1..12u64).prop_map(move |id| line(json!({"id": id, "error": {"code": -1, "message": "no"}}))),
+        3 => Just(()).prop_map(move |()| line(json!({"method": "turn/completed", "params": {"threadId": "t"}}))),
+        1 => Just(()).prop_map(move |()| line(json!({"method": "thread/closed", "params": {"threadId": "t"}}))),
+        2 => Just(()).prop_map(move |()| line(json!({"id": 0, "method": "item/tool/call", "params": {"threadId": "t"}}))),
+        1 => Just(()).prop_map(|()| Input::Suspect),
+        1 => Just(()).prop_map(|()| Input::Stuck),
+        1 => Just(()).prop_map(|()| Input::OutputClosed),
+        1 => Just(()).prop_map(|()| Input::Weight(2 << 30)),
+        3 => Just(()).prop_map(|()| Input::Elapsed),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+    #[test]
+    fn whoever_joins_is_served_or_told(inputs in prop::collection::vec(any_input(), 0..60)) {
+        let mut pipe = Pipe::begin();
+        let mut members: Vec<Member> = Vec::new();
+        for input in inputs.into_iter().chain([gone()]) {
+            match &input {
+                // Members have numbers of their own, and speak only while they are members.
+                Input::Join(member) if members.contains(member) => continue,
+                Input::Leave(member) | Input::Ask(Ask { member, .. }) if !members.contains(member) => continue,
+                Input::Join(member) => members.push(*member),
+                Input::Leave(member) => members.retain(|known| known != member),
+                Input::Elapsed => pipe.now = pipe.hub.deadline().unwrap_or(pipe.now),
+                _ => {}
+            }
+            pipe.step(input);
+            for line in std::mem::take(&mut pipe.log) {
+                let Some((member, said)) = line.split_once(": ") else { continue };
+                let member: Member = member.parse().unwrap();
+                prop_assert!(members.contains(&member), "{} is told `{}` after it left", member, said);
+                if said == "turned away" || said.starts_with("lost") {
+                    members.retain(|known| *known != member);
+                }
+            }
+        }
+        prop_assert!(members.is_empty(), "{:?} wait for a process that is gone", members);
+        pipe.step(gone()).expect(&[]);
+        prop_assert_eq!(pipe.hub.deadline(), None);
+    }
 }
