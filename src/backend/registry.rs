@@ -122,15 +122,14 @@ impl Configured {
 
 /// The scripted agent inside our own executable.
 pub fn demo(executable: &Path) -> Spec {
+    let command = vec![executable.to_string_lossy().into_owned(), DEMO_ENTRY.to_owned()];
+    let small = "scripted-small".to_owned();
+    let models = Models { small: Some(small.clone()), ..Models::named(vec!["scripted".to_owned(), small]) };
     Spec {
         state_env: Some(DEMO_STATE_ENV.to_owned()),
+        models,
         scripted: true,
-        ..from_config(
-            "demo",
-            vec![executable.to_string_lossy().into_owned(), DEMO_ENTRY.to_owned()],
-            Vec::new(),
-            vec!["scripted".to_owned()],
-        )
+        ..from_config("demo", command, Vec::new(), Vec::new())
     }
 }
 

@@ -18,6 +18,10 @@ use crate::backend::transport::jsonrpc::{self, METHOD_NOT_FOUND, Message};
 /// The exit code of a scripted crash.
 const CRASHED: u8 = 3;
 
+/// The names it answers to; there is no model behind either.
+const MODELS: [(&str, &str); 2] =
+    [("scripted", "Scripted (no model)"), ("scripted-small", "Scripted, under a second name")];
+
 const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
 
@@ -34,7 +38,7 @@ pub(crate) fn serve(input: impl BufRead + Send + 'static, output: impl Write, op
         wakes,
         waiting: VecDeque::new(),
         state,
-        places: HashMap::new(),
+        seats: HashMap::new(),
         next_request: 0,
         next_token: 0,
     };
@@ -53,10 +57,20 @@ pub(super) struct Agent<W> {
     /// Messages that came while a turn ran.
     waiting: VecDeque<Message>,
     pub(super) state: State,
-    /// The work tree of each conversation.
-    places: HashMap<String, PathBuf>,
+    /// The conversations that are open.
+    seats: HashMap<String, Seat>,
     next_request: u64,
     next_token: u64,
+}
+
+/// An open conversation.
+#[derive(Debug, Clone)]
+pub(super) struct Seat {
+    /// The work tree.
+    pub(super) place: PathBuf,
+    pub(super) model: &'static str,
+    /// What it cost since it was opened, in millionths of a dollar.
+    pub(super) cost: u64,
 }
 
 /// Why the agent ends.
@@ -126,12 +140,9 @@ impl<W: Write> Agent<W> {
             "authenticate" => Ok(json!({})),
             "session/new" => self.open(params),
             "session/load" if self.options.restore == Restore::Offered => return self.load(id, session, params),
-            "session/set_model" => match params["modelId"].as_str() {
-                Some("scripted") => Ok(json!({})),
-                Some(_) | None => Err(Refusal::new(INVALID_PARAMS, "the only model is `scripted`")),
-            },
-            "session/prompt" => match self.places.get(session).cloned() {
-                Some(place) => self.prompt(session, place, params)?,
+            "session/set_model" => self.choose(session, params["modelId"].as_str().unwrap_or_default()),
+            "session/prompt" => match self.seats.get(session).cloned() {
+                Some(seat) => self.prompt(session, seat, params)?,
                 None => Err(Refusal::new(INVALID_PARAMS, format!("session `{session}` not found"))),
             },
             _ => Err(Refusal::new(METHOD_NOT_FOUND, format!("method `{method}` not found"))),
@@ -199,8 +210,25 @@ impl<W: Write> Agent<W> {
         if !place.is_dir() {
             return Err(Refusal::new(INTERNAL_ERROR, format!("directory `{}` does not exist", place.display())));
         }
-        self.places.insert(session.to_owned(), place);
+        self.seats.insert(session.to_owned(), Seat { place, model: MODELS[0].0, cost: 0 });
         Ok(())
+    }
+
+    fn choose(&mut self, session: &str, wanted: &str) -> Result<Value, Refusal> {
+        let known = MODELS.iter().find(|(id, _)| *id == wanted);
+        let (Some((id, _)), Some(seat)) = (known, self.seats.get_mut(session)) else {
+            return Err(Refusal::new(INVALID_PARAMS, format!("model `{wanted}` not found")));
+        };
+        seat.model = id;
+        Ok(json!({}))
+    }
+
+    /// Adds to what a conversation cost; returns the sum.
+    pub(super) fn charge(&mut self, session: &str, cost: u64) -> u64 {
+        self.seats.get_mut(session).map_or(cost, |seat| {
+            seat.cost = seat.cost.saturating_add(cost);
+            seat.cost
+        })
     }
 
     pub(super) fn update(&mut self, session: &str, update: Value) -> Result<(), Gone> {
@@ -274,7 +302,8 @@ impl<W: Write> Agent<W> {
 }
 
 fn models() -> Value {
-    json!({"availableModels": [{"modelId": "scripted", "name": "Scripted (no model)"}], "currentModelId": "scripted"})
+    let models: Vec<Value> = MODELS.iter().map(|(id, name)| json!({"modelId": id, "name": name})).collect();
+    json!({"availableModels": models, "currentModelId": MODELS[0].0})
 }
 
 fn read(input: impl BufRead, wakes: &Sender<Wake>) {

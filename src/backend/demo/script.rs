@@ -47,9 +47,11 @@ pub(crate) enum Directive {
         turn: String,
         session: String,
     },
+    /// Tokens of the turn, and what it cost in millionths of a dollar.
     Usage {
         input: u64,
         output: u64,
+        cost: Option<u64>,
     },
     /// Blocks until the file exists; of a FIFO, until somebody opens it for writing.
     Wait(String),
@@ -76,6 +78,10 @@ pub(crate) enum Directive {
     Env(String),
     /// Puts the number of remembered turns into the answer.
     EchoHistory,
+    /// Puts the parts of the prompt into the answer, in their order.
+    EchoImages,
+    /// Puts the model into the answer.
+    EchoModel,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +100,8 @@ pub(crate) struct ScriptError {
 }
 
 const NAMES: &str = "say, think, plan, write, append, delete, run, permission, request, begin, end, then, ask, answer, summary, \
-                     usage, wait, fail, hang, crash, garbage, raw, invalid, huge, child, env, echo-history";
+                     usage, wait, fail, hang, crash, garbage, raw, invalid, huge, child, env, echo-history, echo-images, \
+                     echo-model";
 
 /// The task of a prompt: what follows the last line of three dashes that is not inside a text of the script.
 pub(crate) fn task(prompt: &str) -> &str {
@@ -193,10 +200,13 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
             Directive::Summary { turn: turn.trim().to_owned(), session: session.trim().to_owned() }
         }
         "usage" => {
-            let counts: Result<Vec<u64>, _> = rest.split_whitespace().map(str::parse).collect();
-            match counts.as_deref() {
-                Ok([input, output]) => Directive::Usage { input: *input, output: *output },
-                Ok(_) | Err(_) => return Err("`@usage` needs two numbers".to_owned()),
+            let mut words = rest.split_whitespace();
+            let count = |word: Option<&str>| word.and_then(|word| word.parse().ok());
+            let (input, output) = (count(words.next()), count(words.next()));
+            let cost = words.next().map(|word| word.parse().ok().and_then(millionths).ok_or(word));
+            match (input, output, cost.transpose(), words.next()) {
+                (Some(input), Some(output), Ok(cost), None) => Directive::Usage { input, output, cost },
+                _ => return Err("`@usage` needs two numbers, and may have a cost in dollars".to_owned()),
             }
         }
         "wait" => Directive::Wait(required("a path")?),
@@ -215,8 +225,16 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         "child" => Directive::Child(required("a path")?),
         "env" => Directive::Env(required("a name")?),
         "echo-history" => Directive::EchoHistory,
+        "echo-images" => Directive::EchoImages,
+        "echo-model" => Directive::EchoModel,
         unknown => return Err(format!("unknown directive `@{unknown}`, known: {NAMES}")),
     })
+}
+
+/// Dollars as a whole number, so that directives can be compared.
+fn millionths(dollars: f64) -> Option<u64> {
+    // A cast saturates, so nothing but a sign and a missing number has to be refused.
+    (dollars >= 0.0).then_some((dollars * 1e6).round() as u64)
 }
 
 fn alternatives(text: &str) -> Vec<String> {
@@ -276,7 +294,8 @@ mod tests {
         check("@answer <<E\ntwo\nlines\nE", &[Directive::Answer(s("two\nlines"))]);
         check("@summary one || all", &[Directive::Summary { turn: s("one"), session: s("all") }]);
         check("@summary same", &[Directive::Summary { turn: s("same"), session: s("same") }]);
-        check("@usage 10 2", &[Directive::Usage { input: 10, output: 2 }]);
+        check("@usage 10 2", &[Directive::Usage { input: 10, output: 2, cost: None }]);
+        check("@usage 10 2 0.25", &[Directive::Usage { input: 10, output: 2, cost: Some(250_000) }]);
         check("@wait go.fifo\n@hang", &[Directive::Wait(s("go.fifo")), Directive::Hang]);
         check("@fail it broke", &[Directive::Fail { code: -32603, message: s("it broke") }]);
         check("@fail 429 too many", &[Directive::Fail { code: 429, message: s("too many") }]);
@@ -285,12 +304,15 @@ mod tests {
         check("@raw\n@raw {\"x\"", &[Directive::Raw(s("")), Directive::Raw(s("{\"x\""))]);
         check("@huge 1000\n@child pid", &[Directive::Huge(1000), Directive::Child(s("pid"))]);
         check("@env HOME\n@echo-history", &[Directive::Env(s("HOME")), Directive::EchoHistory]);
+        check("@echo-images\n@echo-model", &[Directive::EchoImages, Directive::EchoModel]);
     }
 
     #[test]
     fn a_bad_script_says_where_and_why() {
         refused("hello\n@say", "line 2 of the script: `@say` needs a text");
-        refused("@usage 1", "line 1 of the script: `@usage` needs two numbers");
+        for usage in ["@usage 1", "@usage 1 2 much", "@usage 1 2 -1", "@usage 1 2 3 4"] {
+            refused(usage, "line 1 of the script: `@usage` needs two numbers, and may have a cost in dollars");
+        }
         refused("@crash twice", "line 1 of the script: expected `once` or nothing, not `twice`");
         refused("@huge big", "line 1 of the script: `@huge big`: expected a number of bytes");
         refused("@write a <<END\ntext", "line 1 of the script: the text up to `END` has no end");

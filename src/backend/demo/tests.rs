@@ -16,7 +16,7 @@ use tokio::net::unix::pipe;
 use tokio::sync::oneshot;
 
 use super::{Options, Restore, agent};
-use crate::backend::event::{Block, Command, Decision, Event, PlanStatus, Started, ToolStatus};
+use crate::backend::event::{Block, Command, Decision, Event, Image, PlanStatus, Started, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
 use crate::backend::{Backends, Conversation, Launch, registry};
@@ -366,4 +366,37 @@ async fn questions_come_first_and_the_rest_of_the_script_after_the_answers() {
     assert_eq!(stage.read("colour.txt"), None);
     assert_eq!(talk.turn("The answer to your question:\nred").await.answer(), "painted");
     assert_eq!(stage.read("colour.txt").as_deref(), Some("red\n"));
+}
+
+#[tokio::test]
+async fn images_come_in_their_order() {
+    let mut talk = Stage::new().open(None).await;
+    let image = |kind: &str, data: &str| {
+        Block::Image(Image { mime_type: kind.to_owned(), data: data.to_owned(), path: PathBuf::new() })
+    };
+    let text = |text: &str| Block::Text(text.to_owned());
+    let blocks =
+        vec![text("first"), image("image/png", "AAAA"), text("then"), image("image/jpeg", "AA"), text("@echo-images")];
+    talk.command(Command::Prompt { blocks }).await;
+    let expected = "images: 2, parts: text, image/png (4), text, image/jpeg (2), text";
+    assert_eq!(talk.end().await.answer(), expected);
+}
+
+#[tokio::test]
+async fn a_turn_costs_what_it_added_and_names_its_model() {
+    let stage = Stage::new();
+    let mut talk = stage.open(None).await;
+    assert_eq!(
+        talk.started.models.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(),
+        ["scripted", "scripted-small"]
+    );
+    for (script, expected) in [("@usage 1 2 0.25", 0.25), ("@usage 1 2 0.5\n@echo-model", 0.5)] {
+        let turn = talk.turn(script).await;
+        let cost = turn.events.iter().find_map(|event| match event {
+            Event::Usage(usage) => usage.cost_usd,
+            _ => None,
+        });
+        assert_eq!(cost, Some(expected));
+    }
+    assert_eq!(talk.turn("@echo-model").await.answer(), "model: scripted");
 }

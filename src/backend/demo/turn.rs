@@ -7,13 +7,16 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::backend::demo::agent::{Agent, Gone, Refusal};
+use crate::backend::demo::agent::{Agent, Gone, Refusal, Seat};
 use crate::backend::demo::draft::{Draft, INVALID, default_steps};
 use crate::backend::demo::script::{self, Directive, Step, Times};
 use crate::backend::demo::state::Past;
 use crate::backend::demo::tool::Told;
 use crate::backend::demo::{tool, work};
 use crate::protocol::prompt::{self, Profile};
+
+/// The size of the context it claims to have, in tokens.
+const CONTEXT: u64 = 100_000;
 
 /// What a step leads to.
 pub(super) enum Flow {
@@ -39,6 +42,9 @@ pub(super) struct Play {
     pub(super) steps: Vec<Step>,
     pub(super) draft: Draft,
     pub(super) usage: Option<(u64, u64)>,
+    pub(super) model: &'static str,
+    /// The kinds of the prompt's parts, in their order.
+    pub(super) parts: Vec<String>,
     /// How many turns were remembered before this one.
     pub(super) remembered: usize,
     pub(super) calls: usize,
@@ -52,17 +58,15 @@ pub(super) struct Play {
 
 impl<W: Write> Agent<W> {
     /// Answers `session/prompt`.
-    pub(super) fn prompt(
-        &mut self,
-        session: &str,
-        place: PathBuf,
-        params: &Value,
-    ) -> Result<Result<Value, Refusal>, Gone> {
-        let blocks = params["prompt"].as_array().into_iter().flatten();
-        let text: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
-        let text = text.join("\n");
-        let task = self.task(&text);
-        let mut play = match task.and_then(|task| self.prepare(session, place, &task)) {
+    pub(super) fn prompt(&mut self, session: &str, seat: Seat, params: &Value) -> Result<Result<Value, Refusal>, Gone> {
+        let blocks = || params["prompt"].as_array().into_iter().flatten();
+        let text: Vec<&str> = blocks().filter_map(|block| block["text"].as_str()).collect();
+        let parts = blocks().map(part).collect();
+        let task = self.task(&text.join(
+            "
+",
+        ));
+        let mut play = match task.and_then(|task| self.prepare(session, seat, parts, &task)) {
             Ok(play) => play,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -85,7 +89,7 @@ impl<W: Write> Agent<W> {
     }
 
     /// Remembers the prompt and decides what to play: its own script, what an earlier one left, or a small default.
-    fn prepare(&mut self, session: &str, place: PathBuf, task: &str) -> Result<Play, Refusal> {
+    fn prepare(&mut self, session: &str, seat: Seat, parts: Vec<String>, task: &str) -> Result<Play, Refusal> {
         let own = script::parse(task).map_err(|error| Refusal::new(-32602, error.to_string()))?;
         let unknown = || Refusal::new(-32602, format!("session `{session}` not found"));
         let memory = self.state.recall(session).ok_or_else(unknown)?;
@@ -94,7 +98,9 @@ impl<W: Write> Agent<W> {
         let (rest, owed) = (memory.rest.take(), memory.owed.take());
         let mut play = Play {
             session: session.to_owned(),
-            place,
+            place: seat.place,
+            model: seat.model,
+            parts,
             script: task.to_owned(),
             steps: own,
             draft: Draft::default(),
@@ -168,7 +174,16 @@ impl<W: Write> Agent<W> {
             Directive::Ask { question, options } => play.draft.ask(question, options),
             Directive::Answer(text) => play.draft.answer(text),
             Directive::Summary { turn, session } => play.draft.summarise(turn, session),
-            Directive::Usage { input, output } => play.usage = Some((*input, *output)),
+            Directive::Usage { input, output, cost } => {
+                play.usage = Some((*input, *output));
+                if let Some(cost) = cost {
+                    // What is told is the sum of the conversation.
+                    let amount = self.charge(&play.session, *cost) as f64 / 1e6;
+                    let cost = json!({"amount": amount, "currency": "USD"});
+                    let update = json!({"sessionUpdate": "usage_update", "used": input, "size": CONTEXT, "cost": cost});
+                    self.update(&play.session, update)?;
+                }
+            }
             Directive::Wait(path) => return self.wait_for_file(play, path),
             Directive::Fail { code, message } => {
                 return Ok(Flow::Stop(End::Refused(Refusal::new(*code, message))));
@@ -203,6 +218,11 @@ impl<W: Write> Agent<W> {
                 play.draft.answer(value.unwrap_or_else(|| format!("{name} is not set")));
             }
             Directive::EchoHistory => play.draft.answer(format!("remembered turns: {}", play.remembered)),
+            Directive::EchoImages => {
+                let images = play.parts.iter().filter(|part| *part != "text").count();
+                play.draft.answer(format!("images: {images}, parts: {}", play.parts.join(", ")));
+            }
+            Directive::EchoModel => play.draft.answer(format!("model: {}", play.model)),
         }
         Ok(Flow::Next)
     }
@@ -242,9 +262,20 @@ impl<W: Write> Agent<W> {
         if let Some((input, output)) = play.usage {
             let count = json!({"input_tokens": input, "output_tokens": output});
             result["_meta"] =
-                json!({"quota": {"token_count": count, "model_usage": [{"model": "scripted", "token_count": count}]}});
+                json!({"quota": {"token_count": count, "model_usage": [{"model": play.model, "token_count": count}]}});
         }
         Ok(Ok(result))
+    }
+}
+
+/// The kind of one part of a prompt; of an image, its type and the length of its base64.
+fn part(block: &Value) -> String {
+    match block["type"].as_str().unwrap_or_default() {
+        "image" => {
+            let data = block["data"].as_str().unwrap_or_default();
+            format!("{} ({})", block["mimeType"].as_str().unwrap_or_default(), data.len())
+        }
+        other => other.to_owned(),
     }
 }
 
