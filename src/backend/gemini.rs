@@ -87,7 +87,8 @@ pub(crate) async fn run(mut launch: Launch, commands: mpsc::Receiver<Command>, e
         spoiled: Some(Arc::clone(&spoiled)),
     };
     let (purpose, conversation) = (launch.purpose, launch.resume.clone().unwrap_or_default());
-    let talk = acp::converse(launch, start, policy, commands, events);
+    // The events end when everything is done, so this end of them is kept.
+    let talk = acp::converse(launch, start, policy, commands, events.clone());
     tokio::select! {
         () = talk => {}
         () = remember(&spoiled, &home, &conversation) => {}
@@ -97,6 +98,7 @@ pub(crate) async fn run(mut launch: Launch, commands: mpsc::Receiver<Command>, e
     {
         warn!(%error, home = %home.display(), "home of a side question left behind");
     }
+    drop(events);
 }
 
 /// Writes down that the conversation cannot be restored, as soon as that is known; never ends.

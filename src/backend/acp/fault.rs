@@ -60,10 +60,13 @@ pub(crate) fn interrupted() -> Failure {
     Failure::new(FailureKind::Cancelled, "the turn was interrupted")
 }
 
-/// The handshake took too long.
-pub(crate) fn slow_start(limit: Duration) -> Failure {
+/// The handshake took too long; `words` is what the agent said outside of the protocol meanwhile.
+pub(crate) fn slow_start(limit: Duration, words: Option<&str>) -> Failure {
     let text = format!("the agent did not open a session within {} seconds", limit.as_secs());
-    Failure::new(FailureKind::Timeout, text).with_hint("run the agent by hand to see what it waits for")
+    let words = words.unwrap_or_default().to_lowercase();
+    let is_login = ["authoriz", "authenticat", "log in", "login", "sign in"].iter().any(|word| words.contains(word));
+    let kind = if is_login { FailureKind::Auth } else { FailureKind::Timeout };
+    Failure::new(kind, text).with_hint("run the agent by hand to see what it waits for")
 }
 
 /// The service refuses a conversation as the agent restored it. The prompt is not sent again by itself: whether it

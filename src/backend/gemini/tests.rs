@@ -1,4 +1,6 @@
-//! A launch as a whole: what the process is given, in temp dirs and without one.
+//! A launch as a whole: what the process is given, and what is left of it, in temp dirs and without a process.
+
+mod run;
 
 use std::fs;
 use std::path::Path;

@@ -20,7 +20,7 @@ impl Client {
         match &mut self.phase {
             Phase::Handshake { .. } if self.has_output => {
                 let limit = if self.noise.is_last { NOISE_LIMIT } else { HANDSHAKE_LIMIT };
-                self.give_up(fault::slow_start(limit))
+                self.give_up(fault::slow_start(limit, self.noise.words().as_deref()))
             }
             // Outside of a stop, only a closed output arms the timer.
             Phase::Handshake { .. } | Phase::Idle | Phase::Turn { stop: TurnStop::NotAsked, .. } => {

@@ -86,13 +86,20 @@ impl Talk {
 #[test]
 fn noise_leaves_less_time_and_is_told_when_the_session_does_not_open() {
     let mut talk = Talk::begin(POLICY, wishes());
-    talk.line("\u{1b}[2JPlease visit this page:").line("https://example.invalid/login").input(Input::Elapsed);
+    talk.line("\u{1b}[2JPlease visit this page:").line("https://example.invalid/").input(Input::Elapsed);
     talk.expect_events(&["failed timeout \"the agent did not open a session within 30 seconds; it wrote \
-                          `Please visit this page: / https://example.invalid/login`\""]);
+                          `Please visit this page: / https://example.invalid/`\""]);
     assert_eq!(
         talk.log.other,
         [Effect::Arm(MINUTES), Effect::Arm(NOISY), Effect::Signal(Signal::Terminate), Effect::Arm(STOP.terminate)]
     );
+}
+
+#[test]
+fn noise_about_a_login_is_a_missing_login() {
+    let mut talk = Talk::begin(POLICY, wishes());
+    talk.line("Please visit this URL to authorize the application").input(Input::Elapsed);
+    assert!(talk.log.events.starts_with("failed auth \"the agent did not open"), "{}", talk.log.events);
 }
 
 #[test]

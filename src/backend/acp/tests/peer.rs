@@ -15,7 +15,7 @@ use crate::backend::event::{Block, Command, Event, Stop, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::registry;
 use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
-use crate::backend::{Backends, Conversation, Launch};
+use crate::backend::{Backends, Conversation, Launch, Purpose};
 
 /// The agent's side of the pipes.
 struct Peer {
@@ -82,7 +82,14 @@ impl Control for Signals {
 }
 
 fn launch(child: Option<Child>) -> Conversation {
+    launch_for(Purpose::Session, child)
+}
+
+fn launch_for(purpose: Purpose, child: Option<Child>) -> Conversation {
     Backends::default().start(Launch {
+        purpose,
+        model: (purpose != Purpose::Session).then(|| "gone".to_owned()),
+        resume: (purpose != Purpose::Session).then(|| "old".to_owned()),
         spec: registry::from_config("peer", vec!["peer".to_owned()], Vec::new(), Vec::new()),
         argv: vec!["peer".to_owned()],
         cwd: PathBuf::from("/repo"),
@@ -91,6 +98,10 @@ fn launch(child: Option<Child>) -> Conversation {
 }
 
 fn converse() -> (Conversation, Peer) {
+    converse_for(Purpose::Session)
+}
+
+fn converse_for(purpose: Purpose) -> (Conversation, Peer) {
     let (stdin, peer_stdin) = duplex(64 * 1024);
     let (stdout, peer_stdout) = duplex(64 * 1024);
     let (stderr, peer_stderr) = duplex(64 * 1024);
@@ -106,7 +117,7 @@ fn converse() -> (Conversation, Peer) {
         control: Box::new(Signals(signal)),
     };
     let stdin = BufReader::new(peer_stdin).lines();
-    (launch(Some(child)), Peer { stdin, stdout: peer_stdout, stderr: peer_stderr, exit, signals })
+    (launch_for(purpose, Some(child)), Peer { stdin, stdout: peer_stdout, stderr: peer_stderr, exit, signals })
 }
 
 async fn prompt(conversation: &Conversation) {
@@ -267,4 +278,38 @@ async fn a_process_that_cannot_start_is_told_as_it_is() {
     let failure = Failure::new(FailureKind::Setup, "no such program");
     let exited = Event::Exited { status: None, stderr_tail: String::new() };
     assert_eq!(rest(launch(None)).await, [Event::Failed(failure), exited]);
+}
+
+#[tokio::test]
+async fn a_survey_opens_a_session_far_from_the_work_tree_and_sets_nothing() {
+    let (mut conversation, mut peer) = converse_for(Purpose::Survey);
+    peer.answer(json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}})).await;
+    let models = json!({"availableModels": [{"modelId": "a", "name": "A"}], "currentModelId": "a"});
+    let request = peer.answer(json!({"sessionId": "s", "models": models})).await;
+    assert_eq!((&request["method"], &request["params"]["cwd"]), (&json!("session/new"), &json!("/state")));
+    let Event::Started(started) = next(&mut conversation).await else { panic!("not started") };
+    assert_eq!(
+        started.models.iter().map(|model| (model.id.as_str(), model.is_default)).collect::<Vec<_>>(),
+        [("a", true)]
+    );
+}
+
+#[tokio::test]
+async fn a_side_question_is_asked_far_from_the_work_tree_and_asks_nobody() {
+    let (mut conversation, mut peer) = converse_for(Purpose::Utility);
+    prompt(&conversation).await;
+    peer.answer(json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}})).await;
+    let models = json!({"availableModels": [{"modelId": "gone", "name": "A"}], "currentModelId": "gone"});
+    let request = peer.answer(json!({"sessionId": "s", "models": models})).await;
+    assert_eq!((&request["method"], &request["params"]["cwd"]), (&json!("session/new"), &json!("/state")));
+    let request = peer.read().await;
+    peer.write(json!({"id": 0, "method": "session/request_permission", "params": {"sessionId": "s",
+        "options": [{"optionId": "no", "kind": "reject_once"}], "toolCall": {"toolCallId": "c"}}}))
+        .await;
+    assert_eq!(peer.read().await["result"]["outcome"]["optionId"], "no");
+    peer.text("done").await;
+    peer.write(json!({"id": request["id"], "result": {"stopReason": "end_turn"}})).await;
+    assert!(matches!(next(&mut conversation).await, Event::Started(_)));
+    assert!(matches!(next(&mut conversation).await, Event::Text { .. }));
+    assert!(matches!(next(&mut conversation).await, Event::Final { .. }));
 }

@@ -159,6 +159,28 @@ fn an_error_fails_the_turn_and_not_the_conversation() {
 }
 
 #[test]
+fn errors_of_the_service_find_their_kind() {
+    insta::assert_snapshot!(replay(fixture!("service-errors"), wishes()), @r#"
+    started gemini-cli restored=false models=auto,gemini-2.5-pro mode=default modes=default,autoEdit
+    failed rate_limit "scripted error"
+    failed transport "scripted error"
+    failed model "models/nope is not found"
+    failed transport "exception TypeError: fetch failed sending request"
+    failed auth "API key not valid. Please pass a valid API key."
+    "#);
+}
+
+#[test]
+fn a_served_tool_is_allowed_once_and_never_for_good() {
+    let events = replay(fixture!("mcp-tool-call"), wishes());
+    let approvals = events.lines().filter(|line| line.starts_with("approval")).count();
+    assert_eq!(approvals, 2, "{events}");
+    assert!(events.contains("tool finished Completed \"echo:{\\\"text\\\": \\\"hi\\\"}\""), "{events}");
+    assert!(events.contains("tool finished Failed"), "{events}");
+    assert!(events.ends_with("final \"done\" EndTurn\n"), "{events}");
+}
+
+#[test]
 fn a_missing_login_is_an_auth_failure() {
     insta::assert_snapshot!(replay(fixture!("not-logged-in"), wishes()), @r#"failed auth "Gemini API key is missing or not configured.""#);
     insta::assert_snapshot!(replay(fixture!("codex-acp-auth-required"), wishes()), @r#"failed auth "Authentication required""#);

@@ -1,11 +1,14 @@
 //! Random walks through the client: whatever happens in whatever order, everybody is told once and nothing dangles.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{POLICY, wishes};
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
+use crate::backend::acp::policy::{Asks, Policy};
 use crate::backend::event::{Block, Command, Decision, Event};
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
@@ -17,6 +20,8 @@ enum Move {
     Decide,
     Reply,
     Refuse,
+    RefuseHistory,
+    Noise,
     AskForLogin,
     Text,
     Tool,
@@ -36,7 +41,7 @@ fn any_move() -> impl Strategy<Value = Move> {
         4 => prop::sample::select(vec![Move::Prompt, Move::Text, Move::Tool, Move::Permission]),
         3 => prop::sample::select(vec![Move::ToolEnd, Move::Decide, Move::Interrupt, Move::Commands]),
         1 => prop::sample::select(vec![
-            Move::Refuse, Move::AskForLogin, Move::Close, Move::Elapsed, Move::OutputClosed, Move::Stuck, Move::Gone,
+            Move::Refuse, Move::RefuseHistory, Move::Noise, Move::AskForLogin, Move::Close, Move::Elapsed, Move::OutputClosed, Move::Stuck, Move::Gone,
         ]),
     ]
 }
@@ -54,6 +59,8 @@ fn input(step: Move, last_request: &Value) -> Input {
         Move::Decide => Input::Command(Command::Decide { request: "0".to_owned(), decision: Decision::Once }),
         Move::Reply => message(json!({"id": last_request, "result": reply})),
         Move::Refuse => message(json!({"id": last_request, "error": {"code": -32603, "message": "no"}})),
+        Move::RefuseHistory => message(json!({"id": last_request, "error": {"code": 400, "message": "no"}})),
+        Move::Noise => Input::Line("Please visit this page".to_owned()),
         Move::AskForLogin => message(json!({"id": last_request, "error": {"code": -32000, "message": "log in"}})),
         Move::Text => update(json!({"sessionUpdate": "agent_message_chunk", "content": {"text": "words"}})),
         Move::Tool => update(json!({"sessionUpdate": "tool_call", "toolCallId": "c"})),
@@ -90,6 +97,7 @@ fn check(effects: &[Effect], prompts: usize) {
         count(|event| matches!(event, Event::ToolFinished { .. })),
         "a tool call dangles"
     );
+    assert!(matches!(events.first(), Some(Event::Started(_) | Event::Failed(_) | Event::Exited { .. })), "{events:?}");
     assert!(matches!(events.last(), Some(Event::Exited { .. })), "the exit is the last event");
     assert_eq!(
         effects.iter().position(|effect| *effect == Effect::Finish),
@@ -101,9 +109,15 @@ fn check(effects: &[Effect], prompts: usize) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
     #[test]
-    fn every_walk_ends_well(moves in prop::collection::vec(any_move(), 0..40), has_past in any::<bool>()) {
+    fn every_walk_ends_well(
+        moves in prop::collection::vec(any_move(), 0..40),
+        has_past in any::<bool>(),
+        is_fragile in any::<bool>(),
+        asks in prop::sample::select(vec![Asks::Owner, Asks::Nobody]),
+    ) {
         let resume = has_past.then(|| "s".to_owned());
-        let (mut client, mut effects) = Client::begin(POLICY, Wishes { resume, ..wishes() });
+        let policy = Policy { spoiled: is_fragile.then(Arc::default), asks, ..POLICY };
+        let (mut client, mut effects) = Client::begin(policy, Wishes { resume, ..wishes() });
         let mut prompts = 0;
         for step in moves.into_iter().chain([Move::Gone]) {
             if effects.last() == Some(&Effect::Finish) {
