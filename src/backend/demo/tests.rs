@@ -386,17 +386,12 @@ async fn images_come_in_their_order() {
 async fn a_turn_costs_what_it_added_and_names_its_model() {
     let stage = Stage::new();
     let mut talk = stage.open(None).await;
-    assert_eq!(
-        talk.started.models.iter().map(|model| model.id.as_str()).collect::<Vec<_>>(),
-        ["scripted", "scripted-small"]
-    );
+    let models: Vec<&str> = talk.started.models.iter().map(|model| model.id.as_str()).collect();
+    assert_eq!(models, ["scripted", "scripted-small"]);
     for (script, expected) in [("@usage 1 2 0.25", 0.25), ("@usage 1 2 0.5\n@echo-model", 0.5)] {
         let turn = talk.turn(script).await;
-        let cost = turn.events.iter().find_map(|event| match event {
-            Event::Usage(usage) => usage.cost_usd,
-            _ => None,
-        });
-        assert_eq!(cost, Some(expected));
+        let is_paid = |event: &Event| matches!(event, Event::Usage(usage) if usage.cost_usd == Some(expected));
+        assert!(turn.events.iter().any(is_paid), "{:?}", turn.events);
     }
     assert_eq!(talk.turn("@echo-model").await.answer(), "model: scripted");
 }

@@ -70,10 +70,12 @@ pub(super) fn furnish(
     for file in &login.files {
         let Some(name) = file.file_name() else { continue };
         let link = dir.join(name);
-        match symlink(file, &link) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(at(&link)(error)),
+        // The CLI may have put a file of its own there, which would outlive the user's next login.
+        match fs::remove_file(&link) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&link)(error)),
             Ok(()) | Err(_) => {}
         }
+        symlink(file, &link).map_err(at(&link))?;
     }
     Ok(policy)
 }
@@ -135,7 +137,9 @@ mod tests {
             let memory = fs::read_to_string(home.join(".gemini/GEMINI.md")).unwrap();
             assert_eq!(memory, instructions.unwrap_or_default());
             let link = home.join(".gemini/oauth_creds.json");
-            assert_eq!(fs::read_link(link).unwrap(), creds);
+            assert_eq!(fs::read_link(&link).unwrap(), creds);
+            fs::remove_file(&link).unwrap();
+            fs::write(&link, "{}").unwrap();
         }
         let mode = fs::metadata(home.join(".gemini")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
