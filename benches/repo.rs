@@ -57,6 +57,17 @@ pub(crate) fn prepare(root: &Path, files: usize) -> PathBuf {
     done
 }
 
+/// Takes what this or a broken-off run registered out of the repository.
+pub(crate) fn forget(checkout: &Path) {
+    for worktree in fs::read_dir(checkout.join(".git/worktrees")).into_iter().flatten().flatten() {
+        fs::remove_dir_all(worktree.path()).unwrap();
+    }
+    let ours = git(checkout, &["for-each-ref", "--format=%(refname)", "refs/heads/coppice", "refs/coppice"]);
+    for name in ours.lines() {
+        git(checkout, &["update-ref", "-d", name]);
+    }
+}
+
 /// Runs git as a user who configured nothing would.
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")

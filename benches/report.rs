@@ -13,12 +13,14 @@
 )]
 
 mod appends;
+mod checkpoint;
 mod daemon;
 mod flood;
 mod home;
 mod measure;
 mod repo;
 mod stream;
+mod turn;
 mod worktree;
 
 use std::path::PathBuf;
@@ -38,7 +40,8 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 9] = ["worktree", "launch", "list", "memory", "idle", "appends", "restart", "removal", "stream"];
+const SECTIONS: [&str; 11] =
+    ["worktree", "launch", "list", "memory", "idle", "appends", "restart", "removal", "stream", "checkpoint", "turn"];
 
 /// The table, line by line.
 #[derive(Default)]
@@ -88,6 +91,12 @@ fn main() {
     }
     if options.wants("stream") {
         stream::run(&options, &mut report);
+    }
+    if options.wants("checkpoint") {
+        checkpoint::run(&options, &mut report);
+    }
+    if options.wants("turn") {
+        turn::run(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));

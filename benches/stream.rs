@@ -17,11 +17,12 @@ use crate::{Bar, Options, Report};
 const SESSIONS: usize = 8;
 
 /// What the client saw of one session.
+#[derive(Default)]
 struct Seen {
     text: String,
     updates: usize,
-    first: Instant,
-    last: Instant,
+    /// From the prompts to the last update.
+    took: Duration,
 }
 
 pub(crate) fn run(options: &Options, report: &mut Report) {
@@ -58,6 +59,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
 /// Lets all sessions flood and reads until the last one is done.
 async fn round(connection: &Connection, events: &mut Events, sessions: &[String]) -> HashMap<String, Seen> {
     let prompt = serde_json::from_value(json!({"text": flood::WORD})).unwrap();
+    let began = Instant::now();
     for id in sessions {
         connection.prompt(id, &prompt).await.unwrap();
     }
@@ -72,11 +74,10 @@ async fn round(connection: &Connection, events: &mut Events, sessions: &[String]
         }
         // A client that could not keep up would get a block in progress, and its text would not be whole below.
         if let Item::Live(Live::Delta { session, text, .. }) = item {
-            let now = Instant::now();
-            let seen = seen.entry(session).or_insert(Seen { text: String::new(), updates: 0, first: now, last: now });
+            let seen = seen.entry(session).or_default();
             seen.text.push_str(&text);
             seen.updates += 1;
-            seen.last = now;
+            seen.took = began.elapsed();
         }
     }
     let answer = flood::answer();
@@ -86,6 +87,5 @@ async fn round(connection: &Connection, events: &mut Events, sessions: &[String]
 
 /// Updates in a second, the first and the last one left out of the count: neither waits for its time.
 fn pace(seen: &Seen) -> u64 {
-    let span = (seen.last - seen.first).max(Duration::from_millis(1));
-    (seen.updates.saturating_sub(2) as f64 / span.as_secs_f64()) as u64
+    (seen.updates.saturating_sub(2) as f64 / seen.took.as_secs_f64()) as u64
 }

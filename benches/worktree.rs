@@ -14,7 +14,7 @@ use coppice::git::{Oid, Repo};
 use coppice::id::SessionId;
 
 use crate::measure::{Cost, cost, median, ratio};
-use crate::repo::{Entry, Random, entries, git, prepare};
+use crate::repo::{Entry, Random, entries, forget, git, prepare};
 use crate::{Bar, Options, Report};
 
 /// Above this the raw creation of a file says that the file system still steps over deleted ones.
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
         repo,
         base,
     };
-    run.forget();
+    forget(&run.checkout);
     let mut random = Random(0x0d3e);
     let mut rounds = Vec::new();
     let mut discarded = 0;
@@ -169,21 +169,10 @@ impl Run {
         });
     }
 
-    /// Takes what this or a broken-off run registered out of the repository.
-    fn forget(&self) {
-        for worktree in fs::read_dir(self.repo.common_dir().join("worktrees")).into_iter().flatten().flatten() {
-            fs::remove_dir_all(worktree.path()).unwrap();
-        }
-        let ours = git(&self.checkout, &["for-each-ref", "--format=%(refname)", "refs/heads/coppice", "refs/coppice"]);
-        for name in ours.lines() {
-            git(&self.checkout, &["update-ref", "-d", name]);
-        }
-    }
-
     /// Deletes at the end, when nothing is measured here any more.
     fn clean_up(&self) {
         fs::remove_dir_all(&self.trees).unwrap();
-        self.forget();
+        forget(&self.checkout);
     }
 }
 
