@@ -1,5 +1,6 @@
 //! A home of its own for a daemon, and the ways to talk to it.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,6 +20,7 @@ use crate::Options;
 pub(crate) struct Home {
     directory: tempfile::TempDir,
     pub(crate) repo: PathBuf,
+    environment: Vec<(&'static str, OsString)>,
 }
 
 impl Home {
@@ -26,11 +28,28 @@ impl Home {
         let directory = tempfile::Builder::new().prefix("home").tempdir_in(&options.root).unwrap();
         let identity = "[user]\n\tname = Bench\n\temail = bench@example.com\n";
         fs::write(directory.path().join(".gitconfig"), identity).unwrap();
-        Self { directory, repo }
+        let home = directory.path().as_os_str().to_owned();
+        let environment = vec![
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("HOME", home.clone()),
+            ("COPPICE_HOME", home),
+            ("GIT_CONFIG_NOSYSTEM", "1".into()),
+        ];
+        Self { directory, repo, environment }
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
+    }
+
+    /// Changes one variable of everything that starts here.
+    pub(crate) fn set(&mut self, name: &'static str, value: OsString) {
+        self.environment.retain(|(known, _)| *known != name);
+        self.environment.push((name, value));
+    }
+
+    pub(crate) fn environment(&self) -> impl Iterator<Item = (&str, &OsStr)> {
+        self.environment.iter().map(|(name, value)| (*name, value.as_os_str()))
     }
 
     /// Gives the user of this home a configuration.
@@ -61,9 +80,7 @@ impl Home {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coppice"));
         command.args(arguments).current_dir(&self.repo).stdin(Stdio::null()).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", self.directory.path()).env("COPPICE_HOME", self.directory.path());
-        command.env("GIT_CONFIG_NOSYSTEM", "1");
+        command.envs(self.environment());
         command
     }
 

@@ -86,3 +86,26 @@ pub(crate) fn anonymous_memory(pid: u32) -> u64 {
 fn field(status: &str, name: &str) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix(name)?.split_ascii_whitespace().next()?.parse().ok())
 }
+
+/// A process and everything below it.
+pub(crate) fn descendants(pid: u32) -> Vec<u32> {
+    let parent = |process: u32| -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+    };
+    let names = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let pairs: Vec<(u32, u32)> = names.filter_map(|process| Some((process, parent(process)?))).collect();
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(above) = found.get(next).copied() {
+        found.extend(pairs.iter().filter(|(_, parent)| *parent == above).map(|(process, _)| *process));
+        next += 1;
+    }
+    found
+}
+
+/// A process's share of the memory in use, in kilobytes; shared pages count in part.
+pub(crate) fn memory_of(pid: u32) -> u64 {
+    let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    field(&rollup, "Pss:").unwrap_or_default()
+}

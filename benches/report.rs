@@ -14,10 +14,13 @@
 
 mod appends;
 mod checkpoint;
+mod codex;
 mod daemon;
 mod flood;
 mod home;
 mod measure;
+mod model;
+mod peer;
 mod repo;
 mod stream;
 mod turn;
@@ -40,8 +43,20 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 11] =
-    ["worktree", "launch", "list", "memory", "idle", "appends", "restart", "removal", "stream", "checkpoint", "turn"];
+const SECTIONS: [&str; 12] = [
+    "worktree",
+    "launch",
+    "list",
+    "memory",
+    "idle",
+    "appends",
+    "restart",
+    "removal",
+    "stream",
+    "checkpoint",
+    "turn",
+    "codex_memory",
+];
 
 /// The table, line by line.
 #[derive(Default)]
@@ -97,6 +112,9 @@ fn main() {
     }
     if options.wants("turn") {
         turn::run(&options, &mut report);
+    }
+    if options.wants("codex_memory") {
+        codex::memory(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));

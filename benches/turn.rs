@@ -1,9 +1,8 @@
 //! What Coppice adds to a warm turn: the scripted agent driven by hand over its own pipes, and the same turn through
 //! the daemon.
 
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use coppice::api::event::Payload;
@@ -11,9 +10,12 @@ use coppice::backend::registry::DEMO_ENTRY;
 use coppice::client::connection::Connection;
 use coppice::client::events::Events;
 use serde_json::{Value, json};
+use tokio::runtime::Runtime;
 
+use crate::codex::Stage;
 use crate::home::Home;
 use crate::measure::{median, milliseconds};
+use crate::peer::Peer;
 use crate::repo::prepare;
 use crate::{Bar, Options, Report};
 
@@ -21,94 +23,96 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     let home = Home::new(options, prepare(&options.root, 20));
     let place = tempfile::tempdir_in(&options.root).unwrap();
     let mut raw = Raw::start(place.path());
-    let id = home.coppice(&["new", "--model", "demo", "@answer ready"]).trim().to_owned();
-    home.coppice(&["wait", &id]);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (connection, mut events) = runtime.block_on(async { (home.connect().await, home.follow().await) });
-    let mut compare = |what: &str, script: &dyn Fn(usize) -> String| {
-        let (mut bare, mut ours) = (Vec::new(), Vec::new());
-        // The first round warms both.
-        for round in 0..=options.rounds.max(10) {
-            bare.push(raw.turn(&script(round)));
-            ours.push(runtime.block_on(turn(&connection, &mut events, &id, &script(round))));
-        }
-        let (bare, ours) = (median(&bare[1..]), median(&ours[1..]));
-        report.note(&format!("{what}: {bare:.2?} by hand, {ours:.2?} through the daemon"));
-        let added = milliseconds(ours) - milliseconds(bare);
-        report.add(&format!("added to a warm turn, tiny repository, {what}"), added, Bar::AtMost(20.0, "ms"));
-    };
-    compare("nothing changed", &|_| "@answer done".to_owned());
-    compare("one file changed", &|round| format!("@write note.txt round {round}\n@answer done"));
-}
-
-/// From the accepted prompt to the fact that its turn is completed.
-async fn turn(connection: &Connection, events: &mut Events, id: &str, script: &str) -> Duration {
-    let prompt = serde_json::from_value(json!({"text": script})).unwrap();
-    connection.prompt(id, &prompt).await.unwrap();
-    let accepted = Instant::now();
-    loop {
-        match events.next().await.unwrap().fact().map(|event| event.payload) {
-            Some(Payload::TurnCompleted { .. }) => return accepted.elapsed(),
-            Some(Payload::TurnFailed { error, .. }) => panic!("{error:?}"),
-            Some(_) | None => {}
+    let mut ours = Ours::start(&home, "demo", "@answer ready");
+    for (what, change) in [("nothing changed", ""), ("one file changed", "@write note.txt ")] {
+        let script = |round: usize| match change {
+            "" => "@answer done".to_owned(),
+            change => format!("{change}round {round}\n@answer done"),
+        };
+        compare(options, report, what, |round| raw.turn(&script(round)), |round| ours.turn(&script(round)));
+    }
+    match Stage::new(options) {
+        None => report.note("no `COPPICE_REAL_BIN`: the turn of a real agent is not measured"),
+        Some(stage) => {
+            let mut raw = stage.raw();
+            let mut ours = Ours::start(&stage.home, &Stage::model(), "get ready");
+            compare(options, report, "Codex", |_| raw.turn("say hello"), |_| ours.turn("say hello"));
         }
     }
 }
 
-/// The agent's own process and an ACP session in it.
+/// Takes turns in turn, by hand and through the daemon; the first round warms both.
+fn compare(
+    options: &Options,
+    report: &mut Report,
+    what: &str,
+    mut raw: impl FnMut(usize) -> Duration,
+    mut ours: impl FnMut(usize) -> Duration,
+) {
+    let rounds: Vec<_> = (0..=options.rounds.max(10)).map(|round| (raw(round), ours(round))).collect();
+    let middle =
+        |part: fn(&(Duration, Duration)) -> Duration| median(&rounds[1..].iter().map(part).collect::<Vec<_>>());
+    let (raw, ours) = (middle(|round| round.0), middle(|round| round.1));
+    report.note(&format!("{what}: {raw:.2?} by hand, {ours:.2?} through the daemon"));
+    let added = milliseconds(ours) - milliseconds(raw);
+    report.add(&format!("added to a warm turn, tiny repository, {what}"), added, Bar::AtMost(20.0, "ms"));
+}
+
+/// A session of the daemon whose agent is there.
+struct Ours {
+    runtime: Runtime,
+    connection: Connection,
+    events: Events,
+    id: String,
+}
+
+impl Ours {
+    fn start(home: &Home, model: &str, prompt: &str) -> Self {
+        let id = home.coppice(&["new", "--model", model, prompt]).trim().to_owned();
+        home.coppice(&["wait", &id]);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (connection, events) = runtime.block_on(async { (home.connect().await, home.follow().await) });
+        Self { runtime, connection, events, id }
+    }
+
+    /// From the accepted prompt to the fact that its turn is completed.
+    fn turn(&mut self, prompt: &str) -> Duration {
+        let prompt = serde_json::from_value(json!({"text": prompt})).unwrap();
+        self.runtime.block_on(async {
+            self.connection.prompt(&self.id, &prompt).await.unwrap();
+            let accepted = Instant::now();
+            loop {
+                match self.events.next().await.unwrap().fact().map(|event| event.payload) {
+                    Some(Payload::TurnCompleted { .. }) => return accepted.elapsed(),
+                    Some(Payload::TurnFailed { error, .. }) => panic!("{error:?}"),
+                    Some(_) | None => {}
+                }
+            }
+        })
+    }
+}
+
+/// The scripted agent's own process and a session in it.
 struct Raw {
-    process: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+    peer: Peer,
     session: Value,
-    next: u64,
 }
 
 impl Raw {
     fn start(place: &Path) -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_coppice"))
-            .arg(DEMO_ENTRY)
-            .current_dir(place)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (input, output) = (process.stdin.take().unwrap(), process.stdout.take().unwrap());
-        let mut raw = Self { process, input, output: BufReader::new(output), session: Value::Null, next: 0 };
-        raw.ask("initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}));
-        let opened = raw.ask("session/new", &json!({"cwd": place, "mcpServers": []}));
-        raw.session = opened["sessionId"].clone();
-        raw
+        let mut command = Command::new(env!("CARGO_BIN_EXE_coppice"));
+        let mut peer = Peer::start(command.arg(DEMO_ENTRY).current_dir(place));
+        peer.ask("initialize", &json!({"protocolVersion": 1, "clientCapabilities": {}}));
+        let session = peer.ask("session/new", &json!({"cwd": place, "mcpServers": []}))["sessionId"].take();
+        Self { peer, session }
     }
 
     fn turn(&mut self, script: &str) -> Duration {
         let prompt = json!({"sessionId": self.session, "prompt": [{"type": "text", "text": script}]});
         let began = Instant::now();
-        let result = self.ask("session/prompt", &prompt);
+        let result = self.peer.ask("session/prompt", &prompt);
         let took = began.elapsed();
         assert_eq!(result["stopReason"], "end_turn");
         took
-    }
-
-    /// Sends a request and reads everything up to its result.
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.next += 1;
-        let request = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
-        writeln!(self.input, "{request}").unwrap();
-        loop {
-            let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the agent ended");
-            let mut message: Value = serde_json::from_str(&line).unwrap();
-            if message["id"] == self.next {
-                return message["result"].take();
-            }
-        }
-    }
-}
-
-impl Drop for Raw {
-    fn drop(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
     }
 }
