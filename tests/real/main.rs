@@ -1,0 +1,23 @@
+//! The real Claude, Codex and Gemini programs behind the real binary, with scripted models of our own on loopback.
+//!
+//! `tests/real/run` installs the programs and runs this; a plain `cargo test` does not.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a test says what it expects by failing, and starts whatever it needs"
+)]
+
+mod agent;
+#[path = "../it/env.rs"]
+#[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
+mod env;
+mod model;
+mod peer;
+mod raw;
+mod stage;
+mod trap;
+mod user;
