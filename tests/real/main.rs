@@ -15,9 +15,17 @@ mod agent;
 #[path = "../it/env.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
 mod env;
+mod fault;
+mod gate;
+mod hostile;
+mod kill;
 mod model;
 mod peer;
 mod raw;
 mod stage;
+mod switch;
+mod together;
+mod tool;
 mod trap;
+mod turn;
 mod user;

@@ -22,11 +22,12 @@ fn one_turn_by_hand(agent: Agent) {
         write("tool.txt", "by tool\n"),
         answer("done"),
     ]);
-    let peer = match agent {
-        Agent::Claude => claude(&stage),
-        Agent::Codex => codex(&stage),
-        Agent::Gemini => gemini(&stage),
-    };
+    let (peer, end) = turn(agent, &stage, Care::Taken);
+    match agent {
+        Agent::Claude => assert_eq!(end["structured_output"]["answer"], "done", "{end:#}"),
+        Agent::Codex => assert_eq!(end["params"]["turn"]["status"], "completed", "{end:#}"),
+        Agent::Gemini => assert_eq!(end["result"]["stopReason"], "end_turn", "{end:#}"),
+    }
     let repo = stage.repo();
     assert_eq!(fs::read_to_string(repo.join("shell.txt")).unwrap(), "from-the-shell\n");
     assert_eq!(fs::read_to_string(repo.join("tool.txt")).unwrap(), "by tool\n");
@@ -35,22 +36,43 @@ fn one_turn_by_hand(agent: Agent) {
     assert_eq!(calls[0].model(), agent.model());
     assert!(calls[0].texts().iter().any(|text| text.contains("go ahead")), "{:?}", calls[0].texts());
     assert_eq!(calls[0].schema().is_some(), agent.has_schema());
-    record(agent, &peer.kinds(|line| kinds(agent, line)));
     assert_eq!(stage.strangers(), Vec::<String>::new());
+    record(agent, &peer.kinds(|line| kinds(agent, line)));
 }
 
-fn claude(stage: &Stage) -> Peer {
+/// How a program is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Care {
+    /// So that the repository has no say.
+    Taken,
+    /// The way a person starts it who trusts the repository.
+    Forgotten,
+}
+
+/// Runs one turn in the user's checkout, allowing whatever is asked; the message that ended it.
+pub(crate) fn turn(agent: Agent, stage: &Stage, care: Care) -> (Peer, Value) {
+    match agent {
+        Agent::Claude => claude(stage, care),
+        Agent::Codex => codex(stage, care),
+        Agent::Gemini => gemini(stage, care),
+    }
+}
+
+fn claude(stage: &Stage, care: Care) -> (Peer, Value) {
     let schema = json!({"type": "object", "properties": {"answer": {"type": "string"}}, "required": ["answer"]});
     let mut command = stage.program(&Agent::Claude.program());
     command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
-    command.args(["--include-partial-messages", "--model", Agent::Claude.model(), "--strict-mcp-config"]);
-    command.args(["--permission-mode", "acceptEdits", "--permission-prompt-tool", "stdio", "--setting-sources", ""]);
+    command.args(["--include-partial-messages", "--model", Agent::Claude.model()]);
+    command.args(["--permission-mode", "acceptEdits", "--permission-prompt-tool", "stdio"]);
     command.arg("--json-schema").arg(schema.to_string());
+    if care == Care::Taken {
+        command.args(["--strict-mcp-config", "--setting-sources", ""]);
+    }
     command.env("CLAUDE_CONFIG_DIR", stage.path("claude-state")).env("DISABLE_AUTOUPDATER", "1");
     command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
     let mut peer = Peer::spawn(command);
     peer.send(&json!({"type": "user", "message": {"role": "user", "content": "go ahead"}}));
-    let result = peer.until(
+    let end = peer.until(
         |line| line["type"] == "result",
         |line| {
             let input = &line["request"]["input"];
@@ -61,18 +83,27 @@ fn claude(stage: &Stage) -> Peer {
             })
         },
     );
-    assert_eq!(result["structured_output"]["answer"], "done", "{result:#}");
-    peer
+    (peer, end)
 }
 
-fn codex(stage: &Stage) -> Peer {
+fn codex(stage: &Stage, care: Care) -> (Peer, Value) {
     let mut command = stage.program(&Agent::Codex.program());
     command.args(["app-server", "--disable", "plugins", "--disable", "apps"]);
+    if care == Care::Forgotten {
+        // What it writes down there must not count as the user's own settings.
+        command.env("CODEX_HOME", stage.copy_of("home/.codex"));
+    }
     let mut peer = Peer::spawn(command);
     let client = json!({"name": "canary", "title": "Canary", "version": "1"});
     peer.call("initialize", json!({"clientInfo": client, "capabilities": {"experimentalApi": true}}));
     let repo = stage.repo();
-    let projects = json!({repo.to_str().unwrap(): {"trust_level": "untrusted"}});
+    let config = match care {
+        Care::Taken => json!({
+            "projects": {repo.to_str().unwrap(): {"trust_level": "untrusted"}},
+            "mcp_servers": {"own": {"enabled": false}},
+        }),
+        Care::Forgotten => json!({}),
+    };
     let thread = peer.call(
         "thread/start",
         json!({
@@ -80,33 +111,35 @@ fn codex(stage: &Stage) -> Peer {
             "model": Agent::Codex.model(),
             "approvalPolicy": "on-request",
             "sandbox": "workspace-write",
-            "config": {"projects": projects, "mcp_servers": {"own": {"enabled": false}}},
+            "config": config,
         }),
     );
     let input = json!([{"type": "text", "text": "go ahead"}]);
     let schema = json!({"type": "object", "properties": {"answer": {"type": "string"}}});
     let thread = &thread["thread"]["id"];
     peer.call("turn/start", json!({"threadId": thread, "input": input, "outputSchema": schema}));
-    let completed = peer.until(|line| line["method"] == "turn/completed", |_| None);
-    assert_eq!(completed["params"]["turn"]["status"], "completed", "{completed:#}");
-    peer
+    let end = peer.until(|line| line["method"] == "turn/completed", |_| None);
+    (peer, end)
 }
 
-fn gemini(stage: &Stage) -> Peer {
+fn gemini(stage: &Stage, care: Care) -> (Peer, Value) {
     let mut command = stage.program(&Agent::Gemini.program());
     command.args(["--acp", "-m", Agent::Gemini.model()]);
     let settings = stage.path("gemini-state/.gemini/settings.json");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
     fs::write(settings, r#"{"privacy": {"usageStatisticsEnabled": false}}"#).unwrap();
     command.env("GEMINI_CLI_HOME", stage.path("gemini-state")).env("GEMINI_CLI_NO_RELAUNCH", "true");
-    command.env("GEMINI_CLI_TRUST_WORKSPACE", "true").current_dir(stage.path("gemini-state"));
+    command.env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    if care == Care::Taken {
+        command.current_dir(stage.path("gemini-state"));
+    }
     let mut peer = Peer::spawn(command);
     let capabilities = json!({"fs": {"readTextFile": false, "writeTextFile": false}, "terminal": false});
     peer.call("initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities}));
     let session = peer.call("session/new", json!({"cwd": stage.repo(), "mcpServers": []}));
     let prompt = json!([{"type": "text", "text": "go ahead"}]);
     let id = peer.ask("session/prompt", json!({"sessionId": session["sessionId"], "prompt": prompt}));
-    let reply = peer.until(
+    let end = peer.until(
         |line| line["id"] == id && line["method"].is_null(),
         |line| {
             (line["method"] == "session/request_permission").then(|| {
@@ -115,8 +148,7 @@ fn gemini(stage: &Stage) -> Peer {
             })
         },
     );
-    assert_eq!(reply["result"]["stopReason"], "end_turn", "{reply:#}");
-    peer
+    (peer, end)
 }
 
 /// What a line is, in the words of its protocol.

@@ -75,6 +75,14 @@ impl Stage {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
+    /// Writes one of the user's own files, from their home directory, before any program starts.
+    pub(crate) fn settle(&mut self, path: &str, text: &str) {
+        let path = self.path("home").join(path);
+        fs::write(&path, text).unwrap();
+        self.settings.retain(|(known, _)| *known != path);
+        self.settings.push((path, text.into()));
+    }
+
     /// Takes a variable back.
     pub(crate) fn unset(&mut self, name: &str) {
         self.env.unset(name);
@@ -92,6 +100,17 @@ impl Stage {
     /// The model server of an agent.
     pub(crate) fn model(&self, agent: Agent) -> &Model {
         &self.models.iter().find(|(known, _)| *known == agent).expect("a model for each").1
+    }
+
+    /// A copy of one directory level, for a program that would change the original.
+    pub(crate) fn copy_of(&self, directory: &str) -> PathBuf {
+        let copy = self.path("copy");
+        fs::create_dir_all(&copy).unwrap();
+        for entry in fs::read_dir(self.path(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            fs::copy(&path, copy.join(path.file_name().unwrap())).unwrap();
+        }
+        copy
     }
 
     /// Creates a session on an agent; its id.

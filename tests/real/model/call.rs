@@ -7,7 +7,6 @@ use super::dialect::Dialect;
 /// One HTTP request, whole.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
-    pub(crate) method: String,
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
@@ -31,10 +30,6 @@ pub(crate) enum Said {
 }
 
 impl Request {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
-    }
-
     /// Whether a text stands anywhere in the body or the headers.
     pub(crate) fn mentions(&self, text: &str) -> bool {
         let quoted = Value::from(text).to_string();

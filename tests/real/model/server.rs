@@ -143,7 +143,6 @@ async fn handle(State(shared): State<Arc<Shared>>, incoming: Incoming) -> Respon
     let (head, body) = incoming.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let request = Request {
-        method: head.method.to_string(),
         path: head.uri.to_string(),
         headers: headers(&head.headers),
         body: serde_json::from_slice(&bytes).unwrap_or(Value::Null),

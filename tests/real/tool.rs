@@ -1,0 +1,100 @@
+//! What agents do in a worktree: files, commands, and what needs a person's word.
+
+use std::fs;
+
+use crate::agent::{Agent, for_each_agent};
+use crate::gate::{Gate, HOLD};
+use crate::model::script::{answer, changed, shell, shell_beyond, write};
+use crate::stage::Stage;
+
+for_each_agent!(
+    files_and_commands_change_the_worktree_only,
+    an_output_line_of_six_megabytes_is_read,
+    an_answer_of_six_megabytes_is_read,
+    a_stop_in_the_middle_of_a_command_leaves_no_process,
+    a_call_beyond_the_worktree_is_asked_about,
+);
+
+fn files_and_commands_change_the_worktree_only(agent: Agent) {
+    let stage = Stage::new();
+    let steps =
+        [shell("echo by-command > command.txt"), write("tool.txt", "by tool\n"), changed("done", "Add two files")];
+    stage.model(agent).plays(steps);
+    let id = stage.begin(agent, "add two files");
+    stage.rests(&id, "ready");
+
+    let tree = stage.worktree(&id);
+    assert_eq!(fs::read_to_string(tree.join("command.txt")).unwrap(), "by-command\n");
+    assert_eq!(fs::read_to_string(tree.join("tool.txt")).unwrap(), "by tool\n");
+    let branch = stage.session(&id)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(stage.git(&["diff", "--name-only", "main", &branch]), "command.txt\ntool.txt");
+    assert_eq!(stage.git(&["log", "-1", "--format=%s", &branch]), "Add two files");
+    assert_eq!(stage.git(&["status", "--porcelain"]), "");
+
+    let finished = stage.of_kind(&id, "tool_finished");
+    assert_eq!(finished.len(), 2, "{finished:#?}");
+    assert!(finished.iter().all(|event| event["ok"] == true), "{finished:#?}");
+    assert_eq!(stage.of_kind(&id, "approval_requested").len(), 0, "inside the worktree nobody is asked");
+    assert_eq!(stage.model(agent).calls().len(), 3);
+}
+
+fn an_output_line_of_six_megabytes_is_read(agent: Agent) {
+    let stage = Stage::new();
+    let steps = [shell("yes 'no line ends in here' | tr '\\n' ' ' | head -c 6000000"), answer("long")];
+    stage.model(agent).plays(steps);
+    let id = stage.begin(agent, "print a lot");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "long");
+    let finished = stage.of_kind(&id, "tool_finished");
+    let output = finished[0]["output"].as_str().unwrap();
+    assert!(output.len() < 1_000_000, "{} bytes are kept", output.len());
+}
+
+fn an_answer_of_six_megabytes_is_read(agent: Agent) {
+    let stage = Stage::new();
+    let long = "what a long answer this is ".repeat(6_000_000 / 27);
+    stage.model(agent).plays([answer(&long)]);
+    let id = stage.begin(agent, "say a lot");
+    stage.rests(&id, "ready");
+    assert!(stage.last_answer(&id) == long, "the answer is whole");
+}
+
+fn a_stop_in_the_middle_of_a_command_leaves_no_process(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([shell(HOLD), answer("back")]);
+    let id = stage.begin(agent, "run for ever");
+    let gate = Gate::pass(&stage, &id);
+    stage.coppice(&["stop", &id]).succeeds();
+    stage.rests(&id, "interrupted");
+    gate.assert_command_ends();
+
+    stage.send(&id, "go on", "ready");
+    assert_eq!(stage.last_answer(&id), "back");
+    assert!(model.calls().last().unwrap().mentions("run for ever"), "the conversation lives on");
+}
+
+fn a_call_beyond_the_worktree_is_asked_about(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    let outside = stage.path("outside.txt");
+    let command = format!("echo out > {}", outside.display());
+    model.plays([shell_beyond(&command), answer("not done"), shell_beyond(&command), answer("done")]);
+    let id = stage.begin(agent, "write elsewhere");
+    stage.rests(&id, "approval");
+    let approval = stage.session(&id)["approvals"][0].clone();
+    assert!(approval.to_string().contains("outside.txt"), "{approval:#}");
+    assert!(!outside.exists());
+
+    stage.coppice(&["deny", &id, "--message", "leave that alone"]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "not done");
+    assert!(!outside.exists());
+
+    stage.send(&id, "try again", "approval");
+    stage.coppice(&["approve", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "done");
+    assert_eq!(fs::read_to_string(&outside).unwrap(), "out\n");
+    assert_eq!(model.calls().len(), 4);
+}

@@ -1,0 +1,215 @@
+//! Turns that go well: what reaches the model, how often it is asked, and what comes back.
+
+use std::fs;
+use std::path::Path;
+
+use crate::agent::{Agent, for_each_agent};
+use crate::model::call::Call;
+use crate::model::script::{Step, USAGE, answer, ask};
+use crate::stage::Stage;
+
+for_each_agent!(
+    a_first_turn_brings_the_rules_and_the_schema,
+    a_second_turn_brings_only_its_prompt,
+    prose_before_the_response_is_dropped,
+    a_question_ends_a_turn_and_its_answer_begins_the_next,
+    images_reach_the_model_in_order,
+    a_reasoning_level_reaches_the_model,
+    a_prompt_of_two_megabytes_reaches_the_model,
+    instructions_of_the_repository_reach_the_model,
+);
+
+/// From the rules that open a conversation.
+const RULES: &str = "Git is read-only for you";
+const PATH_RULE: &str = "Never write an absolute path";
+
+/// R123, R126, R133: one model call, with everything that a first turn promises.
+fn a_first_turn_brings_the_rules_and_the_schema(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([answer("hello")]);
+    let id = stage.begin(agent, "greet the person");
+    stage.rests(&id, "ready");
+
+    assert_eq!(stage.last_answer(&id), "hello");
+    assert_eq!(stage.deliveries(&id), ["bootstrap_full"]);
+    let calls = model.calls();
+    assert_eq!(calls.len(), 1, "a turn is one model call");
+    let call = &calls[0];
+    assert_eq!(call.model(), agent.model());
+    assert!(call.texts().iter().any(|text| text.contains("greet the person")), "{:?}", call.texts());
+    for rule in [RULES, PATH_RULE] {
+        assert!(call.mentions(rule), "{rule}");
+    }
+    assert_schema(agent, call);
+    assert_only_own_key(&stage, agent);
+
+    let session = stage.session(&id);
+    assert_eq!(session["backend"], agent.name());
+    assert_eq!(session["model"], agent.model());
+    assert_eq!(session["usage"]["input_tokens"], USAGE.input, "{}", session["usage"]);
+    assert_eq!(session["usage"]["output_tokens"], USAGE.output, "{}", session["usage"]);
+    assert_eq!(stage.strangers(), Vec::<String>::new());
+}
+
+/// R125, R126: the same context, the schema again, the rules not.
+fn a_second_turn_brings_only_its_prompt(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([answer("the first word"), answer("the second word")]);
+    let id = stage.begin(agent, "the first task");
+    stage.rests(&id, "ready");
+    stage.send(&id, "the second task", "ready");
+
+    assert_eq!(stage.last_answer(&id), "the second word");
+    assert_eq!(stage.deliveries(&id), ["bootstrap_full", "delta_only"]);
+    let calls = model.calls();
+    assert_eq!(calls.len(), 2);
+    let call = &calls[1];
+    for known in ["the first task", "the first word", "the second task"] {
+        assert!(call.mentions(known), "{known}");
+    }
+    assert_eq!(call.request.body.to_string().matches(RULES).count(), 1, "the rules are in the context once");
+    assert_schema(agent, call);
+    let usage = &stage.session(&id)["usage"];
+    assert_eq!(usage["input_tokens"], 2 * USAGE.input, "{usage}");
+    assert_eq!(usage["output_tokens"], 2 * USAGE.output, "{usage}");
+}
+
+/// R123: talk before the one object is tolerated and not kept.
+fn prose_before_the_response_is_dropped(agent: Agent) {
+    let stage = Stage::new();
+    let Step::Answer { response, .. } = answer("kept") else { unreachable!("an answer") };
+    stage.model(agent).plays([Step::Answer { prose: "Here it is:\n".to_owned(), response }]);
+    let id = stage.begin(agent, "talk, then answer");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "kept");
+    assert_eq!(stage.model(agent).calls().len(), 1);
+}
+
+/// R128.
+fn a_question_ends_a_turn_and_its_answer_begins_the_next(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([ask("Which colour?", &["red", "green"]), answer("painted")]);
+    let id = stage.begin(agent, "paint it");
+    stage.rests(&id, "asking");
+    assert_eq!(stage.session(&id)["questions"][0]["text"], "Which colour?");
+
+    stage.coppice(&["answer", &id, "2"]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "painted");
+    let calls = model.calls();
+    assert_eq!(calls.len(), 2);
+    let last = calls[1].texts().pop().unwrap();
+    assert!(last.contains("Which colour?") && last.contains("green"), "{last}");
+}
+
+/// R131.
+fn images_reach_the_model_in_order(agent: Agent) {
+    let stage = Stage::new();
+    let images = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real/images");
+    let [green, red] = ["green.png", "red.png"].map(|name| images.join(name));
+    stage.model(agent).plays([answer("seen")]);
+    let options = ["--image", green.to_str().unwrap(), "--image", red.to_str().unwrap()];
+    let id = stage.begin_with(agent, &options, "compare [Image #1] with [Image #2]");
+    stage.rests(&id, "ready");
+    let expected = [&green, &red].map(|path| base64(&fs::read(path).unwrap()));
+    assert_eq!(stage.model(agent).calls()[0].images(), expected);
+}
+
+/// R130: a level goes to the provider in its own word; one that knows none is asked without.
+fn a_reasoning_level_reaches_the_model(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([answer("thought")]);
+    let id = stage.begin_with(agent, &["--reasoning", "low"], "think");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.session(&id)["reasoning"], "low");
+    let expected = match agent {
+        Agent::Claude | Agent::Codex => Some("low"),
+        Agent::Gemini => None,
+    };
+    assert_eq!(model.calls()[0].effort(), expected);
+}
+
+/// R126.
+fn a_prompt_of_two_megabytes_reaches_the_model(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([answer("read it all")]);
+    let line = "all work and no play makes a dull prompt\n";
+    let prompt = format!("{}THE-END-OF-IT", line.repeat(2_000_000 / line.len()));
+    // Only a model with a large context is asked at all.
+    let choice = match agent {
+        Agent::Claude => format!("{}[1m]", agent.choice()),
+        Agent::Codex | Agent::Gemini => agent.choice(),
+    };
+    let id = stage.coppice_with_input(&["new", "--model", &choice, "-"], prompt.as_bytes()).stdout();
+    let id = id.trim();
+    stage.rests(id, "ready");
+    assert_eq!(stage.last_answer(id), "read it all");
+    let calls = model.calls();
+    assert_eq!(calls.len(), 1);
+    let lines: usize = calls[0].texts().iter().map(|text| text.matches(line).count()).sum();
+    assert_eq!(lines, prompt.matches(line).count());
+    assert!(calls[0].mentions("THE-END-OF-IT"));
+}
+
+/// R133: each program's own file, found by itself or, where a safe start forbids that, handed over.
+fn instructions_of_the_repository_reach_the_model(agent: Agent) {
+    let stage = Stage::new();
+    for name in ["AGENTS.md", "CLAUDE.md", "GEMINI.md"] {
+        stage.write(name, &format!("# Facts\nThe word of {name} is heron.\n"));
+    }
+    stage.commit("instructions");
+    stage.model(agent).plays([answer("known")]);
+    let id = stage.begin(agent, "use the word");
+    stage.rests(&id, "ready");
+    let file = match agent {
+        Agent::Claude => "CLAUDE.md",
+        Agent::Codex => "AGENTS.md",
+        Agent::Gemini => "GEMINI.md",
+    };
+    let call = &stage.model(agent).calls()[0];
+    assert!(call.mentions(&format!("The word of {file} is heron.")), "{}", call.request.body);
+}
+
+/// Where a provider takes a schema, it has the three keys of the response.
+#[track_caller]
+fn assert_schema(agent: Agent, call: &Call) {
+    if agent.has_schema() {
+        let schema = call.schema().expect("a schema");
+        let keys: Vec<_> = schema["properties"].as_object().expect("properties").keys().cloned().collect();
+        assert_eq!(keys, ["answer", "questions", "summary"], "{schema:#}");
+    } else {
+        assert!(call.mentions("questions"), "the schema is in the prompt");
+    }
+}
+
+/// The agent's key went to its own model and nowhere else, and no other key went along.
+#[track_caller]
+fn assert_only_own_key(stage: &Stage, agent: Agent) {
+    for other in Agent::ALL {
+        let model = stage.model(other);
+        let requests: Vec<_> = model.calls().into_iter().map(|call| call.request).chain(model.others()).collect();
+        assert!(other == agent || requests.is_empty(), "{} was asked: {requests:?}", other.name());
+        for key in Agent::ALL.map(|agent| agent.key().1) {
+            let sent = requests.iter().any(|request| request.mentions(key));
+            assert_eq!(sent, other == agent && key == agent.key().1, "{key} at {}", other.name());
+        }
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for chunk in bytes.chunks(3) {
+        let group = chunk.iter().fold(0_u32, |sum, byte| sum << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        for digit in 0..4 {
+            let index = (group >> (18 - 6 * digit)) as usize & 63;
+            text.push(if digit <= chunk.len() { char::from(DIGITS[index]) } else { '=' });
+        }
+    }
+    text
+}
