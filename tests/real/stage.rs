@@ -21,6 +21,9 @@ use crate::user;
 /// Where the homes of tests lie: on every Unix, for everybody, with a short name, and no program's temp dir.
 const SCRATCH: &str = "/var/tmp";
 
+/// How much of each model call a failing test shows.
+const SHOWN: usize = 600;
+
 /// One test's world with the real programs in it.
 pub(crate) struct Stage {
     // Declared first, so that the daemon and the agents are gone before the models are.
@@ -180,7 +183,11 @@ impl Drop for Stage {
         if thread::panicking() {
             for (agent, model) in &self.models {
                 for call in model.calls() {
-                    eprintln!("-- {} was asked: {}", agent.name(), call.request.body);
+                    // What is at its end is the most recent.
+                    let said = call.texts().join("\n");
+                    let from = said.len().saturating_sub(SHOWN);
+                    let from = (from..=said.len()).find(|at| said.is_char_boundary(*at)).unwrap_or_default();
+                    eprintln!("-- {} was asked with {}: …{}", agent.name(), call.model(), &said[from..]);
                 }
             }
         } else {
