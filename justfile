@@ -6,6 +6,14 @@ check:
 demo:
     cargo run --release -- demo
 
+# The suite of the real Claude, Codex and Gemini programs; `just real claude` runs the tests of one.
+real *tests:
+    tests/real/run {{tests}}
+
+# The same with the newest versions, and what differs from the pinned ones.
+canary:
+    tests/real/run --latest
+
 # The figures of docs/performance.md; `just bench worktree` runs one section.
 bench *sections:
     cargo bench --bench report -- {{sections}}
