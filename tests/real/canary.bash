@@ -37,8 +37,10 @@ flags() { "$@" 2>/dev/null | grep -oE -- '--[a-z][a-z0-9-]+' | sort -u; }
 
 canary() {
     local work pinned latest name status=0
-    work=$(mktemp -d)
-    trap 'rm -rf "$work"' EXIT
+    # Not below the temp dir, where Codex has something to complain about.
+    work=$(mktemp -d -p /var/tmp)
+    # shellcheck disable=SC2064 # the name is local, and gone when the trap runs
+    trap "rm -rf '$work'" EXIT
     mkdir "$work/packages" "$work/home" "$work/pinned" "$work/newest"
     newest "$work/packages"
     pinned=$(install "$here")
