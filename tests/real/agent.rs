@@ -28,9 +28,9 @@ impl Agent {
     /// A model that the program knows by itself.
     pub(crate) fn model(self) -> &'static str {
         match self {
-            Agent::Claude => "claude-opus-4-8",
+            Agent::Claude => "claude-opus-4-7",
             Agent::Codex => "gpt-5.5",
-            Agent::Gemini => "gemini-2.5-pro",
+            Agent::Gemini => "gemini-3-flash-preview",
         }
     }
 

@@ -31,7 +31,7 @@ impl Gate {
     /// Waits until the session's agent runs [`HOLD`].
     #[track_caller]
     pub(crate) fn pass(stage: &Stage, id: &str) -> Self {
-        stage.wait_for_event(id, "tool_started", 0);
+        stage.wait_for_event(id, "turn_started", 0);
         let gate = stage.worktree(id).join("gate");
         mknodat(CWD, &gate, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         let (sender, opened) = mpsc::channel();

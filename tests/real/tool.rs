@@ -40,8 +40,13 @@ fn files_and_commands_change_the_worktree_only(agent: Agent) {
 
 fn an_output_line_of_six_megabytes_is_read(agent: Agent) {
     let stage = Stage::new();
-    let steps = [shell("yes 'no line ends in here' | tr '\\n' ' ' | head -c 6000000"), answer("long")];
-    stage.model(agent).plays(steps);
+    let bytes = match agent {
+        Agent::Claude | Agent::Codex => 6_000_000,
+        // It hands the whole output to the model, whose context ends before.
+        Agent::Gemini => 3_000_000,
+    };
+    let command = format!("yes 'no line ends in here' | tr '\\n' ' ' | head -c {bytes}");
+    stage.model(agent).plays([shell(&command), answer("long")]);
     let id = stage.begin(agent, "print a lot");
     stage.rests(&id, "ready");
     assert_eq!(stage.last_answer(&id), "long");
@@ -52,7 +57,8 @@ fn an_output_line_of_six_megabytes_is_read(agent: Agent) {
 
 fn an_answer_of_six_megabytes_is_read(agent: Agent) {
     let stage = Stage::new();
-    let long = "what a long answer this is ".repeat(6_000_000 / 27);
+    // No part of it comes twice: programs take repetition for a model that is stuck.
+    let long: String = (0..800_000).map(|number| format!("{number:07} ")).collect();
     stage.model(agent).plays([answer(&long)]);
     let id = stage.begin(agent, "say a lot");
     stage.rests(&id, "ready");
@@ -65,6 +71,7 @@ fn a_stop_in_the_middle_of_a_command_leaves_no_process(agent: Agent) {
     model.plays([shell(HOLD), answer("back")]);
     let id = stage.begin(agent, "run for ever");
     let gate = Gate::pass(&stage, &id);
+    assert_eq!(stage.of_kind(&id, "tool_started").len(), 1, "a command that runs is shown");
     stage.coppice(&["stop", &id]).succeeds();
     stage.rests(&id, "interrupted");
     gate.assert_command_ends();
