@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The user's configuration of Coppice: failing model calls end after one more try.
-pub(crate) const COPPICE: &str = "";
+/// The user's configuration of Coppice: Claude tries a failing model call once more instead of three minutes long.
+pub(crate) const COPPICE: &str = r#"
+[backends.claude.env]
+CLAUDE_CODE_MAX_RETRIES = "1"
+"#;
 
 /// The user's Codex leads to the model server; their own MCP server would leave a trace if it ran.
 const CODEX: &str = r#"# kept by hand
