@@ -30,7 +30,7 @@ impl Agent {
         match self {
             Agent::Claude => "claude-opus-4-7",
             Agent::Codex => "gpt-5.5",
-            Agent::Gemini => "gemini-3-flash-preview",
+            Agent::Gemini => "gemini-2.5-pro",
         }
     }
 

@@ -118,19 +118,28 @@ fn images_reach_the_model_in_order(agent: Agent) {
     assert_eq!(stage.model(agent).calls()[0].images(), expected);
 }
 
-/// R130: a level goes to the provider in its own word; one that knows none is asked without.
+/// R130: a level goes to the provider in its own word; where a model has none, it is refused before anything is created.
 fn a_reasoning_level_reaches_the_model(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
-    model.plays([answer("thought")]);
-    let id = stage.begin_with(agent, &["--reasoning", "low"], "think");
-    stage.rests(&id, "ready");
-    assert_eq!(stage.session(&id)["reasoning"], "low");
-    let expected = match agent {
-        Agent::Claude | Agent::Codex => Some("low"),
-        Agent::Gemini => None,
+    let (asked, sent) = match agent {
+        Agent::Claude => ("xhigh", "max"),
+        Agent::Codex => ("xhigh", "xhigh"),
+        Agent::Gemini => {
+            let refused = stage.coppice(&["new", "--model", &agent.choice(), "--reasoning", "low", "think"]).exits(2);
+            assert!(refused.stderr.contains("reasoning level"), "{}", refused.stderr);
+            return;
+        }
     };
-    assert_eq!(model.calls()[0].effort(), expected);
+    model.plays([answer("thought"), answer("thought again")]);
+    let id = stage.begin_with(agent, &["--reasoning", asked], "think");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.session(&id)["reasoning"], asked);
+    assert_eq!(model.calls()[0].effort(), Some(sent));
+
+    stage.coppice(&["send", &id, "--reasoning", "low", "think less"]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(model.calls()[1].effort(), Some("low"));
 }
 
 /// R126.
