@@ -139,3 +139,79 @@ fn doctor_looks_at_each_backend() {
     assert_eq!(lines("backend gone"), "bad   backend gone  there is no `no-such-agent` on PATH");
     assert_eq!(lines("backend mine"), format!("good  backend mine  {}", env.path("bin/mine").display()));
 }
+
+#[test]
+fn without_any_agent_everybody_is_told_the_three() {
+    let env = world();
+    configure(&env, "");
+    let told = "error: none of `claude`, `codex`, `gemini` is installed\n\n\
+                hint: install one: `npm install -g @anthropic-ai/claude-code`, `npm install -g @openai/codex`, \
+                `npm install -g @google/gemini-cli`; or try `coppice demo`, which needs none\n";
+    for arguments in [&["new", "hi"][..], &["run", "hi"], &["new", "--model", "claude", "hi"], &[]] {
+        assert_eq!(env.coppice(arguments).exits(1).stderr, told, "{arguments:?}");
+    }
+    assert_snapshot!(env.coppice(&["models"]).stdout(), @r"
+    claude  not installed: npm install -g @anthropic-ai/claude-code
+    codex   not installed: npm install -g @openai/codex
+    gemini  not installed: npm install -g @google/gemini-cli
+    demo    scripted, asks no model
+    ");
+    let doctor = env.coppice(&["doctor"]).exits(1).stdout;
+    assert!(doctor.contains("none  backend codex  not installed\n"), "{doctor}");
+    assert!(doctor.contains("bad   backends  none of `claude`, `codex`, `gemini` is installed\n"), "{doctor}");
+    env.create_ready("hello");
+    assert!(env.coppice(&[]).exits(0).stderr.contains("warning: none of `claude`"));
+}
+
+#[test]
+fn versions_that_do_not_fit_are_told() {
+    let env = world();
+    configure(&env, "");
+    install(&env, "claude", "echo '1.0.0 (Claude Code)'");
+    install(&env, "codex", "echo 'cannot find module' >&2; exit 7");
+    install(&env, "gemini", "case $1 in --version) echo 999.0.0;; *) exit 1;; esac");
+    let doctor = env.coppice(&["doctor"]).exits(1).stdout;
+    let lines: Vec<_> = doctor.lines().skip_while(|line| !line.contains("backend claude")).collect();
+    let bin = env.path("bin").display().to_string();
+    let text = lines.join("\n").replace(&bin, "[BIN]");
+    let expected = "bad   backend claude  [BIN]/claude: version 1.0.0 is too old: it takes ";
+    assert!(text.starts_with(expected), "{text}");
+    for part in [
+        "\n      hint: install it with `npm install -g @anthropic-ai/claude-code`\n",
+        "\nbad   backend codex  [BIN]/codex: `codex --version` does not work: exit status 7: cannot find module\n",
+        "\nwarn  backend gemini  [BIN]/gemini: version 999.0.0 is newer than ",
+    ] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    let backends = env.json(&["models"]);
+    let claude = backend(&backends, "claude");
+    assert_eq!((&claude["version"], &claude["listed_by"]), (&json!("1.0.0"), &json!("table")));
+    assert_eq!(claude["models"][0]["id"], "claude-opus-4-7");
+    let gemini = backend(&backends, "gemini");
+    assert_eq!((&gemini["version"], &gemini["problem"]), (&json!("999.0.0"), &Value::Null));
+    assert!(gemini["warning"].is_string() && gemini["note"].is_string(), "{gemini:#}");
+}
+
+#[test]
+fn a_single_field_of_a_built_in_backend_can_be_changed() {
+    let env = world();
+    let elsewhere = env.path("elsewhere");
+    install(&env, "claude", "echo '1.0.0 (Claude Code)'");
+    fs::rename(env.path("bin/claude"), &elsewhere).unwrap();
+    configure(&env, &format!("[backends.claude]\ncommand = [\"{}\"]\n", elsewhere.display()));
+    let claude = env.json(&["models", "--backend", "claude"])[0].clone();
+    assert_eq!((&claude["program"], &claude["version"]), (&json!(elsewhere), &json!("1.0.0")));
+    assert_eq!(claude["models"][0]["id"], "claude-opus-4-7");
+}
+
+#[test]
+fn an_old_name_of_a_model_is_read_as_its_successor() {
+    let env = world();
+    install(&env, "claude", "exit 1");
+    configure(&env, "default.model = \"claude/claude-opus-4-6\"\n");
+    for arguments in [&["new", "--draft", "hi"][..], &["new", "--draft", "--model", "anthropic/claude-opus-4-6", "hi"]]
+    {
+        let session = env.json(arguments);
+        assert_eq!((&session["backend"], &session["model"]), (&json!("claude"), &json!("claude-opus-4-7")));
+    }
+}
