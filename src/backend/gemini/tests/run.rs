@@ -46,6 +46,7 @@ impl Spawner for Agent {
             exit.send(Exit::Code(0)).ok();
         });
         let child = Child {
+            pid: None,
             stdin: Box::new(stdin),
             stdout: Box::new(stdout),
             stderr: Box::new(tokio::io::empty()),
