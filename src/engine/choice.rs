@@ -211,7 +211,7 @@ mod tests {
             ("claude-opus-4-6", "claude/claude-opus-4-7"),
             ("demo", "demo"),
             ("demo/scripted", "demo/scripted"),
-            ("demo/nothing", "backend `demo` has no model `nothing`; it has scripted"),
+            ("demo/nothing", "backend `demo` has no model `nothing`; it has scripted, scripted-small"),
             ("shared", "several backends have a model `shared`: codex, other"),
             ("gpt-9", "no backend is called `gpt-9`; known are claude, codex, gemini, mine, other, demo"),
             ("xai/grok", "no backend is called `xai`; known are claude, codex, gemini, mine, other, demo"),
