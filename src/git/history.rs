@@ -5,7 +5,9 @@
 
 use std::fs;
 use std::io;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
+use std::thread;
 
 use git2::{Repository, Signature};
 
@@ -49,7 +51,8 @@ fn checkpoint_prefix(session: SessionId) -> String {
 pub fn snapshot(tree: &Worktree, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
-    let (content, staged) = content(tree, &repo, tip)?;
+    let mut staged = stage::stage(tree, Objects::Kept)?;
+    let content = content(tree, &repo, tip, &mut staged)?;
     let author = signature(&own_identity())?;
     let commit = commit(&repo, &author, message, content, tip)?;
     set_ref(&repo, ref_name, commit, message)?;
@@ -63,8 +66,16 @@ pub fn snapshot(tree: &Worktree, ref_name: &str, message: &str) -> Result<Record
 pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recorded>, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
-    let (content, staged) = content(tree, &repo, tip)?;
-    if !staged.status.is_clean() {
+    let mut staged = stage::stage(tree, Objects::Kept)?;
+    let is_clean = staged.status.is_clean();
+    let (content, identity) = thread::scope(|scope| {
+        // A run of git each: who commits is asked while the tree is written.
+        let identity = (!is_clean).then(|| scope.spawn(|| checkpoint_identity(&tree.repo)));
+        let content = content(tree, &repo, tip, &mut staged);
+        (content, identity.map(|asked| asked.join().unwrap_or_else(|panic| resume_unwind(panic))))
+    });
+    let content = content?;
+    if !is_clean {
         install_index(tree, &staged)?;
     }
     let ref_name = checkpoint_ref(about.session, about.turn);
@@ -73,7 +84,7 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
         // The agent has committed by itself.
         true => tip,
         false => {
-            let author = signature(&checkpoint_identity(&tree.repo)?)?;
+            let author = signature(&identity.unwrap_or_else(|| checkpoint_identity(&tree.repo))?)?;
             let commit = commit(&repo, &author, &checkpoint_message(about), content, tip)?;
             move_branch(&repo, tree, tip, commit)?;
             commit
@@ -155,11 +166,10 @@ fn own_identity() -> Identity {
 }
 
 /// The tree object of what is in the worktree.
-fn content(tree: &Worktree, repo: &Repository, tip: Oid) -> Result<(Oid, Staged), GitError> {
-    let mut staged = stage::stage(tree, Objects::Kept)?;
+fn content(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
     let before = tree_of(repo, tip)?;
     if staged.status.is_clean() && staged.status.head == Some(tip) {
-        return Ok((before, staged));
+        return Ok(before);
     }
     let mut content = staged.write_tree(tree)?;
     // Nested repositories that somebody staged by hand.
@@ -168,7 +178,7 @@ fn content(tree: &Worktree, repo: &Repository, tip: Oid) -> Result<(Oid, Staged)
         staged.leave_out(tree, nested)?;
         content = staged.write_tree(tree)?;
     }
-    Ok((content, staged))
+    Ok(content)
 }
 
 pub(super) fn branch_tip(repo: &Repository, tree: &Worktree) -> Result<Oid, GitError> {
