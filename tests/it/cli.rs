@@ -106,7 +106,7 @@ fn an_unknown_backend_or_model() {
     assert_snapshot!(env.coppice(&["new", "--model", "demo/nothing", "hi"]).transcript(), @r"
     exit: 2
     -- stderr
-    error: backend `demo` has no model `nothing`; it has scripted
+    error: backend `demo` has no model `nothing`; it has scripted, scripted-small
 
     hint: `coppice models` shows what can be used
     ");

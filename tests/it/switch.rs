@@ -151,7 +151,7 @@ fn a_switch_that_cannot_be_made_is_refused_and_nothing_is_queued() {
     assert_snapshot!(env.coppice(&["send", &id, "--model", "demmo", "hi"]).transcript(), @r"
     exit: 2
     -- stderr
-    error: no backend is called `demmo`; known are forgetful, missing, demo
+    error: no backend is called `demmo`; known are claude, codex, gemini, forgetful, missing, demo
 
     hint: `coppice models` shows what can be used
     ");
