@@ -143,6 +143,8 @@ impl Wishes {
             "features": features,
             "agents": {"enabled": false},
             "web_search": "disabled",
+            // Skills of a repository that is not trusted are offered all the same.
+            "skills": {"include_instructions": false},
             "tools": {"update_plan": {"enabled": is_session}, "experimental_request_user_input": {"enabled": false}},
             // The process holds keys; commands get what the session brings.
             "shell_environment_policy": {"inherit": "core", "set": variables},
@@ -158,7 +160,6 @@ impl Wishes {
         }
         if !is_session {
             config["project_doc_max_bytes"] = json!(0);
-            config["skills"] = json!({"include_instructions": false});
             config["include_permissions_instructions"] = json!(false);
             config["include_environment_context"] = json!(false);
         }

@@ -170,6 +170,10 @@ impl Hub {
             Effect::Deliver(member, thread::Input::Lost { failure, status, stderr_tail: stderr_tail.to_owned() })
         };
         effects.extend(self.members.drain(..).map(lost));
+        // A process that was given up may still speak; nobody listens any more.
+        self.pending.clear();
+        self.threads.clear();
+        self.held.clear();
         effects.push(Effect::Finish);
         effects
     }
