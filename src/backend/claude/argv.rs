@@ -131,7 +131,10 @@ pub(crate) fn environment(launch: &Launch, home: &Path) -> Vec<(String, String)>
         ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
         ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
         ("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1"),
-        ("CLAUDE_CODE_MAX_RETRIES", retries(launch.purpose)),
+        (
+            "CLAUDE_CODE_MAX_RETRIES",
+            value(&launch.spec.env, "CLAUDE_CODE_MAX_RETRIES").unwrap_or(retries(launch.purpose)),
+        ),
         // One try: a second one costs a model call that nobody sees, and the engine asks for a repair by itself.
         ("MAX_STRUCTURED_OUTPUT_RETRIES", "1"),
         ("MCP_TOOL_TIMEOUT", TOOL_TIMEOUT),
