@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
-use crate::backend::acp::policy::{Asks, Policy, Titles};
+use crate::backend::acp::policy::{Asks, Policy, Starts, Titles};
 use crate::backend::event::{Command, Event};
 use crate::backend::transport::drive;
 use crate::backend::transport::spawn::SpawnRequest;
@@ -33,6 +33,7 @@ pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, event
         stop: launch.spec.stop,
         images: launch.spec.images,
         titles: Titles::ForPeople,
+        starts: Starts::Update,
         asks: asks(launch.purpose),
         login: launch.spec.login.clone(),
         spoiled: None,

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tracing::warn;
 
-use crate::backend::acp::policy::{Policy, Titles};
+use crate::backend::acp::policy::{Policy, Starts, Titles};
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{
@@ -82,6 +82,7 @@ pub(crate) async fn run(mut launch: Launch, commands: mpsc::Receiver<Command>, e
         stop: launch.spec.stop,
         images: launch.spec.images,
         titles: Titles::Commands,
+        starts: Starts::Approval,
         asks: acp::asks(launch.purpose),
         login: launch.spec.login.clone(),
         spoiled: Some(Arc::clone(&spoiled)),

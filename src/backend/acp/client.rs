@@ -15,7 +15,7 @@ use crate::backend::acp::fault;
 use crate::backend::acp::handshake::{Handshake, Next, Ready, Wishes};
 use crate::backend::acp::message;
 use crate::backend::acp::permission;
-use crate::backend::acp::policy::{Asks, Policy};
+use crate::backend::acp::policy::{Asks, Policy, Starts};
 use crate::backend::acp::turn::Turn;
 use crate::backend::acp::update::{self, Update};
 use crate::backend::event::{Block, Command, Decision, Event, Started};
@@ -186,6 +186,17 @@ impl Client {
         }
     }
 
+    fn on_decision(&mut self, request: &str, decision: &Decision) -> Vec<Effect> {
+        let starts = self.policy.starts;
+        let Some(turn) = self.turn() else { return Vec::new() };
+        let Some(pending) = turn.take_pending(request) else { return Vec::new() };
+        let mut effects = vec![Effect::Send(jsonrpc::response(&pending.id, pending.answer(decision)))];
+        if let (Starts::Approval, Decision::Once) = (starts, decision) {
+            effects.extend(turn.begin(pending.approval).into_iter().map(Effect::Emit));
+        }
+        effects
+    }
+
     fn on_close(&mut self) -> Vec<Effect> {
         let mut effects = match &mut self.phase {
             Phase::Stopping { .. } | Phase::Gone => return Vec::new(),
@@ -350,11 +361,7 @@ impl Machine for Client {
     fn step(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Command(Command::Prompt { blocks }) => self.on_prompt(blocks),
-            Input::Command(Command::Decide { request, decision }) => {
-                let pending = self.turn().and_then(|turn| turn.take_pending(&request));
-                let answer = pending.map(|pending| jsonrpc::response(&pending.id, pending.answer(&decision)));
-                answer.map(Effect::Send).into_iter().collect()
-            }
+            Input::Command(Command::Decide { request, decision }) => self.on_decision(&request, &decision),
             // Tools reach these agents over MCP, never over this pipe.
             Input::Command(Command::ToolResult { .. }) => Vec::new(),
             Input::Command(Command::Interrupt) => self.on_interrupt(),

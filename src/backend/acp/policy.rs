@@ -13,6 +13,7 @@ pub(crate) struct Policy {
     pub(crate) stop: StopLadder,
     pub(crate) images: Images,
     pub(crate) titles: Titles,
+    pub(crate) starts: Starts,
     pub(crate) asks: Asks,
     /// What a person does when the agent is not logged in.
     pub(crate) login: Option<String>,
@@ -27,6 +28,15 @@ pub(crate) enum Titles {
     ForPeople,
     /// The command itself; its directory is in brackets before the explanation.
     Commands,
+}
+
+/// What tells that an asked call has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Starts {
+    /// The agent says so.
+    Update,
+    /// The agent says nothing until the call ends, so an allowed call counts as begun.
+    Approval,
 }
 
 /// Who answers a permission request.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::handshake::Wishes;
-use super::policy::{Asks, Policy, Titles};
+use super::policy::{Asks, Policy, Starts, Titles};
 use crate::backend::event::{Choice, Event, Model};
 use crate::backend::spec::{Images, Resume, StopLadder};
 use crate::backend::transport::machine::Effect;
@@ -22,6 +22,7 @@ const POLICY: Policy = Policy {
     stop: STOP,
     images: Images::Offered,
     titles: Titles::Commands,
+    starts: Starts::Approval,
     asks: Asks::Owner,
     login: None,
     spoiled: None,

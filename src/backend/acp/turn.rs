@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::backend::acp::permission::Pending;
 use crate::backend::acp::update::{OUTPUT_LIMIT, ToolUpdate, Update, bounded, read_usage};
-use crate::backend::event::{Event, Stop, ToolCall, ToolKind, ToolStatus};
+use crate::backend::event::{ApprovalRequest, Event, Stop, ToolCall, ToolKind, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::protocol;
 
@@ -66,6 +66,12 @@ impl Turn {
     pub(crate) fn take_pending(&mut self, request: &str) -> Option<Pending> {
         let place = self.pending.iter().position(|pending| pending.approval.request == request)?;
         Some(self.pending.remove(place))
+    }
+
+    /// An allowed call begins, of an agent that does not say so itself.
+    pub(crate) fn begin(&mut self, approval: ApprovalRequest) -> Vec<Event> {
+        let ApprovalRequest { call, title, kind, input, .. } = approval;
+        self.apply_tool(ToolUpdate { call, title: Some(title), kind: Some(kind), input, finished: None, output: None })
     }
 
     /// Takes all open permission requests out.
