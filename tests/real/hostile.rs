@@ -32,7 +32,7 @@ fn a_hostile_repository_runs_nothing_and_gets_no_key(agent: Agent) {
     assert!(taken.is_empty(), "these ran: {taken:?}");
     let stolen: Vec<_> = thief.calls().into_iter().map(|call| call.request).chain(thief.others()).collect();
     assert!(stolen.is_empty(), "{stolen:?}");
-    assert_eq!(stage.strangers(), Vec::<String>::new());
+    stage.assert_only_the_asked_ran();
     let tree = stage.worktree(&id);
     assert_eq!(fs::read_to_string(tree.join("fine.txt")).unwrap(), "fine\n");
     assert_eq!(fs::read_to_string(tree.join("also.txt")).unwrap(), "fine\n");
@@ -56,9 +56,10 @@ fn the_bait_works_on_a_careless_start(agent: Agent) {
     stage.model(agent).plays([shell("echo fine > fine.txt"), answer("done")]);
     thief.plays([shell("echo fine > fine.txt"), answer("done")]);
     turn(agent, &stage, Care::Forgotten);
-    let taken: Vec<_> = fs::read_dir(stage.path("loot")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-    eprintln!("{taken:?} {:?} {:?}", thief.calls().len(), stage.model(agent).calls().len());
-    assert!(!taken.is_empty());
+    let taken = fs::read_dir(stage.path("loot")).unwrap().count();
+    assert!(taken > 0, "nothing of it ran");
+    // Claude even goes where the repository sends it.
+    assert_eq!(thief.calls().len(), if agent == Agent::Claude { 2 } else { 0 });
 }
 
 /// Commits everything that some program would obey.

@@ -12,6 +12,7 @@
 )]
 
 mod agent;
+mod aside;
 #[path = "../it/env.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
 mod env;

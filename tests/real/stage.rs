@@ -16,7 +16,7 @@ use crate::agent::{Agent, programs};
 use crate::env::TestEnv;
 use crate::model::Model;
 use crate::trap::Trap;
-use crate::user;
+use crate::user::{self, TRACES};
 
 /// Where the homes of tests lie: on every Unix, for everybody, with a short name, and no program's temp dir.
 const SCRATCH: &str = "/var/tmp";
@@ -175,6 +175,14 @@ impl Stage {
     /// Hosts beyond this machine that something tried to reach.
     pub(crate) fn strangers(&self) -> Vec<String> {
         self.trap.seen()
+    }
+
+    /// That nobody reached for another host, and nothing of the user's own settings was started.
+    #[track_caller]
+    pub(crate) fn assert_only_the_asked_ran(&self) {
+        assert_eq!(self.strangers(), Vec::<String>::new());
+        let traces: Vec<_> = TRACES.iter().filter(|trace| self.path("home").join(trace).exists()).collect();
+        assert!(traces.is_empty(), "{traces:?}");
     }
 
     /// That the user's own settings are the same bytes as before.

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use crate::agent::Agent;
 use crate::model::script::{Step, changed, write};
 use crate::stage::Stage;
-use crate::user::TRACES;
 
 #[test]
 fn three_sessions_on_three_backends_leave_exactly_their_own_change() {
@@ -36,10 +35,7 @@ fn three_sessions_on_three_backends_leave_exactly_their_own_change() {
 
     assert_eq!(snapshot(&stage.repo()), before, "the user's checkout and index are as they were");
     stage.assert_settings_untouched();
-    for trace in TRACES {
-        assert!(!stage.path("home").join(trace).exists(), "{trace}");
-    }
-    assert_eq!(stage.strangers(), Vec::<String>::new());
+    stage.assert_only_the_asked_ran();
 }
 
 /// Every file of a checkout and its bytes, with the index and the head of its repository.

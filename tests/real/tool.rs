@@ -105,3 +105,38 @@ fn a_call_beyond_the_worktree_is_asked_about(agent: Agent) {
     assert_eq!(fs::read_to_string(&outside).unwrap(), "out\n");
     assert_eq!(model.calls().len(), 4);
 }
+
+/// A write with the agent's own tool is no way around the question.
+#[test]
+fn a_file_beyond_the_worktree_is_asked_about() {
+    // Gemini's tool refuses such a path by itself.
+    for agent in [Agent::Claude, Agent::Codex] {
+        let stage = Stage::new();
+        let outside = stage.path("outside.txt");
+        stage.model(agent).plays([write(outside.to_str().unwrap(), "out\n"), answer("tried")]);
+        let id = stage.begin(agent, "write elsewhere");
+        stage.rests(&id, "approval");
+        stage.coppice(&["deny", &id]).succeeds();
+        stage.rests(&id, "ready");
+        assert!(!outside.exists(), "{}", agent.name());
+    }
+}
+
+/// Some models of Codex have one tool, which runs code that calls the others; a session sees no difference.
+#[test]
+fn a_codex_model_that_writes_code_works_the_same() {
+    let stage = Stage::new();
+    let model = stage.model(Agent::Codex);
+    let beyond = format!("echo out > {}", stage.path("outside.txt").display());
+    model.plays([shell("echo by-command > command.txt"), write("tool.txt", "by tool\n"), shell_beyond(&beyond)]);
+    model.plays([changed("done", "Add two files")]);
+    let id = stage.create_with(&["--model", "codex/gpt-6.1-sol"], "add two files");
+    stage.rests(&id, "approval");
+    stage.coppice(&["approve", &id]).succeeds();
+    stage.rests(&id, "ready");
+    let tree = stage.worktree(&id);
+    assert_eq!(fs::read_to_string(tree.join("command.txt")).unwrap(), "by-command\n");
+    assert_eq!(fs::read_to_string(tree.join("tool.txt")).unwrap(), "by tool\n");
+    assert_eq!(fs::read_to_string(stage.path("outside.txt")).unwrap(), "out\n");
+    assert!(model.calls().iter().all(|call| call.schema().is_some()), "the schema goes with every call");
+}
