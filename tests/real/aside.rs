@@ -25,16 +25,24 @@ fn names_by_a_model_stay_out_of_the_conversation(agent: Agent) {
     let stage = Stage::new();
     let model = stage.model(agent);
     stage.configure(&format!("titles = \"model\"\ncommit.message = \"model\"\n{}", user::COPPICE));
-    model.plays([write("a.txt", "a\n"), changed("done", "Add a file")]).always(answer("A name by a model"));
+    model.replies_to("Name the piece of work", answer("A title by a model"));
+    model.replies_to("Write the message of the git commit", answer("A message by a model"));
+    model.plays([write("a.txt", "a\n"), changed("done", "Add a file"), answer("the second word")]);
     let id = stage.begin(agent, "please add a file");
     stage.rests(&id, "ready");
+
     // Names come when they come, and hold nothing up.
-    let calls = [3, 4].map(|number| model.wait_for_call(number));
-    for call in &calls {
-        assert!(!call.mentions("Git is read-only for you") || call.texts().len() < 4, "{:?}", call.texts());
-    }
-    model.clear().plays([answer("the second word")]);
+    assert_eq!(stage.wait_for_event(&id, "title_changed", 0)["title"], "A title by a model");
+    stage.wait_for_event(&id, "reworded", 0);
+    let branch = stage.session(&id)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(stage.git(&["log", "-1", "--format=%s", &branch]), "A message by a model");
     stage.send(&id, "the second task", "ready");
-    let last = model.calls().pop().unwrap();
-    assert!(!last.mentions("A name by a model"), "{:?}", last.texts());
+    let calls = model.calls();
+    assert_eq!(calls.len(), 5);
+    let last = calls.last().unwrap();
+    for aside in ["by a model", "Name the piece of work", "Write the message of the git commit"] {
+        assert!(!last.mentions(aside), "{aside}: {:?}", last.texts());
+    }
+    let small = calls.iter().filter(|call| call.model() != agent.model()).count();
+    assert_eq!(small, 2, "a cheaper model does it");
 }

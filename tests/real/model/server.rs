@@ -40,6 +40,8 @@ struct Played {
     steps: VecDeque<Step>,
     /// What is said when the script is at its end.
     always: Option<Step>,
+    /// What is said to calls that mention a text, beside the script.
+    apart: Vec<(String, Step)>,
     calls: Vec<Call>,
     others: Vec<Request>,
 }
@@ -80,6 +82,12 @@ impl Model {
     /// Gives this reply whenever the script is at its end.
     pub(crate) fn always(&self, step: Step) -> &Self {
         self.state().always = Some(step);
+        self
+    }
+
+    /// Gives this reply to every call that mentions a text, whenever it comes; the script is for the others.
+    pub(crate) fn replies_to(&self, text: &str, step: Step) -> &Self {
+        self.state().apart.push((text.to_owned(), step));
         self
     }
 
@@ -173,8 +181,9 @@ impl Shared {
     fn next(&self, call: Call) -> Option<Step> {
         let mut step = None;
         self.note(|state| {
+            let apart = state.apart.iter().find(|(text, _)| call.mentions(text)).map(|(_, step)| step.clone());
+            step = apart.or_else(|| state.steps.pop_front()).or_else(|| state.always.clone());
             state.calls.push(call);
-            step = state.steps.pop_front().or_else(|| state.always.clone());
         });
         step
     }
