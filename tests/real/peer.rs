@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::model::script::LIMIT;
 
-/// One running program. It is killed with its group when the test lets go of it.
+/// One running program. It is ended when the test lets go of it; what it started ends with its pipes.
 pub(crate) struct Peer {
     child: Child,
     stdin: ChildStdin,
