@@ -34,6 +34,11 @@ pub fn verdict(reach: &Reach, tree: &Path) -> Verdict {
     if stays { Verdict::Allow } else { Verdict::Ask }
 }
 
+/// The words of a command that may name files; whoever knows the disk looks where they lead.
+pub fn words(command: &str) -> impl Iterator<Item = &str> {
+    command::words(command)
+}
+
 /// Whether a path is in the tree by its words alone. Git's own files are not: who writes them can run commands.
 fn is_inside(path: &Path, tree: &Path) -> bool {
     let Ok(rest) = path.strip_prefix(tree) else { return false };

@@ -70,51 +70,80 @@ const COMMON: &[&str] =
 
 /// Whether nothing in `text` points out of `tree`.
 pub(super) fn stays(text: &str, tree: &Path) -> bool {
-    let words: Vec<&str> = text.split(is_break).filter(|word| !word.is_empty()).collect();
-    let ends = ends_of_commands(text);
-    !text.contains("://") && words.iter().all(|word| is_harmless(word, tree)) && ends.iter().all(|part| is_local(part))
+    let mut commands = text.split(|c: char| ";|&\n(){}`\"'!".contains(c)).map(|part| part.split_whitespace().collect());
+    is_plain(text)
+        && !text.contains("://")
+        && words(text).all(|word| is_harmless(word, tree))
+        && commands.all(|words: Vec<_>| is_local(&words))
 }
 
-/// Ends a word, quoted or not: a path inside quotes is as real as one outside.
-fn is_break(c: char) -> bool {
-    c.is_whitespace() || "'\"`;|&<>(){}[]=,:!".contains(c)
+/// The words of a command that may be paths, quoted or not: a path inside quotes is as real as one outside.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
+    let is_break = |c: char| c.is_whitespace() || "'\"`;|&<>(){}[]=,:!".contains(c);
+    text.split(is_break).filter(|word| !word.is_empty())
 }
 
-/// The simple commands of a line, each as its words.
-fn ends_of_commands(text: &str) -> Vec<Vec<&str>> {
-    let is_end = |c: char| ";|&\n(){}`\"'!".contains(c);
-    text.split(is_end)
-        .map(|part| part.split_whitespace().collect())
-        .filter(|words: &Vec<_>| !words.is_empty())
-        .collect()
+/// Whether words are what they look like: no escapes, and no word that is glued together out of quoted parts.
+fn is_plain(text: &str) -> bool {
+    let is_edge = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || ";|&<>()=,:[]{}".contains(c));
+    let mut open: Option<char> = None;
+    let mut before = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match open {
+            _ if c == '\\' => return false,
+            None if c == '"' || c == '\'' => {
+                if !is_edge(before) {
+                    return false;
+                }
+                open = Some(c);
+            }
+            Some(quote) if c == quote => {
+                if !is_edge(chars.peek().copied()) {
+                    return false;
+                }
+                open = None;
+            }
+            None | Some(_) => {}
+        }
+        before = Some(c);
+    }
+    open.is_none()
 }
 
 /// Whether the program of a simple command does its work here.
 fn is_local(words: &[&str]) -> bool {
-    let wraps = |word: &&&str| {
-        word.contains('=')
-            || matches!(**word, "env" | "time" | "nice" | "nohup" | "exec" | "command" | "then" | "do" | "else")
-    };
-    let mut rest = words.iter().skip_while(wraps);
-    let Some(program) = rest.next() else { return true };
-    let name = program.rsplit('/').next().unwrap_or(program);
-    match name {
-        "git" => rest.next().is_some_and(|verb| GIT_READS.contains(verb)),
-        // Without a place it goes home.
-        "cd" | "pushd" => rest.next().is_some_and(|place| !place.starts_with('-')),
-        _ => !words.iter().any(|word| OUTWARD.contains(word)) && !OUTWARD.contains(&name),
-    }
+    words.iter().enumerate().all(|(place, word)| {
+        let next = words.get(place + 1);
+        match word.rsplit('/').next().unwrap_or(word) {
+            "git" => next.is_some_and(|verb| GIT_READS.contains(verb)),
+            // Without a place it goes home.
+            "cd" | "pushd" => next.is_some_and(|to| !to.starts_with('-')),
+            name => !OUTWARD.contains(&name),
+        }
+    })
 }
 
 fn is_harmless(word: &str, tree: &Path) -> bool {
-    let path = match word.starts_with('-') {
-        true => word.find('/').map_or("", |slash| &word[slash..]),
-        false => word,
-    };
-    let climbs = word.split('/').any(|part| part == "..");
-    let leaves = path.starts_with('/') && !is_common(path) && !is_inside(Path::new(path), tree);
-    let is_git_dir = word.split('/').any(|part| part == ".git");
+    let parts = || word.split('/');
+    let climbs = parts().any(|part| part == ".." || part.starts_with('.') && part.contains(['?', '*']));
+    let is_git_dir = parts().any(|part| part == ".git");
+    let leaves = roots(word).any(|path| !is_common(path) && !is_inside(Path::new(path), tree));
     !climbs && !leaves && !is_git_dir && !word.starts_with('~') && !names_environment(word)
+}
+
+/// The absolute paths that a word may hold: itself, behind a sign such as `@`, or behind the letters of an option.
+fn roots(word: &str) -> impl Iterator<Item = &str> {
+    let is_name = |c: char| c.is_alphanumeric() || "_.-*?+%".contains(c);
+    let is_option = word.starts_with('-');
+    let slashes = word.match_indices('/').map(|(place, _)| place);
+    let mut is_first = true;
+    slashes.filter_map(move |place| {
+        let starts = !word[..place].ends_with(|c: char| is_name(c) || c == '/');
+        let counts = starts || is_option && is_first;
+        is_first = false;
+        counts.then(|| &word[place..])
+    })
 }
 
 fn is_common(path: &str) -> bool {
@@ -179,6 +208,15 @@ mod tests {
             "wget https://example.com/x",
             "xargs kill < pids",
             "echo $(cat /root/.ssh/id_rsa)",
+            "cat \\/etc/passwd",
+            "cat \".\"\"./x\"",
+            "'cu'rl host",
+            "patch < x; post @/etc/passwd",
+            "ls .?/x",
+            "timeout 60 git push",
+            "if git push; then ls; fi",
+            "nice -n 5 /usr/bin/git push",
+            "echo 'open",
         ] {
             assert!(!stays(text, Path::new(TREE)), "{text}");
         }

@@ -63,6 +63,11 @@ impl Actor {
         let reach = match reach {
             Reach::Paths(paths) => Reach::Paths(paths.iter().map(|path| real(path)).collect()),
             Reach::Command { text, cwd } => {
+                // A link that the repository brings may lead anywhere.
+                let leads_out = |word: &str| cwd.join(word).exists() && !real(&cwd.join(word)).starts_with(&tree);
+                if permission::words(text).filter(|word| !word.starts_with('/')).any(leads_out) {
+                    return false;
+                }
                 // The agent knows its tree by the name it was given.
                 let text = text.replace(&self.record.body.worktree, &tree.to_string_lossy());
                 Reach::Command { text, cwd: real(cwd) }
