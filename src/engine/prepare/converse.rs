@@ -5,9 +5,10 @@ use std::path::Path;
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::api::session::TurnState;
+use crate::backend::discovery::{self, Verdict};
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec};
+use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec, Version};
 use crate::backend::{Conversation, Launch, Purpose};
 use crate::git::Worktree;
 use crate::protocol;
@@ -152,11 +153,16 @@ async fn launch(
         state_dir,
         neutral_dir,
         spawn: shared.spawner.clone(),
-        spec,
+        spec: spec.clone(),
     });
     loop {
         match conversation.events.recv().await {
-            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
+            Some(BackendEvent::Started(started)) => {
+                return match old(&spec, &started.info.version) {
+                    None => Ok((conversation, started)),
+                    Some(failure) => Err(failure),
+                };
+            }
             Some(BackendEvent::Failed(failure)) => return Err(failure),
             Some(BackendEvent::Exited { stderr_tail, .. }) => {
                 let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
@@ -167,6 +173,18 @@ async fn launch(
             None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
         }
     }
+}
+
+/// Why a program that tells its version at the start is of no use.
+fn old(spec: &Spec, version: &str) -> Option<Failure> {
+    let verdict = discovery::judge(spec.versions.as_ref()?, Ok(Version::parse(version)?));
+    let Verdict::TooOld { found, minimum } = verdict else { return None };
+    let text = format!("`{}` {found} is too old: {minimum} or later is needed", spec.name);
+    let failure = Failure::new(FailureKind::Setup, text);
+    Some(match &spec.install {
+        Some(install) => failure.with_hint(format!("run `{install}`, then `coppice resume`")),
+        None => failure,
+    })
 }
 
 fn place(rules: Rules) -> Place {
@@ -218,6 +236,7 @@ mod tests {
 
     use super::*;
     use crate::backend::event::Usage;
+    use crate::backend::registry;
 
     #[tokio::test]
     async fn a_process_that_ended_between_the_turns_is_not_talked_to() {
@@ -231,6 +250,19 @@ mod tests {
             }
             let open = (Conversation { commands, events }, ConversationRecord::default());
             assert_eq!(still_there(open).is_some(), expected);
+        }
+    }
+
+    #[test]
+    fn a_program_that_is_too_old_says_so_at_the_start() {
+        let versions = spec::Versions { minimum: Version(1, 2, 0), tested: Version(1, 3, 0) };
+        let agent = registry::from_config("mine", vec!["mine".into()], Vec::new(), Vec::new());
+        let known = Spec { versions: Some(versions), install: Some("npm i mine".into()), ..agent.clone() };
+        let told = old(&known, "1.1.9").map(|failure| (failure.message, failure.hint));
+        let expected = ("`mine` 1.1.9 is too old: 1.2.0 or later is needed", "run `npm i mine`, then `coppice resume`");
+        assert_eq!(told, Some((expected.0.to_owned(), expected.1.to_owned())));
+        for (spec, version) in [(&known, "1.2.0"), (&known, "2.0.0"), (&known, ""), (&agent, "0.0.1")] {
+            assert_eq!(old(spec, version), None, "{version}");
         }
     }
 
