@@ -13,7 +13,7 @@ use crate::backend::Purpose;
 use crate::backend::gemini::login::Login;
 
 /// How often the CLI tries a model call. It waits 5, 10 and 20 seconds in between and says nothing: enough for a
-/// hiccup, and a person hears of a limit within a minute.
+/// hiccup, and a person hears of a limit within a minute. For its last-resort flash models the CLI keeps to ten tries.
 const ATTEMPTS: u32 = 4;
 
 /// Takes away what would work around the session: agents of the CLI's own, modes and memories that a later turn does
