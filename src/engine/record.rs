@@ -61,6 +61,7 @@ pub(super) struct Body {
     pub(super) interrupted: Option<u32>,
     /// The last turn was sent and did not end well: a resume sends its prompt again.
     pub(super) unfinished: bool,
+    pub(super) redirect: Option<Redirect>,
     /// The ref that keeps a removed session's work.
     pub(super) salvage: Option<String>,
 }
@@ -257,6 +258,14 @@ pub(super) struct Switch {
     pub(super) reasoning: Option<String>,
 }
 
+/// Who works on the prompts that waited when another was sent elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Redirect {
+    /// The number of the last of them.
+    pub(super) last: u32,
+    pub(super) switch: Switch,
+}
+
 /// One image of a prompt: a file among the session's images.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ImageRecord {
@@ -321,6 +330,14 @@ impl Body {
     /// Lets somebody else work.
     pub(super) fn set_engine(&mut self, engine: EngineRecord) {
         EngineRecord { backend: self.backend, model: self.model, reasoning: self.reasoning } = engine;
+    }
+
+    /// A queued prompt with whom it goes to.
+    pub(super) fn redirected(&self, number: u32, prompt: PromptBody) -> PromptBody {
+        match &self.redirect {
+            Some(redirect) if number <= redirect.last => PromptBody { switch: redirect.switch.clone(), ..prompt },
+            Some(_) | None => prompt,
+        }
     }
 }
 

@@ -145,6 +145,21 @@ fn a_queued_switch_outlives_the_daemon() {
 }
 
 #[test]
+fn a_prompt_that_its_backend_never_took_goes_on_elsewhere() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("first"));
+    env.configure("[backends.broken]\ncommand = [\"false\"]");
+    env.coppice(&["send", &id, "--model", "broken", &say("second")]).succeeds();
+    env.wait_for(&id, "failed");
+    env.coppice(&["send", &id, "--model", "demo", &say("third")]).succeeds();
+    env.wait_for(&id, "ready");
+    let turns = env.json(&["show", &id, "--raw"]);
+    let states: Vec<_> = turns.as_array().unwrap().iter().map(|turn| turn["state"].clone()).collect();
+    assert_eq!(states, ["completed", "failed", "completed", "completed"]);
+    assert_eq!(env.last_answer(&id), "third");
+}
+
+#[test]
 fn a_switch_that_cannot_be_made_is_refused_and_nothing_is_queued() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("first"));

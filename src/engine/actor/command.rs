@@ -8,7 +8,7 @@ use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 
 use super::super::fault::Fault;
-use super::super::record::{DecisionRecord, PromptBody, Switch, TurnBody, json};
+use super::super::record::{DecisionRecord, PromptBody, Redirect, Switch, TurnBody, json};
 use super::super::{clock, image, view};
 use super::{Actor, Command, Draft};
 
@@ -77,6 +77,12 @@ impl Actor {
         };
         let Draft { text, images, switch } = draft;
         let images = image::store(self.shared.images_dir(self.id), self.record.body.prompts + 1, images).await?;
+        if let Session::Resting(Rest::Failed | Rest::Interrupted) = self.state
+            && switch.backend.is_some()
+        {
+            // Who was to take the prompts that wait did not take them.
+            self.record.body.redirect = Some(Redirect { last: self.record.body.prompts, switch: switch.clone() });
+        }
         self.queue(PromptBody { text, images, switch }, place).await?;
         match (when, self.state) {
             (When::Now, Session::Turning(_)) => {

@@ -111,7 +111,7 @@ impl Actor {
         let first = *self.record.body.order.first()?;
         let queued = self.shared.store.queued_prompts(self.id).await;
         let task = match super::command::queued_prompt(queued, first) {
-            Ok(task) => task,
+            Ok(task) => self.record.body.redirected(first, task),
             Err(error) => {
                 tracing::error!(session = %self.id, prompt = first, %error, "a queued prompt cannot be read");
                 return None;
