@@ -59,7 +59,8 @@ impl Actor {
         let (session, old) = (self.id, commit.parse()?);
         let lock = self.shared.repository(&self.record.project);
         let reworded = {
-            let _held = lock.lock().await;
+            // Whoever makes a worktree holds it for long: a better message is not worth the wait.
+            let Ok(_held) = lock.try_lock() else { return Ok(()) };
             blocking(move || history::reword(&tree, &old, Checkpoint { session, turn, message: &message })).await?
         };
         let Some(reworded) = reworded else { return Ok(()) };
