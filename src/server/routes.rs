@@ -97,6 +97,9 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/trust", post(project::grant_trust))
         .route("/v1/config", put(project::set_config))
+        // They start the programs that the caller's PATH names.
+        .route("/v1/models", get(project::models))
+        .route("/v1/doctor", get(project::doctor))
         .route_layer(middleware::from_fn(refuse_agents));
     Router::new()
         .route("/v1/daemon", get(daemon::status))
@@ -118,8 +121,6 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/events/stream", get(event::stream))
         .route("/v1/trust", get(project::trust))
         .route("/v1/config", get(project::config))
-        .route("/v1/models", get(project::models))
-        .route("/v1/doctor", get(project::doctor))
         .merge(personal)
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
