@@ -43,7 +43,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let settings = shared.settings.project(&project, &repo, base.commit).await?;
     let registry = shared.settings.registry(&settings.config);
     let path = env.get("PATH").or_else(|| shared.own_environment.get("PATH")).map(std::ffi::OsString::from);
-    let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), repo.common_dir()).is_ok();
+    let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), &shared.neutral_dir()).is_ok();
     let Chosen { spec: backend, model } = choice::choose(&settings.config, &registry, &installed, model.as_deref())?;
     let title = title.filter(|title| !title.trim().is_empty());
     // A title that a person chose is nobody else's business.
@@ -158,7 +158,7 @@ pub(super) async fn switch(
     let captured = shared.environment(id);
     let env = env.or(captured.as_ref()).unwrap_or(&shared.own_environment);
     let path = env.get("PATH").map(std::ffi::OsString::from);
-    let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), repo.common_dir()).is_ok();
+    let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), &shared.neutral_dir()).is_ok();
     let EngineRecord { backend, model: current, .. } = record.body.engine();
     let present = current.map_or_else(|| backend.clone(), |model| format!("{backend}/{model}"));
     let wanted = model.as_deref().unwrap_or(&present);

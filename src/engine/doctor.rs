@@ -38,7 +38,7 @@ impl Engine {
         checks.push(Check {
             name: "sandbox".to_owned(),
             state: CheckState::Warning,
-            detail: "agents are not confined; every call that an agent asks about waits for you".to_owned(),
+            detail: "agents are not confined, but for what their own programs do; what points out of its worktree waits for you".to_owned(),
             hint: None,
         });
         Ok(checks)

@@ -22,7 +22,7 @@ use super::fault::Fault;
 use super::record::{ConversationRecord, EngineRecord, PromptBody, Record, Tree};
 use super::shared::Shared;
 pub(super) use converse::close;
-use converse::converse;
+use converse::{converse, usable};
 use furnish::furnish;
 pub(super) use furnish::run_command;
 
@@ -90,7 +90,9 @@ impl From<Fault> for Unprepared {
 pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
     let repo = open_repo(&plan.record).await?;
     let settings = shared.settings.session(&plan.record, &repo).await?;
-    let tree = worktree(&shared, &plan.record, &repo).await?;
+    // Who is to work is looked at meanwhile: the first look at a program takes a moment.
+    let (tree, usable) = tokio::join!(worktree(&shared, &plan.record, &repo), usable(&shared, &plan, &settings));
+    let tree = tree?;
     let tree = match plan.record.body.tree {
         Tree::Ready => tree,
         Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => {
@@ -103,6 +105,7 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
         }
     };
     let unprepared = |failure| Unprepared { tree: Some(Tree::Ready), failure };
+    usable.map_err(unprepared)?;
     tokio::select! {
         () = abort.cancelled() => Err(Unprepared { tree: Some(Tree::Ready), ..Unprepared::aborted() }),
         prepared = converse(&shared, plan, &settings, &tree) => prepared.map_err(unprepared),

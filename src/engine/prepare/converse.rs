@@ -1,14 +1,16 @@
 //! A conversation opened or continued, and the prompt that fits what it knows.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::api::session::TurnState;
-use crate::backend::discovery::{self, Verdict};
+use crate::backend::discovery::Verdict;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec, Version};
+use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec};
 use crate::backend::{Conversation, Launch, Purpose};
 use crate::git::Worktree;
 use crate::protocol;
@@ -25,7 +27,7 @@ use super::{Plan, Prepared, Told, environment, failure};
 const REPLAY_LIMIT: usize = 64 * 1024;
 
 /// How much of an instruction file is handed over, in bytes.
-const INSTRUCTIONS_LIMIT: usize = 32 * 1024;
+const INSTRUCTIONS_LIMIT: u64 = 32 * 1024;
 
 /// Opens or continues the conversation and builds the prompt that fits what it knows.
 pub(super) async fn converse(
@@ -120,10 +122,11 @@ async fn launch(
 ) -> Result<(Conversation, Started), Failure> {
     let env = environment(shared, record);
     let path = env.get("PATH").map(std::ffi::OsString::from);
-    let program = spec::resolve(&spec, path.as_deref(), &tree.path)
-        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
     let state_dir = shared.state_dir(record.id, &spec.name);
     let neutral_dir = shared.neutral_dir();
+    // A relative entry of PATH must not find a program that the repository brings.
+    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir)
+        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
     for path in [&state_dir, &neutral_dir] {
         std::fs::create_dir_all(path)
             .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
@@ -153,16 +156,11 @@ async fn launch(
         state_dir,
         neutral_dir,
         spawn: shared.spawner.clone(),
-        spec: spec.clone(),
+        spec,
     });
     loop {
         match conversation.events.recv().await {
-            Some(BackendEvent::Started(started)) => {
-                return match old(&spec, &started.info.version) {
-                    None => Ok((conversation, started)),
-                    Some(failure) => Err(failure),
-                };
-            }
+            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
             Some(BackendEvent::Failed(failure)) => return Err(failure),
             Some(BackendEvent::Exited { stderr_tail, .. }) => {
                 let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
@@ -175,11 +173,28 @@ async fn launch(
     }
 }
 
-/// Why a program that tells its version at the start is of no use.
-fn old(spec: &Spec, version: &str) -> Option<Failure> {
-    let verdict = discovery::judge(spec.versions.as_ref()?, Ok(Version::parse(version)?));
-    let Verdict::TooOld { found, minimum } = verdict else { return None };
-    let text = format!("`{}` {found} is too old: {minimum} or later is needed", spec.name);
+/// Looks at the program that a turn needs started; an old one must not see the repository at all.
+pub(super) async fn usable(shared: &Shared, plan: &Plan, settings: &Settings) -> Result<(), Failure> {
+    let registry = shared.settings.registry(&settings.config);
+    match registry.get(&plan.engine.backend) {
+        Some(spec) if plan.open.is_none() => {
+            let env: Vec<_> = environment(shared, &plan.record).into_iter().collect();
+            let found = shared.catalog.look(shared, spec, &env).await;
+            useless(spec, &found.verdict).map_or(Ok(()), Err)
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Why a program cannot be started. One that is missing is told by the start itself.
+fn useless(spec: &Spec, verdict: &Verdict) -> Option<Failure> {
+    let text = match verdict {
+        Verdict::TooOld { found, minimum } => {
+            format!("`{}` {found} is too old: {minimum} or later is needed", spec.name)
+        }
+        Verdict::Broken { said } => format!("`{}` does not tell its version: {said}", spec.name),
+        Verdict::Missing | Verdict::Untested { .. } | Verdict::Good => return None,
+    };
     let failure = Failure::new(FailureKind::Setup, text);
     Some(match &spec.install {
         Some(install) => failure.with_hint(format!("run `{install}`, then `coppice resume`")),
@@ -202,8 +217,11 @@ fn instructions(how: &Instructions, tree: &Worktree) -> Option<String> {
         Reader::Coppice => {
             let root = tree.path.canonicalize().ok()?;
             let path = root.join(&how.file).canonicalize().ok().filter(|path| path.starts_with(&root))?;
-            let text = std::fs::read(path).ok()?;
-            let text = String::from_utf8_lossy(&text[..text.len().min(INSTRUCTIONS_LIMIT)]).into_owned();
+            // A pipe would never end, and a disk image need not be read to its end.
+            let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
+            let mut text = Vec::new();
+            file.take(INSTRUCTIONS_LIMIT).read_to_end(&mut text).ok()?;
+            let text = String::from_utf8_lossy(&text).into_owned();
             (!text.trim().is_empty()).then_some(text)
         }
     }
@@ -237,6 +255,7 @@ mod tests {
     use super::*;
     use crate::backend::event::Usage;
     use crate::backend::registry;
+    use crate::backend::spec::Version;
 
     #[tokio::test]
     async fn a_process_that_ended_between_the_turns_is_not_talked_to() {
@@ -254,15 +273,19 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_too_old_says_so_at_the_start() {
-        let versions = spec::Versions { minimum: Version(1, 2, 0), tested: Version(1, 3, 0) };
+    fn a_program_that_is_too_old_or_broken_is_not_started() {
         let agent = registry::from_config("mine", vec!["mine".into()], Vec::new(), Vec::new());
-        let known = Spec { versions: Some(versions), install: Some("npm i mine".into()), ..agent.clone() };
-        let told = old(&known, "1.1.9").map(|failure| (failure.message, failure.hint));
-        let expected = ("`mine` 1.1.9 is too old: 1.2.0 or later is needed", "run `npm i mine`, then `coppice resume`");
-        assert_eq!(told, Some((expected.0.to_owned(), expected.1.to_owned())));
-        for (spec, version) in [(&known, "1.2.0"), (&known, "2.0.0"), (&known, ""), (&agent, "0.0.1")] {
-            assert_eq!(old(spec, version), None, "{version}");
+        let spec = Spec { install: Some("npm i mine".into()), ..agent };
+        let told = |verdict: Verdict| useless(&spec, &verdict).map(|failure| failure.message);
+        let old = Verdict::TooOld { found: Version(1, 1, 9), minimum: Version(1, 2, 0) };
+        let hint = useless(&spec, &old).map(|failure| failure.hint);
+        assert_eq!(hint.as_deref(), Some("run `npm i mine`, then `coppice resume`"));
+        assert_eq!(told(old).as_deref(), Some("`mine` 1.1.9 is too old: 1.2.0 or later is needed"));
+        let broken = Verdict::Broken { said: "no node".into() };
+        assert_eq!(told(broken).as_deref(), Some("`mine` does not tell its version: no node"));
+        let untested = Verdict::Untested { found: Version(9, 0, 0), tested: Version(1, 0, 0) };
+        for fine in [untested, Verdict::Good, Verdict::Missing] {
+            assert_eq!(told(fine), None);
         }
     }
 
