@@ -3,6 +3,7 @@
 //! The rule is one: inside the work tree yes, else a person decides. Whoever calls it resolves symbolic links first.
 
 mod command;
+mod shell;
 
 use std::path::{Component, Path, PathBuf};
 
@@ -34,9 +35,29 @@ pub fn verdict(reach: &Reach, tree: &Path) -> Verdict {
     if stays { Verdict::Allow } else { Verdict::Ask }
 }
 
-/// The words of a command that may name files; whoever knows the disk looks where they lead.
-pub fn words(command: &str) -> impl Iterator<Item = &str> {
-    command::words(command)
+/// A place that a command names; whoever knows the disk looks where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    File(String),
+    /// Entries of a directory, by a pattern.
+    Within(String),
+    /// A directory to work in, against which the others may be meant.
+    Move(String),
+    /// A program, by its path.
+    Program(String),
+}
+
+/// The places that a command may name; `None` when it cannot be read.
+pub fn places(command: &str) -> Option<Vec<Place>> {
+    command::places(command)
+}
+
+/// Whether a command may reach what a place is, once its links are followed.
+pub fn is_free(place: &Place, real: &Path, tree: &Path) -> bool {
+    match place {
+        Place::File(_) | Place::Within(_) | Place::Move(_) => is_inside(real, tree),
+        Place::Program(_) => is_inside(real, tree) || command::is_common_program(real),
+    }
 }
 
 /// Whether a path is in the tree by its words alone. Git's own files are not: who writes them can run commands.

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use super::is_inside;
+use super::shell::{self, Word};
+use super::{Place, is_inside};
 
-/// Programs whose work is elsewhere: other users, machines, processes.
+/// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in.
 const OUTWARD: &[&str] = &[
     "sudo",
     "su",
@@ -37,6 +38,13 @@ const OUTWARD: &[&str] = &[
     "chroot",
     "dd",
     "gh",
+    "ln",
+    "link",
+    "socat",
+    "tmux",
+    "screen",
+    "trap",
+    "alias",
     "eval",
     "source",
     ".",
@@ -64,96 +72,310 @@ const GIT_READS: &[&str] = &[
     "--version",
 ];
 
+/// Programs that run the program behind them.
+const WRAPPERS: &[&str] = &[
+    "builtin", "busybox", "command", "env", "exec", "ionice", "nice", "nohup", "parallel", "setsid", "stdbuf",
+    "strace", "time", "timeout", "watch", "xargs",
+];
+
+/// Words of the shell that a program may follow.
+const KEYWORDS: &[&str] = &["!", "{", "}", "coproc", "do", "elif", "else", "if", "then", "until", "while"];
+
+const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
+
+/// Programs to which a quoted word is text or a pattern, never code.
+const TEXTUAL: &[&str] = &["[", "[[", "ag", "echo", "egrep", "fgrep", "find", "git", "grep", "printf", "rg", "test"];
+
+/// Those of them that do not print what their escapes mean.
+const MATCHING: &[&str] = &["ag", "egrep", "fgrep", "find", "git", "grep", "rg"];
+
+/// Words whose next one is a directory to work in.
+const MOVES: &[&str] = &["cd", "pushd", "-C", "--chdir", "--cwd", "--dir", "--directory", "--prefix"];
+
 /// Places outside of the tree that every command may name.
-const COMMON: &[&str] =
-    &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/bin", "/usr/bin", "/usr/local/bin"];
+const DEVICES: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin"];
+
+/// Directories whose programs a command may run, but not touch.
+const BINS: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin"];
 
 /// Whether nothing in `text` points out of `tree`.
 pub(super) fn stays(text: &str, tree: &Path) -> bool {
-    let mut commands = text.split(|c: char| ";|&\n(){}`\"'!".contains(c)).map(|part| part.split_whitespace().collect());
-    is_plain(text)
-        && !text.contains("://")
-        && words(text).all(|word| is_harmless(word, tree))
-        && commands.all(|words: Vec<_>| is_local(&words))
+    !text.contains("://") && commands(text).is_some_and(|commands| commands.iter().all(|command| command.stays(tree)))
 }
 
-/// The words of a command that may be paths, quoted or not: a path inside quotes is as real as one outside.
-pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_break = |c: char| c.is_whitespace() || "'\"`;|&<>(){}[]=,:!".contains(c);
-    text.split(is_break).filter(|word| !word.is_empty())
+/// The places that a command may reach by their names; `None` when it cannot be read.
+pub(super) fn places(text: &str) -> Option<Vec<Place>> {
+    Some(commands(text)?.iter().flat_map(Simple::places).collect())
 }
 
-/// Whether words are what they look like: no escapes, and no word that is glued together out of quoted parts.
-fn is_plain(text: &str) -> bool {
-    let is_edge = |c: Option<char>| c.is_none_or(|c| c.is_whitespace() || ";|&<>()=,:[]{}".contains(c));
-    let mut open: Option<char> = None;
-    let mut before = None;
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match open {
-            _ if c == '\\' => return false,
-            None if c == '"' || c == '\'' => {
-                if !is_edge(before) {
-                    return false;
-                }
-                open = Some(c);
-            }
-            Some(quote) if c == quote => {
-                if !is_edge(chars.peek().copied()) {
-                    return false;
-                }
-                open = None;
-            }
-            None | Some(_) => {}
+/// Whether a path is that of a program every command may run.
+pub(super) fn is_common_program(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| BINS.iter().any(|bin| parent == Path::new(bin)))
+}
+
+/// A simple command, and which of its words may be programs.
+struct Simple {
+    words: Vec<Word>,
+    programs: Vec<Program>,
+}
+
+/// Where a program stands in its command.
+struct Program {
+    at: usize,
+    /// False for what may as well be the value of a wrapper's option.
+    is_sure: bool,
+}
+
+/// The simple commands of `text`, those that it hands to a shell included.
+fn commands(text: &str) -> Option<Vec<Simple>> {
+    let mut found = Vec::new();
+    for words in shell::parse(text)? {
+        let simple = Simple { programs: programs(&words, 0), words };
+        for script in simple.scripts() {
+            found.extend(commands(&script.text)?);
         }
-        before = Some(c);
+        found.push(simple);
     }
-    open.is_none()
+    Some(found)
 }
 
-/// Whether the program of a simple command does its work here.
-fn is_local(words: &[&str]) -> bool {
-    words.iter().enumerate().all(|(place, word)| {
-        let next = words.get(place + 1);
-        match word.rsplit('/').next().unwrap_or(word) {
-            "git" => next.is_some_and(|verb| GIT_READS.contains(verb)),
-            // Without a place it goes home.
-            "cd" | "pushd" => next.is_some_and(|to| !to.starts_with('-')),
-            name => !OUTWARD.contains(&name),
+/// The words from `start` on that may be programs: the first that is neither a keyword nor an assignment, and behind a
+/// wrapper each one until it is certain that its own options are over.
+fn programs(words: &[Word], start: usize) -> Vec<Program> {
+    let mut found: Vec<Program> = Vec::new();
+    let mut is_behind = false;
+    let mut is_value = false;
+    let mut is_sure = true;
+    for (at, word) in words.iter().enumerate().skip(start).filter(|(_, word)| !word.is_target) {
+        let text = word.text.as_str();
+        if is_assignment(text) || !is_behind && KEYWORDS.contains(&text) {
+            continue;
+        }
+        if is_behind && text.starts_with('-') {
+            is_value = true;
+            continue;
+        }
+        if is_behind && (text == "{}" || text.starts_with(|c: char| c.is_ascii_digit())) {
+            is_value = false;
+            continue;
+        }
+        found.push(Program { at, is_sure });
+        let next = words.get(at + 1).map(|next| next.text.as_str());
+        if name(text) == "command" && matches!(next, Some("-v" | "-V")) {
+            break;
+        }
+        if WRAPPERS.contains(&name(text)) {
+            (is_behind, is_value) = (true, false);
+        } else if is_behind && is_value {
+            (is_value, is_sure) = (false, false);
+        } else {
+            break;
+        }
+    }
+    let runs =
+        |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec");
+    if found.last().is_some_and(|program| matches!(name(&words[program.at].text), "find" | "fd")) {
+        let from = found.last().map_or(0, |program| program.at + 1);
+        let inner = (from..words.len()).find(|at| runs(&words[*at])).map(|at| programs(words, at + 1));
+        found.extend(inner.into_iter().flatten());
+    }
+    found
+}
+
+impl Simple {
+    fn stays(&self, tree: &Path) -> bool {
+        let is_harmless = |(at, word): (usize, &Word)| {
+            let is_run = self.is_program(at) && is_common_program(Path::new(&word.text)) && !word.text.contains("..");
+            is_run || self.is_plain(word) && pieces(&word.text).all(|piece| is_harmless(piece, tree))
+        };
+        // Braces make words that are not to be seen in the parts between their commas.
+        let is_word = |word: &Word| !word.is_quoted || !word.text.contains(char::is_whitespace);
+        self.words.iter().enumerate().all(is_harmless)
+            && self.words.iter().all(|word| !is_word(word) || !climbs(&word.text))
+            && self.words.iter().all(|word| !word.expands || !names_environment(&word.text))
+            && self.programs.iter().all(|program| is_local(&self.words[program.at..]))
+    }
+
+    /// Whether a word means what it looks like, to a program that reads escapes or runs code as well.
+    fn is_plain(&self, word: &Word) -> bool {
+        let all = |names: &[&str]| !self.programs.is_empty() && self.names().all(|name| names.contains(&name));
+        let is_spelled = all(MATCHING) || !hides(&word.text);
+        is_spelled
+            && (!word.is_quoted
+                || all(TEXTUAL) && !is_assignment(&word.text)
+                || self.has_shell()
+                || is_calm(&word.text))
+    }
+
+    /// What a shell is given to run.
+    fn scripts(&self) -> impl Iterator<Item = &Word> {
+        let shell = self.programs.iter().find(|program| is_shell(&self.words[program.at]));
+        let from = shell.map_or(self.words.len(), |program| program.at + 1);
+        self.words[from..].iter().filter(|word| !word.is_target && !word.text.starts_with('-'))
+    }
+
+    fn places(&self) -> Vec<Place> {
+        let mut places = Vec::new();
+        let mut is_move = false;
+        for (at, word) in self.words.iter().enumerate() {
+            if self.is_program(at) {
+                is_move = MOVES.contains(&word.text.as_str());
+                if word.text.contains('/') {
+                    places.push(Place::Program(word.text.clone()));
+                }
+                continue;
+            }
+            let whole = pieces(&word.text).nth(1).map(|_| word.text.as_str());
+            for piece in pieces(&word.text).chain(whole).filter(|piece| !DEVICES.contains(piece)) {
+                let glued =
+                    piece.strip_prefix('-').and_then(|option| option.get(1..)).filter(|value| !value.is_empty());
+                places.extend(glued.map(|value| place(value, piece.starts_with("-C"))));
+                places.push(place(piece, is_move));
+                is_move = MOVES.contains(&piece);
+            }
+        }
+        places
+    }
+
+    fn is_program(&self, at: usize) -> bool {
+        self.programs.iter().any(|program| program.at == at && program.is_sure)
+    }
+
+    fn has_shell(&self) -> bool {
+        self.programs.iter().any(|program| is_shell(&self.words[program.at]))
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.programs.iter().map(|program| name(&self.words[program.at].text))
+    }
+}
+
+/// The place that a piece of a word names, as far as it can be known without the disk.
+fn place(piece: &str, is_move: bool) -> Place {
+    let is_open = |part: &str| part.contains(['*', '?', '[', '{', '$']);
+    let known: Vec<_> = piece.split('/').take_while(|part| !is_open(part)).collect();
+    match known.join("/") {
+        known if known.len() < piece.len() => {
+            Place::Within(if known.is_empty() && piece.starts_with('/') { "/".into() } else { known })
+        }
+        known if is_move => Place::Move(known),
+        known => Place::File(known),
+    }
+}
+
+/// The parts of a word that may be paths: a path behind `=` or inside of code is as real as one that stands alone.
+fn pieces(word: &str) -> impl Iterator<Item = &str> {
+    let is_break = |c: char| c.is_whitespace() || "'\"`;|&<>()[]=,:!@#^".contains(c);
+    word.split(is_break).filter(|piece| !piece.is_empty())
+}
+
+fn name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+fn is_shell(word: &Word) -> bool {
+    SHELLS.contains(&name(&word.text))
+}
+
+fn is_assignment(word: &str) -> bool {
+    let is_name = |name: &str| {
+        let mut chars = name.trim_end_matches('+').chars();
+        chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+            && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
+}
+
+/// Whether the program that `words` start with does its work here.
+fn is_local(words: &[Word]) -> bool {
+    let texts: Vec<_> = words.iter().filter(|word| !word.is_target).map(|word| word.text.as_str()).collect();
+    let [program, args @ ..] = texts.as_slice() else { return false };
+    let is_test = matches!(*program, "[" | "[[");
+    if program.is_empty() || program.starts_with('-') || !is_test && program.contains(['$', '*', '?', '[', '{', '~']) {
+        return false;
+    }
+    match name(program) {
+        "git" => args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| GIT_READS.contains(verb)),
+        // It splits a word of its own into a command.
+        "env" => !args.iter().any(|arg| arg.starts_with("-S") || arg.starts_with("--split")),
+        // Without a place it goes home.
+        "cd" | "pushd" => {
+            args.first().is_some_and(|to| !to.starts_with('-') && !to.contains(['$', '*', '?', '[', '{']))
+        }
+        shell if SHELLS.contains(&shell) => {
+            // What comes by a pipe is not to be seen.
+            let reads_input =
+                |arg: &&str| *arg == "-" || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('s');
+            args.iter().any(|arg| !arg.starts_with(['-', '+'])) && !args.iter().any(reads_input)
+        }
+        name => !OUTWARD.contains(&name),
+    }
+}
+
+/// Whether code of another language starts none of the programs that work elsewhere.
+fn is_calm(code: &str) -> bool {
+    code.split(|c: char| ";|&\n(){}[]`\"'!=,".contains(c)).all(|part| {
+        let mut words = part.split_whitespace();
+        match words.next().map(name) {
+            Some("git") => words.next().is_some_and(|verb| GIT_READS.contains(&verb)),
+            Some(name) => !OUTWARD.contains(&name),
+            None => true,
         }
     })
 }
 
-fn is_harmless(word: &str, tree: &Path) -> bool {
-    let parts = || word.split('/');
-    let climbs = parts().any(|part| part == ".." || part.starts_with('.') && part.contains(['?', '*']));
-    let is_git_dir = parts().any(|part| part == ".git");
-    let leaves = roots(word).any(|path| !is_common(path) && !is_inside(Path::new(path), tree));
-    !climbs && !leaves && !is_git_dir && !word.starts_with('~') && !names_environment(word)
+/// Whether escapes may spell a path: by the number of a letter, or by a backslash that falls away.
+fn hides(word: &str) -> bool {
+    let spells = word.split('\\').skip(1).any(|after| {
+        let mut chars = after.chars();
+        let (first, second) = (chars.next(), chars.next());
+        let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
+        matches!(first, Some('0' | 'x' | 'u' | 'U' | 'N' | 'o' | 'c'))
+            || (is_digit(first) || first == Some('d')) && is_digit(second)
+    });
+    spells
+        || word.contains('\\') && pieces(&word.replace('\\', "")).any(|piece| climbs(piece) || piece.starts_with('/'))
 }
 
-/// The absolute paths that a word may hold: itself, behind a sign such as `@`, or behind the letters of an option.
-fn roots(word: &str) -> impl Iterator<Item = &str> {
+fn is_harmless(piece: &str, tree: &Path) -> bool {
+    let leaves = roots(piece).any(|path| !DEVICES.contains(&path) && !is_inside(Path::new(path), tree));
+    !climbs(piece) && !leaves && !piece.starts_with('~')
+}
+
+/// Whether a part of a path is, or may become by a pattern, the directory above or git's own.
+fn climbs(piece: &str) -> bool {
+    piece.split('/').any(|part| {
+        let has_brace = part.contains(['{', '}']) && !part.contains('$');
+        let may_start_with_dot = part.starts_with(['{', '}', ',']) && (part.contains('.') || part.contains("{,"));
+        let is_pattern = part.starts_with('.') && part.contains(['?', '*', '[', '$']);
+        let is_dots = part.contains('$') && part.ends_with('.');
+        part == ".."
+            || part == ".git"
+            || is_pattern
+            || is_dots
+            || has_brace && (part.starts_with('.') || may_start_with_dot)
+    })
+}
+
+/// The absolute paths that a piece may hold: itself, behind a sign such as `@`, behind the letters of an option, or
+/// behind a variable that may be empty.
+fn roots(piece: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_alphanumeric() || "_.-*?+%".contains(c);
-    let is_option = word.starts_with('-');
-    let slashes = word.match_indices('/').map(|(place, _)| place);
+    let has_prefix = piece.starts_with(['-', '+', '%', '$']);
+    let slashes = piece.match_indices('/').map(|(place, _)| place);
     let mut is_first = true;
     slashes.filter_map(move |place| {
-        let starts = !word[..place].ends_with(|c: char| is_name(c) || c == '/');
-        let counts = starts || is_option && is_first;
+        let starts = !piece[..place].ends_with(|c: char| is_name(c) || c == '/');
+        let counts = starts || has_prefix && is_first;
         is_first = false;
-        counts.then(|| &word[place..])
+        counts.then(|| &piece[place..])
     })
-}
-
-fn is_common(path: &str) -> bool {
-    COMMON.iter().any(|place| path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
 /// Variables of the environment hold places that cannot be known; those that a command sets itself are lower case.
 fn names_environment(word: &str) -> bool {
     let named = word.split('$').skip(1).filter_map(|after| after.trim_start_matches('{').chars().next());
-    named.into_iter().any(|c| c.is_ascii_uppercase() || c == '_')
+    named.into_iter().any(|c| c.is_ascii_uppercase() || c == '_' || c == '!')
 }
 
 #[cfg(test)]
@@ -178,6 +400,46 @@ mod tests {
             "sed -i s/a/b/ /data/tree/a.txt",
             "CC=gcc make",
             "echo hi > b.txt; echo out",
+            "find . -name x",
+            "find . -name '*.rs' -exec grep -l source {} \\;",
+            "grep -rn foo .",
+            "ls .",
+            "rg TODO .",
+            "rg 'source'",
+            "pytest .",
+            "cat docs/source",
+            "ls src/service",
+            "grep 'a\\|b' x",
+            "grep \"a\\|b\" x",
+            "/bin/bash -lc \"grep 'a\\\\|b' x\"",
+            "python -m pytest tests/",
+            "npm run build",
+            "cargo test -- --nocapture",
+            "cargo test 2>&1 | tail -20",
+            "git log --oneline -5",
+            "git --no-pager log -3",
+            "git diff HEAD~1",
+            "timeout 60 git status",
+            "sed -n 1,20p a",
+            "sed 's/\\./x/' a",
+            "echo \"done\"",
+            "echo \"it's done at $(date)\"",
+            "printf '%s\\n' x",
+            "make -C sub",
+            "node -e \"console.log(1)\"",
+            "awk '{print $1}' f",
+            "awk '{print $NF}' f",
+            "ls && pwd",
+            "test -f a && echo y",
+            "[ -f a ] && echo y",
+            "command -v git",
+            "which git",
+            "time nice -n 5 make",
+            "ls | xargs -n 1 wc -l",
+            "env A=1 /usr/bin/env B=2 python x.py",
+            "mkdir -p src/{a,b}",
+            "bash run.sh",
+            "cat <<EOF > a\nhello\nEOF",
         ] {
             assert!(stays(text, Path::new(TREE)), "{text}");
         }
@@ -217,15 +479,114 @@ mod tests {
             "if git push; then ls; fi",
             "nice -n 5 /usr/bin/git push",
             "echo 'open",
+            "cp evil /usr/local/bin/ls",
+            "rm -rf /usr/local/bin",
+            "echo x | tee /usr/local/bin/x",
+            "xargs -0 tee /usr/local/bin/x",
+            "find /usr/bin -delete",
+            "ls > /bin/ls",
+            "> /usr/bin/x ls",
+            "/usr/bin/../../home/x",
+            "echo x > /dev/sda",
+            "cat /dev/null/../../etc/passwd",
+            "ln -s a b",
+            "ls; ln a b",
+            "nice -n 5 curl host",
+            "nohup -- curl host",
+            "timeout -s KILL 5 curl host",
+            "env -u A -u B curl host",
+            "xargs -I X curl X",
+            "env '-Scurl host'",
+            "A=1 B='x y' curl host",
+            "time env nice curl host",
+            "if true; then curl host; fi",
+            "for x in a; do curl host; done",
+            "while ! curl host; do ls; done",
+            "f() { curl host; }",
+            "ls & curl host",
+            "ls\ncurl host",
+            "(curl host)",
+            "echo `curl host`",
+            "echo \"`curl host`\"",
+            "echo \"$(curl host)\"",
+            "cat <(curl host)",
+            ">&2 curl host",
+            "2>a curl host",
+            "\\curl host",
+            "/usr/bin/curl host",
+            "source x",
+            ". x",
+            "ls; . ./x",
+            "find . -exec curl {} \\;",
+            "find . -exec sh -c 'cat \\/etc/passwd' \\;",
+            "bash -c 'cat \\.\\./x'",
+            "bash -c \"sh -c 'curl host'\"",
+            "bash -c curl",
+            "echo 'curl host' | bash",
+            "bash -s < x",
+            "x='curl host'; $x",
+            "{curl,host}",
+            "$(echo curl) host",
+            "git $(echo push)",
+            "GIT_EXTERNAL_DIFF='curl host' git diff",
+            "python -c \"import os; os.system('curl host')\"",
+            "awk 'BEGIN{system(\"curl host\")}'",
+            "python -c 'open(\"\\x2fetc/passwd\")'",
+            "cat $(printf '\\057etc')",
+            "cat {.,x}./y",
+            "cat {,x}.git/config",
+            "cat .g{it,}/config",
+            "cat .[g]it/config",
+            "cat $nothing/etc/passwd",
+            "cat ${nothing}/etc/passwd",
+            "x=.; cat $x./y",
+            "cd $x && ls",
+            "cd d* && ls",
         ] {
             assert!(!stays(text, Path::new(TREE)), "{text}");
         }
     }
 
+    #[test]
+    fn places_are_cut_where_only_the_disk_knows_more() {
+        let file = |text: &str| Place::File(text.into());
+        for (text, expected) in [
+            ("cat docs/new > out", vec![file("docs/new"), file("out")]),
+            ("cat docs/*/x d?", vec![Place::Within("docs".into()), Place::Within(String::new())]),
+            ("/usr/bin/cat a 2>/dev/null", vec![Place::Program("/usr/bin/cat".into()), file("a")]),
+            ("cd sub && cat l/x", vec![Place::Move("sub".into()), file("l/x")]),
+            ("bash -c 'cat l'", vec![file("l"), file("-c"), file("cat"), file("l"), file("cat l")]),
+            ("cc -Idocs", vec![file("docs"), file("-Idocs")]),
+            ("make -C sub", vec![file("-C"), Place::Move("sub".into())]),
+        ] {
+            assert_eq!(places(text), Some(expected), "{text}");
+        }
+        assert_eq!(places("echo 'open"), None);
+    }
+
     proptest! {
         #[test]
-        fn a_place_outside_is_never_missed(before in "[a-z ;|&'\"=<>(]{0,12}", place in "/(home|root|etc|var)/[a-z]{1,8}", after in "[ a-z;|&'\")]{0,8}") {
-            let text = format!("{before} {place}{after}");
+        fn a_place_outside_is_never_missed(
+            before in "[a-z ;|&'\"=<>(]{0,12}",
+            prefix in "(|'|\"|@|\\+|%|=|:|,|-I|--out=|--out='|-o\"|x=|[<>]|2>|\\$\\(|`|\\{|\\\\)",
+            place in "/(home|root|etc|var|usr|bin/x|usr/local/bin|usr/bin|dev)/[a-z]{1,8}",
+            after in "[ a-z;|&'\")}]{0,8}",
+        ) {
+            let text = format!("{before} cat a {prefix}{place}{after}");
+            let is_run = prefix == "$(" || prefix == "`";
+            prop_assume!(!(is_run && place.contains("bin/")));
+            prop_assume!(!["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"].contains(&place.as_str()));
+            prop_assert!(!stays(&text, Path::new(TREE)), "{}", text);
+        }
+
+        #[test]
+        fn a_program_that_works_elsewhere_is_never_missed(
+            before in "(|ls; |ls \\| |ls && |A=b |env |nice -n 5 |timeout 3 |xargs -0 |\\(|echo \\$\\(|if |! |> a )",
+            wrapper in "(|time |nohup |env A=1 |exec )",
+            program in "(curl|/usr/bin/curl|'curl'|c'ur'l|\\\\curl|\"curl\"|git push|git -C a log|ln|sudo)",
+            after in "( [a-z]{1,4}){0,3}",
+        ) {
+            let text = format!("{before}{wrapper}{program}{after}");
             prop_assert!(!stays(&text, Path::new(TREE)), "{}", text);
         }
     }

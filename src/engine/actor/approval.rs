@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::api::event::Payload;
 use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision};
-use crate::permission::{self, Reach, Verdict};
+use crate::permission::{self, Place, Reach, Verdict};
 use crate::session::Event;
 use crate::store::Durability;
 
@@ -63,14 +63,13 @@ impl Actor {
         let reach = match reach {
             Reach::Paths(paths) => Reach::Paths(paths.iter().map(|path| real(path)).collect()),
             Reach::Command { text, cwd } => {
-                // A link that the repository brings may lead anywhere.
-                let leads_out = |word: &str| cwd.join(word).exists() && !real(&cwd.join(word)).starts_with(&tree);
-                if permission::words(text).filter(|word| !word.starts_with('/')).any(leads_out) {
-                    return false;
-                }
                 // The agent knows its tree by the name it was given.
                 let text = text.replace(&self.record.body.worktree, &tree.to_string_lossy());
-                Reach::Command { text, cwd: real(cwd) }
+                let cwd = real(cwd);
+                if !leads_inside(&text, &cwd, &tree) {
+                    return false;
+                }
+                Reach::Command { text, cwd }
             }
             Reach::Elsewhere => Reach::Elsewhere,
         };
@@ -100,6 +99,43 @@ impl Actor {
             let outcome = "cancelled".to_owned();
             self.staged.push(Payload::ApprovalResolved { approval: gone.id, outcome, message: None });
             self.step(Event::ApprovalGone).await;
+        }
+    }
+}
+
+/// How many directories a command may change to and still be judged.
+const MOST_MOVES: usize = 64;
+
+/// Whether all that a command names is in the tree: a link that the repository brings may lead anywhere.
+fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
+    let Some(places) = permission::places(text) else { return false };
+    let mut bases = vec![cwd.to_owned()];
+    let mut at = 0;
+    // A name may be meant against each directory that can be reached by the command's own moves, in any order.
+    while let Some(base) = bases.get(at).cloned() {
+        if bases.len() > MOST_MOVES || !places.iter().all(|place| leads_place_inside(place, &base, tree)) {
+            return false;
+        }
+        for place in &places {
+            let Place::Move(to) = place else { continue };
+            let next = real(&base.join(to));
+            if next.is_dir() && !bases.contains(&next) {
+                bases.push(next);
+            }
+        }
+        at += 1;
+    }
+    true
+}
+
+fn leads_place_inside(place: &Place, base: &Path, tree: &Path) -> bool {
+    let is_free = |path: &Path| permission::is_free(place, &real(path), tree);
+    match place {
+        Place::File(name) | Place::Move(name) | Place::Program(name) => is_free(&base.join(name)),
+        Place::Within(name) => {
+            let entries = base.join(name).read_dir().into_iter().flatten().flatten();
+            let mut links = entries.map(|entry| entry.path()).filter(|path| path.is_symlink());
+            is_free(&base.join(name)) && links.all(|path| is_free(&path))
         }
     }
 }
@@ -158,6 +194,52 @@ mod tests {
             ("tree/broken", PathBuf::new()),
         ] {
             assert_eq!(real(&root.join(path)), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_command_is_judged_by_where_its_links_lead() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let tree = root.join("tree");
+        for name in ["sub/deep", "sub/links", "src", "more", ".git/hooks", "bin"] {
+            fs::create_dir_all(tree.join(name)).unwrap();
+        }
+        symlink(&root, tree.join("sub/deep/out")).unwrap();
+        symlink(&root, tree.join("sub/links/docs")).unwrap();
+        symlink("../.git", tree.join("more/hidden")).unwrap();
+        symlink("../src", tree.join("more/inner")).unwrap();
+        symlink("/usr/bin/env", tree.join("bin/env")).unwrap();
+        let own = tree.display();
+        for (text, expected) in [
+            ("cat src/a sub/new > src/b", true),
+            ("cat more/inner/x src/*", true),
+            ("bin/env ls", true),
+            ("cd sub && ls deep", true),
+            ("find . -name x 2>/dev/null", true),
+            ("make -C sub", true),
+            ("cat bin/env", false),
+            ("echo x > sub/links/docs/new", false),
+            (&format!("cat {own}/sub/links/docs/x"), false),
+            ("cat 'sub/links/docs/x'", false),
+            ("cat --file=sub/links/docs/x", false),
+            ("cat -fsub/links/docs/x", false),
+            ("cat sub/links/docs/*", false),
+            ("cat sub/links/*", false),
+            ("cat sub/links/d*/x", false),
+            ("cd sub && cat deep/out/x", false),
+            ("cd sub && cd deep && cat out/x", false),
+            ("f() { cd deep; cat out/x; }; cd sub; f", false),
+            ("cd sub/links/docs", false),
+            ("bash -c 'cd sub/deep && cat out/x'", false),
+            ("make -C sub/deep out/x", false),
+            ("make -Csub/deep out/x", false),
+            ("tar --directory=sub/deep -xf a out/x", false),
+            ("echo x > more/hidden/hooks/a", false),
+            ("sub/links/docs/run", false),
+            ("echo 'open", false),
+        ] {
+            assert_eq!(leads_inside(text, &tree, &tree), expected, "{text}");
         }
     }
 }
