@@ -97,15 +97,16 @@ pub(crate) fn error(id: &str, text: &str) -> String {
 
 /// The line that starts a turn.
 pub(crate) fn prompt(blocks: &[Block]) -> String {
-    let content: Vec<Value> = blocks.iter().enumerate().map(|(place, block)| content(place, block)).collect();
+    let content: Vec<Value> = blocks.iter().map(content).collect();
     json!({"type": "user", "message": {"role": "user", "content": content}, "parent_tool_use_id": null, "session_id": ""})
         .to_string()
 }
 
-fn content(place: usize, block: &Block) -> Value {
+fn content(block: &Block) -> Value {
     match block {
-        // The agent takes a prompt that begins with a slash as a command of its own and asks no model.
-        Block::Text(text) if place == 0 && text.trim_start().starts_with('/') => {
+        // The agent takes a text that begins with a slash as a command of its own and asks no model. Which of the
+        // blocks it looks at is its own affair: in 2.1.197 it is the last one.
+        Block::Text(text) if text.trim_start().starts_with('/') => {
             json!({"type": "text", "text": format!("The prompt:\n{text}")})
         }
         Block::Text(text) => json!({"type": "text", "text": text}),
@@ -157,21 +158,28 @@ mod tests {
     #[test]
     fn a_prompt_keeps_the_order_of_its_blocks() {
         let image = Image { mime_type: "image/png".to_owned(), data: "aGk=".to_owned(), path: PathBuf::from("/x.png") };
-        let line = prompt(&[Block::Text("a".to_owned()), Block::Image(image), Block::Text("/b".to_owned())]);
+        let line = prompt(&[Block::Text("a".to_owned()), Block::Image(image), Block::Text("b".to_owned())]);
         let sent: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(
             sent["message"],
             json!({"role": "user", "content": [{"type": "text", "text": "a"},
                 {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
-                {"type": "text", "text": "/b"}]})
+                {"type": "text", "text": "b"}]})
         );
     }
 
     #[test]
     fn a_prompt_is_never_a_command_of_the_agent() {
-        for text in ["/compact", " \n/clear"] {
-            let sent: Value = serde_json::from_str(&prompt(&[Block::Text(text.to_owned())])).unwrap();
-            assert_eq!(sent["message"]["content"][0]["text"], format!("The prompt:\n{text}"));
+        for (texts, expected) in [
+            (&["/compact"][..], &["The prompt:\n/compact"][..]),
+            (&[" \n/clear"], &["The prompt:\n \n/clear"]),
+            (&["see ", "/var/log is odd"], &["see ", "The prompt:\n/var/log is odd"]),
+            (&["/a", "b", "/c"], &["The prompt:\n/a", "b", "The prompt:\n/c"]),
+        ] {
+            let blocks: Vec<Block> = texts.iter().map(|text| Block::Text((*text).to_owned())).collect();
+            let sent: Value = serde_json::from_str(&prompt(&blocks)).unwrap();
+            let sent = sent["message"]["content"].as_array().unwrap();
+            assert_eq!(sent.iter().map(|block| block["text"].as_str().unwrap()).collect::<Vec<_>>(), expected);
         }
     }
 }
