@@ -29,7 +29,7 @@ pub(super) async fn run(
     events: mpsc::Sender<Event>,
 ) {
     let mut machine = Thread::new(wishes);
-    let mut hands = Hands::join(&join);
+    let mut hands = Hands::new(&join);
     let mut has_owner = true;
     while !hands.is_finished {
         // `None` when the process takes nobody in any more.
@@ -51,14 +51,14 @@ pub(super) async fn run(
                 }
                 continue;
             }
-            permit = hands.server.reserve(), if !hands.notes.is_empty() => {
-                match (permit, hands.notes.pop_front()) {
-                    (Ok(permit), Some(note)) => permit.send(note),
-                    (Ok(_), None) | (Err(_), _) => hands.notes.clear(),
+            permit = room(hands.notes.front()), if !hands.notes.is_empty() => {
+                // A process that is gone needs no note; there may be one for the next behind it.
+                if let (Some(permit), Some((_, note))) = (permit, hands.notes.pop_front()) {
+                    permit.send(note);
                 }
                 continue;
             }
-            input = hands.inbox.recv(), if hands.outbox.len() < UNREAD_EVENTS => match input {
+            input = hands.inbox.recv(), if !hands.is_apart && hands.outbox.len() < UNREAD_EVENTS => match input {
                 Some(input) => Some(input),
                 None if machine.is_joining() => None,
                 None => {
@@ -72,15 +72,14 @@ pub(super) async fn run(
             }
         };
         match input {
-            Some(input) => hands.perform(machine.step(input)),
-            None => hands = Hands { outbox: std::mem::take(&mut hands.outbox), ..Hands::join(&join) },
+            Some(input) => hands.perform(machine.step(input), &join),
+            None => hands.join(&join),
         }
     }
     // Notes before the last one still matter: a thread is let go by them.
-    for note in hands.notes {
-        if hands.server.send(note).await.is_err() {
-            break;
-        }
+    for (server, note) in hands.notes {
+        // A process that is gone has nothing to let go of.
+        server.send(note).await.ok();
     }
     for event in hands.outbox {
         // A reader that is gone misses nothing.
@@ -93,40 +92,68 @@ struct Hands {
     member: Member,
     server: mpsc::Sender<Note>,
     inbox: mpsc::Receiver<Input>,
-    notes: VecDeque<Note>,
+    /// What is to be said, and to which process: the one before may still have to hear that it was left.
+    notes: VecDeque<(mpsc::Sender<Note>, Note)>,
     outbox: VecDeque<Event>,
     deadline: Option<Instant>,
+    /// Between two processes, nobody speaks.
+    is_apart: bool,
     is_finished: bool,
 }
 
 impl Hands {
-    fn join(join: &impl Fn() -> (Member, mpsc::Sender<Note>)) -> Self {
+    fn new(join: &impl Fn() -> (Member, mpsc::Sender<Note>)) -> Self {
         let (member, server) = join();
         let (sender, inbox) = mpsc::channel(INBOX);
-        let notes = VecDeque::from([Note::Join { member, inbox: sender }]);
-        Self { member, server, inbox, notes, outbox: VecDeque::new(), deadline: None, is_finished: false }
+        let notes = VecDeque::from([(server.clone(), Note::Join { member, inbox: sender })]);
+        let (outbox, deadline) = (VecDeque::new(), None);
+        Self { member, server, inbox, notes, outbox, deadline, is_apart: false, is_finished: false }
+    }
+
+    /// Looks for another process; what is still to be said to the one before is said.
+    fn join(&mut self, join: &impl Fn() -> (Member, mpsc::Sender<Note>)) {
+        let mut next = Self::new(join);
+        std::mem::swap(&mut next.outbox, &mut self.outbox);
+        std::mem::swap(&mut next.notes, &mut self.notes);
+        next.notes.append(&mut self.notes);
+        *self = next;
+    }
+
+    fn say(&mut self, note: Note) {
+        self.notes.push_back((self.server.clone(), note));
     }
 
     /// Queues; never waits.
-    fn perform(&mut self, effects: Vec<Effect>) {
+    fn perform(&mut self, effects: Vec<Effect>, join: &impl Fn() -> (Member, mpsc::Sender<Note>)) {
         for effect in effects {
             match effect {
                 Effect::Ask { tag, method, params, limit } => {
                     let ask = Ask { member: self.member, tag, method, params, limit };
-                    self.notes.push_back(Note::Ask(ask));
+                    self.say(Note::Ask(ask));
                 }
-                Effect::Answer { id, outcome } => self.notes.push_back(Note::Answer { id, outcome }),
+                Effect::Answer { id, outcome } => self.say(Note::Answer { id, outcome }),
                 Effect::Emit(event) => self.outbox.push_back(event),
                 Effect::Arm(after) => self.deadline = Some(Instant::now() + after),
                 Effect::Disarm => self.deadline = None,
-                Effect::Suspect => self.notes.push_back(Note::Suspect),
+                Effect::Suspect => self.say(Note::Suspect),
+                Effect::Part => {
+                    self.say(Note::Leave(self.member));
+                    self.is_apart = true;
+                }
+                Effect::Join => self.join(join),
                 Effect::Finish => {
-                    self.notes.push_back(Note::Leave(self.member));
+                    self.say(Note::Leave(self.member));
                     self.is_finished = true;
                 }
             }
         }
     }
+}
+
+/// Room for the oldest note; `None` when there is nobody to read it.
+async fn room(oldest: Option<&(mpsc::Sender<Note>, Note)>) -> Option<mpsc::OwnedPermit<Note>> {
+    let (server, _) = oldest?;
+    server.clone().reserve_owned().await.ok()
 }
 
 /// Codex goes on without an image that it cannot read, so whoever sent it would not learn of it.

@@ -3,6 +3,7 @@
 mod hub;
 mod machine;
 mod peer;
+mod recycle;
 mod replay;
 mod settings;
 mod walk;

@@ -79,6 +79,10 @@ pub(super) enum Effect {
     Disarm,
     /// The shared process looks hung from here.
     Suspect,
+    /// Nothing holds on to the shared process any more; what it still says is not heard.
+    Part,
+    /// Looks for a shared process again.
+    Join,
     /// Nothing follows.
     Finish,
 }
@@ -111,13 +115,14 @@ pub(super) struct Thread {
     turns: u64,
     tries: u32,
     plan: Plan,
+    has_started: bool,
 }
 
 /// What becomes of the conversation when nothing runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plan {
     Stay,
-    /// Leave when no prompt waits either.
+    /// Leave the process when no prompt waits either, and go on in another one with the next prompt.
     Retire,
     Close,
 }
@@ -147,8 +152,18 @@ enum Phase {
         running: Vec<String>,
         failure: Failure,
     },
-    Leaving,
+    Leaving(Farewell),
+    /// Between two processes: the next prompt goes on in another one.
+    Away,
     Gone,
+}
+
+/// What becomes of the conversation that lets go of its thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Farewell {
+    ForGood,
+    /// It goes on in another process; whoever owns it does not hear of that.
+    ForNow,
 }
 
 /// How far the end of a turn was asked for.
@@ -173,6 +188,7 @@ impl Thread {
             turns: 0,
             tries: 0,
             plan: Plan::Stay,
+            has_started: false,
         }
     }
 
@@ -208,12 +224,20 @@ impl Thread {
 
     fn on_prompt(&mut self, prompt: Prompt) -> Vec<Effect> {
         match self.phase {
-            Phase::Leaving | Phase::Gone => vec![failed(fault::closed())],
+            Phase::Leaving(Farewell::ForGood) | Phase::Gone => vec![failed(fault::closed())],
             Phase::Idle => {
                 self.queue.push_back(prompt);
                 self.rest()
             }
+            Phase::Away => {
+                self.queue.push_back(prompt);
+                self.rejoin()
+            }
             Phase::Joining | Phase::Opening(_) | Phase::Held | Phase::Turn { .. } | Phase::Cleaning { .. } => {
+                self.queue.push_back(prompt);
+                Vec::new()
+            }
+            Phase::Leaving(Farewell::ForNow) => {
                 self.queue.push_back(prompt);
                 Vec::new()
             }
@@ -228,7 +252,8 @@ impl Thread {
             return self.leave();
         }
         match self.queue.pop_front() {
-            None if self.plan == Plan::Retire => self.leave(),
+            // A thread without a turn is written down nowhere, and its first prompt is on its way.
+            None if self.plan == Plan::Retire && self.turns > 0 => self.let_go(Farewell::ForNow),
             None => Vec::new(),
             Some(Prompt::NoImage(path)) => {
                 let mut effects = vec![failed(fault::no_image(&path))];
@@ -258,10 +283,11 @@ impl Thread {
                 }
                 Err(refusal) => self.on_turn_refused(&refusal),
             },
-            // The end of the turn and of its commands is told by notifications, the end of the thread too.
-            (Tag::Interrupt | Tag::Clean, _) => Vec::new(),
-            (Tag::Unsubscribe, Phase::Leaving) if !is_unsubscribed(&outcome) => self.gone(None, String::new()),
-            _ => Vec::new(),
+            (Tag::Unsubscribe, Phase::Leaving(_)) if !is_unsubscribed(&outcome) => self.on_left(),
+            // The end of the turn and of its commands is told by notifications, the end of the thread too; the other
+            // replies come too late for anybody.
+            (Tag::Account | Tag::Config | Tag::Models | Tag::Open(_) | Tag::Turn(_), _)
+            | (Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, _) => Vec::new(),
         }
     }
 
@@ -269,7 +295,7 @@ impl Thread {
         match &mut self.phase {
             Phase::Turn { turn, .. } => Some(turn),
             Phase::Joining | Phase::Opening(_) | Phase::Held | Phase::Idle => None,
-            Phase::Cleaning { .. } | Phase::Leaving | Phase::Gone => None,
+            Phase::Cleaning { .. } | Phase::Leaving(_) | Phase::Away | Phase::Gone => None,
         }
     }
 

@@ -259,10 +259,6 @@ fn a_refused_prompt_leaves_the_conversation_as_it_was() {
 
 #[test]
 fn a_process_that_is_replaced_is_left_between_turns() {
-    let mut idle = Talk::open(wishes());
-    idle.input(Input::Retiring);
-    assert_eq!(idle.methods().last(), Some(&"thread/unsubscribe"));
-
     let mut busy = Talk::in_turn();
     busy.input(prompt("second")).input(Input::Retiring).end("completed", message("first"));
     assert_eq!(busy.methods(), ["turn/start"]);
@@ -270,7 +266,18 @@ fn a_process_that_is_replaced_is_left_between_turns() {
     busy.notice("turn/completed", json!({"turn": {"id": "v", "status": "completed", "items": message("second")}}));
     assert_eq!(busy.methods()[1..], ["thread/backgroundTerminals/clean", "thread/unsubscribe"]);
     busy.notice("thread/closed", json!({}));
-    busy.expect_events(&["final \"first\" EndTurn", "final \"second\" EndTurn", "exited None \"\""]);
+    busy.expect_events(&["final \"first\" EndTurn", "final \"second\" EndTurn"]);
+    assert_eq!(busy.other.last(), Some(&Effect::Part), "and nobody has to hear of it");
+    busy.input(Input::Command(Command::Close));
+    assert_eq!(busy.events.lines().last(), Some("exited None \"\""));
+
+    // A thread without a turn could not be found again; its first turn comes before.
+    let mut fresh = Talk::open(wishes());
+    fresh.asked.clear();
+    fresh.input(Input::Retiring);
+    assert!(fresh.asked.is_empty());
+    fresh.input(prompt("first")).reply(json!({"turn": {"id": "u"}})).end("completed", message("done"));
+    assert_eq!(fresh.methods().last(), Some(&"thread/unsubscribe"));
 }
 
 #[test]

@@ -83,6 +83,7 @@ impl Play {
                 thread::Effect::Emit(event) if is_one => writeln!(self.events, "{}", render(&event)).unwrap(),
                 thread::Effect::Emit(event) => writeln!(self.events, "{member}: {}", render(&event)).unwrap(),
                 thread::Effect::Arm(_) | thread::Effect::Disarm => {}
+                other @ (thread::Effect::Part | thread::Effect::Join) => panic!("{other:?}"),
                 other @ (thread::Effect::Suspect | thread::Effect::Finish) => panic!("{other:?}"),
             }
         }

@@ -147,7 +147,7 @@ proptest! {
         let mut thread = Thread::new(Wishes { resume, ..wishes() });
         let mut effects = Vec::new();
         let mut prompts = 0;
-        for step in moves.into_iter().chain([Move::Lost]) {
+        for step in moves.into_iter().chain([Move::Lost, Move::Close]) {
             if effects.last() == Some(&Effect::Finish) {
                 break;
             }

@@ -8,7 +8,9 @@ use serde_json::json;
 
 use crate::backend::codex::fault::{self, Refusal};
 use crate::backend::codex::settings::Opening;
-use crate::backend::codex::thread::{Effect, Phase, Plan, REPLY_LIMIT, Stop, Tag, Thread, answered, ask, failed};
+use crate::backend::codex::thread::{
+    Effect, Farewell, Phase, Plan, REPLY_LIMIT, Stop, Tag, Thread, answered, ask, failed,
+};
 use crate::backend::event::Event;
 use crate::backend::failure::{Failure, FailureKind};
 
@@ -18,13 +20,13 @@ const LEAVE_LIMIT: Duration = Duration::from_secs(5);
 impl Thread {
     pub(super) fn on_interrupt(&mut self) -> Vec<Effect> {
         match &self.phase {
-            Phase::Joining | Phase::Opening(_) | Phase::Held => {
+            Phase::Joining | Phase::Opening(_) | Phase::Held | Phase::Leaving(_) => {
                 let dropped = self.queue.pop_front();
                 dropped.map(|_| failed(fault::interrupted())).into_iter().collect()
             }
             Phase::Turn { stop: Stop::NotAsked, .. } => self.interrupt(),
             Phase::Turn { stop: Stop::Wanted | Stop::Asked, .. } | Phase::Cleaning { .. } => Vec::new(),
-            Phase::Idle | Phase::Leaving | Phase::Gone => Vec::new(),
+            Phase::Idle | Phase::Away | Phase::Gone => Vec::new(),
         }
     }
 
@@ -89,10 +91,14 @@ impl Thread {
         match &self.phase {
             // The thread that is about to open has to be let go again.
             Phase::Opening(Tag::Open(_)) => Vec::new(),
-            Phase::Joining | Phase::Held | Phase::Opening(_) => self.gone(None, String::new()),
+            Phase::Joining | Phase::Held | Phase::Opening(_) | Phase::Away => self.gone(None, String::new()),
             Phase::Idle => self.leave(),
             Phase::Turn { .. } => self.on_interrupt(),
-            Phase::Cleaning { .. } | Phase::Leaving | Phase::Gone => Vec::new(),
+            Phase::Leaving(_) => {
+                self.phase = Phase::Leaving(Farewell::ForGood);
+                Vec::new()
+            }
+            Phase::Cleaning { .. } | Phase::Gone => Vec::new(),
         }
     }
 
@@ -109,27 +115,61 @@ impl Thread {
         self.on_lost(Some(&failure), None, String::new())
     }
 
-    /// Lets go of the thread. Prompts that wait are told so.
+    /// Ends the conversation. Prompts that wait are told so.
     pub(super) fn leave(&mut self) -> Vec<Effect> {
         let mut effects: Vec<Effect> = self.queue.drain(..).map(|_| failed(fault::closed())).collect();
         if self.id.is_empty() {
             effects.extend(self.gone(None, String::new()));
             return effects;
         }
-        self.phase = Phase::Leaving;
-        let params = json!({"threadId": self.id});
-        effects.push(ask(Tag::Clean, "thread/backgroundTerminals/clean", params.clone(), REPLY_LIMIT));
-        effects.push(ask(Tag::Unsubscribe, "thread/unsubscribe", params, REPLY_LIMIT));
-        effects.push(Effect::Arm(LEAVE_LIMIT));
+        effects.extend(self.let_go(Farewell::ForGood));
         effects
+    }
+
+    pub(super) fn let_go(&mut self, farewell: Farewell) -> Vec<Effect> {
+        self.phase = Phase::Leaving(farewell);
+        let params = json!({"threadId": self.id});
+        vec![
+            ask(Tag::Clean, "thread/backgroundTerminals/clean", params.clone(), REPLY_LIMIT),
+            ask(Tag::Unsubscribe, "thread/unsubscribe", params, REPLY_LIMIT),
+            Effect::Arm(LEAVE_LIMIT),
+        ]
+    }
+
+    /// The thread is let go. A conversation that is to go on parts from the process, and looks for the next one when
+    /// a prompt asks for it: until then it costs nothing.
+    pub(super) fn on_left(&mut self) -> Vec<Effect> {
+        if matches!(self.phase, Phase::Leaving(Farewell::ForGood)) {
+            return self.gone(None, String::new());
+        }
+        self.phase = Phase::Away;
+        self.plan = Plan::Stay;
+        let mut effects = vec![Effect::Disarm, Effect::Part];
+        if !self.queue.is_empty() {
+            effects.extend(self.rejoin());
+        }
+        effects
+    }
+
+    /// Goes on with the thread in another process.
+    pub(super) fn rejoin(&mut self) -> Vec<Effect> {
+        self.wishes.resume = Some(self.id.clone());
+        self.tries = 0;
+        self.phase = Phase::Joining;
+        vec![Effect::Join]
     }
 
     /// The conversation does not open; that answers the prompt that waits for it.
     pub(super) fn fail_start(&mut self, failure: Failure) -> Vec<Effect> {
-        self.queue.pop_front();
-        let mut effects = vec![failed(failure)];
+        let mut effects = self.not_open(failure);
         effects.extend(self.leave());
         effects
+    }
+
+    /// Whoever waits for the conversation is told; one that was open before owes nothing when no prompt waits.
+    fn not_open(&mut self, failure: Failure) -> Vec<Effect> {
+        let is_awaited = self.queue.pop_front().is_some() || !self.has_started;
+        is_awaited.then(|| failed(failure)).into_iter().collect()
     }
 
     pub(super) fn on_elapsed(&mut self) -> Vec<Effect> {
@@ -147,8 +187,8 @@ impl Thread {
                 effects.extend(self.cleaned());
                 effects
             }
-            Phase::Leaving => self.gone(None, String::new()),
-            Phase::Joining | Phase::Opening(_) | Phase::Idle | Phase::Gone => Vec::new(),
+            Phase::Leaving(_) => self.on_left(),
+            Phase::Joining | Phase::Opening(_) | Phase::Idle | Phase::Away | Phase::Gone => Vec::new(),
         }
     }
 
@@ -164,9 +204,17 @@ impl Thread {
         let mut effects = Vec::new();
         match std::mem::replace(&mut self.phase, Phase::Gone) {
             Phase::Gone => return Vec::new(),
+            // It was about to part from the process anyway.
+            Phase::Leaving(Farewell::ForNow) => {
+                self.phase = Phase::Leaving(Farewell::ForNow);
+                return self.on_left();
+            }
+            Phase::Away => {
+                self.phase = Phase::Away;
+                return Vec::new();
+            }
             Phase::Joining | Phase::Opening(_) | Phase::Held => {
-                self.queue.pop_front();
-                effects.push(failed(crashed("before the conversation was open")));
+                effects.extend(self.not_open(crashed("before the conversation was open")));
             }
             Phase::Turn { mut turn, stop, .. } => {
                 effects.extend(turn.abandon().into_iter().map(Effect::Emit));
@@ -176,7 +224,7 @@ impl Thread {
                 }));
             }
             Phase::Cleaning { failure, .. } => effects.push(failed(failure)),
-            Phase::Idle | Phase::Leaving => {}
+            Phase::Idle | Phase::Leaving(Farewell::ForGood) => {}
         }
         effects.extend(self.queue.drain(..).map(|_| failed(unsent.clone())));
         effects.extend(self.gone(status, stderr_tail));

@@ -10,6 +10,7 @@ use crate::backend::codex::fault::{self, Refusal};
 use crate::backend::codex::settings::{Opening, read_models};
 use crate::backend::codex::thread::{Effect, OPEN_LIMIT, Phase, Plan, REPLY_LIMIT, Tag, Thread, ask};
 use crate::backend::event::{AgentInfo, Event, Started};
+use crate::backend::failure::Failure;
 
 /// How long to wait for a process that is on its way out to let go of the thread, and how often.
 const HELD_PAUSE: Duration = Duration::from_millis(500);
@@ -65,18 +66,18 @@ impl Thread {
         }
         if let Err(failure) = self.wishes.check(result) {
             return match opening {
-                Opening::Resume => {
-                    warn!(reason = failure.message, "conversation not restored");
-                    self.open(Opening::Start)
-                }
+                Opening::Resume => self.start_over(failure),
                 Opening::Start => self.fail_start(failure),
             };
         }
-        let started = Started {
-            restored: opening == Opening::Resume,
-            ..self.started(result["model"].as_str().map(str::to_owned))
-        };
-        let mut effects = vec![Effect::Emit(Event::Started(started))];
+        let mut effects = Vec::new();
+        if !std::mem::replace(&mut self.has_started, true) {
+            let started = Started {
+                restored: opening == Opening::Resume,
+                ..self.started(result["model"].as_str().map(str::to_owned))
+            };
+            effects.push(Effect::Emit(Event::Started(started)));
+        }
         effects.extend(self.rest());
         effects
     }
@@ -110,7 +111,16 @@ impl Thread {
             self.phase = Phase::Held;
             return vec![Effect::Arm(HELD_PAUSE)];
         }
-        warn!(reason = error.message, "conversation not restored");
+        self.start_over(fault::refused("to restore the conversation", refusal))
+    }
+
+    /// A fresh thread in place of one that does not open. Whoever sends prompts already counts on the old one: a fresh
+    /// one would answer them without the history, so then the conversation ends.
+    fn start_over(&mut self, failure: Failure) -> Vec<Effect> {
+        if self.has_started {
+            return self.fail_start(failure);
+        }
+        warn!(reason = failure.message, "conversation not restored");
         self.open(Opening::Start)
     }
 

@@ -13,8 +13,8 @@ impl Thread {
     pub(super) fn on_notice(&mut self, method: &str, params: &Value) -> Vec<Effect> {
         if method == "thread/closed" {
             return match self.phase {
-                Phase::Leaving => self.gone(None, String::new()),
-                Phase::Gone | Phase::Joining | Phase::Opening(_) | Phase::Held => Vec::new(),
+                Phase::Leaving(_) => self.on_left(),
+                Phase::Away | Phase::Gone | Phase::Joining | Phase::Opening(_) | Phase::Held => Vec::new(),
                 Phase::Idle | Phase::Turn { .. } | Phase::Cleaning { .. } => self.on_unloaded(),
             };
         }
@@ -37,7 +37,7 @@ impl Thread {
                 if running.is_empty() { self.cleaned() } else { Vec::new() }
             }
             Phase::Cleaning { .. } | Phase::Joining | Phase::Opening(_) | Phase::Held => Vec::new(),
-            Phase::Idle | Phase::Leaving | Phase::Gone => Vec::new(),
+            Phase::Idle | Phase::Leaving(_) | Phase::Away | Phase::Gone => Vec::new(),
         }
     }
 
