@@ -1,5 +1,6 @@
 //! The ACP client as a machine: one input in, effects out. It neither waits nor reads nor writes.
 
+mod cost;
 mod noise;
 mod stop;
 
@@ -9,6 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tracing::{debug, trace};
 
+use crate::backend::acp::client::cost::Cost;
 use crate::backend::acp::client::noise::Noise;
 use crate::backend::acp::client::stop::Rung;
 use crate::backend::acp::fault;
@@ -58,19 +60,7 @@ struct Session {
     takes_images: bool,
     /// Whether the conversation was restored and no turn has proved yet that it still works.
     is_unproved: bool,
-    cost_usd: f64,
-}
-
-impl Session {
-    /// Agents tell the cost of the whole conversation; what is passed on is what came on top.
-    fn spent(&mut self, update: Update) -> Update {
-        let Update::Usage(mut usage) = update else { return update };
-        if let Some(total) = usage.cost_usd {
-            usage.cost_usd = Some((total - self.cost_usd).max(0.0));
-            self.cost_usd = total;
-        }
-        Update::Usage(usage)
-    }
+    cost: Cost,
 }
 
 #[derive(Debug)]
@@ -236,6 +226,9 @@ impl Client {
                 self.session.id = started.conversation.clone();
                 self.session.takes_images = takes_images;
                 self.session.is_unproved = started.restored;
+                if !started.restored {
+                    self.session.cost.begin();
+                }
                 if replays && !self.has_seen_commands {
                     self.phase = Phase::Replay { started };
                     return vec![Effect::Arm(REPLAY_LIMIT)];
@@ -299,6 +292,7 @@ impl Client {
         match &mut self.phase {
             Phase::Handshake { .. } => {
                 self.has_seen_commands |= update == Update::Commands;
+                self.session.cost.settle(&update);
                 Vec::new()
             }
             Phase::Replay { started } if update == Update::Commands => {
@@ -306,10 +300,17 @@ impl Client {
                 self.start(started)
             }
             // Further history: the agent is not silent yet.
-            Phase::Replay { .. } => vec![Effect::Arm(REPLAY_LIMIT)],
+            Phase::Replay { .. } => {
+                self.session.cost.settle(&update);
+                vec![Effect::Arm(REPLAY_LIMIT)]
+            }
             Phase::Turn { turn, .. } if params["sessionId"].as_str() == Some(self.session.id.as_str()) => {
-                let update = self.session.spent(update);
+                let update = self.session.cost.rise(update);
                 turn.apply(update).into_iter().map(Effect::Emit).collect()
+            }
+            Phase::Idle if self.session.cost.is_unknown() => {
+                self.session.cost.settle(&update);
+                Vec::new()
             }
             Phase::Turn { .. } | Phase::Idle | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
         }

@@ -1,5 +1,7 @@
 //! Written conversations: each test is what the agent says and what must come of it.
 
+mod cost;
+
 use std::time::Duration;
 
 use proptest::prelude::*;
