@@ -133,6 +133,12 @@ async fn resume(
             opening = &mut opened => break opening,
             command = commands.recv() => match command {
                 Some(Command::Close) | None => {
+                    for command in waiting {
+                        if matches!(command, Command::Prompt { .. }) {
+                            // An owner that is gone does not need to know.
+                            events.send(Event::Failed(fault::closed())).await.ok();
+                        }
+                    }
                     drop(sender);
                     conversation.await;
                     return Ending::Over;

@@ -305,7 +305,12 @@ impl Client {
                 effects.extend(self.send_next());
                 effects
             }
-            other @ (Phase::Idle | Phase::Opening | Phase::Lost | Phase::Stopping { .. } | Phase::Gone) => {
+            // What was spent was spent, also by a turn that nobody waits for any more.
+            other @ (Phase::Idle | Phase::Stopping { .. }) => {
+                self.phase = other;
+                effects
+            }
+            other @ (Phase::Opening | Phase::Lost | Phase::Gone) => {
                 self.phase = other;
                 Vec::new()
             }

@@ -163,9 +163,12 @@ async fn to_close_while_the_answer_is_out_ends_everything() {
     let state = tempfile::tempdir().unwrap();
     let (child, peer) = process();
     let (conversation, spawner) = resume(state.path(), vec![child]);
+    prompt(&conversation).await;
     conversation.commands.send(Command::Close).await.unwrap();
     let (rest, ()) = future::join(rest(conversation), peer.leave(Exit::Code(0))).await;
-    assert_eq!(rest, [r#"exited Some("exit status 0") """#]);
+    assert_eq!(rest.len(), 2, "{rest:?}");
+    assert!(rest[0].starts_with(r#"failed cancelled "the conversation was closed before it took the prompt""#));
+    assert_eq!(rest[1], r#"exited Some("exit status 0") """#);
     assert_eq!(spawner.started.lock().unwrap().len(), 1);
 }
 
