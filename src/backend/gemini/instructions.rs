@@ -3,14 +3,17 @@
 //! In a folder that it does not trust, the CLI reads none of the repository's files by itself; the memory of its home
 //! it always reads.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 /// The files that hold instructions; the later ones are nearer to the model's last word.
 const FILES: &[&str] = &["AGENTS.md", "GEMINI.md"];
 
 /// How much of each file is read.
-const LIMIT: usize = 256 * 1024;
+const LIMIT: u64 = 256 * 1024;
 
 /// Everything that the work tree tells an agent, or `None`.
 pub(super) fn read(tree: &Path) -> Option<String> {
@@ -20,15 +23,28 @@ pub(super) fn read(tree: &Path) -> Option<String> {
     for name in FILES {
         // A link may lead to the other file, or out of the work tree: the text would go to the model.
         let Ok(path) = root.join(name).canonicalize() else { continue };
-        if seen.contains(&path) || !path.starts_with(&root) || !path.is_file() {
+        if seen.contains(&path) || !path.starts_with(&root) {
             continue;
         }
-        let Ok(bytes) = fs::read(&path) else { continue };
-        let words = String::from_utf8_lossy(&bytes[..bytes.len().min(LIMIT)]);
+        let Ok(Some(bytes)) = read_file(&path) else { continue };
+        let words = String::from_utf8_lossy(&bytes);
         text.push_str(&format!("Instructions of the project, from `{name}`:\n\n{}\n\n", disarm(words.trim())));
         seen.push(path);
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// The beginning of a file; `None` when it is something else. A pipe that an agent put there would be waited for for
+/// good, so it is opened without waiting, and what was opened is what is looked at.
+fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(LIMIT).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 /// The text without imports. The CLI would resolve `@path` from its home, which holds the login, and up to the root of
@@ -50,7 +66,10 @@ fn disarm(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, mknodat};
 
     use super::*;
 
@@ -84,5 +103,18 @@ mod tests {
         fs::remove_file(tree.join("GEMINI.md")).unwrap();
         symlink("../outside", tree.join("GEMINI.md")).unwrap();
         assert_eq!(read(&tree).as_deref(), Some(agents));
+    }
+
+    #[test]
+    fn only_the_beginning_of_a_real_file_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("AGENTS.md");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        fs::create_dir(dir.path().join("GEMINI.md")).unwrap();
+        assert_eq!(read(dir.path()), None);
+        fs::remove_file(&pipe).unwrap();
+        fs::write(&pipe, "x".repeat(3 * LIMIT as usize)).unwrap();
+        let text = read(dir.path()).unwrap();
+        assert_eq!(text.matches('x').count(), LIMIT as usize);
     }
 }
