@@ -11,6 +11,7 @@ pub mod discovery;
 pub mod event;
 pub mod failure;
 mod gemini;
+mod output;
 pub mod registry;
 pub mod spec;
 pub mod transport;

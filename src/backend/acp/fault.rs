@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::backend::acp::message::{AUTH_REQUIRED, AuthMethod};
 use crate::backend::failure::{Failure, FailureKind};
+pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
 use crate::backend::transport::jsonrpc::RpcError;
 
 /// The failure an agent's error stands for.
@@ -30,34 +31,6 @@ pub(crate) fn classify(error: &RpcError) -> Failure {
         _ => FailureKind::Protocol,
     };
     Failure::new(kind, text)
-}
-
-/// The process ended by itself.
-pub(crate) fn crashed(during: &str, status: Option<&str>, stderr_tail: &str) -> Failure {
-    let status = status.unwrap_or("an unknown status");
-    let said = stderr_tail.trim();
-    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Failure::new(FailureKind::Crashed, format!("the agent ended {during} with {status}{said}"))
-}
-
-/// The agent lives but says nothing any more.
-pub(crate) fn output_closed() -> Failure {
-    Failure::new(FailureKind::Crashed, "the agent closed its output")
-}
-
-/// The conversation ended while a prompt waited.
-pub(crate) fn closed() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the conversation was closed before it took the prompt")
-}
-
-/// The agent lives but takes nothing any more.
-pub(crate) fn input_stuck() -> Failure {
-    Failure::new(FailureKind::Transport, "the agent does not read its input")
-}
-
-/// A person ended the turn.
-pub(crate) fn interrupted() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the turn was interrupted")
 }
 
 /// The handshake took too long; `words` is what the agent said outside of the protocol meanwhile.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::backend::acp::policy::Titles;
 use crate::backend::acp::update::{self, ToolUpdate};
 use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
+use crate::backend::output;
 use crate::permission::Reach;
 
 /// A request that waits for its answer.
@@ -37,7 +38,7 @@ fn approval(id: &Value, tool: ToolUpdate, reach: Reach) -> ApprovalRequest {
         call: tool.call,
         kind: tool.kind.unwrap_or(ToolKind::Other),
         input: tool.input,
-        preview: tool.output.map(|text| update::bounded(&text)).unwrap_or_default(),
+        preview: tool.output.map(|text| output::bounded(&text)).unwrap_or_default(),
         reach,
     }
 }

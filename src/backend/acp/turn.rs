@@ -5,9 +5,10 @@
 use serde_json::Value;
 
 use crate::backend::acp::permission::Pending;
-use crate::backend::acp::update::{OUTPUT_LIMIT, ToolUpdate, Update, bounded, read_usage};
+use crate::backend::acp::update::{ToolUpdate, Update, read_usage};
 use crate::backend::event::{ApprovalRequest, Event, Stop, ToolCall, ToolKind, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::output;
 use crate::protocol;
 
 /// A response is text for people; beyond this it is a mistake, and memory is not.
@@ -84,7 +85,7 @@ impl Turn {
         let gone = self.pending.drain(..).map(|pending| Event::ApprovalGone { request: pending.approval.request });
         let mut events: Vec<Event> = gone.collect();
         for call in self.calls.drain(..).filter(|call| call.is_open) {
-            let output = bounded(&call.output);
+            let output = output::bounded(&call.output);
             events.push(Event::ToolFinished { call: call.id, status: ToolStatus::Unfinished, output });
         }
         events
@@ -149,7 +150,7 @@ impl Turn {
         }
         if let Some(status) = tool.finished {
             call.is_open = false;
-            let output = bounded(&std::mem::take(&mut call.output));
+            let output = output::bounded(&std::mem::take(&mut call.output));
             events.push(Event::ToolFinished { call: tool.call.clone(), status, output });
             let answered = self.pending.extract_if(.., |pending| pending.approval.call == tool.call);
             events.extend(answered.map(|pending| Event::ApprovalGone { request: pending.approval.request }));
@@ -174,10 +175,10 @@ impl Call {
         let extends = output.starts_with(self.output.as_str());
         let fresh = if extends { output[self.output.len()..].to_owned() } else { output.clone() };
         self.output = output;
-        if is_last || fresh.is_empty() || self.streamed >= OUTPUT_LIMIT {
+        if is_last || fresh.is_empty() || self.streamed >= output::LIMIT {
             return None;
         }
-        let room = OUTPUT_LIMIT - self.streamed;
+        let room = output::LIMIT - self.streamed;
         self.streamed += fresh.len();
         if fresh.len() <= room {
             return Some(fresh);

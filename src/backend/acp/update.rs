@@ -4,9 +4,6 @@ use serde_json::Value;
 
 use crate::backend::event::{ContextUse, PlanEntry, PlanStatus, ToolKind, ToolStatus, Usage};
 
-/// How much of one tool call's output is kept.
-pub(crate) const OUTPUT_LIMIT: usize = 64 * 1024;
-
 /// One update of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Update {
@@ -77,17 +74,6 @@ pub(crate) fn read_usage(result: &Value) -> Option<Usage> {
         output_tokens,
         ..Usage::default()
     })
-}
-
-/// Keeps the two ends of a long text and marks what is left out.
-pub(crate) fn bounded(text: &str) -> String {
-    if text.len() <= OUTPUT_LIMIT {
-        return text.to_owned();
-    }
-    let head = &text[..text.floor_char_boundary(OUTPUT_LIMIT / 2)];
-    let tail = &text[text.ceil_char_boundary(text.len() - OUTPUT_LIMIT / 2)..];
-    let left_out = text.len() - head.len() - tail.len();
-    format!("{head}\n[{left_out} bytes left out]\n{tail}")
 }
 
 /// Gemini reports a change of mode inside the message text, where it would spoil the response.
@@ -276,14 +262,5 @@ mod tests {
         let usage = json!({"usage": {"inputTokens": 3, "outputTokens": 4, "totalTokens": 7}});
         assert_eq!(read_usage(&usage), Some(tokens(Some(3), Some(4))));
         assert_eq!(read_usage(&json!({"stopReason": "end_turn"})), None);
-    }
-
-    #[test]
-    fn long_output_keeps_both_ends() {
-        assert_eq!(bounded("short"), "short");
-        let long = format!("START{}END", "é".repeat(OUTPUT_LIMIT));
-        let kept = bounded(&long);
-        assert!(kept.len() < OUTPUT_LIMIT + 100);
-        assert!(kept.starts_with("START") && kept.ends_with("END") && kept.contains("bytes left out]"));
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::backend::failure::{Failure, FailureKind};
+pub(crate) use crate::backend::transport::fault::{closed, crashed, input_stuck, interrupted, output_closed};
 
 /// What the lines before a result told of its failure.
 #[derive(Debug, Default)]
@@ -89,34 +90,6 @@ pub(crate) fn schema_dropped() -> Failure {
 pub(crate) fn tools_missing(status: &str) -> Failure {
     let text = format!("the agent did not take the tools of this session: their server is `{status}`");
     Failure::new(FailureKind::Protocol, text)
-}
-
-/// The process ended by itself.
-pub(crate) fn crashed(during: &str, status: Option<&str>, stderr_tail: &str) -> Failure {
-    let status = status.unwrap_or("an unknown status");
-    let said = stderr_tail.trim();
-    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Failure::new(FailureKind::Crashed, format!("the agent ended {during} with {status}{said}"))
-}
-
-/// The agent lives but says nothing any more.
-pub(crate) fn output_closed() -> Failure {
-    Failure::new(FailureKind::Crashed, "the agent closed its output")
-}
-
-/// The agent lives but takes nothing any more.
-pub(crate) fn input_stuck() -> Failure {
-    Failure::new(FailureKind::Transport, "the agent does not read its input")
-}
-
-/// The conversation ended while a prompt waited.
-pub(crate) fn closed() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the conversation was closed before it took the prompt")
-}
-
-/// A person ended the turn.
-pub(crate) fn interrupted() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the turn was interrupted")
 }
 
 /// The agent says no before the conversation is open.

@@ -6,13 +6,11 @@ use serde_json::Value;
 
 use crate::backend::claude::mcp;
 use crate::backend::event::ToolKind;
+use crate::backend::output::bounded;
 use crate::permission::Reach;
 
 /// The tool through which the model gives its response; it is no tool to anybody else.
 pub(crate) const RESPONSE: &str = "StructuredOutput";
-
-/// How much of one text is kept. Lines of many megabytes happen.
-const LIMIT: usize = 64 * 1024;
 
 /// A longer title would not be read.
 const TITLE_LIMIT: usize = 200;
@@ -111,21 +109,12 @@ fn part(part: &Value) -> Option<&str> {
     }
 }
 
-/// Keeps the two ends of a long text and marks what is left out.
-fn bounded(text: &str) -> String {
-    if text.len() <= LIMIT {
-        return text.to_owned();
-    }
-    let head = &text[..text.floor_char_boundary(LIMIT / 2)];
-    let tail = &text[text.ceil_char_boundary(text.len() - LIMIT / 2)..];
-    format!("{head}\n[{} bytes left out]\n{tail}", text.len() - head.len() - tail.len())
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::backend::output;
 
     const CWD: &str = "/tree";
 
@@ -198,7 +187,7 @@ mod tests {
             json!({"content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]});
         assert_eq!(output(&parts, &Value::Null), "a\n[image]\nb");
         assert_eq!(output(&json!({}), &json!("Error: x")), "");
-        let long = output(&json!({"content": format!("START{}END", "é".repeat(LIMIT))}), &Value::Null);
-        assert!(long.len() < LIMIT + 100 && long.starts_with("START") && long.ends_with("END"));
+        let long = output(&json!({"content": format!("START{}END", "é".repeat(output::LIMIT))}), &Value::Null);
+        assert!(long.len() < output::LIMIT + 100 && long.starts_with("START") && long.ends_with("END"));
     }
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::backend::codex::item;
-use crate::backend::codex::text::{bounded, script};
+use crate::backend::codex::text::script;
 use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
+use crate::backend::output::bounded;
 use crate::permission::Reach;
 
 /// A request that waits for its answer.

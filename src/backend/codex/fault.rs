@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::backend::failure::{Failure, FailureKind};
+pub(super) use crate::backend::transport::fault::{closed, crashed, interrupted};
 use crate::backend::transport::jsonrpc::RpcError;
 
 /// What a person does when nobody is logged in.
@@ -102,27 +103,9 @@ pub(super) fn not_logged_in(message: &str) -> Failure {
     Failure::new(FailureKind::Auth, said(message)).with_hint(LOGIN)
 }
 
-/// The shared process ended by itself.
-pub(super) fn crashed(during: &str, status: Option<&str>, stderr_tail: &str) -> Failure {
-    let status = status.unwrap_or("an unknown status");
-    let said = stderr_tail.trim();
-    let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-    Failure::new(FailureKind::Crashed, format!("codex ended {during} with {status}{said}"))
-}
-
 /// The task that owns the process dropped the conversation.
 pub(super) fn cut_off() -> Failure {
     Failure::new(FailureKind::Crashed, "the conversation lost its way to codex")
-}
-
-/// The conversation ended while a prompt waited.
-pub(super) fn closed() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the conversation was closed before it took the prompt")
-}
-
-/// A person ended the turn.
-pub(super) fn interrupted() -> Failure {
-    Failure::new(FailureKind::Cancelled, "the turn was interrupted")
 }
 
 /// The agent ended the turn and nobody asked for it.

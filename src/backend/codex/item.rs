@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::backend::codex::text::{bounded, script};
+use crate::backend::codex::text::script;
 use crate::backend::event::{ToolCall, ToolKind, ToolStatus};
+use crate::backend::output::bounded;
 
 /// What an item is to the owner of the conversation.
 #[derive(Debug, PartialEq)]

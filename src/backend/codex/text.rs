@@ -1,18 +1,4 @@
-//! Text that came out of an agent, made fit to be shown: bounded, and commands without the shell around them.
-
-/// How much of one tool call's output is kept.
-pub(super) const OUTPUT_LIMIT: usize = 64 * 1024;
-
-/// Keeps the two ends of a long text and marks what is left out.
-pub(super) fn bounded(text: &str) -> String {
-    if text.len() <= OUTPUT_LIMIT {
-        return text.to_owned();
-    }
-    let head = &text[..text.floor_char_boundary(OUTPUT_LIMIT / 2)];
-    let tail = &text[text.ceil_char_boundary(text.len() - OUTPUT_LIMIT / 2)..];
-    let left_out = text.len() - head.len() - tail.len();
-    format!("{head}\n[{left_out} bytes left out]\n{tail}")
-}
+//! Text that came out of an agent, made fit to be shown: commands without the shell around them.
 
 /// What the shell is told to run: `/bin/bash -lc 'make test'` is `make test` to a person.
 pub(super) fn script(command: &str) -> String {
@@ -59,14 +45,5 @@ mod tests {
         ] {
             assert_eq!(script(command), expected);
         }
-    }
-
-    #[test]
-    fn long_output_keeps_both_ends() {
-        assert_eq!(bounded("short"), "short");
-        let long = format!("START{}END", "é".repeat(OUTPUT_LIMIT));
-        let kept = bounded(&long);
-        assert!(kept.len() < OUTPUT_LIMIT + 100);
-        assert!(kept.starts_with("START") && kept.ends_with("END") && kept.contains("bytes left out]"));
     }
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use crate::backend::codex::approval::{self, Answer, Pending};
 use crate::backend::codex::fault;
 use crate::backend::codex::item::{self, Item};
-use crate::backend::codex::text::OUTPUT_LIMIT;
 use crate::backend::event::{ContextUse, Event, PlanEntry, PlanStatus, Stop, ToolRequest, ToolStatus, Usage};
 use crate::backend::failure::Failure;
+use crate::backend::output;
 
 /// The state of the running turn.
 #[derive(Debug)]
@@ -221,7 +221,7 @@ impl Turn {
     fn on_output(&mut self, params: &Value) -> Option<Event> {
         let open = self.tools.iter_mut().find(|open| open.call == params["itemId"])?;
         let delta = params["delta"].as_str().filter(|delta| !delta.is_empty())?;
-        let room = OUTPUT_LIMIT.checked_sub(open.streamed)?;
+        let room = output::LIMIT.checked_sub(open.streamed)?;
         open.streamed += delta.len();
         let text = match delta.len() <= room {
             true => delta.to_owned(),

@@ -81,7 +81,7 @@ impl Client {
     }
 
     pub(super) fn on_gone(&mut self, status: Option<String>, stderr_tail: String) -> Vec<Effect> {
-        let crashed = |during: &str| fault::crashed(during, status.as_deref(), &stderr_tail);
+        let crashed = |during: &str| fault::crashed("the agent", during, status.as_deref(), &stderr_tail);
         let mut events = Vec::new();
         let mut unsent = crashed("before it took the prompt");
         match std::mem::replace(&mut self.phase, Phase::Gone) {

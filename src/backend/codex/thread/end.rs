@@ -198,8 +198,9 @@ impl Thread {
         status: Option<String>,
         stderr_tail: String,
     ) -> Vec<Effect> {
-        let crashed =
-            |during: &str| failure.cloned().unwrap_or_else(|| fault::crashed(during, status.as_deref(), &stderr_tail));
+        let crashed = |during: &str| {
+            failure.cloned().unwrap_or_else(|| fault::crashed("codex", during, status.as_deref(), &stderr_tail))
+        };
         let unsent = crashed("before it took the prompt");
         let mut effects = Vec::new();
         match std::mem::replace(&mut self.phase, Phase::Gone) {
