@@ -12,7 +12,7 @@ use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
 use crate::backend::codex::thread::{Effect, Input, Thread};
 use crate::backend::event::{Block, Command, Event};
-use crate::backend::transport::drive::wait_until;
+use crate::backend::transport::ending::wait_until;
 
 /// How many messages of the process may wait for the task.
 const INBOX: usize = 1024;

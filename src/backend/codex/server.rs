@@ -3,12 +3,11 @@
 //! A conversation that does not read its messages makes the others wait for a while, then it is cut off.
 
 use std::collections::{HashMap, VecDeque};
-use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -17,10 +16,9 @@ use crate::backend::codex::hub::{Ask, Effect, Hub, Input, Member};
 use crate::backend::codex::pool::Listing;
 use crate::backend::codex::thread;
 use crate::backend::spec::StopLadder;
-use crate::backend::transport::drive::{
-    DRAIN, OUTGOING, STDERR_TAIL, drain, drained, read_lines, wait_until, write_lines,
-};
-use crate::backend::transport::lines::{Line, Tail};
+use crate::backend::transport::drive::{OUTGOING, read_lines, write_lines};
+use crate::backend::transport::ending::{Ending, wait_until};
+use crate::backend::transport::lines::Line;
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest, Spawner};
 
 /// How long a conversation may leave its messages unread while others wait for theirs; less than any of them waits for
@@ -74,11 +72,10 @@ async fn serve(child: Child, stop: StopLadder, mut notes: mpsc::Receiver<Note>, 
     let mut tasks = JoinSet::new();
     let (batch_sender, mut batches) = mpsc::channel(16);
     let (outgoing, line_receiver) = mpsc::channel(OUTGOING);
-    let stderr_tail = Arc::new(Mutex::new(Tail::new(STDERR_TAIL)));
     tasks.spawn(read_lines(child.stdout, batch_sender));
     tasks.spawn(write_lines(child.stdin, line_receiver));
-    let (stderr_end, mut stderr_ended) = oneshot::channel();
-    tasks.spawn(drain(child.stderr, Arc::clone(&stderr_tail), stderr_end));
+    let (mut ending, stderr) = Ending::new(child.exit, child.stderr);
+    tasks.spawn(stderr);
 
     let (mut hub, effects) = Hub::begin(stop, child.exec_at_ms, Instant::now());
     let mut hands = Hands {
@@ -93,10 +90,6 @@ async fn serve(child: Child, stop: StopLadder, mut notes: mpsc::Receiver<Note>, 
         is_finished: false,
     };
     hands.perform(effects).await;
-    let mut exit = pin!(child.exit);
-    let mut exited: Option<(String, Instant)> = None;
-    let mut has_output = true;
-    let mut has_stderr = true;
     while !hands.is_finished {
         let slow = hands.slow();
         let is_blocked = slow.is_some();
@@ -126,9 +119,9 @@ async fn serve(child: Child, stop: StopLadder, mut notes: mpsc::Receiver<Note>, 
                     Input::Leave(member)
                 }
             },
-            batch = batches.recv(), if has_output && !is_blocked => match batch {
+            batch = batches.recv(), if ending.has_output() && !is_blocked => match batch {
                 Some(batch) => {
-                    exited = exited.map(|(status, _)| (status, Instant::now() + DRAIN));
+                    ending.on_output();
                     hands.inputs.extend(batch.into_iter().filter_map(input));
                     match hands.inputs.pop_back() {
                         Some(last) => last,
@@ -136,22 +129,11 @@ async fn serve(child: Child, stop: StopLadder, mut notes: mpsc::Receiver<Note>, 
                     }
                 }
                 None => {
-                    has_output = false;
+                    ending.on_output_closed();
                     Input::OutputClosed
                 }
             },
-            _ = &mut stderr_ended, if has_stderr => {
-                has_stderr = false;
-                continue;
-            }
-            status = &mut exit, if exited.is_none() => {
-                exited = Some((status.to_string(), Instant::now() + DRAIN));
-                continue;
-            }
-            () = drained(exited.as_ref(), has_output || has_stderr), if !is_blocked => {
-                let tail = stderr_tail.lock().unwrap_or_else(PoisonError::into_inner).text();
-                Input::Gone { status: exited.as_ref().map(|(status, _)| status.clone()), stderr_tail: tail }
-            }
+            (status, stderr_tail) = ending.wait(), if !is_blocked => Input::Gone { status: Some(status), stderr_tail },
             () = wait_until(hub.deadline()) => Input::Elapsed,
         };
         hands.inputs.push_back(input);

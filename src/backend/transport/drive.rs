@@ -6,24 +6,19 @@
 
 use std::collections::VecDeque;
 use std::iter;
-use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::sync::{mpsc, oneshot};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep_until};
-use tracing::{debug, trace, warn};
+use tokio::time::Instant;
+use tracing::{debug, warn};
 
 use crate::backend::Launch;
 use crate::backend::event::{Command, Event};
-use crate::backend::transport::lines::{Line, LineReader, MAX_LINE, Tail};
+use crate::backend::transport::ending::{Ending, wait_until};
+use crate::backend::transport::lines::{Line, LineReader, MAX_LINE};
 use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest};
-
-/// How much of what a process wrote to stderr is kept.
-pub(crate) const STDERR_TAIL: usize = 4 * 1024;
 
 /// How many lines may wait for an agent that is slow to read; one that never reads is ended.
 pub(crate) const OUTGOING: usize = 1024;
@@ -36,9 +31,6 @@ const UNREAD_BATCHES: usize = 4;
 
 /// How long text grows that waits for the owner; more is an event of its own.
 const JOINED: usize = 16 * 1024;
-
-/// How long the last output of a dead process is waited for: a stray child may hold the pipe open.
-pub(crate) const DRAIN: Duration = Duration::from_secs(1);
 
 /// Starts the process; a failure is told to the owner, who gets nothing else.
 pub(crate) async fn spawn(launch: &Launch, request: SpawnRequest, events: &mpsc::Sender<Event>) -> Option<Child> {
@@ -65,11 +57,10 @@ pub(crate) async fn run(
     let mut tasks = JoinSet::new();
     let (batch_sender, mut batches) = mpsc::channel(UNREAD_BATCHES);
     let (outgoing, line_receiver) = mpsc::channel(OUTGOING);
-    let stderr_tail = Arc::new(Mutex::new(Tail::new(STDERR_TAIL)));
     tasks.spawn(read_lines(child.stdout, batch_sender));
     tasks.spawn(write_lines(child.stdin, line_receiver));
-    let (stderr_end, mut stderr_ended) = oneshot::channel();
-    tasks.spawn(drain(child.stderr, Arc::clone(&stderr_tail), stderr_end));
+    let (mut ending, stderr) = Ending::new(child.exit, child.stderr);
+    tasks.spawn(stderr);
 
     let mut hands = Hands {
         outgoing: Some(outgoing),
@@ -80,11 +71,7 @@ pub(crate) async fn run(
         is_finished: false,
     };
     hands.perform(effects);
-    let mut exit = pin!(child.exit);
-    let mut exited: Option<(String, Instant)> = None;
     let mut has_owner = true;
-    let mut has_output = true;
-    let mut has_stderr = true;
     while !hands.is_finished {
         let input = tokio::select! {
             biased;
@@ -100,28 +87,19 @@ pub(crate) async fn run(
                 }
                 continue;
             }
-            batch = batches.recv(), if has_output && hands.outbox.len() < UNREAD_EVENTS => match batch {
+            batch = batches.recv(), if ending.has_output() && hands.outbox.len() < UNREAD_EVENTS => match batch {
                 Some(batch) => {
-                    exited = exited.map(|(status, _)| (status, Instant::now() + DRAIN));
+                    ending.on_output();
                     hands.take_in(&mut machine, batch);
                     continue;
                 }
                 None => {
-                    has_output = false;
+                    ending.on_output_closed();
                     Input::OutputClosed
                 }
             },
-            _ = &mut stderr_ended, if has_stderr => {
-                has_stderr = false;
-                continue;
-            }
-            status = &mut exit, if exited.is_none() => {
-                exited = Some((status.to_string(), Instant::now() + DRAIN));
-                continue;
-            }
-            () = drained(exited.as_ref(), has_output || has_stderr), if hands.outbox.len() < UNREAD_EVENTS => {
-                let tail = stderr_tail.lock().unwrap_or_else(PoisonError::into_inner).text();
-                Input::Gone { status: exited.as_ref().map(|(status, _)| status.clone()), stderr_tail: tail }
+            (status, stderr_tail) = ending.wait(), if hands.outbox.len() < UNREAD_EVENTS => {
+                Input::Gone { status: Some(status), stderr_tail }
             }
             () = wait_until(hands.deadline) => {
                 hands.deadline = None;
@@ -211,22 +189,6 @@ fn join(last: &mut Event, event: Event) -> Option<Event> {
     None
 }
 
-pub(crate) async fn wait_until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// Ends when the process has: at once if all it said is read, else when nothing came for a while.
-pub(crate) async fn drained(exited: Option<&(String, Instant)>, is_open: bool) {
-    match exited {
-        Some((_, until)) if is_open => sleep_until(*until).await,
-        Some(_) => {}
-        None => std::future::pending().await,
-    }
-}
-
 pub(crate) async fn read_lines(stdout: Box<dyn AsyncRead + Send + Unpin>, batches: mpsc::Sender<Vec<Line>>) {
     let mut reader = LineReader::new(stdout, MAX_LINE);
     loop {
@@ -260,24 +222,6 @@ pub(crate) async fn write_lines(mut stdin: Box<dyn AsyncWrite + Send + Unpin>, m
     }
     if let Err(error) = stdin.shutdown().await {
         debug!(%error, "agent's input was closed already");
-    }
-}
-
-/// Reads stderr to its end: an agent that finds it full would stop. `_end` is dropped then, which is the signal.
-pub(crate) async fn drain(
-    mut stderr: Box<dyn AsyncRead + Send + Unpin>,
-    tail: Arc<Mutex<Tail>>,
-    _end: oneshot::Sender<()>,
-) {
-    let mut chunk = vec![0; 8 * 1024];
-    loop {
-        match stderr.read(&mut chunk).await {
-            Ok(0) | Err(_) => return,
-            Ok(read) => {
-                trace!(bytes = read, "agent wrote to stderr");
-                tail.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..read]);
-            }
-        }
     }
 }
 
