@@ -37,6 +37,13 @@ pub(super) struct Login {
     pub(super) files: Vec<PathBuf>,
 }
 
+/// Whether the CLI holds a Google account's login.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Google {
+    LoggedIn,
+    LoggedOut,
+}
+
 /// Finds the login of the user whose CLI keeps its files in `dir`, in the environment `env`.
 pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
     let stored = fs::read_to_string(dir.join(".env")).map(|text| parse_env(&text)).unwrap_or_default();
@@ -48,7 +55,8 @@ pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
     let variables: Vec<(&str, &str)> =
         env.iter().chain(&stored).map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let files: Vec<PathBuf> = FILES.iter().map(|name| dir.join(name)).filter(|path| path.is_file()).collect();
-    let kind = choose(chosen.as_deref(), &variables, dir.join(FILES[0]).is_file());
+    let google = if dir.join(FILES[0]).is_file() { Google::LoggedIn } else { Google::LoggedOut };
+    let kind = choose(chosen.as_deref(), &variables, google);
     // A key in the environment is all that its user needs, and the files stay out of reach.
     let needs_files = kind != API_KEY || !variables.iter().any(|(name, value)| is_key(name, value));
     Login { kind, env: stored, files: if needs_files { files } else { Vec::new() } }
@@ -56,15 +64,15 @@ pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
 
 /// The kind of login: what the user chose, then what the environment says, then what is there. The same order as the
 /// CLI's own, but a choice of the Google login counts only while there is one.
-fn choose(chosen: Option<&str>, variables: &[(&str, &str)], has_google_login: bool) -> String {
+fn choose(chosen: Option<&str>, variables: &[(&str, &str)], google: Google) -> String {
     let has_key = variables.iter().any(|(name, value)| is_key(name, value));
     let is_on = |wanted: &str| variables.contains(&(wanted, "true"));
     let kind = match chosen {
-        Some(GOOGLE) if has_key && !has_google_login => API_KEY,
+        Some(GOOGLE) if has_key && google == Google::LoggedOut => API_KEY,
         Some(chosen) => chosen,
         None if is_on("GOOGLE_GENAI_USE_GCA") => GOOGLE,
         None if is_on("GOOGLE_GENAI_USE_VERTEXAI") => VERTEX,
-        None if has_key || !has_google_login => API_KEY,
+        None if has_key || google == Google::LoggedOut => API_KEY,
         None => GOOGLE,
     };
     kind.to_owned()
@@ -97,19 +105,19 @@ mod tests {
     fn the_users_choice_comes_first_and_what_is_there_last() {
         let key = &[("GEMINI_API_KEY", "k")][..];
         let vertex = &[("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GEMINI_API_KEY", "k")][..];
-        for (chosen, variables, has_google_login, expected) in [
-            (Some("oauth-personal"), &[][..], true, "oauth-personal"),
-            (Some("oauth-personal"), key, true, "oauth-personal"),
-            (Some("oauth-personal"), key, false, "gemini-api-key"),
-            (Some("gateway"), key, true, "gateway"),
-            (None, vertex, true, "vertex-ai"),
-            (None, &[("GOOGLE_GENAI_USE_GCA", "true")], false, "oauth-personal"),
-            (None, key, true, "gemini-api-key"),
-            (None, &[("GEMINI_API_KEY", "")], true, "oauth-personal"),
-            (None, &[], true, "oauth-personal"),
-            (None, &[], false, "gemini-api-key"),
+        for (chosen, variables, google, expected) in [
+            (Some("oauth-personal"), &[][..], Google::LoggedIn, "oauth-personal"),
+            (Some("oauth-personal"), key, Google::LoggedIn, "oauth-personal"),
+            (Some("oauth-personal"), key, Google::LoggedOut, "gemini-api-key"),
+            (Some("gateway"), key, Google::LoggedIn, "gateway"),
+            (None, vertex, Google::LoggedIn, "vertex-ai"),
+            (None, &[("GOOGLE_GENAI_USE_GCA", "true")], Google::LoggedOut, "oauth-personal"),
+            (None, key, Google::LoggedIn, "gemini-api-key"),
+            (None, &[("GEMINI_API_KEY", "")], Google::LoggedIn, "oauth-personal"),
+            (None, &[], Google::LoggedIn, "oauth-personal"),
+            (None, &[], Google::LoggedOut, "gemini-api-key"),
         ] {
-            assert_eq!(choose(chosen, variables, has_google_login), expected, "{chosen:?} {variables:?}");
+            assert_eq!(choose(chosen, variables, google), expected, "{chosen:?} {variables:?}");
         }
     }
 
