@@ -112,6 +112,7 @@ fn programs_are_those_of_whoever_asks() {
     env.wait_for(&id, "ready");
 }
 
+/// R130.
 #[test]
 fn a_default_that_is_not_installed_gives_way() {
     let env = world();
@@ -140,6 +141,7 @@ fn doctor_looks_at_each_backend() {
     assert_eq!(lines("backend mine"), format!("good  backend mine  {}", env.path("bin/mine").display()));
 }
 
+/// R132.
 #[test]
 fn without_any_agent_everybody_is_told_the_three() {
     let env = world();
@@ -204,6 +206,7 @@ fn a_single_field_of_a_built_in_backend_can_be_changed() {
     assert_eq!(claude["models"][0]["id"], "claude-opus-4-7");
 }
 
+/// R130.
 #[test]
 fn an_old_name_of_a_model_is_read_as_its_successor() {
     let env = world();
