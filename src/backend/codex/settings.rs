@@ -40,8 +40,17 @@ pub(super) enum Opening {
 }
 
 /// Features that would start things behind the back of the engine, or ask a person who is not there.
-const FEATURES_OFF: &[&str] =
-    &["apps", "goals", "hooks", "multi_agent", "plugins", "skill_search", "sleep_tool", "tool_suggest"];
+const FEATURES_OFF: &[&str] = &[
+    "apps",
+    "goals",
+    "hooks",
+    "multi_agent",
+    "plugins",
+    "skill_search",
+    "sleep_tool",
+    "tool_suggest",
+    "unbounded_connection_retries",
+];
 
 /// What a single question needs nothing of, on top.
 const TOOLS_OFF: &[&str] = &["shell_tool", "view_image", "image_generation"];

@@ -150,7 +150,7 @@ enum Phase {
     /// The turn is over; its commands are not.
     Cleaning {
         running: Vec<String>,
-        failure: Failure,
+        outcome: Event,
     },
     Leaving(Farewell),
     /// Between two processes: the next prompt goes on in another one.

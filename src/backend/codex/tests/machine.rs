@@ -130,7 +130,11 @@ fn a_notification_may_come_before_the_reply() {
     let mut talk = Talk::open(wishes());
     talk.input(prompt("go")).notice("turn/started", json!({"turn": {"id": "u"}})).item("started", command("c"));
     let tag = *talk.tags.last().unwrap();
-    talk.end("completed", message("done")).input(prompt("next"));
+    talk.end("completed", message("done"));
+    // What still runs is ended before the turn counts as done.
+    assert_eq!(talk.methods().last(), Some(&"thread/backgroundTerminals/clean"));
+    talk.expect_events(&[STARTED, "tool started \"sleep 9\" Execute", "tool finished Unfinished \"\""]);
+    talk.item("completed", command("c")).input(prompt("next"));
     // The reply to the first turn comes when the second runs.
     talk.input(Input::Replied { tag, outcome: Ok(json!({"turn": {"id": "u"}})) });
     talk.input(interrupt());

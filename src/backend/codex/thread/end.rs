@@ -54,9 +54,9 @@ impl Thread {
 
     /// Ends the commands that an interrupted turn leaves running: they would go on writing to the work tree. The
     /// reply comes before they are gone, so their own ends are waited for.
-    pub(super) fn clean(&mut self, running: Vec<String>, failure: Failure) -> Vec<Effect> {
+    pub(super) fn clean(&mut self, running: Vec<String>, outcome: Event) -> Vec<Effect> {
         let is_empty = running.is_empty();
-        self.phase = Phase::Cleaning { running, failure };
+        self.phase = Phase::Cleaning { running, outcome };
         let params = json!({"threadId": self.id});
         let mut effects = vec![ask(Tag::Clean, "thread/backgroundTerminals/clean", params, REPLY_LIMIT)];
         effects.extend(if is_empty { self.cleaned() } else { vec![Effect::Arm(self.wishes.patience)] });
@@ -64,10 +64,10 @@ impl Thread {
     }
 
     pub(super) fn cleaned(&mut self) -> Vec<Effect> {
-        let Phase::Cleaning { failure, .. } = std::mem::replace(&mut self.phase, Phase::Idle) else {
+        let Phase::Cleaning { outcome, .. } = std::mem::replace(&mut self.phase, Phase::Idle) else {
             return Vec::new();
         };
-        let mut effects = vec![Effect::Disarm, failed(failure)];
+        let mut effects = vec![Effect::Disarm, Effect::Emit(outcome)];
         effects.extend(self.rest());
         effects
     }
@@ -224,7 +224,7 @@ impl Thread {
                     Stop::Wanted | Stop::Asked => fault::interrupted(),
                 }));
             }
-            Phase::Cleaning { failure, .. } => effects.push(failed(failure)),
+            Phase::Cleaning { outcome, .. } => effects.push(Effect::Emit(outcome)),
             Phase::Idle | Phase::Leaving(Farewell::ForGood) => {}
         }
         effects.extend(self.queue.drain(..).map(|_| failed(unsent.clone())));

@@ -70,16 +70,14 @@ impl Thread {
             Stop::NotAsked => turn::outcome(ended),
             Stop::Wanted | Stop::Asked => Err(fault::interrupted()),
         };
-        let was_interrupted = ended["status"] == "interrupted";
-        match outcome {
-            Err(failure) if was_interrupted || self.is_stopping() => {
-                effects.extend(self.clean(running, failure));
-            }
-            outcome => {
-                effects.push(Effect::Disarm);
-                effects.push(Effect::Emit(outcome.unwrap_or_else(Event::Failed)));
-                effects.extend(self.rest());
-            }
+        let was_stopped = outcome.is_err() && (ended["status"] == "interrupted" || self.is_stopping());
+        let outcome = outcome.unwrap_or_else(Event::Failed);
+        // A command that goes on without its turn would write to a work tree that counts as done.
+        if was_stopped || !running.is_empty() {
+            effects.extend(self.clean(running, outcome));
+        } else {
+            effects.extend([Effect::Disarm, Effect::Emit(outcome)]);
+            effects.extend(self.rest());
         }
         effects
     }
