@@ -141,7 +141,10 @@ impl Actor {
     }
 
     pub(super) async fn backend(&mut self, event: BackendEvent) {
-        self.timing.hear(Instant::now());
+        // A backend that only tries again makes no progress.
+        if !matches!(event, BackendEvent::Retry { .. }) {
+            self.timing.hear(Instant::now());
+        }
         if is_output(&event) {
             self.heard().await;
         }
