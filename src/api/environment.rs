@@ -70,7 +70,6 @@ const ALLOWED: &[&str] = &[
     "CODEX_CA_CERTIFICATE",
     "CODEX_HOME",
     "CODEX_SQLITE_HOME",
-    "GEMINI_API_KEY",
     "GEMINI_API_KEY_AUTH_MECHANISM",
     "GEMINI_CLI_CUSTOM_HEADERS",
     "GEMINI_CLI_HOME",
@@ -84,10 +83,6 @@ const ALLOWED: &[&str] = &[
     "AZURE_*",
     "CLOUD_ML_REGION",
     "VERTEX_*",
-    "MISTRAL_API_KEY",
-    "OPENROUTER_API_KEY",
-    "XAI_API_KEY",
-    "DEEPSEEK_API_KEY",
     // Toolchains.
     "CARGO_HOME",
     "RUSTUP_HOME",
@@ -155,10 +150,12 @@ pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Env
 }
 
 fn is_allowed(name: &str) -> bool {
-    ALLOWED.iter().any(|pattern| match pattern.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => name == *pattern,
-    })
+    // A provider that a user adds to an agent's own configuration has a key with a name of the user's choice.
+    name.ends_with("_API_KEY")
+        || ALLOWED.iter().any(|pattern| match pattern.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == *pattern,
+        })
 }
 
 #[cfg(test)]
@@ -178,6 +175,7 @@ mod tests {
             "CLAUDE_CODE_OAUTH_TOKEN",
             "CLAUDE_CODE_USE_BEDROCK",
             "OPENAI_API_KEY",
+            "MY_OWN_API_KEY",
             "CODEX_HOME",
             "GEMINI_API_KEY",
             "GEMINI_CLI_HOME",

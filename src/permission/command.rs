@@ -48,6 +48,8 @@ const OUTWARD: &[&str] = &[
     "screen",
     "trap",
     "alias",
+    "printenv",
+    "compgen",
     "eval",
     "source",
     ".",
@@ -299,8 +301,12 @@ fn is_local(words: &[Word]) -> bool {
     }
     match name(program) {
         "git" => args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| GIT_READS.contains(verb)),
-        // It splits a word of its own into a command.
-        "env" => !args.iter().any(|arg| arg.starts_with("-S") || arg.starts_with("--split")),
+        // It splits a word of its own into a command, and without a command it tells all variables, keys included.
+        "env" => {
+            let splits = |arg: &&str| arg.starts_with("-S") || arg.starts_with("--split");
+            !args.iter().any(splits) && args.iter().any(|arg| !arg.starts_with('-') && !arg.contains('='))
+        }
+        "export" | "set" | "declare" | "typeset" | "readonly" => args.iter().any(|arg| *arg != "-p" && *arg != "-x"),
         // Without a place it goes home.
         "cd" | "pushd" => {
             args.first().is_some_and(|to| !to.starts_with('-') && !to.contains(['$', '*', '?', '[', '{']))

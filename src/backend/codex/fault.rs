@@ -72,7 +72,7 @@ fn classify_text(message: &str) -> Failure {
     let says = |words: &str| message.contains(words);
     let kind = match () {
         () if says("Missing environment variable") => {
-            let hint = "set the variable and run `coppice resume`";
+            let hint = "name it in `[backends.codex.env]` of the configuration, or call it `…_API_KEY` and set it, then run `coppice resume`";
             return Failure::new(FailureKind::Auth, inner).with_hint(hint);
         }
         () if says("stream disconnected") || says("idle timeout") => FailureKind::Transport,

@@ -57,6 +57,7 @@ fn everyday_commands_stay() {
         "time nice -n 5 make",
         "ls | xargs -n 1 wc -l",
         "env A=1 /usr/bin/env B=2 python x.py",
+        "set -e; export A=1; make",
         "mkdir -p src/{a,b}",
         "bash run.sh",
         "cat <<EOF > a\nhello\nEOF",
@@ -68,6 +69,13 @@ fn everyday_commands_stay() {
 #[test]
 fn what_points_elsewhere_is_asked_about() {
     for text in [
+        "env",
+        "env > e.txt",
+        "printenv | sort",
+        "export | tee x.txt",
+        "set > s.txt",
+        "declare -p",
+        "compgen -v",
         "rm -rf /",
         "cat /etc/passwd",
         "cat ../secret",
