@@ -112,7 +112,7 @@ async fn stop(how: StopHow, context: &mut Context) -> Result<Exit, Failure> {
             "it ends when {} ended; `coppice daemon stop --now` interrupts",
             count(turns as usize, "turn")
         )),
-        (StopHow::Drain | StopHow::IfIdle, 0) | (StopHow::Now, _) => Line::new().plain("it ends"),
+        (StopHow::Drain | StopHow::IfIdle, 0) | (StopHow::Now, _) => Line::new().plain("the daemon ends"),
     };
     context.output.say(&line)?;
     Ok(Exit::Done)

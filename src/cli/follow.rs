@@ -75,8 +75,14 @@ impl Follower {
             | Payload::Removed { .. }
             | Payload::Saved { .. }
             | Payload::Restored {}
-            | Payload::Warning { .. } => transcript::talk(payload).map(Piece::Talk).into_iter().collect(),
+            | Payload::Warning { .. } => self.talk(payload),
         }
+    }
+
+    /// Talk begins on a line of its own, also where data and talk share a screen.
+    fn talk(&mut self, payload: &Payload) -> Vec<Piece> {
+        let Some(line) = transcript::talk(payload) else { return Vec::new() };
+        self.end_line().into_iter().chain([Piece::Talk(line)]).collect()
     }
 
     fn live(&mut self, record: &Live) -> Vec<Piece> {
@@ -264,6 +270,7 @@ mod tests {
         Begin(&'static str),
         Message(&'static str),
         Retry,
+        Warning,
         Done(&'static str),
     }
 
@@ -278,6 +285,7 @@ mod tests {
                 In::Begin(text) => follower.live(&Live::InProgress { session, turn, block, text: text.to_string() }),
                 In::Message(text) => follower.event(&Payload::Message { turn, text: text.to_string() }),
                 In::Retry => follower.event(&Payload::Retry { turn, reason: "bad JSON".into() }),
+                In::Warning => follower.event(&Payload::Warning { message: "a hook was ignored".into() }),
                 In::Done(answer) => {
                     let response = Response { answer: answer.to_string(), questions: vec![], summary: None };
                     follower.event(&Payload::TurnCompleted { turn, response })
@@ -315,6 +323,13 @@ mod tests {
         assert_eq!(play(&[Message("I look around."), Done("Hi")]), ("Hi\n".to_owned(), "I look around.\n".to_owned()));
         let (data, talk) = play(&[Delta("draft"), Retry, Delta("final"), Done("final")]);
         assert_eq!((data.as_str(), talk.as_str()), ("draft\nfinal\n", "trying again: bad JSON\n"));
+    }
+
+    #[test]
+    fn talk_does_not_continue_the_line_of_an_answer() {
+        use In::{Delta, Done, Warning};
+        let (data, talk) = play(&[Delta("done"), Warning, Done("done")]);
+        assert_eq!((data.as_str(), talk.as_str()), ("done\n", "warning: a hook was ignored\n"));
     }
 
     #[test]
