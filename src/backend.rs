@@ -12,6 +12,8 @@ pub mod event;
 pub mod failure;
 mod gemini;
 mod output;
+#[cfg(test)]
+mod promise;
 pub mod registry;
 pub mod spec;
 pub mod transport;

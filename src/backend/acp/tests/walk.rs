@@ -10,6 +10,7 @@ use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
 use crate::backend::acp::policy::{Asks, Policy};
 use crate::backend::event::{Block, Command, Decision, Event};
+use crate::backend::promise;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
 #[derive(Debug, Clone, Copy)]
@@ -86,19 +87,8 @@ fn check(effects: &[Effect], prompts: usize) {
             _ => None,
         })
         .collect();
-    let count = |is_wanted: fn(&Event) -> bool| events.iter().filter(|event| is_wanted(event)).count();
-    let answers = count(|event| matches!(event, Event::Final { .. } | Event::Failed(_)));
-    let starts = count(|event| matches!(event, Event::Started(_)));
-    assert!(starts <= 1, "started twice");
-    // A conversation that never opens says why, even if no prompt waits for it.
-    assert!(answers == prompts || (starts == 0 && answers == prompts + 1), "{prompts} prompts, {answers} answers");
-    assert_eq!(
-        count(|event| matches!(event, Event::ToolStarted(_))),
-        count(|event| matches!(event, Event::ToolFinished { .. })),
-        "a tool call dangles"
-    );
+    promise::check(&events, prompts);
     assert!(matches!(events.first(), Some(Event::Started(_) | Event::Failed(_) | Event::Exited { .. })), "{events:?}");
-    assert!(matches!(events.last(), Some(Event::Exited { .. })), "the exit is the last event");
     assert_eq!(
         effects.iter().position(|effect| *effect == Effect::Finish),
         Some(effects.len() - 1),

@@ -8,6 +8,7 @@ use super::{delegate, ready, wishes};
 use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::{Client, Opening, Wishes};
 use crate::backend::event::{Block, Command, Decision, Event};
+use crate::backend::promise;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
 #[derive(Debug, Clone, Copy)]
@@ -98,18 +99,7 @@ fn check(effects: &[Effect], prompts: usize) {
             _ => None,
         })
         .collect();
-    let count = |is_wanted: fn(&Event) -> bool| events.iter().filter(|event| is_wanted(event)).count();
-    let answers = count(|event| matches!(event, Event::Final { .. } | Event::Failed(_)));
-    let starts = count(|event| matches!(event, Event::Started(_)));
-    assert!(starts <= 1, "started twice");
-    // A conversation that never opens says why, even if no prompt waits for it.
-    assert!(answers == prompts || (starts == 0 && answers == prompts + 1), "{prompts} prompts, {answers} answers");
-    assert_eq!(
-        count(|event| matches!(event, Event::ToolStarted(_))),
-        count(|event| matches!(event, Event::ToolFinished { .. })),
-        "a tool call dangles"
-    );
-    assert!(matches!(events.last(), Some(Event::Exited { .. })), "the exit is the last event");
+    promise::check(&events, prompts);
     assert_eq!(
         effects.iter().position(|effect| *effect == Effect::Finish),
         Some(effects.len() - 1),
