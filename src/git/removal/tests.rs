@@ -1,7 +1,7 @@
 //! Nothing of a session is lost, whatever is deleted by hand and wherever a removal is interrupted.
 
 use std::fs::Permissions;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
 use crate::git::testkit::{Sandbox, run_git, write_script};
@@ -320,6 +320,12 @@ fn any_doubt_keeps_a_tree_from_being_used_again() {
                 assert!(said.contains(reason.trim_matches('`')), "{said} instead of {reason}");
                 assert_eq!(pending(&root(&repo)), std::slice::from_ref(&left));
                 discard(&left);
+            }
+            // Git looks at whole seconds: in the next one it sees the touched file and writes it anew, as it should be.
+            Recycled::Spare(place) if reason == "`README`" => {
+                let file = place.join("README").metadata().unwrap();
+                assert_eq!((file.mode() & 0o777, file.nlink()), (0o644, 1), "{}", place.display());
+                continue;
             }
             Recycled::Spare(place) => panic!("{reason}: {}", place.display()),
         }
