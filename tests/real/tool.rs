@@ -71,7 +71,8 @@ fn a_stop_in_the_middle_of_a_command_leaves_no_process(agent: Agent) {
     model.plays([shell(HOLD), answer("back")]);
     let id = stage.begin(agent, "run for ever");
     let gate = Gate::pass(&stage, &id);
-    assert_eq!(stage.of_kind(&id, "tool_started").len(), 1, "a command that runs is shown");
+    // A command that runs is shown; the word of its start may come a moment after the start.
+    stage.wait_for_event(&id, "tool_started", 0);
     stage.coppice(&["stop", &id]).succeeds();
     stage.rests(&id, "interrupted");
     gate.assert_command_ends();
