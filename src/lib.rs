@@ -3,16 +3,24 @@
 //! The rooms, from the core outwards; `docs/architecture.md` says what each of them does not know.
 
 // Core: values in, values out.
+/// Agents: what their files say, which one a name means, which tools it has.
+pub mod agent;
 /// Configuration: keys, layers, trust.
 pub mod config;
+/// Handing work to a child session: who may, what is asked, what comes back.
+pub mod delegation;
 /// Session ids: eight characters, matched by prefix.
 pub mod id;
+/// The Model Context Protocol: a message in, the reply out.
+pub mod mcp;
 /// What an agent may do without asking.
 pub mod permission;
 /// The structured response: parsing, streaming, schema, prompts.
 pub mod protocol;
 /// The life of a session as a state machine.
 pub mod session;
+/// Tasks, reviews, todos and plans of a session.
+pub mod workflow;
 
 // Adapters: one outside thing each.
 /// External coding agents, made to look the same; the scripted demo agent.
@@ -23,6 +31,8 @@ pub mod git;
 pub mod sandbox;
 /// SQLite: events, sessions, turns and prompts; the only room that knows SQL.
 pub mod store;
+/// The tools that Coppice serves: their descriptions, and a call as a request.
+pub mod tools;
 
 // Joins.
 /// What crosses the socket.

@@ -3,6 +3,7 @@
 //! The rule is one: inside the work tree yes, else a person decides. Whoever calls it resolves symbolic links first.
 
 mod command;
+pub mod compact;
 mod shell;
 
 use std::path::{Component, Path, PathBuf};

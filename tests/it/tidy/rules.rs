@@ -9,24 +9,45 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("session", &["id", "protocol"]),
     ("config", &["id"]),
     ("permission", &["id"]),
+    ("mcp", &[]),
+    ("agent", &["id", "permission"]),
+    ("delegation", &["id", "agent"]),
+    ("workflow", &["id"]),
     ("git", CORE),
     ("store", CORE),
     ("backend", CORE),
     ("sandbox", CORE),
+    ("tools", CORE),
     ("api", &["id"]),
     ("paths", &[]),
     (
         "engine",
-        &["id", "protocol", "session", "config", "permission", "git", "store", "backend", "sandbox", "api", "paths"],
+        &[
+            "id",
+            "protocol",
+            "session",
+            "config",
+            "permission",
+            "agent",
+            "delegation",
+            "workflow",
+            "git",
+            "store",
+            "backend",
+            "sandbox",
+            "tools",
+            "api",
+            "paths",
+        ],
     ),
     // The sandbox says whether a peer is one of our own agents.
     ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
     ("client", &["id", "api", "config", "paths"]),
-    ("cli", &["id", "api", "config", "client", "paths"]),
+    ("cli", &["id", "api", "config", "mcp", "client", "paths"]),
 ];
 
 /// Values in, values out.
-const CORE: &[&str] = &["id", "protocol", "session", "config", "permission"];
+const CORE: &[&str] = &["id", "protocol", "session", "config", "permission", "agent", "delegation", "mcp", "workflow"];
 
 /// What only some rooms may name: the paths, the rooms, and what to do instead.
 const DOORS: &[Door] = &[
@@ -37,7 +58,12 @@ const DOORS: &[Door] = &[
         rooms: &["git", "backend", "sandbox", "client"],
         instead: "start it through the supervisor, or through `git`",
     },
-    Door { to: &["axum"], rooms: &["server"], instead: "only `server` answers requests" },
+    Door {
+        to: &["axum"],
+        // Agents that speak MCP reach the tools of their session through a door of `backend`.
+        rooms: &["server", "backend"],
+        instead: "only `server` answers requests",
+    },
     Door { to: &["clap"], rooms: &["cli"], instead: "only `cli` reads arguments" },
     Door {
         to: &["anyhow"],

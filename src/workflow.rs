@@ -1,0 +1,100 @@
+//! The work of a session as people see it: tasks, their reviews, todos and plans.
+//!
+//! Values in, values out: the engine stores what is returned and acts on it.
+
+/// The tasks of one root session.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tasks {
+    /// In the order in which they were made.
+    pub list: Vec<Task>,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    pub id: String,
+    pub parent: Option<String>,
+    pub title: String,
+    /// `implementation`, `analysis`, `report`, `epic`, or the agent's own word.
+    pub kind: Option<String>,
+    pub status: TaskStatus,
+    pub notes: Option<String>,
+    pub progress: Option<String>,
+    pub block_reason: Option<String>,
+    pub summary: Option<String>,
+    pub reviews: Vec<Review>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskStatus {
+    Pending,
+    InProgress,
+    Blocked,
+    Completed,
+}
+
+/// What a reviewer found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    pub status: ReviewStatus,
+    pub summary: String,
+    /// The session of the reviewer.
+    pub by: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewStatus {
+    Pass,
+    Concern,
+    Fail,
+    Accepted,
+}
+
+/// One line of an agent's list for the turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Todo {
+    pub content: String,
+    pub status: TodoStatus,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TodoStatus {
+    Pending,
+    InProgress,
+    Completed,
+    Skipped,
+}
+
+/// When a review starts by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewMode {
+    Off,
+    Manual,
+    Auto,
+}
+
+/// A plan that waits for a person's decision, or has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    pub id: String,
+    pub title: String,
+    pub markdown: String,
+    pub source: PlanSource,
+}
+
+/// Where a plan comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanSource {
+    Turn(u32),
+    Handoff(String),
+}
+
+/// What a person decides about a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanDecision {
+    Save,
+    Apply,
+    /// With what is to change, if it was said.
+    Revise(Option<String>),
+    Stop,
+}
