@@ -18,6 +18,7 @@ pub mod registry;
 pub mod spec;
 pub mod transport;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -53,6 +54,8 @@ pub struct Launch {
     pub roots: Vec<PathBuf>,
     /// The tools that Coppice serves in this conversation.
     pub tools: Vec<ServedTool>,
+    /// What is left of the agent's own tools.
+    pub native: Native,
     /// Where the agent may keep its own state.
     pub state_dir: PathBuf,
     /// An empty directory of ours for processes that must not stand in a work tree.
@@ -77,6 +80,38 @@ pub struct ServedTool {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
+}
+
+/// What an agent may do with tools of its own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Native {
+    /// The ones that exist; `None` is all of them.
+    pub tools: Option<BTreeSet<NativeTool>>,
+    pub access: Access,
+}
+
+/// One ability of agents, whatever each of them calls the tool for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum NativeTool {
+    Read,
+    Search,
+    Locate,
+    List,
+    Write,
+    Edit,
+    Patch,
+    Bash,
+    WebFetch,
+    WebSearch,
+    Todo,
+}
+
+/// Whether an agent may change the work tree.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Access {
+    #[default]
+    Write,
+    ReadOnly,
 }
 
 /// A handle on one conversation; its actor owns the process. Dropping `commands` closes it.
@@ -130,6 +165,7 @@ impl Launch {
             schema: None,
             roots: Vec::new(),
             tools: Vec::new(),
+            native: Native::default(),
             neutral_dir: state_dir.clone(),
             state_dir,
             spawn,

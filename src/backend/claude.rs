@@ -30,7 +30,7 @@ use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec, StopLadder,
-    Transport, Version, Versions,
+    Todos, ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::drive;
 use crate::backend::transport::machine::{Input, Machine};
@@ -73,6 +73,9 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "CLAUDE.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Pipe,
         native_tools: NativeTools::Removable,
+        hold: Duration::from_secs(60 * 60),
+        tool_list: ToolList::PerStart,
+        todos: Todos::Native,
         stop: STOP,
         state_env: None,
         // Versions that keep a login apart from the rest of their state are what makes a home of our own safe; the

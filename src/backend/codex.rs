@@ -32,7 +32,7 @@ use crate::backend::event::{Command, Event};
 use crate::backend::failure::Failure;
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec, StopLadder,
-    Transport, Version, Versions,
+    Todos, ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
 use crate::backend::{Launch, Purpose};
@@ -68,6 +68,9 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Coppice },
         carrier: Carrier::Dynamic,
         native_tools: NativeTools::Partly,
+        hold: Duration::from_secs(60 * 60),
+        tool_list: ToolList::PerConversation,
+        todos: Todos::Native,
         stop: StopLadder { cancel: Duration::from_secs(10), terminate: Duration::from_secs(2) },
         state_env: None,
         // Older ones have other names for what a safe start needs, and nobody ran them.

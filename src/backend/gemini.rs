@@ -22,8 +22,8 @@ use crate::backend::acp::policy::{Policy, Starts, Titles};
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{
-    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
-    Version, Versions,
+    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Todos,
+    ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
 use crate::backend::{Launch, Purpose, acp};
@@ -54,6 +54,9 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "GEMINI.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,
         native_tools: NativeTools::Removable,
+        hold: Duration::from_secs(8 * 60),
+        tool_list: ToolList::PerStart,
+        todos: Todos::Served,
         // A cancel is answered within half a second, `TERM` within a tenth.
         stop: StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(2) },
         state_env: None,

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::backend::spec::{
-    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Transport,
+    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Todos,
+    ToolList, Transport,
 };
 use crate::backend::{claude, codex, gemini};
 
@@ -149,6 +150,9 @@ pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>,
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,
         native_tools: NativeTools::Fixed,
+        hold: Duration::from_secs(8 * 60),
+        tool_list: ToolList::PerStart,
+        todos: Todos::Served,
         stop: STOP,
         state_env: None,
         versions: None,

@@ -30,6 +30,12 @@ pub struct Spec {
     pub carrier: Carrier,
     /// How far the agent's own tools can be taken away.
     pub native_tools: NativeTools,
+    /// How long a call of a served tool may take before the agent gives it up, with some room.
+    pub hold: Duration,
+    /// Whether a conversation that comes back can have other served tools than before.
+    pub tool_list: ToolList,
+    /// Who keeps the list of todos.
+    pub todos: Todos,
     pub stop: StopLadder,
     /// The variable that tells the agent where to keep its own state, if it has one.
     pub state_env: Option<String>,
@@ -150,6 +156,24 @@ pub enum NativeTools {
     Partly,
     /// The protocol has no way.
     Fixed,
+}
+
+/// How long the served tools of a conversation stay the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolList {
+    /// Each start of the process brings its own.
+    PerStart,
+    /// As long as the conversation lives; others need a fresh one.
+    PerConversation,
+}
+
+/// Where the todos of a turn come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Todos {
+    /// From a tool of the agent's own.
+    Native,
+    /// From a served tool.
+    Served,
 }
 
 /// Which versions of a program work.

@@ -118,6 +118,7 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
         schema: None,
         roots: Vec::new(),
         tools: Vec::new(),
+        native: crate::backend::Native::default(),
         state_dir,
         neutral_dir,
         spawn: shared.spawner.clone(),

@@ -112,6 +112,7 @@ fn launch(
         schema: spec.schema.map(protocol::transport_schema),
         roots: Vec::new(),
         tools: Vec::new(),
+        native: crate::backend::Native::default(),
         state_dir,
         neutral_dir,
         spawn: shared.spawner.clone(),

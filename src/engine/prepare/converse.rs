@@ -153,6 +153,7 @@ async fn launch(
         schema: spec.schema.map(protocol::transport_schema),
         roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
         tools: Vec::new(),
+        native: crate::backend::Native::default(),
         state_dir,
         neutral_dir,
         spawn: shared.spawner.clone(),
