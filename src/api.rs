@@ -7,10 +7,12 @@ pub mod daemon;
 pub mod environment;
 pub mod error;
 pub mod event;
+pub mod handoff;
 pub mod image;
 pub mod project;
 pub mod request;
 pub mod session;
+pub mod workflow;
 
 /// The version of the paths and types; a client and a daemon that share it can work together.
 pub const VERSION: u32 = 1;

@@ -5,6 +5,7 @@
 
 pub mod edit;
 pub mod error;
+pub mod family;
 pub mod grant;
 pub mod key;
 pub mod layer;

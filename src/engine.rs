@@ -117,14 +117,14 @@ impl Engine {
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        let SendPrompt { text, images, model, reasoning, when, env } = request;
+        let SendPrompt { text, images, model, reasoning, agent: _, with: _, when, env } = request;
         let images = image::read(images)?;
         let id = self.find(id).await?;
         let switch = create::switch(&self.shared, id, model, reasoning, env.as_ref()).await?;
         if let Some(env) = env {
             self.shared.set_environment(id, env);
         }
-        self.tell(id, Command::Send { draft: Draft { text, images, switch }, when }).await
+        self.tell(id, Command::Send { draft: Draft { text, images, switch, context: None }, when }).await
     }
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {

@@ -49,12 +49,31 @@ pub enum Session {
     Integrating(Rest),
 }
 
-/// One turn in progress: how far it is, and how many approvals are open.
+/// One turn in progress: how far it is, and what it waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Turn {
     pub phase: Phase,
-    pub open: u32,
+    pub open: Open,
     pub repairs_left: u32,
+}
+
+/// How many calls of the agent wait, by what they wait for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct Open {
+    pub approvals: u32,
+    pub questions: u32,
+    pub children: u32,
+}
+
+/// What a call of the agent waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Wait {
+    /// A person allows or denies it.
+    Approval,
+    /// A person answers it.
+    Question,
+    /// A child session reports.
+    Child,
 }
 
 /// How far a turn is. A slot is held in `Preparing`, `Working`, `Stopping` and `Closing` with [`Slot::Held`].
@@ -64,11 +83,11 @@ pub enum Phase {
     Queued,
     /// Makes the worktree and starts the backend; nothing was sent.
     Preparing,
-    /// The backend works.
+    /// The backend works, and none of its calls waits.
     Working,
-    /// The backend waits for a person; the slot is given back.
+    /// At least one call waits; the slot is given back. A model goes on only when all its calls are answered.
     Parked,
-    /// A person decided; the turn waits for a slot before it goes on.
+    /// The last call is settled; the turn waits for a slot before it goes on.
     Returning,
     /// The backend was told to stop and has not ended yet.
     Stopping(Outcome, Slot),
@@ -104,11 +123,12 @@ pub enum Event {
     /// The worktree is ready and the backend has a conversation.
     Prepared,
     PrepareFailed,
-    ApprovalAsked,
-    /// A person decided one open approval.
-    Decided,
-    /// The backend took one open approval back.
-    ApprovalGone,
+    /// A call of the agent waits.
+    Waits(Wait),
+    /// What a call waited for is there.
+    Settled(Wait),
+    /// The backend took a waiting call back.
+    Withdrawn(Wait),
     /// The backend's final message was a valid response.
     Answered(Asks),
     /// The backend's final message was refused.
@@ -164,7 +184,7 @@ pub enum Effect {
     Prepare,
     SendPrompt,
     SendRepair,
-    /// Hands the decisions made so far to the backend.
+    /// Hands the decisions, answers and results that are there to the backend.
     Deliver,
     Interrupt,
     /// Ends the preparation that is under way.
@@ -180,13 +200,13 @@ pub enum Fact {
     /// Only the status changed.
     Status,
     TurnStarted,
-    ApprovalRequested,
-    ApprovalResolved,
+    WaitBegan(Wait),
+    WaitEnded(Wait),
     ResponseRefused,
     TurnEnded(Outcome),
-    /// Open approvals outlive the process that asked; a decision resumes the session.
-    ApprovalsExpired,
-    ApprovalsCancelled,
+    /// Open approvals and questions outlive the process that asked; a decision resumes the session.
+    WaitsExpired,
+    WaitsCancelled,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -230,11 +250,40 @@ impl Turn {
         match self.phase {
             Phase::Queued => Status::Queued,
             Phase::Preparing => Status::Preparing,
-            Phase::Working | Phase::Parked | Phase::Returning if self.open > 0 => Status::Approval,
+            Phase::Working | Phase::Parked | Phase::Returning if self.open.approvals > 0 => Status::Approval,
+            Phase::Working | Phase::Parked | Phase::Returning if self.open.questions > 0 => Status::Asking,
             Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) | Phase::Closing(..) => {
                 Status::Running
             }
         }
+    }
+}
+
+impl Open {
+    /// Nothing waits.
+    pub const NONE: Self = Self { approvals: 0, questions: 0, children: 0 };
+
+    pub fn total(self) -> u32 {
+        self.approvals + self.questions + self.children
+    }
+
+    fn count(&mut self, wait: Wait) -> &mut u32 {
+        match wait {
+            Wait::Approval => &mut self.approvals,
+            Wait::Question => &mut self.questions,
+            Wait::Child => &mut self.children,
+        }
+    }
+
+    fn with(mut self, wait: Wait) -> Self {
+        *self.count(wait) += 1;
+        self
+    }
+
+    fn without(mut self, wait: Wait) -> Option<Self> {
+        let count = self.count(wait);
+        *count = count.checked_sub(1)?;
+        Some(self)
     }
 }
 

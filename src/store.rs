@@ -25,7 +25,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub use change::{Change, Durability, Write, Written};
 pub use error::StoreError;
 pub use reader::EventFilter;
-pub use row::{NewEvent, ProjectRow, PromptRow, SessionRow, StoredEvent, TurnRow};
+pub use row::{HandoffRow, NewEvent, ProjectRow, PromptRow, SessionRow, StoredEvent, TurnRow, WorkflowRow};
 
 use crate::id::SessionId;
 use reader::{Readers, one, rows};
@@ -125,6 +125,38 @@ impl Store {
         let sql = "SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions
                    WHERE id = ?1";
         self.readers.read(move |db| one(db, sql, [id], row::session)).await
+    }
+
+    /// The children of a session, removed ones included, oldest first.
+    pub async fn children(&self, parent: SessionId) -> Result<Vec<SessionRow>, StoreError> {
+        let sql = "SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions
+                   WHERE parent = ?1 ORDER BY created_at, id";
+        self.readers.read(move |db| rows(db, sql, [parent], row::session)).await
+    }
+
+    /// One handoff.
+    pub async fn handoff(&self, id: String) -> Result<Option<HandoffRow>, StoreError> {
+        let sql = "SELECT id, parent, child, status, created_at, updated_at, record FROM handoffs WHERE id = ?1";
+        self.readers.read(move |db| one(db, sql, [id], row::handoff)).await
+    }
+
+    /// The handoff that made a session.
+    pub async fn handoff_of(&self, child: SessionId) -> Result<Option<HandoffRow>, StoreError> {
+        let sql = "SELECT id, parent, child, status, created_at, updated_at, record FROM handoffs WHERE child = ?1";
+        self.readers.read(move |db| one(db, sql, [child], row::handoff)).await
+    }
+
+    /// The handoffs that a session asked for, oldest first.
+    pub async fn handoffs(&self, parent: SessionId) -> Result<Vec<HandoffRow>, StoreError> {
+        let sql = "SELECT id, parent, child, status, created_at, updated_at, record FROM handoffs
+                   WHERE parent = ?1 ORDER BY created_at, id";
+        self.readers.read(move |db| rows(db, sql, [parent], row::handoff)).await
+    }
+
+    /// The tasks and the plan of a session.
+    pub async fn workflow(&self, session: SessionId) -> Result<Option<WorkflowRow>, StoreError> {
+        let sql = "SELECT session, record FROM workflows WHERE session = ?1";
+        self.readers.read(move |db| one(db, sql, [session], row::workflow)).await
     }
 
     /// The turns of a session in their order.

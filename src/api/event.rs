@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::handoff::Handoff;
 use super::image::Attached;
 use super::session::{Approval, AskedQuestion, Base, Changes, Response, TurnError, Usage};
+use super::workflow::Workflow;
 
 /// The type of a stream's messages that carry [`Live`] records; those with events have none.
 pub const LIVE: &str = "live";
@@ -41,6 +43,11 @@ pub enum Payload {
         model: Option<String>,
         base: Base,
         branch: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// The session that delegated, for a child.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent: Option<String>,
     },
     TitleChanged {
         title: String,
@@ -79,6 +86,9 @@ pub enum Payload {
         delivery: String,
         /// When the backend's own program began to run.
         exec_at: i64,
+        /// Who works, and the text that defines it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentUse>,
     },
     Message {
         turn: u32,
@@ -120,10 +130,30 @@ pub enum Payload {
     QuestionAsked {
         turn: u32,
         questions: Vec<AskedQuestion>,
+        /// The number of a question that a turn in progress waits for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
     },
     QuestionAnswered {
         index: u32,
         answer: String,
+        /// Set as in the question.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<String>,
+    },
+    /// A question of a turn in progress that nobody answers any more.
+    QuestionGone {
+        call: String,
+        /// `cancelled` or `expired`.
+        outcome: String,
+    },
+    /// A delegation of this session began, moved on or ended.
+    HandoffUpdated {
+        handoff: Handoff,
+    },
+    /// The tasks or the plan of this session changed.
+    WorkflowUpdated {
+        workflow: Workflow,
     },
     PlanUpdated {
         turn: u32,
@@ -170,6 +200,9 @@ pub enum Payload {
     Integrated {
         commit: String,
         style: String,
+        /// The files of the parent's work tree that a child's result changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
     },
     Merged {
         commit: String,
@@ -202,6 +235,16 @@ pub struct Engine {
     pub backend: String,
     pub model: Option<String>,
     pub reasoning: Option<String>,
+}
+
+/// The agent of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentUse {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// Names the text of the definition.
+    pub sha256: String,
 }
 
 /// One line of an agent's plan.
@@ -240,6 +283,9 @@ impl Payload {
             Payload::ApprovalResolved { .. } => "approval_resolved",
             Payload::QuestionAsked { .. } => "question_asked",
             Payload::QuestionAnswered { .. } => "question_answered",
+            Payload::QuestionGone { .. } => "question_gone",
+            Payload::HandoffUpdated { .. } => "handoff_updated",
+            Payload::WorkflowUpdated { .. } => "workflow_updated",
             Payload::PlanUpdated { .. } => "plan_updated",
             Payload::Usage { .. } => "usage",
             Payload::Retry { .. } => "retry",

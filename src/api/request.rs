@@ -28,6 +28,9 @@ pub struct CreateSession {
     /// `low`, `medium`, `high` or `xhigh`; the configured level when absent.
     #[serde(default)]
     pub reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA`; the configured one when absent.
+    #[serde(default)]
+    pub agent: Option<String>,
     /// A branch, tag or commit; the current branch when absent.
     #[serde(default)]
     pub base: Option<String>,
@@ -84,6 +87,12 @@ pub struct SendPrompt {
     /// `low`, `medium`, `high` or `xhigh` from this prompt on; the session's own when absent.
     #[serde(default)]
     pub reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA` from this prompt on; the session's own when absent.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// Handoffs whose results go with the prompt.
+    #[serde(default)]
+    pub with: Vec<String>,
     #[serde(default)]
     pub when: When,
     /// Replaces the captured environment when present.

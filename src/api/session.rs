@@ -11,7 +11,7 @@ pub struct Session {
     pub id: String,
     pub title: String,
     pub status: Status,
-    /// What a person must do before the session goes on; absent when nothing waits.
+    /// What has to happen before the session goes on; absent when nothing waits.
     pub waiting_for: Option<WaitingFor>,
     /// What can be done with the session in this state, as command names.
     pub next: Vec<String>,
@@ -20,6 +20,8 @@ pub struct Session {
     pub reasoning: Option<String>,
     pub agent: Option<String>,
     pub persona: Option<String>,
+    /// `enforced` when the agent's tools are held to what its definition says, else `advisory`.
+    pub surface: String,
     pub posture: String,
     pub sandbox: Sandbox,
     /// The repository's common git directory.
@@ -29,7 +31,11 @@ pub struct Session {
     pub worktree: String,
     pub parent: Option<String>,
     pub children: Vec<String>,
+    /// The delegation that made this session.
     pub handoff: Option<String>,
+    /// What the delegating agent noted about it.
+    pub thread_note: Option<String>,
+    pub subagent: Option<Subagent>,
     /// How many turns were started.
     pub turns: u32,
     /// How many prompts wait behind the turn in progress.
@@ -112,6 +118,16 @@ impl Status {
 pub enum WaitingFor {
     Approval,
     Answer,
+    /// Child sessions work; nobody has to do anything.
+    Children,
+}
+
+/// What makes a session the child of another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Subagent {
+    pub parent_session_id: String,
+    pub agent_type: String,
+    pub depth: u32,
 }
 
 /// How far the operating system holds the agent.
@@ -157,15 +173,27 @@ pub struct Changes {
 }
 
 /// A question of the agent; `answer` is set once it was given and until all are sent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Question {
     pub text: String,
     pub options: Vec<String>,
     pub answer: Option<String>,
+    /// Set for a question that a turn in progress waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// Several of the options may be chosen.
+    #[serde(default)]
+    pub multiple: bool,
+    /// The daemon restarted since: answering resumes the session.
+    #[serde(default)]
+    pub expired: bool,
+    /// The child that asks, where the question is shown at its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
 }
 
 /// A call of the agent that a person must allow or deny.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Approval {
     pub id: String,
     pub tool: String,
@@ -175,6 +203,12 @@ pub struct Approval {
     pub requested_at: i64,
     /// The daemon restarted since: answering resumes the session and the decision is used once for the same call.
     pub expired: bool,
+    /// The child that asks, where the approval is shown at its parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The child's agent, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -216,6 +250,9 @@ pub struct Turn {
     /// The backend that worked, and with which model as far as it is known.
     pub backend: String,
     pub model: Option<String>,
+    /// The agent that worked, and the text that defined it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<super::event::AgentUse>,
     pub started_at: i64,
     pub ended_at: Option<i64>,
     pub response: Option<Response>,

@@ -124,7 +124,7 @@ mod tests {
         let question = |options: &[&str]| Question {
             text: "?".into(),
             options: options.iter().map(|option| option.to_string()).collect(),
-            answer: None,
+            ..Question::default()
         };
         for (options, answer, expected) in [
             (&["sqlite", "postgres"][..], "2", Some("postgres")),
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn there_are_never_more_answers_than_questions() {
-        let question = Question { text: "?".into(), options: vec![], answer: None };
+        let question = Question { text: "?".into(), ..Question::default() };
         let message = |given: &[&str]| {
             let given: Vec<_> = given.iter().map(|answer| answer.to_string()).collect();
             match choose(&[&question], &given) {

@@ -61,6 +61,9 @@ impl Follower {
             | Payload::ApprovalResolved { .. }
             | Payload::QuestionAsked { .. }
             | Payload::QuestionAnswered { .. }
+            | Payload::QuestionGone { .. }
+            | Payload::HandoffUpdated { .. }
+            | Payload::WorkflowUpdated { .. }
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }
             | Payload::Checkpoint { .. }
@@ -186,6 +189,9 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::ToolFinished { .. }
         | Payload::ApprovalResolved { .. }
         | Payload::QuestionAnswered { .. }
+        | Payload::QuestionGone { .. }
+        | Payload::HandoffUpdated { .. }
+        | Payload::WorkflowUpdated { .. }
         | Payload::PlanUpdated { .. }
         | Payload::Usage { .. }
         | Payload::Retry { .. }

@@ -47,10 +47,10 @@ pub(super) struct SessionOptions {
 impl SessionOptions {
     /// The request to create a session from where the person stands.
     pub(super) fn request(self, prompt: String, start: Start, context: &Context) -> Result<CreateSession, Failure> {
-        let SessionOptions { engine: EngineArg { model, reasoning }, images, base, title } = self;
+        let SessionOptions { engine: EngineArg { model, reasoning, agent }, images, base, title } = self;
         let images = images.read()?;
         let (cwd, env) = (context.cwd()?, context.environment());
-        Ok(CreateSession { cwd, prompt, images, start, model, reasoning, base, title, env })
+        Ok(CreateSession { cwd, prompt, images, start, model, reasoning, agent, base, title, env })
     }
 }
 

@@ -25,6 +25,9 @@ pub(super) struct EngineArg {
     /// How hard the model thinks.
     #[arg(long, value_name = "LEVEL", value_parser = ["low", "medium", "high", "xhigh"])]
     pub(super) reasoning: Option<String>,
+    /// Which agent works; `coppice agents` lists them.
+    #[arg(long, value_name = "AGENT[:PERSONA]")]
+    pub(super) agent: Option<String>,
 }
 
 impl PromptArg {

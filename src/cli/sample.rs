@@ -26,6 +26,7 @@ pub(super) fn session(status: Status) -> Session {
         reasoning: None,
         agent: None,
         persona: None,
+        surface: "enforced".into(),
         posture: "attended".into(),
         sandbox: Sandbox { level: "off".into(), enforced: false },
         project: "/src/app/.git".into(),
@@ -35,6 +36,8 @@ pub(super) fn session(status: Status) -> Session {
         parent: None,
         children: vec![],
         handoff: None,
+        thread_note: None,
+        subagent: None,
         turns: 1,
         queued: 0,
         created_at: NOW - 3_600_000,
@@ -54,7 +57,7 @@ pub(super) fn asking() -> Session {
     let question = |text: &str, options: &[&str]| Question {
         text: text.into(),
         options: options.iter().map(|option| option.to_string()).collect(),
-        answer: None,
+        ..Question::default()
     };
     Session {
         questions: vec![question("Which database?", &["sqlite", "postgres"]), question("Which port?", &[])],
@@ -71,7 +74,7 @@ pub(super) fn approval() -> Session {
             title: "run `cargo test`".into(),
             preview: Some("cargo test\n--quiet".into()),
             requested_at: NOW - 12_000,
-            expired: false,
+            ..Approval::default()
         }],
         next: vec!["approve".into(), "deny".into(), "stop".into()],
         ..session(Status::Approval)
@@ -111,6 +114,7 @@ pub(super) fn turn(number: u32, state: TurnState) -> Turn {
         images: vec![],
         backend: "demo".into(),
         model: None,
+        agent: None,
         started_at: NOW - 60_000,
         ended_at: Some(NOW - 30_000),
         response: (state == TurnState::Completed).then_some(response),

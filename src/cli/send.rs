@@ -31,6 +31,9 @@ pub(super) struct Args {
     /// Interrupt the turn in progress, then send.
     #[arg(long)]
     now: bool,
+    /// A handoff whose result goes with the prompt; may be given several times.
+    #[arg(long, value_name = "HANDOFF")]
+    with: Vec<String>,
     /// Let the session see this shell's environment from here on.
     #[arg(long)]
     env: bool,
@@ -44,6 +47,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         images: args.images.read()?,
         model: args.engine.model,
         reasoning: args.engine.reasoning,
+        agent: args.engine.agent,
+        with: args.with,
         when: if args.now { When::Now } else { When::InOrder },
         env: args.env.then(|| context.environment()),
     };

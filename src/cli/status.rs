@@ -62,6 +62,7 @@ pub(super) fn need(session: &Session) -> String {
                 several => format!("{several} questions"),
             }
         }
+        Some(WaitingFor::Children) => "waits for children".to_owned(),
         None => match (&session.last_error, session.conflicts.as_slice()) {
             (_, [_, ..]) if session.status == Status::Conflict => {
                 format!("in {}", count(session.conflicts.len(), "file"))

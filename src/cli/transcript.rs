@@ -33,6 +33,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::Checkpoint { .. } => said(Tone::Dim, format!("committed {}", detail(payload))),
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
         Payload::Merged { .. } => said(Tone::Good, format!("merged {}", detail(payload))),
+        Payload::HandoffUpdated { .. } => said(Tone::Dim, format!("child {}", detail(payload))),
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
         Payload::SessionCreated { .. }
         | Payload::TitleChanged { .. }
@@ -43,6 +44,8 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::ToolFinished { ok: true, .. }
         | Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
+        | Payload::QuestionGone { .. }
+        | Payload::WorkflowUpdated { .. }
         | Payload::PlanUpdated { .. }
         | Payload::Usage { .. }
         | Payload::Reworded { .. }
@@ -70,6 +73,9 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::Checkpoint { .. }
         | Payload::Integrated { .. } => Tone::Good,
         Payload::SessionCreated { .. }
+        | Payload::QuestionGone { .. }
+        | Payload::HandoffUpdated { .. }
+        | Payload::WorkflowUpdated { .. }
         | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
         | Payload::Switched { .. }
@@ -125,7 +131,16 @@ fn detail(payload: &Payload) -> String {
         Payload::QuestionAsked { questions, .. } => {
             questions.iter().map(|question| one_line(&question.text)).collect::<Vec<_>>().join(" · ")
         }
-        Payload::QuestionAnswered { index, answer } => format!("{}: {}", index + 1, folded(answer)),
+        Payload::QuestionAnswered { index, answer, .. } => format!("{}: {}", index + 1, folded(answer)),
+        Payload::QuestionGone { call, outcome } => format!("{call} {outcome}"),
+        Payload::HandoffUpdated { handoff } => {
+            let agent = &handoff.child_agent_id;
+            format!("{agent} ({}) {}: {}", handoff.child_session_id, handoff.status.as_str(), one_line(&handoff.label))
+        }
+        Payload::WorkflowUpdated { workflow } => {
+            let done = workflow.tasks.iter().filter(|task| task.status == "completed").count();
+            format!("{done} of {} done", count(workflow.tasks.len(), "task"))
+        }
         Payload::PlanUpdated { entries, .. } => {
             let done = entries.iter().filter(|entry| entry.status == "completed").count();
             format!("{done} of {} done", count(entries.len(), "step"))
@@ -147,7 +162,8 @@ fn detail(payload: &Payload) -> String {
         Payload::TurnFailed { turn, error } => format!("turn {turn}, {}: {}", error.kind, one_line(&error.message)),
         Payload::TurnInterrupted { turn, reason } => format!("turn {turn}: {}", one_line(reason)),
         Payload::Undone { to, commit, .. } => format!("back to turn {to} at {}", short(commit)),
-        Payload::Integrated { commit, style } => format!("{} ({style})", short(commit)),
+        Payload::Integrated { commit, style, files } if files.is_empty() => format!("{} ({style})", short(commit)),
+        Payload::Integrated { commit, style, files } => format!("{} ({style}): {}", short(commit), files.join(", ")),
         Payload::Merged { commit, target, style } => {
             format!("into {} as {} ({style})", target.trim_start_matches("refs/heads/"), short(commit))
         }
@@ -221,13 +237,15 @@ mod tests {
                 model: None,
                 base,
                 branch: "b".into(),
+                agent: None,
+                parent: None,
             },
             Payload::TitleChanged { title: "Fix the port".into() },
             Payload::PromptQueued { number: 1, text: "fix it\nplease".into(), images: vec![sample::image()] },
             Payload::Preparing { step: "worktree".into(), how: Some("spare".into()) },
             Payload::SetupOutput { command: "make".into(), text: "cc a.c".into(), exit: None },
             Payload::SetupOutput { command: "make".into(), text: String::new(), exit: Some(2) },
-            Payload::TurnStarted { turn, prompt: 1, delivery: "bootstrap_full".into(), exec_at: 0 },
+            Payload::TurnStarted { turn, prompt: 1, delivery: "bootstrap_full".into(), exec_at: 0, agent: None },
             Payload::Thought { turn, text: "hm".into() },
             Payload::Message { turn, text: "I look.".into() },
             Payload::ToolStarted { turn, call: call.clone(), tool: tool.clone(), title: title.clone(), input: None },
@@ -249,12 +267,12 @@ mod tests {
             },
             Payload::Reworded { turn, commit: COMMIT.into(), was: COMMIT.into() },
             Payload::TurnCompleted { turn, response },
-            Payload::QuestionAsked { turn, questions: vec![asked] },
-            Payload::QuestionAnswered { index: 0, answer: "sqlite".into() },
+            Payload::QuestionAsked { turn, questions: vec![asked], call: None },
+            Payload::QuestionAnswered { index: 0, answer: "sqlite".into(), call: None },
             Payload::TurnFailed { turn, error },
             Payload::TurnInterrupted { turn, reason: "stopped by the user".into() },
             Payload::Undone { to: 0, commit: COMMIT.into(), saved: "refs/x".into() },
-            Payload::Integrated { commit: COMMIT.into(), style: "rebase".into() },
+            Payload::Integrated { commit: COMMIT.into(), style: "rebase".into(), files: vec![] },
             Payload::Conflict { files: vec!["a.rs".into(), "b.rs".into()], with: "main".into() },
             Payload::Merged { commit: COMMIT.into(), target: "refs/heads/main".into(), style: "squash".into() },
             Payload::Archived {},

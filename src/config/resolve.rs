@@ -7,6 +7,10 @@ use std::time::Duration;
 use toml_edit::Item;
 
 use super::error::{ConfigError, Place};
+use super::family::{
+    BackgroundApprovals, Delegation, Facade, Integrate, Models, PlannerApproval, ReviewMode, Surface, Tools, WebSearch,
+    Workflow,
+};
 use super::key::{Authority, KEYS};
 use super::layer::{Entry, Layer, LayerKind, known};
 use super::value::Value;
@@ -24,6 +28,11 @@ pub struct Config {
     pub default_model: String,
     /// The word for how hard a model thinks; `None` leaves it to the backend.
     pub default_reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA`.
+    pub default_agent: String,
+    pub delegation: Delegation,
+    pub workflow: Workflow,
+    pub tools: Tools,
     pub limits: Limits,
     /// How often an agent is asked again after a refused response.
     pub repair: u32,
@@ -190,6 +199,10 @@ impl Settings {
         Config {
             default_model: self.text("default.model").unwrap_or_default(),
             default_reasoning: self.text("default.reasoning").filter(|level| !level.is_empty()),
+            default_agent: self.text("default.agent").unwrap_or_default(),
+            delegation: self.delegation(),
+            workflow: self.workflow(),
+            tools: self.tools(),
             limits,
             repair: self.count("response.repair"),
             merge_style: match self.text("merge.style").as_deref() {
@@ -214,6 +227,55 @@ impl Settings {
         }
     }
 
+    fn delegation(&self) -> Delegation {
+        let is = |key: &str, word: &str| self.text(key).as_deref() == Some(word);
+        Delegation {
+            facade: match self.text("delegation.facade").as_deref() {
+                Some("task") => Facade::Task,
+                Some("spawn_agent") => Facade::SpawnAgent,
+                Some("Agent") => Facade::Agent,
+                Some(_) | None => Facade::Delegate,
+            },
+            timeout: self.duration("delegation.timeout"),
+            max_block: Some(self.duration("delegation.max_block")).filter(|limit| !limit.is_zero()),
+            max_depth: self.count("delegation.max_depth"),
+            nested_agents: self.list("delegation.nested_agents").unwrap_or_default(),
+            max_children: self.count("delegation.max_children"),
+            integrate: if is("delegation.integrate", "manual") { Integrate::Manual } else { Integrate::Auto },
+            background_approvals: match is("delegation.background_approvals", "queue") {
+                true => BackgroundApprovals::Queue,
+                false => BackgroundApprovals::Deny,
+            },
+            ignored: self.list("delegation.ignored").unwrap_or_default(),
+            models: if self.flag("delegation.strict_models") { Models::Strict } else { Models::Inherit },
+        }
+    }
+
+    fn workflow(&self) -> Workflow {
+        Workflow {
+            review_mode: match self.text("workflow.review_mode").as_deref() {
+                Some("off") => ReviewMode::Off,
+                Some("auto") => ReviewMode::Auto,
+                Some(_) | None => ReviewMode::Manual,
+            },
+            review_model: self.text("workflow.review_model").filter(|model| !model.is_empty()),
+            planner_approval: match self.flag("workflow.planner_approval") {
+                true => PlannerApproval::Person,
+                false => PlannerApproval::Nobody,
+            },
+        }
+    }
+
+    fn tools(&self) -> Tools {
+        Tools {
+            surface: match self.text("tools.surface").as_deref() {
+                Some("advisory") => Surface::Advisory,
+                Some(_) | None => Surface::Enforced,
+            },
+            web_search: if self.flag("tools.web_search") { WebSearch::On } else { WebSearch::Off },
+        }
+    }
+
     fn backends(&self) -> BTreeMap<String, Backend> {
         let names = self.0.keys().filter_map(|key| key.strip_prefix("backends.")?.split('.').next());
         let backend = |name: &str| Backend {
@@ -235,6 +297,10 @@ impl Settings {
 
     fn count(&self, key: &str) -> u32 {
         if let Some((Value::Count(count), _)) = self.0.get(key) { *count } else { 0 }
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        matches!(self.0.get(key), Some((Value::Flag(true), _)))
     }
 
     fn duration(&self, key: &str) -> Duration {

@@ -49,6 +49,8 @@ fn setting(key: &Key) -> Value {
         Kind::Model => json!({ "type": "string", "pattern": "^([a-z0-9][a-z0-9_-]*(/\\S+)?)?$" }),
         Kind::Count { max } => json!({ "type": "integer", "minimum": 0, "maximum": max }),
         Kind::Duration => json!({ "type": "string", "pattern": UNIT_PATTERN }),
+        Kind::AutoDuration => json!({ "type": "string", "pattern": format!("^auto$|{UNIT_PATTERN}") }),
+        Kind::Flag => json!({ "type": "boolean" }),
         Kind::Choice(known) => json!({ "type": "string", "enum": known }),
         Kind::Text => json!({ "type": "string" }),
         Kind::List | Kind::Paths => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
@@ -59,6 +61,7 @@ fn setting(key: &Key) -> Value {
     if let Some(default) = super::resolve::default_of(key.name) {
         schema["default"] = match default {
             super::Value::Count(number) => json!(number),
+            super::Value::Flag(flag) => json!(flag),
             super::Value::List(items) => json!(items),
             super::Value::Variables(entries) => json!(entries),
             super::Value::Text(text) => json!(text),

@@ -41,6 +41,25 @@ fn the_defaults_are_those_of_the_table() {
     let expected = Config {
         default_model: String::new(),
         default_reasoning: None,
+        default_agent: "builder".into(),
+        delegation: family::Delegation {
+            facade: family::Facade::Delegate,
+            timeout: hours(4),
+            max_block: None,
+            max_depth: 1,
+            nested_agents: vec!["orchestrator".into()],
+            max_children: 8,
+            integrate: family::Integrate::Auto,
+            background_approvals: family::BackgroundApprovals::Deny,
+            ignored: vec![],
+            models: family::Models::Inherit,
+        },
+        workflow: family::Workflow {
+            review_mode: family::ReviewMode::Manual,
+            review_model: None,
+            planner_approval: family::PlannerApproval::Person,
+        },
+        tools: family::Tools { surface: family::Surface::Enforced, web_search: family::WebSearch::Off },
         limits: Limits {
             parallel_turns: 0,
             turn_timeout: hours(4),

@@ -17,6 +17,10 @@ pub enum Kind {
     },
     /// A number and a unit.
     Duration,
+    /// The same, or `auto`.
+    AutoDuration,
+    /// `true` or `false`.
+    Flag,
     Choice(&'static [&'static str]),
     Text,
     List,
@@ -34,6 +38,7 @@ pub enum Value {
     Text(String),
     Count(u32),
     Duration(Duration),
+    Flag(bool),
     List(Vec<String>),
     Variables(BTreeMap<String, String>),
 }
@@ -54,6 +59,8 @@ impl Kind {
             Self::Model => "`BACKEND` or `BACKEND/MODEL`".into(),
             Self::Count { max } => format!("a whole number from 0 to {max}"),
             Self::Duration => "a duration such as `90s`, `10m`, `4h` or `30d`".into(),
+            Self::AutoDuration => "`auto` or a duration such as `90s`, `10m`, `4h` or `30d`".into(),
+            Self::Flag => "`true` or `false`".into(),
             Self::Choice([one]) => format!("`{one}`"),
             Self::Choice(["", known @ ..]) => format!("empty or one of `{}`", known.join("`, `")),
             Self::Choice(known) => format!("one of `{}`", known.join("`, `")),
@@ -68,13 +75,14 @@ impl Kind {
     /// Reads the value of a file; the error completes "not …".
     pub(super) fn read(self, item: &Item) -> Result<Value, String> {
         let read = match self {
-            Self::Model | Self::Duration | Self::Choice(_) | Self::Text => {
+            Self::Model | Self::Duration | Self::AutoDuration | Self::Choice(_) | Self::Text => {
                 item.as_str().and_then(|text| self.scalar(text))
             }
             Self::Count { max } => {
                 let number = item.as_integer().and_then(|number| u32::try_from(number).ok());
                 number.filter(|number| *number <= max).map(Value::Count)
             }
+            Self::Flag => item.as_bool().map(Value::Flag),
             Self::List | Self::Paths | Self::Command => strings(item).and_then(|items| self.list(items)),
             Self::Variables => variables(item).map(Value::Variables),
         };
@@ -84,13 +92,13 @@ impl Kind {
     /// Reads a value typed on the command line, where strings need no quotes and a list may be its only item.
     pub(super) fn read_typed(self, text: &str) -> Result<Value, String> {
         match self {
-            Self::Model | Self::Duration | Self::Choice(_) | Self::Text => {
+            Self::Model | Self::Duration | Self::AutoDuration | Self::Choice(_) | Self::Text => {
                 self.scalar(text).ok_or_else(|| quoted(text))
             }
             Self::List | Self::Paths | Self::Command if !text.trim_start().starts_with('[') => {
                 self.list(vec![text.to_owned()]).ok_or_else(|| quoted(text))
             }
-            Self::Count { .. } | Self::List | Self::Paths | Self::Command | Self::Variables => {
+            Self::Count { .. } | Self::Flag | Self::List | Self::Paths | Self::Command | Self::Variables => {
                 let value = text.trim().parse::<toml_edit::Value>().map_err(|_| quoted(text))?;
                 self.read(&Item::Value(value))
             }
@@ -102,9 +110,11 @@ impl Kind {
         match self {
             Self::Model => (text.is_empty() || is_model(text)).then(value),
             Self::Duration => parse_duration(text).map(Value::Duration),
+            Self::AutoDuration if text == "auto" => Some(value()),
+            Self::AutoDuration => parse_duration(text).map(Value::Duration),
             Self::Choice(known) => known.contains(&text).then(value),
             Self::Text => is_passable(text).then(value),
-            Self::Count { .. } | Self::List | Self::Paths | Self::Command | Self::Variables => None,
+            Self::Count { .. } | Self::Flag | Self::List | Self::Paths | Self::Command | Self::Variables => None,
         }
     }
 
@@ -113,7 +123,14 @@ impl Kind {
             Self::Paths => items.iter().all(|path| is_inside(path)),
             Self::Command => items.first().is_some_and(|program| !program.trim().is_empty()),
             Self::List => items.iter().all(|item| !item.trim().is_empty()),
-            Self::Model | Self::Count { .. } | Self::Duration | Self::Choice(_) | Self::Text | Self::Variables => false,
+            Self::Model
+            | Self::Count { .. }
+            | Self::Duration
+            | Self::AutoDuration
+            | Self::Flag
+            | Self::Choice(_)
+            | Self::Text
+            | Self::Variables => false,
         };
         (fits && items.iter().all(|item| is_passable(item))).then_some(Value::List(items))
     }
@@ -126,6 +143,7 @@ impl Value {
             Self::Text(text) => text.as_str().into(),
             Self::Count(number) => i64::from(*number).into(),
             Self::Duration(duration) => format_duration(*duration).into(),
+            Self::Flag(flag) => (*flag).into(),
             Self::List(items) => items.iter().map(String::as_str).collect::<Array>().into(),
             Self::Variables(entries) => {
                 entries.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<InlineTable>().into()
@@ -138,7 +156,10 @@ impl Value {
         match (self, other) {
             (Self::Count(a), Self::Count(b)) => a < b,
             (Self::Duration(a), Self::Duration(b)) => a < b,
-            (Self::Text(_) | Self::Count(_) | Self::Duration(_) | Self::List(_) | Self::Variables(_), _) => false,
+            (
+                Self::Text(_) | Self::Count(_) | Self::Duration(_) | Self::Flag(_) | Self::List(_) | Self::Variables(_),
+                _,
+            ) => false,
         }
     }
 }
@@ -150,6 +171,7 @@ impl fmt::Display for Value {
             Self::Text(text) => f.write_str(&one_line(text)),
             Self::Count(number) => number.fmt(f),
             Self::Duration(duration) => f.write_str(&one_line(&format_duration(*duration))),
+            Self::Flag(flag) => flag.fmt(f),
             Self::List(items) => write!(f, "[{}]", joined(items.iter().map(|item| one_line(item)))),
             Self::Variables(entries) if entries.is_empty() => f.write_str("{}"),
             Self::Variables(entries) => {

@@ -105,6 +105,8 @@ pub(super) struct Draft {
     pub(super) text: String,
     pub(super) images: Vec<Picture>,
     pub(super) switch: Switch,
+    /// What goes before the text.
+    pub(super) context: Option<String>,
 }
 
 /// Sends a message to a session's task, which is started if there is none.

@@ -29,7 +29,7 @@ use super::{clock, image, prepare, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, images, start, model, reasoning, base, title, env } = request;
+    let CreateSession { cwd, prompt, images, start, model, reasoning, agent: _, base, title, env } = request;
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
     }
@@ -52,8 +52,15 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish(reasoning, &settings.config)?)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let body = Body { title, backend: backend.name.clone(), model, reasoning, ..Body::default() };
-    let record =
-        write(shared, received, &repo, base, body, Draft { text: prompt, images, switch: Switch::default() }).await?;
+    let record = write(
+        shared,
+        received,
+        &repo,
+        base,
+        body,
+        Draft { text: prompt, images, switch: Switch::default(), context: None },
+    )
+    .await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {
         super::naming::ask_title(shared, &record, &prompt);
@@ -95,10 +102,12 @@ async fn write(shared: &Shared, now: i64, repo: &Repo, base: Base, body: Body, d
         model: record.body.model.clone(),
         base: api::session::Base { name: record.body.base.name.clone(), commit: record.body.base.commit.clone() },
         branch,
+        agent: Some(record.body.agent.id.clone()).filter(|id| !id.is_empty()),
+        parent: record.body.child.as_ref().map(|child| child.parent.to_string()),
     };
     let images = image::store(shared.images_dir(id), 1, draft.images).await?;
     let queued = Payload::PromptQueued { number: 1, text: draft.text.clone(), images: view::attached(&images) };
-    let prompt = PromptBody { text: draft.text, images, switch: draft.switch };
+    let prompt = PromptBody { text: draft.text, images, switch: draft.switch, context: draft.context };
     let changes = vec![
         Change::Project(ProjectRow { id: project, common_dir, record: json(&known) }),
         Change::Session(record.row()),
@@ -168,7 +177,7 @@ pub(super) async fn switch(
         None => None,
     };
     let backend = model.is_some().then(|| (chosen.spec.name.clone(), chosen.model));
-    Ok(Switch { backend, reasoning: level.map(|level| level.as_str().to_owned()) })
+    Ok(Switch { backend, reasoning: level.map(|level| level.as_str().to_owned()), agent: None })
 }
 
 /// Who asks for a level: a person, or a setting.

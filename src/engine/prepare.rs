@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::api::event::{Live, Payload};
+use crate::api::event::{AgentUse, Live, Payload};
 use crate::api::request::Environment;
 use crate::backend::Conversation;
 use crate::backend::event::Block;
@@ -42,6 +42,7 @@ pub(super) struct Prepared {
     pub(super) conversation_record: ConversationRecord,
     pub(super) exec_at: i64,
     pub(super) engine: EngineRecord,
+    pub(super) agent: Option<AgentUse>,
     pub(super) delivery: Told,
     pub(super) blocks: Vec<Block>,
 }

@@ -144,6 +144,7 @@ fn json_value(value: &Value) -> serde_json::Value {
     match value {
         Value::Text(text) => text.clone().into(),
         Value::Count(count) => (*count).into(),
+        Value::Flag(flag) => (*flag).into(),
         Value::Duration(_) => value.to_string().trim_matches('"').into(),
         Value::List(items) => items.clone().into(),
         Value::Variables(variables) => variables.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
 use crate::id::SessionId;
-use crate::session::{Phase, Rest, Session, Turn};
+use crate::session::{Open, Phase, Rest, Session, Turn};
 use crate::store::{SessionRow, TurnRow};
 
 /// One session as it is stored.
@@ -32,6 +32,9 @@ pub(super) struct Body {
     pub(super) model: Option<String>,
     /// The word for how hard the model thinks.
     pub(super) reasoning: Option<String>,
+    pub(super) agent: AgentRecord,
+    /// What makes the session the child of another.
+    pub(super) child: Option<ChildRecord>,
     pub(super) base: BaseRecord,
     pub(super) branch: String,
     pub(super) worktree: String,
@@ -47,7 +50,9 @@ pub(super) struct Body {
     pub(super) changes: Changes,
     pub(super) questions: Vec<QuestionRecord>,
     pub(super) approvals: Vec<ApprovalRecord>,
-    /// How many approvals were ever asked for; their ids are never used again.
+    /// Questions that a turn in progress waits for, or waited for when its daemon ended.
+    pub(super) calls: Vec<QuestionCall>,
+    /// How many approvals and questions were ever asked; their ids are never used again.
     pub(super) asked: u32,
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
@@ -64,6 +69,87 @@ pub(super) struct Body {
     pub(super) redirect: Option<Redirect>,
     /// The ref that keeps a removed session's work.
     pub(super) salvage: Option<String>,
+}
+
+/// Which agent works.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct AgentRecord {
+    /// Empty means the configured default.
+    pub(super) id: String,
+    pub(super) persona: Option<String>,
+    /// Whether the tools of the last turn were held to the definition.
+    pub(super) surface: SurfaceHold,
+}
+
+/// How far an agent is held to its tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SurfaceHold {
+    #[default]
+    Enforced,
+    Advisory,
+}
+
+/// What a child session keeps of the delegation that made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ChildRecord {
+    pub(super) handoff: String,
+    #[serde(with = "as_text")]
+    pub(super) parent: SessionId,
+    /// The session at the top of the family, whose tasks and plan are everybody's.
+    #[serde(with = "as_text")]
+    pub(super) root: SessionId,
+    pub(super) depth: u32,
+    /// The commit whose files say the rules. The child's own base holds what an agent wrote.
+    pub(super) rules: String,
+    pub(super) access: ChildAccess,
+    pub(super) hold: ChildHold,
+    pub(super) timeout_ms: u64,
+    pub(super) note: Option<String>,
+    /// The definition that the child was made with; later edits are for later children.
+    pub(super) definition: DefinitionRecord,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ChildAccess {
+    ReadOnly,
+    Write,
+}
+
+/// How a child is bound to its parent's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ChildHold {
+    Foreground,
+    Background,
+}
+
+/// The text of a definition and how to read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DefinitionRecord {
+    pub(super) scope: String,
+    pub(super) format: String,
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+/// A question in the middle of a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct QuestionCall {
+    pub(super) id: String,
+    /// The backend's own name for the call.
+    pub(super) request: String,
+    pub(super) text: String,
+    pub(super) options: Vec<String>,
+    pub(super) multiple: bool,
+    pub(super) purpose: Option<String>,
+    pub(super) asked_at: i64,
+    /// Identifies the call: an answer to an expired question is used once for the first identical one.
+    pub(super) call_hash: String,
+    pub(super) expired: bool,
+    pub(super) answer: Option<String>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -196,7 +282,7 @@ impl State {
     }
 
     /// The state as a daemon that just started finds it, before it recovers.
-    pub(super) fn found(self, open: u32) -> Session {
+    pub(super) fn found(self, open: Open) -> Session {
         match self {
             State::Draft => Session::Resting(Rest::Draft),
             State::Ready => Session::Resting(Rest::Ready),
@@ -206,7 +292,7 @@ impl State {
             State::Conflict => Session::Resting(Rest::Conflict),
             State::Merged => Session::Resting(Rest::Merged),
             State::Archived => Session::Resting(Rest::Archived),
-            State::Waiting => Session::Turning(Turn { phase: Phase::Queued, open: 0, repairs_left: 0 }),
+            State::Waiting => Session::Turning(Turn { phase: Phase::Queued, open: Open::NONE, repairs_left: 0 }),
             State::Turning => Session::Turning(Turn { phase: Phase::Parked, open, repairs_left: 0 }),
             State::IntegratingReady => Session::Integrating(Rest::Ready),
             State::IntegratingAsking => Session::Integrating(Rest::Asking),
@@ -228,6 +314,8 @@ pub(super) struct TurnBody {
     pub(super) backend: String,
     #[serde(default)]
     pub(super) model: Option<String>,
+    #[serde(default)]
+    pub(super) agent: Option<crate::api::event::AgentUse>,
     pub(super) started_at: i64,
     pub(super) ended_at: Option<i64>,
     pub(super) response: Option<Response>,
@@ -247,6 +335,9 @@ pub(super) struct PromptBody {
     pub(super) images: Vec<ImageRecord>,
     #[serde(default)]
     pub(super) switch: Switch,
+    /// What goes before the text: the results of earlier handoffs, a summary of the parent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) context: Option<String>,
 }
 
 /// What changes with a prompt about who works.
@@ -256,6 +347,8 @@ pub(super) struct Switch {
     /// A backend and its model.
     pub(super) backend: Option<(String, Option<String>)>,
     pub(super) reasoning: Option<String>,
+    /// An agent and its persona.
+    pub(super) agent: Option<(String, Option<String>)>,
 }
 
 /// Who works on the prompts that waited when another was sent elsewhere.
@@ -290,7 +383,7 @@ impl Record {
         let body: Body = serde_json::from_str(&record).map_err(|source| Unreadable { what: "record", id, source })?;
         // A word of a later version is shown as what the state means to this one.
         let known = Status::ALL.into_iter().find(|known| known.as_str() == status);
-        let status = known.unwrap_or_else(|| super::view::status(body.state.found(0).status()));
+        let status = known.unwrap_or_else(|| super::view::status(body.state.found(Open::NONE).status()));
         Ok(Self { id, project, created_at, updated_at, removed_at, status, body })
     }
 
@@ -298,7 +391,7 @@ impl Record {
         SessionRow {
             id: self.id,
             project: self.project.clone(),
-            parent: None,
+            parent: self.body.child.as_ref().map(|child| child.parent),
             status: self.status.as_str().to_owned(),
             created_at: self.created_at,
             updated_at: self.updated_at,
@@ -316,8 +409,11 @@ impl Record {
 
     /// The state machine as it was stored.
     pub(super) fn found(&self) -> Session {
-        let open = self.body.approvals.iter().filter(|approval| approval.decision.is_none()).count();
-        self.body.state.found(u32::try_from(open).unwrap_or(u32::MAX))
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let approvals = self.body.approvals.iter().filter(|approval| approval.decision.is_none()).count();
+        let questions = self.body.calls.iter().filter(|call| call.answer.is_none()).count();
+        let open = Open { approvals: count(approvals), questions: count(questions), children: 0 };
+        self.body.state.found(open)
     }
 }
 
@@ -362,6 +458,21 @@ impl TurnBody {
     }
 }
 
+/// A session's id as the text it is.
+mod as_text {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use crate::id::SessionId;
+
+    pub(super) fn serialize<S: Serializer>(id: &SessionId, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(id.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<SessionId, D::Error> {
+        String::deserialize(from)?.parse().map_err(de::Error::custom)
+    }
+}
+
 /// Records hold plain values with string keys, which always serialise.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
@@ -375,15 +486,15 @@ mod tests {
     #[test]
     fn a_state_is_found_again_as_far_as_a_restart_needs_it() {
         for rest in [Rest::Draft, Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
-            assert_eq!(State::of(Session::Resting(rest)).found(0), Session::Resting(rest));
+            assert_eq!(State::of(Session::Resting(rest)).found(Open::NONE), Session::Resting(rest));
         }
         for before in [Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
-            assert_eq!(State::of(Session::Integrating(before)).found(0), Session::Integrating(before));
+            assert_eq!(State::of(Session::Integrating(before)).found(Open::NONE), Session::Integrating(before));
         }
         let closing = Phase::Closing(crate::session::Outcome::Completed, Slot::Held);
         for phase in [Phase::Queued, Phase::Preparing, Phase::Working, Phase::Parked, Phase::Returning, closing] {
-            let turn = Session::Turning(Turn { phase, open: 0, repairs_left: 1 });
-            assert!(State::of(turn).found(2).is_turning());
+            let turn = Session::Turning(Turn { phase, open: Open::NONE, repairs_left: 1 });
+            assert!(State::of(turn).found(Open { approvals: 2, ..Open::NONE }).is_turning());
         }
     }
 
@@ -403,7 +514,7 @@ mod tests {
         ] {
             let backend =
                 backend.map(|(name, model): (&str, Option<&str>)| (name.to_owned(), model.map(str::to_owned)));
-            let switch = Switch { backend, reasoning: reasoning.map(str::to_owned) };
+            let switch = Switch { backend, reasoning: reasoning.map(str::to_owned), agent: None };
             assert_eq!(switch.apply(before.clone()), expected);
         }
     }

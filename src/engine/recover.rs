@@ -59,7 +59,7 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
 async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) -> Result<Vec<Change>, Fault> {
     let id = record.id;
     match fact {
-        Fact::ApprovalsExpired => {
+        Fact::WaitsExpired => {
             let is_open = |approval: &&mut ApprovalRecord| !approval.expired && approval.decision.is_none();
             let open = record.body.approvals.iter_mut().filter(is_open);
             Ok(open
@@ -96,6 +96,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
                 state: TurnState::Interrupted,
                 prompt: prompt.text,
                 images: prompt.images,
+                agent: None,
                 backend: record.body.backend.clone(),
                 model: record.body.model.clone(),
                 started_at: now,
@@ -110,9 +111,9 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
         }
         Fact::Status
         | Fact::TurnStarted
-        | Fact::ApprovalRequested
-        | Fact::ApprovalResolved
+        | Fact::WaitBegan(_)
+        | Fact::WaitEnded(_)
         | Fact::ResponseRefused
-        | Fact::ApprovalsCancelled => Ok(Vec::new()),
+        | Fact::WaitsCancelled => Ok(Vec::new()),
     }
 }

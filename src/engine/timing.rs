@@ -1,4 +1,4 @@
-//! The clocks of a turn and of an idle backend. Both clocks of a turn stand still while it waits for a person.
+//! The clocks of a turn and of an idle backend. Both clocks of a turn stand still while it waits for a person or for children.
 
 use std::time::Duration;
 
@@ -45,7 +45,7 @@ impl Timing {
 
     /// Follows the machine: the clock runs while the backend works and asks nobody.
     pub(super) fn follow(&mut self, session: Session, now: Instant) {
-        let works = matches!(session, Session::Turning(Turn { phase: Phase::Working, open: 0, .. }));
+        let works = matches!(session, Session::Turning(Turn { phase: Phase::Working, .. }));
         match (works, self.since) {
             (true, None) => (self.since, self.heard) = (Some(now), Some(now)),
             (false, Some(since)) => {
@@ -111,10 +111,14 @@ impl Timing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Rest;
+    use crate::session::{Open, Rest};
 
-    const WORKING: Session = Session::Turning(Turn { phase: Phase::Working, open: 0, repairs_left: 0 });
-    const PARKED: Session = Session::Turning(Turn { phase: Phase::Parked, open: 1, repairs_left: 0 });
+    const WORKING: Session = Session::Turning(Turn { phase: Phase::Working, open: Open::NONE, repairs_left: 0 });
+    const PARKED: Session = Session::Turning(Turn {
+        phase: Phase::Parked,
+        open: Open { approvals: 1, questions: 0, children: 0 },
+        repairs_left: 0,
+    });
     const READY: Session = Session::Resting(Rest::Ready);
 
     fn limits() -> Limits {

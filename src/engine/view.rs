@@ -2,11 +2,13 @@
 
 use crate::api::event::Engine;
 use crate::api::image::Attached;
-use crate::api::session::{Approval, Base, InboxItem, Question, Sandbox, Session, Status, Turn, WaitingFor, Wants};
+use crate::api::session::{
+    Approval, Base, InboxItem, Question, Sandbox, Session, Status, Subagent, Turn, WaitingFor, Wants,
+};
 use crate::protocol;
 use crate::session;
 
-use super::record::{ApprovalRecord, EngineRecord, ImageRecord, QuestionRecord, Record, TurnBody};
+use super::record::{ApprovalRecord, EngineRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody};
 
 /// The session object.
 pub(super) fn session(record: &Record) -> Session {
@@ -20,17 +22,27 @@ pub(super) fn session(record: &Record) -> Session {
         backend: body.backend.clone(),
         model: body.model.clone(),
         reasoning: body.reasoning.clone(),
-        agent: None,
-        persona: None,
+        agent: Some(body.agent.id.clone()).filter(|id| !id.is_empty()),
+        persona: body.agent.persona.clone(),
+        surface: match body.agent.surface {
+            SurfaceHold::Enforced => "enforced".to_owned(),
+            SurfaceHold::Advisory => "advisory".to_owned(),
+        },
         posture: "attended".to_owned(),
         sandbox: Sandbox { level: "off".to_owned(), enforced: false },
         project: body.common_dir.clone(),
         base: Base { name: body.base.name.clone(), commit: body.base.commit.clone() },
         branch: body.branch.clone(),
         worktree: body.worktree.clone(),
-        parent: None,
+        parent: body.child.as_ref().map(|child| child.parent.to_string()),
         children: Vec::new(),
-        handoff: None,
+        handoff: body.child.as_ref().map(|child| child.handoff.clone()),
+        thread_note: body.child.as_ref().and_then(|child| child.note.clone()),
+        subagent: body.child.as_ref().map(|child| Subagent {
+            parent_session_id: child.parent.to_string(),
+            agent_type: body.agent.id.clone(),
+            depth: child.depth,
+        }),
         turns: body.turns,
         queued: u32::try_from(body.order.len()).unwrap_or(u32::MAX),
         created_at: record.created_at,
@@ -38,7 +50,7 @@ pub(super) fn session(record: &Record) -> Session {
         removed_at: record.removed_at,
         usage: body.usage.clone(),
         changes: body.changes,
-        questions: body.questions.iter().map(question).collect(),
+        questions: questions(record),
         approvals: open_approvals(record).map(approval).collect(),
         summary: body.summary.clone(),
         last_error: body.last_error.clone(),
@@ -53,7 +65,7 @@ pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
     let approvals =
         open_approvals(record).map(|open| item(open.requested_at, Wants::Approval { approval: approval(open) }));
     let rest = match record.status {
-        Status::Asking => Some(Wants::Answer { questions: record.body.questions.iter().map(question).collect() }),
+        Status::Asking => Some(Wants::Answer { questions: questions(record) }),
         Status::Conflict => Some(Wants::Resolution { files: record.body.conflicts.clone() }),
         Status::Failed => record.body.last_error.clone().map(|error| Wants::Attention { error }),
         Status::Draft
@@ -78,6 +90,7 @@ pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
         images,
         backend,
         model,
+        agent,
         started_at,
         ended_at,
         response,
@@ -93,6 +106,7 @@ pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
         images: attached(&images),
         backend,
         model,
+        agent,
         started_at,
         ended_at,
         response,
@@ -146,6 +160,8 @@ pub(super) fn approval(record: &ApprovalRecord) -> Approval {
         preview: record.preview.clone(),
         requested_at: record.requested_at,
         expired: record.expired,
+        session: None,
+        agent: None,
     }
 }
 
@@ -171,8 +187,30 @@ fn next(record: &Record) -> Vec<&'static str> {
     decide.iter().copied().chain(always.filter(fits)).collect()
 }
 
+/// What the session asks: first what a turn waits for, then what the last turn ended with.
+fn questions(record: &Record) -> Vec<Question> {
+    let calls = record.body.calls.iter().filter(|call| call.answer.is_none()).map(|call| Question {
+        text: call.text.clone(),
+        options: call.options.clone(),
+        answer: None,
+        call: Some(call.id.clone()),
+        multiple: call.multiple,
+        expired: call.expired,
+        session: None,
+    });
+    calls.chain(record.body.questions.iter().map(question)).collect()
+}
+
 fn question(record: &QuestionRecord) -> Question {
-    Question { text: record.text.clone(), options: record.options.clone(), answer: record.answer.clone() }
+    Question {
+        text: record.text.clone(),
+        options: record.options.clone(),
+        answer: record.answer.clone(),
+        call: None,
+        multiple: false,
+        expired: false,
+        session: None,
+    }
 }
 
 fn waiting_for(record: &Record) -> Option<WaitingFor> {

@@ -1,6 +1,6 @@
 //! The transition function.
 
-use super::{Asks, Effect, Event, Fact, Integration, Outcome, Phase, Priority, Rest, Session, Slot, Turn};
+use super::{Asks, Effect, Event, Fact, Integration, Open, Outcome, Phase, Priority, Rest, Session, Slot, Turn, Wait};
 
 /// Advances a session by one event; `None` when the event means nothing in this state.
 pub fn step(session: Session, event: Event) -> Option<(Session, Vec<Effect>)> {
@@ -16,7 +16,7 @@ type Next = Option<(Session, Vec<Effect>)>;
 fn from_rest(rest: Rest, event: Event) -> Next {
     match event {
         Event::Begin { repairs } => {
-            let turn = Turn { phase: Phase::Queued, open: 0, repairs_left: repairs };
+            let turn = Turn { phase: Phase::Queued, open: Open::NONE, repairs_left: repairs };
             Some((Session::Turning(turn), vec![Effect::Persist(Fact::Status), Effect::TakeSlot(Priority::Beginning)]))
         }
         Event::Integrate => match rest {
@@ -49,9 +49,9 @@ fn from_rest(rest: Rest, event: Event) -> Next {
             Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict => settle(Rest::Ready),
             Rest::Draft | Rest::Merged | Rest::Archived => None,
         },
-        Event::Decided => match rest {
-            // An expired approval: the decision waits in the record for the resumed turn.
-            Rest::Interrupted => Some((Session::Resting(rest), vec![Effect::Persist(Fact::ApprovalResolved)])),
+        Event::Settled(wait) => match rest {
+            // An expired one: the decision waits in the record for the resumed turn.
+            Rest::Interrupted => Some((Session::Resting(rest), vec![Effect::Persist(Fact::WaitEnded(wait))])),
             Rest::Draft
             | Rest::Ready
             | Rest::Asking
@@ -64,8 +64,8 @@ fn from_rest(rest: Rest, event: Event) -> Next {
         Event::SlotGranted
         | Event::Prepared
         | Event::PrepareFailed
-        | Event::ApprovalAsked
-        | Event::ApprovalGone
+        | Event::Waits(_)
+        | Event::Withdrawn(_)
         | Event::Answered(_)
         | Event::Refused
         | Event::BackendLost
@@ -91,9 +91,9 @@ fn from_integrating(before: Rest, event: Event) -> Next {
         | Event::Begin { .. }
         | Event::Prepared
         | Event::PrepareFailed
-        | Event::ApprovalAsked
-        | Event::Decided
-        | Event::ApprovalGone
+        | Event::Waits(_)
+        | Event::Settled(_)
+        | Event::Withdrawn(_)
         | Event::Answered(_)
         | Event::Refused
         | Event::BackendLost
@@ -121,9 +121,9 @@ fn from_turn(turn: Turn, event: Event) -> Next {
         Event::SlotGranted => slot_granted(turn),
         Event::Prepared => prepared(turn),
         Event::PrepareFailed => prepare_failed(turn),
-        Event::ApprovalAsked => approval_asked(turn),
-        Event::Decided => decided(turn),
-        Event::ApprovalGone => approval_gone(turn),
+        Event::Waits(wait) => waits(turn, wait),
+        Event::Settled(wait) => settled(turn, wait),
+        Event::Withdrawn(wait) => withdrawn(turn, wait),
         Event::Answered(asks) => answered(turn, asks),
         Event::Refused => refused(turn),
         Event::BackendLost => backend_lost(turn),
@@ -158,42 +158,42 @@ fn prepare_failed(turn: Turn) -> Next {
     }
 }
 
-fn approval_asked(turn: Turn) -> Next {
-    let asked = Turn { open: turn.open + 1, ..turn };
+fn waits(turn: Turn, wait: Wait) -> Next {
+    let waiting = Turn { open: turn.open.with(wait), ..turn };
+    let began = Effect::Persist(Fact::WaitBegan(wait));
     match turn.phase {
-        Phase::Working => {
-            Some((asked.to(Phase::Parked), vec![Effect::Persist(Fact::ApprovalRequested), Effect::ReleaseSlot]))
-        }
-        Phase::Parked | Phase::Returning => {
-            Some((Session::Turning(asked), vec![Effect::Persist(Fact::ApprovalRequested)]))
-        }
+        Phase::Working => Some((waiting.to(Phase::Parked), vec![began, Effect::ReleaseSlot])),
+        Phase::Parked => Some((Session::Turning(waiting), vec![began])),
+        // The model waits for this one as well, so what is there for the others needs no slot.
+        Phase::Returning => Some((waiting.to(Phase::Parked), vec![began, Effect::LeaveQueue, Effect::Deliver])),
         Phase::Queued | Phase::Preparing | Phase::Stopping(..) | Phase::Closing(..) => None,
     }
 }
 
-/// A decision goes to the backend only while the turn holds a slot.
-fn decided(turn: Turn) -> Next {
-    let open = turn.open.checked_sub(1)?;
-    let less = Turn { open, ..turn };
-    let resolved = Effect::Persist(Fact::ApprovalResolved);
-    match turn.phase {
-        Phase::Working => Some((Session::Turning(less), vec![resolved, Effect::Deliver])),
-        Phase::Parked => Some((less.to(Phase::Returning), vec![resolved, Effect::TakeSlot(Priority::Returning)])),
-        Phase::Returning => Some((Session::Turning(less), vec![resolved])),
-        Phase::Queued | Phase::Preparing | Phase::Stopping(..) | Phase::Closing(..) => None,
+/// The last answer goes to the backend only while the turn holds a slot: after it the model goes on. The others go at
+/// once, because a turn that held a slot for them could starve the children it waits for.
+fn settled(turn: Turn, wait: Wait) -> Next {
+    let (next, mut effects) = withdrawn(turn, wait)?;
+    if let Session::Turning(Turn { phase: Phase::Parked, .. }) = next {
+        effects.push(Effect::Deliver);
     }
+    Some((next, effects))
 }
 
-fn approval_gone(turn: Turn) -> Next {
-    let open = turn.open.checked_sub(1)?;
-    let less = Turn { open, ..turn };
-    let resolved = Effect::Persist(Fact::ApprovalResolved);
+fn withdrawn(turn: Turn, wait: Wait) -> Next {
+    let less = Turn { open: turn.open.without(wait)?, ..turn };
+    let ended = Effect::Persist(Fact::WaitEnded(wait));
     match turn.phase {
-        Phase::Parked if open == 0 => {
-            Some((less.to(Phase::Returning), vec![resolved, Effect::TakeSlot(Priority::Returning)]))
+        Phase::Parked if less.open == Open::NONE => {
+            Some((less.to(Phase::Returning), vec![ended, Effect::TakeSlot(Priority::Returning)]))
         }
-        Phase::Working | Phase::Parked | Phase::Returning => Some((Session::Turning(less), vec![resolved])),
-        Phase::Queued | Phase::Preparing | Phase::Stopping(..) | Phase::Closing(..) => None,
+        Phase::Parked => Some((Session::Turning(less), vec![ended])),
+        Phase::Queued
+        | Phase::Preparing
+        | Phase::Working
+        | Phase::Returning
+        | Phase::Stopping(..)
+        | Phase::Closing(..) => None,
     }
 }
 
@@ -245,15 +245,15 @@ fn commit(turn: Turn, outcome: Outcome, slot: Slot) -> (Session, Vec<Effect>) {
     (turn.to(Phase::Closing(outcome, slot)), vec![Effect::Commit])
 }
 
-/// The backend is done: open approvals cannot be delivered any more, and its work goes onto the branch.
+/// The backend is done: nothing can be delivered any more, and its work goes onto the branch.
 fn close(turn: Turn, outcome: Outcome) -> (Session, Vec<Effect>) {
     let slot = turn.slot();
-    let mut effects = turn.cancel_approvals();
+    let mut effects = turn.cancel_waits();
     if turn.phase == Phase::Returning {
         effects.push(Effect::LeaveQueue);
     }
     effects.push(Effect::Commit);
-    (Turn { open: 0, ..turn }.to(Phase::Closing(outcome, slot)), effects)
+    (Turn { open: Open::NONE, ..turn }.to(Phase::Closing(outcome, slot)), effects)
 }
 
 fn end(outcome: Outcome, slot: Slot) -> (Session, Vec<Effect>) {
@@ -284,22 +284,22 @@ fn stop(turn: Turn, outcome: Outcome) -> Next {
         )),
         Phase::Working | Phase::Parked | Phase::Returning => {
             let slot = turn.slot();
-            let mut effects = turn.cancel_approvals();
+            let mut effects = turn.cancel_waits();
             if turn.phase == Phase::Returning {
                 effects.push(Effect::LeaveQueue);
             }
             effects.push(Effect::Interrupt);
-            Some((Turn { open: 0, ..turn }.to(Phase::Stopping(outcome, slot)), effects))
+            Some((Turn { open: Open::NONE, ..turn }.to(Phase::Stopping(outcome, slot)), effects))
         }
         Phase::Stopping(..) | Phase::Closing(..) => None,
     }
 }
 
-/// Nothing resumes by itself: whatever was in progress is interrupted, and open approvals wait as expired ones.
+/// Nothing resumes by itself: whatever was in progress is interrupted, and what a person was asked waits as expired.
 fn recover(turn: Turn) -> (Session, Vec<Effect>) {
     let mut effects = Vec::new();
-    if turn.open > 0 {
-        effects.push(Effect::Persist(Fact::ApprovalsExpired));
+    if turn.open.total() > 0 {
+        effects.push(Effect::Persist(Fact::WaitsExpired));
     }
     effects.push(Effect::Persist(Fact::TurnEnded(Outcome::Interrupted)));
     (Session::Resting(Rest::Interrupted), effects)
@@ -318,10 +318,10 @@ impl Turn {
         }
     }
 
-    fn cancel_approvals(self) -> Vec<Effect> {
+    fn cancel_waits(self) -> Vec<Effect> {
         match self.open {
-            0 => Vec::new(),
-            _ => vec![Effect::Persist(Fact::ApprovalsCancelled)],
+            Open::NONE => Vec::new(),
+            Open { .. } => vec![Effect::Persist(Fact::WaitsCancelled)],
         }
     }
 }

@@ -14,6 +14,15 @@ const RESTS: [Rest; 8] = [
 ];
 const OUTCOMES: [Outcome; 4] = [Outcome::Completed, Outcome::Asked, Outcome::Failed, Outcome::Interrupted];
 
+const WAITS: [Wait; 3] = [Wait::Approval, Wait::Question, Wait::Child];
+
+/// Each one thing, and each two things, that a turn can wait for.
+fn waits() -> Vec<Open> {
+    let one = WAITS.map(|wait| Open::NONE.with(wait));
+    let two = one.iter().flat_map(|open| WAITS.map(|wait| open.with(wait)));
+    one.iter().copied().chain(two).collect()
+}
+
 fn states() -> Vec<Session> {
     let slots = [Slot::Held, Slot::Free];
     let ends = OUTCOMES.iter().flat_map(|outcome| slots.map(|slot| (*outcome, slot)));
@@ -21,22 +30,21 @@ fn states() -> Vec<Session> {
     phases.extend(ends.clone().map(|(outcome, slot)| Phase::Stopping(outcome, slot)));
     phases.extend(ends.map(|(outcome, slot)| Phase::Closing(outcome, slot)));
     let turns = phases.into_iter().flat_map(|phase| {
-        let most = if matches!(phase, Phase::Working | Phase::Parked | Phase::Returning) { 2 } else { 0 };
-        (0..=most)
+        // A turn waits exactly while it is parked.
+        let open = if phase == Phase::Parked { waits() } else { vec![Open::NONE] };
+        open.into_iter()
             .flat_map(move |open| (0..=1).map(move |repairs_left| Session::Turning(Turn { phase, open, repairs_left })))
     });
     RESTS.iter().flat_map(|rest| [Session::Resting(*rest), Session::Integrating(*rest)]).chain(turns).collect()
 }
 
 fn events() -> Vec<Event> {
-    vec![
+    let waits = WAITS.iter().flat_map(|wait| [Event::Waits(*wait), Event::Settled(*wait), Event::Withdrawn(*wait)]);
+    let others = [
         Event::Begin { repairs: 1 },
         Event::SlotGranted,
         Event::Prepared,
         Event::PrepareFailed,
-        Event::ApprovalAsked,
-        Event::Decided,
-        Event::ApprovalGone,
         Event::Answered(Asks::Nothing),
         Event::Answered(Asks::Questions),
         Event::Refused,
@@ -53,7 +61,8 @@ fn events() -> Vec<Event> {
         Event::Unarchive,
         Event::Settle,
         Event::Recover,
-    ]
+    ];
+    others.into_iter().chain(waits).collect()
 }
 
 /// Calls `check` for each transition that exists.
@@ -236,17 +245,44 @@ fn questions_leave_the_session_asking() {
     );
 }
 
+const WORKING: Session = Session::Turning(Turn { phase: Phase::Working, open: Open::NONE, repairs_left: 1 });
+
 #[test]
-fn an_approval_gives_the_slot_back_and_takes_one_again() {
-    let working = Session::Turning(Turn { phase: Phase::Working, open: 0, repairs_left: 1 });
-    let (parked, effects) = step(working, Event::ApprovalAsked).unwrap();
-    assert_eq!(effects, [Effect::Persist(Fact::ApprovalRequested), Effect::ReleaseSlot]);
+fn a_call_that_waits_gives_the_slot_back_and_takes_one_again() {
+    for (wait, status) in
+        [(Wait::Approval, Status::Approval), (Wait::Question, Status::Asking), (Wait::Child, Status::Running)]
+    {
+        let (parked, effects) = step(WORKING, Event::Waits(wait)).unwrap();
+        assert_eq!(effects, [Effect::Persist(Fact::WaitBegan(wait)), Effect::ReleaseSlot]);
+        assert_eq!(parked.status(), status);
+        let (returning, effects) = step(parked, Event::Settled(wait)).unwrap();
+        assert_eq!(effects, [Effect::Persist(Fact::WaitEnded(wait)), Effect::TakeSlot(Priority::Returning)]);
+        let (working, effects) = step(returning, Event::SlotGranted).unwrap();
+        assert_eq!(effects, [Effect::Persist(Fact::Status), Effect::Deliver]);
+        assert_eq!(working, WORKING);
+    }
+}
+
+#[test]
+fn a_turn_that_still_waits_for_a_child_holds_no_slot() {
+    let (one, _) = step(WORKING, Event::Waits(Wait::Child)).unwrap();
+    let (two, _) = step(one, Event::Waits(Wait::Child)).unwrap();
+    let (left, effects) = step(two, Event::Settled(Wait::Child)).unwrap();
+    assert_eq!((left, effects), (one, vec![Effect::Persist(Fact::WaitEnded(Wait::Child)), Effect::Deliver]));
+    // A call that comes while the last result waits for a slot.
+    let (returning, _) = step(one, Event::Settled(Wait::Child)).unwrap();
+    let (parked, effects) = step(returning, Event::Waits(Wait::Approval)).unwrap();
+    assert!(effects.ends_with(&[Effect::LeaveQueue, Effect::Deliver]));
     assert_eq!(parked.status(), Status::Approval);
-    let (returning, effects) = step(parked, Event::Decided).unwrap();
-    assert_eq!(effects, [Effect::Persist(Fact::ApprovalResolved), Effect::TakeSlot(Priority::Returning)]);
-    let (working, effects) = step(returning, Event::SlotGranted).unwrap();
-    assert_eq!(effects, [Effect::Persist(Fact::Status), Effect::Deliver]);
-    assert_eq!(working.status(), Status::Running);
+}
+
+#[test]
+fn a_turn_waits_exactly_while_it_is_parked() {
+    each(|state, event, next, _| {
+        if let Session::Turning(turn) = next {
+            assert_eq!(turn.open.total() > 0, turn.phase == Phase::Parked, "{state:?} + {event:?} → {next:?}");
+        }
+    });
 }
 
 #[test]
@@ -278,7 +314,6 @@ fn a_refused_merge_changes_nothing() {
 
 #[test]
 fn a_merge_cannot_start_while_a_turn_runs() {
-    let working = Session::Turning(Turn { phase: Phase::Working, open: 0, repairs_left: 1 });
-    assert_eq!(step(working, Event::Integrate), None);
-    assert_eq!(step(working, Event::Archive), None);
+    assert_eq!(step(WORKING, Event::Integrate), None);
+    assert_eq!(step(WORKING, Event::Archive), None);
 }

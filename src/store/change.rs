@@ -7,7 +7,7 @@ use std::path::Path;
 use rusqlite::{ToSql, Transaction};
 
 use super::error::StoreError;
-use super::row::{NewEvent, ProjectRow, PromptRow, SessionRow, TurnRow};
+use super::row::{HandoffRow, NewEvent, ProjectRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 use crate::id::SessionId;
 
 /// Changes that happen together or not at all, in this order.
@@ -43,6 +43,10 @@ pub enum Change {
     TakePrompt { session: SessionId, number: u32, turn: u32 },
     /// Forgets a queued prompt.
     DropPrompt { session: SessionId, number: u32 },
+    /// Inserts or replaces the handoff; its child must exist.
+    Handoff(HandoffRow),
+    /// Inserts or replaces the tasks and the plan of a session, which must exist.
+    Workflow(WorkflowRow),
     /// Forgets the session with its turns, prompts and events.
     DeleteSession(SessionId),
 }
@@ -88,6 +92,13 @@ pub(super) fn apply(tx: &Transaction<'_>, write: &Write, path: &Path) -> Result<
                 let dropped = run(DROP_PROMPT, &[session, number])?;
                 still_queued(dropped, *session, *number)?;
             }
+            Change::Handoff(row) => {
+                let HandoffRow { id, parent, child, status, created_at, updated_at, record } = row;
+                run(PUT_HANDOFF, &[id, parent, child, status, created_at, updated_at, record])?;
+            }
+            Change::Workflow(WorkflowRow { session, record }) => {
+                run(PUT_WORKFLOW, &[session, record])?;
+            }
             Change::DeleteSession(session) => {
                 run("DELETE FROM sessions WHERE id = ?1", &[session])?;
             }
@@ -118,6 +129,13 @@ const PUT_SESSION: &str = "INSERT INTO sessions
 
 const PUT_TURN: &str = "INSERT INTO turns (session, number, record, raw) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (session, number) DO UPDATE SET record = excluded.record, raw = excluded.raw";
+
+const PUT_HANDOFF: &str = "INSERT INTO handoffs
+    (id, parent, child, status, created_at, updated_at, record) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, record = excluded.record";
+
+const PUT_WORKFLOW: &str = "INSERT INTO workflows (session, record) VALUES (?1, ?2)
+    ON CONFLICT (session) DO UPDATE SET record = excluded.record";
 
 const INSERT_PROMPT: &str = "INSERT INTO prompts (session, number, at, body, turn) VALUES (?1, ?2, ?3, ?4, ?5)";
 

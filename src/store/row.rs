@@ -47,6 +47,25 @@ pub struct PromptRow {
     pub turn: Option<u32>,
 }
 
+/// One delegation: who asked, who works, how it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffRow {
+    pub id: String,
+    pub parent: SessionId,
+    pub child: SessionId,
+    pub status: String,
+    pub created_at: i64,
+    pub updated_at: i64,
+    pub record: String,
+}
+
+/// The tasks and the plan of a root session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkflowRow {
+    pub session: SessionId,
+    pub record: String,
+}
+
 /// An event on its way in: it gets its number when it is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
@@ -112,6 +131,24 @@ pub(super) fn turn(row: &Row<'_>) -> Result<TurnRow> {
 /// Reads `session, number, at, body, turn`.
 pub(super) fn prompt(row: &Row<'_>) -> Result<PromptRow> {
     Ok(PromptRow { session: row.get(0)?, number: row.get(1)?, at: row.get(2)?, body: row.get(3)?, turn: row.get(4)? })
+}
+
+/// Reads `id, parent, child, status, created_at, updated_at, record`.
+pub(super) fn handoff(row: &Row<'_>) -> Result<HandoffRow> {
+    Ok(HandoffRow {
+        id: row.get(0)?,
+        parent: row.get(1)?,
+        child: row.get(2)?,
+        status: row.get(3)?,
+        created_at: row.get(4)?,
+        updated_at: row.get(5)?,
+        record: row.get(6)?,
+    })
+}
+
+/// Reads `session, record`.
+pub(super) fn workflow(row: &Row<'_>) -> Result<WorkflowRow> {
+    Ok(WorkflowRow { session: row.get(0)?, record: row.get(1)? })
 }
 
 /// Reads `seq, session, at, kind, version, payload`.

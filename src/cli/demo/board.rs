@@ -49,6 +49,9 @@ impl Actor {
             | Payload::ToolFinished { .. }
             | Payload::QuestionAsked { .. }
             | Payload::QuestionAnswered { .. }
+            | Payload::QuestionGone { .. }
+            | Payload::HandoffUpdated { .. }
+            | Payload::WorkflowUpdated { .. }
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }
             | Payload::Retry { .. }
@@ -103,7 +106,10 @@ mod tests {
         let error = TurnError { kind: "crashed".into(), message: "the agent ended".into(), hint: None };
         let changes = Changes { files: 1, insertions: 2, deletions: 0 };
         for (session, payload) in [
-            ("farewell", Payload::TurnStarted { turn: 1, prompt: 1, delivery: "bootstrap_full".into(), exec_at: 0 }),
+            (
+                "farewell",
+                Payload::TurnStarted { turn: 1, prompt: 1, delivery: "bootstrap_full".into(), exec_at: 0, agent: None },
+            ),
             ("farewell", Payload::Checkpoint { turn: 1, commit: "c".into(), changes }),
             ("manual", Payload::Preparing { step: "worktree".into(), how: None }),
             ("translate", Payload::TurnFailed { turn: 1, error }),

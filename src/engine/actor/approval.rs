@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use crate::api::event::Payload;
 use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision};
 use crate::permission::{self, Place, Reach, Verdict};
-use crate::session::Event;
+use crate::session::{Event, Wait};
 use crate::store::Durability;
 
 use super::super::record::{ApprovalRecord, DecisionRecord};
@@ -47,7 +47,7 @@ impl Actor {
         if let Some(asked) = self.record.body.approvals.last() {
             self.staged.push(Payload::ApprovalRequested { turn: number, approval: view::approval(asked) });
         }
-        self.step(Event::ApprovalAsked).await;
+        self.step(Event::Waits(Wait::Approval)).await;
     }
 
     /// Approvals are numbered within their session: short enough to type. No number comes twice, so that a decision
@@ -98,7 +98,7 @@ impl Actor {
         if gone.decision.is_none() {
             let outcome = "cancelled".to_owned();
             self.staged.push(Payload::ApprovalResolved { approval: gone.id, outcome, message: None });
-            self.step(Event::ApprovalGone).await;
+            self.step(Event::Withdrawn(Wait::Approval)).await;
         }
     }
 }

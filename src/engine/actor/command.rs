@@ -4,11 +4,11 @@ use crate::api::event::Payload;
 use crate::api::request::{Decide, When};
 use crate::api::session::Status;
 use crate::protocol::prompt::{self, Answer};
-use crate::session::{Event, Rest, Session};
+use crate::session::{Event, Rest, Session, Wait};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 
 use super::super::fault::Fault;
-use super::super::record::{DecisionRecord, PromptBody, Redirect, Switch, TurnBody, json};
+use super::super::record::{DecisionRecord, PromptBody, Redirect, TurnBody, json};
 use super::super::{clock, image, view};
 use super::{Actor, Command, Draft};
 
@@ -75,7 +75,7 @@ impl Actor {
             When::InOrder => Place::Last,
             When::Now => Place::First,
         };
-        let Draft { text, images, switch } = draft;
+        let Draft { text, images, switch, context } = draft;
         let images = image::store(self.shared.images_dir(self.id), self.record.body.prompts + 1, images).await?;
         if let Session::Resting(Rest::Failed | Rest::Interrupted) = self.state
             && switch.backend.is_some()
@@ -83,7 +83,7 @@ impl Actor {
             // Who was to take the prompts that wait did not take them.
             self.record.body.redirect = Some(Redirect { last: self.record.body.prompts, switch: switch.clone() });
         }
-        self.queue(PromptBody { text, images, switch }, place).await?;
+        self.queue(PromptBody { text, images, switch, context }, place).await?;
         match (when, self.state) {
             (When::Now, Session::Turning(_)) => {
                 self.go_on = true;
@@ -141,7 +141,11 @@ impl Actor {
             let question = &mut self.record.body.questions[at];
             let answer = chosen(&question.options, &given);
             question.answer = Some(answer.clone());
-            self.staged.push(Payload::QuestionAnswered { index: u32::try_from(at).unwrap_or(u32::MAX), answer });
+            self.staged.push(Payload::QuestionAnswered {
+                index: u32::try_from(at).unwrap_or(u32::MAX),
+                answer,
+                call: None,
+            });
         }
         let spoken: Option<Vec<Answer>> = self
             .record
@@ -185,7 +189,7 @@ impl Actor {
         let (approval, expired) = (approval.id.clone(), approval.expired);
         self.staged.push(Payload::ApprovalResolved { approval, outcome: outcome.to_owned(), message });
         if !expired {
-            self.step(Event::Decided).await;
+            self.step(Event::Settled(Wait::Approval)).await;
             return Ok(());
         }
         // The decision waits in the record for the call that the resumed turn makes.
@@ -240,7 +244,7 @@ impl Actor {
         let turn = self.record.body.turns;
         let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
         let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
-        Ok(PromptBody { text, images, switch: Switch::default() })
+        Ok(PromptBody { text, images, ..PromptBody::default() })
     }
 }
 

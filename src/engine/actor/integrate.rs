@@ -162,7 +162,11 @@ impl Actor {
                 self.record.body.base.commit = onto.to_string();
                 self.record.body.conflicts.clear();
                 self.move_checkpoints(&moved).await?;
-                self.staged.push(Payload::Integrated { commit: head.to_string(), style: "rebase".to_owned() });
+                self.staged.push(Payload::Integrated {
+                    commit: head.to_string(),
+                    style: "rebase".to_owned(),
+                    files: Vec::new(),
+                });
                 (Integration::Rebased, Ok(()))
             }
             RebaseOutcome::UpToDate => {

@@ -57,7 +57,7 @@ impl Actor {
     /// Performs one `Persist` of the machine.
     pub(super) async fn persist_fact(&mut self, fact: Fact) -> Result<(), StoreError> {
         match fact {
-            Fact::Status | Fact::ApprovalRequested | Fact::ApprovalResolved => {
+            Fact::Status | Fact::WaitBegan(_) | Fact::WaitEnded(_) => {
                 self.persist(Durability::Normal, Vec::new()).await
             }
             Fact::TurnStarted => self.turn_started().await,
@@ -69,13 +69,13 @@ impl Actor {
                 self.persist(Durability::Normal, Vec::new()).await
             }
             Fact::TurnEnded(outcome) => self.turn_ended(outcome).await,
-            Fact::ApprovalsCancelled => {
+            Fact::WaitsCancelled => {
                 self.resolve_open("cancelled");
                 let expired = |approval: &super::super::record::ApprovalRecord| approval.expired;
                 self.record.body.approvals.retain(expired);
                 self.persist(Durability::Normal, Vec::new()).await
             }
-            Fact::ApprovalsExpired => {
+            Fact::WaitsExpired => {
                 self.expire_approvals();
                 self.persist(Durability::Normal, Vec::new()).await
             }
@@ -108,6 +108,7 @@ impl Actor {
             prompt: turn.prompt,
             delivery: begun.delivery.as_str().to_owned(),
             exec_at: begun.exec_at,
+            agent: begun.agent.clone(),
         });
         let changes = vec![
             Change::TakePrompt { session: self.id, number: turn.prompt, turn: turn.number },
@@ -123,6 +124,7 @@ impl Actor {
             state,
             prompt: turn.task.text.clone(),
             images: turn.task.images.clone(),
+            agent: turn.started.as_ref().and_then(|begun| begun.agent.clone()),
             backend: self.record.body.backend.clone(),
             model: turn.started.as_ref().and(told).or_else(|| self.record.body.model.clone()),
             started_at: turn.started.as_ref().map_or_else(clock::now, |begun| begun.at),
@@ -166,7 +168,7 @@ impl Actor {
                 let questions = response.questions.clone();
                 self.staged.push(Payload::TurnCompleted { turn: number, response });
                 if !questions.is_empty() {
-                    self.staged.push(Payload::QuestionAsked { turn: number, questions });
+                    self.staged.push(Payload::QuestionAsked { turn: number, questions, call: None });
                 }
             }
             (TurnState::Failed, _) => {

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::api::event::{Block, Payload, PlanEntry};
+use crate::api::event::{AgentUse, Block, Payload, PlanEntry};
 use crate::api::session::{TurnError, TurnState, Usage};
 use crate::backend::event::{
     Block as PromptBlock, Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
@@ -49,6 +49,7 @@ pub(super) struct Begun {
     pub(super) at: i64,
     pub(super) exec_at: i64,
     pub(super) delivery: Told,
+    pub(super) agent: Option<AgentUse>,
     /// The whole prompt as it goes to the backend.
     pub(super) blocks: Vec<PromptBlock>,
 }
@@ -108,12 +109,12 @@ impl Actor {
 
     /// Takes over what was prepared.
     fn begun(&mut self, prepared: Prepared) {
-        let Prepared { conversation, conversation_record, exec_at, engine, delivery, blocks } = prepared;
+        let Prepared { conversation, conversation_record, exec_at, engine, agent, delivery, blocks } = prepared;
         (self.conversation, self.open) = (Some(conversation), Some(conversation_record.clone()));
         // One that was stopped meanwhile is not sent: its prompt, and who is to work on it, stay in the queue.
         let sends = matches!(self.state, Session::Turning(Turn { phase: Phase::Preparing, .. }));
         let Some(turn) = self.turn.as_mut().filter(|_| sends) else { return };
-        turn.started = Some(Begun { at: clock::now(), exec_at, delivery, blocks });
+        turn.started = Some(Begun { at: clock::now(), exec_at, delivery, agent, blocks });
         let before = self.record.body.engine();
         if before != engine {
             let (turn, from, to) = (turn.number, view::engine(before), view::engine(engine.clone()));

@@ -81,7 +81,7 @@ pub(super) async fn converse(
     let before = prompt::render(request.profile(), rules, delivery, &notes, "");
     let images = image::load(shared.images_dir(record.id), &task.images).await.map_err(failure)?;
     let blocks = image::blocks(&before, &task.text, images);
-    Ok(Prepared { conversation, conversation_record, exec_at, engine, delivery: told, blocks })
+    Ok(Prepared { conversation, conversation_record, exec_at, engine, agent: None, delivery: told, blocks })
 }
 
 /// The conversation to go on with: one with the same backend in which the model has heard the same rules.
