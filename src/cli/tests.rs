@@ -69,7 +69,7 @@ fn split(line: &str) -> Vec<String> {
 
 #[test]
 fn options_without_an_effect_are_not_offered() {
-    const ABSENT: &[&str] = &["agent", "posture", "yolo", "session", "always", "never", "with", "persona"];
+    const ABSENT: &[&str] = &["posture", "yolo", "session", "always", "never", "persona"];
     for (name, command) in commands() {
         for option in command.get_arguments().filter_map(|option| option.get_long()) {
             assert!(!ABSENT.contains(&option), "{name} offers --{option}");

@@ -353,7 +353,7 @@ fn durations_have_a_number_and_a_unit() {
 fn the_nearest_key_is_the_one_meant() {
     for (typed, meant) in [
         ("limits.paralel_turns", "limits.parallel_turns"),
-        ("timeout", "limits.turn_timeout"),
+        ("timeout", "delegation.timeout"),
         ("worktree.cp", "worktree.copy"),
         ("default.modle", "default.model"),
         ("backend.mine.command", "backends.mine.command"),
