@@ -2,6 +2,22 @@
 //!
 //! Values in, values out: the engine stores what is returned and acts on it.
 
+mod change;
+mod plan;
+mod review;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod todo;
+
+pub use change::Fields;
+pub use plan::{
+    Applying, DECISION_QUESTION, PLAN_DECISION, SAVE_PLAN, STOPPED, check_save_plan, decision_options, read_decision,
+    saved_message,
+};
+pub use review::{ReviewFields, due_review};
+pub use todo::{todo_text, todos};
+
 /// The tasks of one root session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {
@@ -31,6 +47,54 @@ pub enum TaskStatus {
     InProgress,
     Blocked,
     Completed,
+}
+
+/// What an agent asks of the tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    List,
+    Create {
+        /// `None` takes the next free one.
+        id: Option<String>,
+        parent: Option<String>,
+        title: String,
+        kind: Option<String>,
+        start: Start,
+        notes: Option<String>,
+    },
+    /// Says at least one thing.
+    Update {
+        id: String,
+        start: Option<Start>,
+        progress: Option<String>,
+        notes: Option<String>,
+    },
+    Block {
+        id: String,
+        reason: String,
+        progress: Option<String>,
+        notes: Option<String>,
+    },
+    Complete {
+        id: String,
+        summary: String,
+        progress: Option<String>,
+        notes: Option<String>,
+    },
+}
+
+/// Where a task that is neither blocked nor completed stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    Pending,
+    InProgress,
+}
+
+/// What a reviewer asks of the tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewChange {
+    List,
+    Record { id: String, status: ReviewStatus, summary: String },
 }
 
 /// What a reviewer found.
@@ -71,6 +135,14 @@ pub enum ReviewMode {
     Off,
     Manual,
     Auto,
+}
+
+/// How a turn ended, as far as a review cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnEnd {
+    Completed,
+    /// It asked, failed or was interrupted.
+    Other,
 }
 
 /// A plan that waits for a person's decision, or has it.
