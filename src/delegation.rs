@@ -3,7 +3,23 @@
 //! What is asked for, who may ask, how the child stands and what the parent reads: values in, values out. The engine
 //! makes the child and keeps the record.
 
+mod admit;
+mod family;
+mod limit;
+mod note;
+mod status;
+#[cfg(test)]
+mod tests;
+mod text;
+
 use std::time::Duration;
+
+pub use admit::{Candidate, DelegationTool, Standing, admit, inherit, may_delegate};
+pub use family::{Member, close_order, invalid_id, is_closed, list_text, not_found};
+pub use limit::{AgentKind, Limits, hold, limit};
+pub use note::{note, preview, watch_line};
+pub use status::{Cause, Child, Lifecycle, STEP_LIMIT, TIMEOUT, is_out_of_steps, of_child};
+pub use text::{Awaited, agent_text, background_text, delegate_text, reply, result, spawn_text, task_text, wait_text};
 
 /// How a delegation looks to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +28,18 @@ pub enum Facade {
     Task,
     SpawnAgent,
     Agent,
+}
+
+impl Facade {
+    /// The name of the tool.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Delegate => "delegate",
+            Self::Task => "task",
+            Self::SpawnAgent => "spawn_agent",
+            Self::Agent => "Agent",
+        }
+    }
 }
 
 /// One delegation, whichever façade it came through.
