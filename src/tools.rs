@@ -2,10 +2,21 @@
 //!
 //! One registry for all carriers. Whoever performs a request brings the permission to do so.
 
+mod describe;
+mod params;
+mod parse;
+mod schema;
+mod served;
+#[cfg(test)]
+mod tests;
+
 use serde_json::Value;
 
-use crate::delegation::{Input, ListActive, Order, Wait};
-use crate::workflow::Todo;
+use crate::delegation::{Facade, Hold, Input, ListActive, Order, Wait};
+use crate::workflow::{Change, ReviewChange, Todo};
+
+pub use parse::parse;
+pub use served::{is_served, served};
 
 /// One served tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +24,50 @@ pub struct Tool {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
+}
+
+/// What decides which tools a turn has.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Whether the agent's surface holds a tool, asked by its canonical name: `delegate` for every façade, `todo` for
+    /// `todo_write`, the tool's own name otherwise.
+    pub has: &'a dyn Fn(&str) -> bool,
+    pub facade: Facade,
+    /// Those that work can be handed to, in the order in which a model reads them.
+    pub agents: &'a [Offer],
+    pub delegation: Delegation,
+    pub todos: Todos,
+    pub skills: Skills,
+}
+
+/// One agent that work can be handed to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer {
+    pub id: String,
+    pub description: String,
+    pub personas: Vec<String>,
+}
+
+/// Whether the session may hand out work; [`crate::delegation::may_delegate`] decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delegation {
+    Shown,
+    Hidden,
+}
+
+/// Who keeps the list of todos.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Todos {
+    Served,
+    /// The agent has a tool of its own.
+    Native,
+}
+
+/// Whether there is a skill to load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Skills {
+    Present,
+    Absent,
 }
 
 /// A call that was read.
@@ -26,8 +81,8 @@ pub enum Request {
     SetThreadNote { id: String, note: Option<String> },
     ResumeAgent { id: String },
     ListAgents { agent: Option<String>, detail: Detail },
-    TaskWorkflow(Value),
-    TaskReview(Value),
+    TaskWorkflow(Change),
+    TaskReview(ReviewChange),
     TodoWrite(Vec<Todo>),
     Question(Question),
     Skill { name: String },
@@ -55,4 +110,37 @@ pub struct Question {
 pub enum Choice {
     One,
     Several,
+}
+
+/// What the answer to a call waits for; a turn that waits gives its slot back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waits {
+    /// It is answered at once.
+    Nothing,
+    Child,
+    Person,
+}
+
+impl Request {
+    pub fn waits_for(&self) -> Waits {
+        match self {
+            Self::Delegate(order) => match order.hold {
+                Hold::Foreground => Waits::Child,
+                Hold::Detached | Hold::Background => Waits::Nothing,
+            },
+            Self::Wait(_) => Waits::Child,
+            Self::Question(_) => Waits::Person,
+            Self::SendInput(_)
+            | Self::CloseAgent { .. }
+            | Self::ListActiveAgents(_)
+            | Self::SetThreadNote { .. }
+            | Self::ResumeAgent { .. }
+            | Self::ListAgents { .. }
+            | Self::TaskWorkflow(_)
+            | Self::TaskReview(_)
+            | Self::TodoWrite(_)
+            | Self::Skill { .. }
+            | Self::SearchSkills { .. } => Waits::Nothing,
+        }
+    }
 }

@@ -1,0 +1,110 @@
+//! Which tools a turn has: one row for each, with the reason for which it may be left out.
+
+use serde_json::Value;
+
+use crate::delegation::Facade;
+
+use super::{Context, Delegation, Offer, Skills, Todos, Tool, describe, params, schema};
+
+/// The tools of a turn, as they are advertised. What the surface does not hold is not there.
+pub fn served(context: &Context<'_>) -> Vec<Tool> {
+    let delegation = is_offered(context).then(|| delegation(context.facade, context.agents));
+    delegation.into_iter().chain(ROWS.iter().filter(|row| row.is_shown(context)).map(Row::tool)).collect()
+}
+
+/// Whether a turn has a tool: a call of any other one is refused, whoever advertised it.
+pub fn is_served(context: &Context<'_>, name: &str) -> bool {
+    match context.facade.name() == name {
+        true => is_offered(context),
+        false => ROWS.iter().any(|row| row.name == name && row.is_shown(context)),
+    }
+}
+
+/// Without an agent to choose there is nothing to delegate to.
+fn is_offered(context: &Context<'_>) -> bool {
+    context.delegation == Delegation::Shown && !context.agents.is_empty() && (context.has)("delegate")
+}
+
+/// A tool that is the same in every session that has it.
+struct Row {
+    name: &'static str,
+    /// What agent files call it.
+    canonical: &'static str,
+    description: &'static str,
+    schema: fn() -> Value,
+    needs: Needs,
+}
+
+/// What must be there for a tool to be of use.
+enum Needs {
+    Nothing,
+    /// Children of its own.
+    Children,
+    /// Nobody else who keeps todos.
+    Todos,
+    Skills,
+}
+
+impl Row {
+    fn is_shown(&self, context: &Context<'_>) -> bool {
+        let is_useful = match self.needs {
+            Needs::Nothing => true,
+            Needs::Children => context.delegation == Delegation::Shown,
+            Needs::Todos => context.todos == Todos::Served,
+            Needs::Skills => context.skills == Skills::Present,
+        };
+        is_useful && (context.has)(self.canonical)
+    }
+
+    fn tool(&self) -> Tool {
+        Tool { name: self.name.to_owned(), description: self.description.to_owned(), input_schema: (self.schema)() }
+    }
+}
+
+const fn row(name: &'static str, description: &'static str, schema: fn() -> Value, needs: Needs) -> Row {
+    Row { name, canonical: name, description, schema, needs }
+}
+
+const ROWS: &[Row] = &[
+    row("wait", describe::WAIT, schema::of::<params::Wait>, Needs::Children),
+    row("send_input", describe::SEND_INPUT, schema::of::<params::SendInput>, Needs::Children),
+    row("close_agent", describe::CLOSE_AGENT, schema::of::<params::OneAgent>, Needs::Children),
+    row("resume_agent", describe::RESUME_AGENT, schema::of::<params::OneAgent>, Needs::Children),
+    row("set_thread_note", describe::THREAD_NOTE, schema::of::<params::ThreadNote>, Needs::Children),
+    row("list_active_agents", describe::LIST_ACTIVE, schema::of::<params::ListActive>, Needs::Nothing),
+    row("list_agents", describe::LIST_AGENTS, schema::of::<params::ListAgents>, Needs::Nothing),
+    row("task_workflow", describe::TASK_WORKFLOW, schema::of::<params::TaskWorkflow>, Needs::Nothing),
+    row("task_review", describe::TASK_REVIEW, schema::of::<params::TaskReview>, Needs::Nothing),
+    Row {
+        name: "todo_write",
+        canonical: "todo",
+        description: describe::TODO_WRITE,
+        schema: schema::of::<params::TodoWrite>,
+        needs: Needs::Todos,
+    },
+    row("question", describe::QUESTION, schema::of::<params::Question>, Needs::Nothing),
+    row("skill", describe::SKILL, schema::of::<params::Skill>, Needs::Skills),
+    row("search_skills", describe::SEARCH_SKILLS, schema::of::<params::SearchSkills>, Needs::Skills),
+];
+
+fn delegation(facade: Facade, agents: &[Offer]) -> Tool {
+    let ids = || agents.iter().map(|agent| agent.id.clone()).collect::<Vec<_>>();
+    let input_schema = match facade {
+        Facade::Delegate => schema::choose(schema::of::<params::Delegate>(), "agent_id", &voices(agents)),
+        Facade::Task => schema::choose(schema::of::<params::Task>(), "agentType", &voices(agents)),
+        Facade::SpawnAgent => schema::choose(schema::of::<params::SpawnAgent>(), "agent_type", &ids()),
+        Facade::Agent => schema::choose(schema::of::<params::Agent>(), "subagent_type", &voices(agents)),
+    };
+    let description = describe::delegation(facade, agents);
+    Tool { name: facade.name().to_owned(), description, input_schema }
+}
+
+/// A façade that has no parameter for the persona takes it with the agent, as `id:persona`.
+fn voices(agents: &[Offer]) -> Vec<String> {
+    let with_persona = |agent: &Offer, persona: &String| format!("{}:{persona}", agent.id);
+    let of_one = |agent: &Offer| {
+        let personas: Vec<_> = agent.personas.iter().map(|persona| with_persona(agent, persona)).collect();
+        std::iter::once(agent.id.clone()).chain(personas).collect::<Vec<_>>()
+    };
+    agents.iter().flat_map(of_one).collect()
+}
