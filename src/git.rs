@@ -9,6 +9,7 @@ pub(crate) mod command;
 pub mod diff;
 pub mod error;
 mod file;
+pub mod handoff;
 pub mod history;
 pub mod include;
 mod index;

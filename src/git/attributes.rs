@@ -39,6 +39,10 @@ const ASKED: [&str; 4] = ["filter", "ident", "working-tree-encoding", "eol"];
 pub(crate) fn check(tree: &Worktree, index: &Index) -> Result<Attributes, GitError> {
     let mut scopes: Vec<&[u8]> = Vec::new();
     let mut widest = outside_reach(tree)?;
+    // Where something else than the files of this tree decides, every path is asked for.
+    if tree.attributes != tree.base && differ(&tree.repo, tree.attributes, tree.base)? {
+        widest = Reach::Bytes;
+    }
     if widest == Reach::Bytes {
         scopes.push(b"");
     }

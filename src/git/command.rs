@@ -79,9 +79,9 @@ impl Git {
         git
     }
 
-    /// A run in a session's worktree; attributes are those of its base commit.
+    /// A run in a session's worktree; attributes are those that its base decides on.
     pub(crate) fn in_tree(tree: &Worktree, verb: &'static str) -> Self {
-        Self::in_checkout(&tree.admin, &tree.path, verb).attributes_from(tree.base)
+        Self::in_checkout(&tree.admin, &tree.path, verb).attributes_from(tree.attributes)
     }
 
     /// A run in a checkout given by its git directory and its files. The files decide about attributes, so this is

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use super::command::Git;
-use super::stage::{self, Objects, Staged};
+use super::stage::{self, Purpose, Staged};
 use super::{GitError, Oid, Worktree};
 
 /// The later side of a comparison.
@@ -107,7 +107,7 @@ enum Diff {
 impl Diff {
     fn new(tree: &Worktree, to: Target) -> Result<Self, GitError> {
         Ok(match to {
-            Target::WorkTree => Self::Staged(stage::stage(tree, Objects::Passing)?),
+            Target::WorkTree => Self::Staged(stage::stage(tree, Purpose::Look, &[])?),
             Target::Commit(commit) => Self::Commit(commit),
         })
     }
@@ -116,9 +116,11 @@ impl Diff {
         let from = from.to_string();
         let git = match self {
             Self::Staged(staged) => staged.git(tree, "diff-index").args(["--cached", &from]),
-            Self::Commit(commit) => {
-                Git::new(&tree.repo, "diff-tree").attributes_from(tree.base).args(["-r", &from, &commit.to_string()])
-            }
+            Self::Commit(commit) => Git::new(&tree.repo, "diff-tree").attributes_from(tree.attributes).args([
+                "-r",
+                &from,
+                &commit.to_string(),
+            ]),
         };
         // Names are for people to read; with `-z` they are never quoted.
         let git = git.setting("core.quotePath=false");

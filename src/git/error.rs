@@ -54,6 +54,8 @@ pub enum GitError {
     RefMoved { name: String },
     #[error("another git process works on the index: `{}` exists", path.display())]
     IndexLocked { path: PathBuf },
+    #[error("`{pattern}` is not a pattern for ignored files: {detail}")]
+    InvalidPattern { pattern: String, detail: String },
     #[error("failed to start `git {verb}`")]
     Spawn { verb: &'static str, source: io::Error },
     #[error("`git {verb}` failed with {status}: {stderr}")]
@@ -95,6 +97,7 @@ impl GitError {
             | Self::InvalidBranch { .. }
             | Self::NotSaved { .. }
             | Self::NothingSaved { .. }
+            | Self::InvalidPattern { .. }
             | Self::Spawn { .. }
             | Self::Failed { .. }
             | Self::Unreadable { .. }

@@ -12,7 +12,7 @@ use std::thread;
 use git2::{Repository, Signature};
 
 use super::command::Git;
-use super::stage::{self, Objects, Staged};
+use super::stage::{self, Purpose, Staged};
 use super::{GitError, Identity, Oid, Repo, Worktree};
 use crate::id::SessionId;
 
@@ -49,13 +49,24 @@ fn checkpoint_prefix(session: SessionId) -> String {
 /// Commits everything in the worktree that is not ignored to `ref_name`, on top of the session's branch. The branch,
 /// the index and the files stay as they are.
 pub fn snapshot(tree: &Worktree, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
+    let recorded = record(tree, &[], message)?;
+    set_ref(&tree.repo.open()?, ref_name, recorded.commit, message)?;
+    Ok(recorded)
+}
+
+/// Commits everything in the worktree that is not ignored, and the ignored files that are named, on top of the session's
+/// branch. Nothing but the answer knows the commit.
+pub(super) fn record(tree: &Worktree, ignored: &[PathBuf], message: &str) -> Result<Recorded, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
-    let mut staged = stage::stage(tree, Objects::Kept)?;
-    let content = content(tree, &repo, tip, &mut staged)?;
+    let mut staged = stage::stage(tree, Purpose::Snapshot, ignored)?;
+    let content = match ignored.is_empty() {
+        true => content(tree, &repo, tip, &mut staged)?,
+        // A clean status says nothing about them.
+        false => written(tree, &repo, tip, &mut staged)?,
+    };
     let author = signature(&own_identity())?;
     let commit = commit(&repo, &author, message, content, tip)?;
-    set_ref(&repo, ref_name, commit, message)?;
     Ok(Recorded { commit, left_out: staged.left_out })
 }
 
@@ -66,7 +77,7 @@ pub fn snapshot(tree: &Worktree, ref_name: &str, message: &str) -> Result<Record
 pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recorded>, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
-    let mut staged = stage::stage(tree, Objects::Kept)?;
+    let mut staged = stage::stage(tree, Purpose::Checkpoint, &[])?;
     let is_clean = staged.status.is_clean();
     let (content, identity) = thread::scope(|scope| {
         // A run of git each: who commits is asked while the tree is written.
@@ -167,10 +178,15 @@ fn own_identity() -> Identity {
 
 /// The tree object of what is in the worktree.
 fn content(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
-    let before = tree_of(repo, tip)?;
-    if staged.status.is_clean() && staged.status.head == Some(tip) {
-        return Ok(before);
+    match staged.status.is_clean() && staged.status.head == Some(tip) {
+        true => tree_of(repo, tip),
+        false => written(tree, repo, tip, staged),
     }
+}
+
+/// The tree object of what is in the private index.
+fn written(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
+    let before = tree_of(repo, tip)?;
     let mut content = staged.write_tree(tree)?;
     // Nested repositories that somebody staged by hand.
     let nested = stage::added_gitlinks(repo, before, content)?;
@@ -238,7 +254,7 @@ fn commit(
     Ok(make().map_err(GitError::library("write a commit"))?.into())
 }
 
-fn set_ref(repo: &Repository, name: &str, commit: Oid, why: &str) -> Result<(), GitError> {
+pub(super) fn set_ref(repo: &Repository, name: &str, commit: Oid, why: &str) -> Result<(), GitError> {
     let why = why.lines().next().unwrap_or_default();
     repo.reference(name, commit.raw(), true, why).map_err(GitError::library(format!("write `{name}`")))?;
     Ok(())

@@ -3,7 +3,7 @@
 //! Files come from the main checkout only. No symbolic link is followed out of it, and nothing that exists in the
 //! worktree is replaced, so a tracked file always wins.
 
-mod place;
+pub(super) mod place;
 #[cfg(test)]
 mod tests;
 
@@ -59,7 +59,8 @@ pub fn place(tree: &Worktree, include: Include<'_>) -> Result<Placed, GitError> 
     let (patterns, paths): (Vec<_>, Vec<_>) =
         include.copy.iter().map(String::as_str).partition(|text| text.contains(['*', '?', '[']));
     let wanted = wanted(checkout, include.file, &patterns, &mut placed.warnings)?;
-    let matched = if wanted.is_empty() { Vec::new() } else { ignored_files(tree, checkout, &wanted)? };
+    let listing = || Git::in_checkout(tree.repo.common_dir(), checkout, "ls-files");
+    let matched = if wanted.is_empty() { Vec::new() } else { ignored_files(listing(), checkout, &wanted)? };
 
     let places = Places::open(checkout, &tree.path)?;
     for path in matched {
@@ -144,11 +145,10 @@ fn read_file(path: &Path) -> Result<String, GitError> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Files of the checkout that git ignores and a pattern wants. Git lists a directory that it ignores as a whole.
-fn ignored_files(tree: &Worktree, checkout: &Path, wanted: &Gitignore) -> Result<Vec<PathBuf>, GitError> {
-    let listing = Git::in_checkout(tree.repo.common_dir(), checkout, "ls-files")
-        .args(["--others", "--ignored", "--exclude-standard", "--directory", "-z"])
-        .run()?;
+/// Files of a checkout that git ignores and a pattern wants, given a run of `ls-files` in it. Git lists a directory that
+/// it ignores as a whole.
+pub(super) fn ignored_files(git: Git, checkout: &Path, wanted: &Gitignore) -> Result<Vec<PathBuf>, GitError> {
+    let listing = git.args(["--others", "--ignored", "--exclude-standard", "--directory", "-z"]).run()?;
     let mut found = Vec::new();
     for item in listing.split(|byte| *byte == 0).filter(|item| !item.is_empty()) {
         let path = Path::new(OsStr::from_bytes(item.strip_suffix(b"/").unwrap_or(item)));

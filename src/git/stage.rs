@@ -16,40 +16,42 @@ use super::command::{self, Git};
 use super::status::{self, Changed, State, Status};
 use super::{GitError, Oid, Worktree};
 
-/// Where the content of changed files is written.
+/// What the content of a worktree is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objects {
-    /// Into the repository, for a commit.
-    Kept,
-    /// Beside the private index, gone with it: a look at a diff leaves nothing behind.
-    Passing,
+pub(super) enum Purpose {
+    /// A commit on the branch; the private index becomes the worktree's own.
+    Checkpoint,
+    /// A commit beside the branch.
+    Snapshot,
+    /// A comparison: content is written beside the private index and gone with it.
+    Look,
 }
 
 /// A private index that holds what is in the worktree.
 pub(super) struct Staged {
     dir: TempDir,
-    objects: Objects,
+    purpose: Purpose,
     pub(super) status: Status,
     /// What is in the worktree and in no commit: nested repositories and files that cannot be read.
     pub(super) left_out: Vec<PathBuf>,
 }
 
-/// Stages everything that is not ignored.
-pub(super) fn stage(tree: &Worktree, objects: Objects) -> Result<Staged, GitError> {
+/// Stages everything that is not ignored, and of what is ignored the files that are named.
+pub(super) fn stage(tree: &Worktree, purpose: Purpose, ignored: &[PathBuf]) -> Result<Staged, GitError> {
     let status = status::read(tree)?;
     let dir = tempfile::Builder::new().prefix("coppice-").tempdir_in(&tree.admin);
     let dir = dir.map_err(GitError::io("create a private index in", &tree.admin))?;
     let left_out = [status.nested.clone(), filled_submodules(tree)?].concat();
-    let mut staged = Staged { dir, objects, left_out, status };
+    let mut staged = Staged { dir, purpose, left_out, status };
     let own = tree.admin.join("index");
     if own.exists() {
         copy_with_time(&own, &staged.index()).map_err(GitError::io("copy", &own))?;
     }
-    if objects == Objects::Passing {
+    if purpose == Purpose::Look {
         let info = staged.dir.path().join("objects/info");
         borrow_objects(&info, tree.repo.common_dir()).map_err(GitError::io("write", &info))?;
     }
-    staged.update(tree)?;
+    staged.update(tree, ignored)?;
     Ok(staged)
 }
 
@@ -61,9 +63,13 @@ impl Staged {
     /// A run of git that sees this index, and the objects that only it has.
     pub(super) fn git(&self, tree: &Worktree, verb: &'static str) -> Git {
         let git = Git::in_tree(tree, verb).index(&self.index());
-        match self.objects {
-            Objects::Kept => git,
-            Objects::Passing => git.env("GIT_OBJECT_DIRECTORY", self.dir.path().join("objects")),
+        // Nobody reads the trailer of an index that is gone in a moment; hashing it costs as much as writing it.
+        match self.purpose {
+            Purpose::Checkpoint => git,
+            Purpose::Snapshot => git.setting("index.skipHash=true"),
+            Purpose::Look => {
+                git.setting("index.skipHash=true").env("GIT_OBJECT_DIRECTORY", self.dir.path().join("objects"))
+            }
         }
     }
 
@@ -78,13 +84,14 @@ impl Staged {
         Ok(())
     }
 
-    fn update(&mut self, tree: &Worktree) -> Result<(), GitError> {
+    fn update(&mut self, tree: &Worktree, ignored: &[PathBuf]) -> Result<(), GitError> {
         let deleted = |changed: &&Changed| changed.unstaged == State::Deleted;
         let (gone, present): (Vec<_>, Vec<_>) = self.status.changed.iter().partition(deleted);
         // A path below a link that has taken the place of its directory: git would refuse to look at it again.
         let hidden = gone.iter().map(|changed| changed.path.clone());
         let (hidden, gone): (Vec<_>, Vec<_>) = hidden.partition(|path| tree.path.join(path).symlink_metadata().is_ok());
-        let present = present.into_iter().map(|changed| &changed.path).chain(&self.status.untracked).cloned();
+        let present = present.into_iter().map(|changed| &changed.path).chain(&self.status.untracked);
+        let present = present.chain(ignored).cloned();
         let (can, cannot): (Vec<_>, Vec<_>) = present.partition(|path| can_be_staged(&tree.path.join(path)));
         self.left_out.extend(cannot);
         self.remove(tree, &hidden)?;

@@ -82,7 +82,7 @@ impl Sandbox {
         self.git(&["worktree", "add", "--quiet", "-b", &branch, path.to_str().unwrap()]);
         let repo = self.repo();
         let admin = repo.common_dir().join("worktrees").join(id);
-        Worktree { base: self.head(), repo, path, admin, branch }
+        Worktree { base: self.head(), attributes: self.head(), repo, path, admin, branch }
     }
 }
 

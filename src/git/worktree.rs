@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 
 use super::command::Git;
 use super::populate::populate;
-use super::{GitError, Oid, Repo, removal};
+use super::{GitError, Oid, Repo, handoff, removal};
 use crate::id::SessionId;
 
 pub use health::{Health, Repaired};
@@ -39,8 +39,11 @@ pub struct Worktree {
     pub admin: PathBuf,
     /// Short name of the session's branch, `coppice/<id>/<slug>`.
     pub branch: String,
-    /// The commit the session started from; the only source of attributes and filters.
+    /// The commit the session started from.
     pub base: Oid,
+    /// The only source of attributes and filters: the base, or for a child what decides in its parent. A snapshot of
+    /// what an agent wrote must not choose the programs that run.
+    pub attributes: Oid,
 }
 
 /// What to create.
@@ -142,7 +145,8 @@ pub fn create_by(
 pub fn open(repo: &Repo, path: &Path, branch: &str, base: Oid) -> Worktree {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let admin = repo.common_dir().join("worktrees").join(name);
-    Worktree { repo: repo.clone(), path: path.to_owned(), admin, branch: branch.to_owned(), base }
+    let attributes = handoff::attributes_of(repo, base);
+    Worktree { repo: repo.clone(), path: path.to_owned(), admin, branch: branch.to_owned(), base, attributes }
 }
 
 /// Completes a worktree whose creation was killed at any point after its branch was made.

@@ -167,9 +167,7 @@ fn a_bare_repository_works() {
     run_git(&bare, &["config", "user.email", "a@b"]);
     run_git(&bare, &["worktree", "add", "--quiet", "-b", "coppice/a/b", "../tree", "main"]);
     let repo = crate::git::Repo::discover(&bare).unwrap();
-    let admin = bare.join("worktrees/tree");
-    let tree =
-        Worktree { repo, path: sandbox.root().join("tree"), admin, branch: "coppice/a/b".into(), base: sandbox.head() };
+    let tree = crate::git::worktree::open(&repo, &sandbox.root().join("tree"), "coppice/a/b", sandbox.head());
     write(&tree.path.join("new"), "new\n");
     let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
     checkpoint(&tree, about).unwrap().unwrap();

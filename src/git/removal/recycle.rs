@@ -62,11 +62,11 @@ fn prepare(tree: &Worktree, saved: Oid, directory: &Path) -> Result<Option<Strin
     registration::lock(&tree.admin, registration::SPARE)?;
     registration::point_admin_to(&tree.admin, &tree.path)?;
     let commit = likely_base(tree)?;
-    if attributes::differ(&tree.repo, tree.base, commit)? || attributes::differ(&tree.repo, saved, commit)? {
+    if attributes::differ(&tree.repo, tree.attributes, commit)? || attributes::differ(&tree.repo, saved, commit)? {
         return Ok(Some("its attributes are not those of the next session".to_owned()));
     }
     Git::in_tree(tree, "update-ref").args(["--no-deref", "HEAD", &commit.to_string()]).run()?;
-    let tree = &Worktree { base: commit, ..tree.clone() };
+    let tree = &Worktree { base: commit, attributes: commit, ..tree.clone() };
     checkout(tree)?;
     Git::in_tree(tree, "clean").args(["--quiet", "-ffdx"]).run()?;
     // The next session starts a history of its own.

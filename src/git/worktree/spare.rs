@@ -45,7 +45,7 @@ pub(super) fn take(tree: &Worktree, root: &Path) -> Result<bool, GitError> {
     let Some(spare) = find(&tree.repo, root) else { return Ok(false) };
     let head = fs::read(spare.admin.join("HEAD")).ok().and_then(|head| Oid::from_output(&head));
     let is_suitable =
-        head.is_some_and(|head| attributes::differ(&tree.repo, head, tree.base).is_ok_and(|differ| !differ));
+        head.is_some_and(|head| attributes::differ(&tree.repo, head, tree.attributes).is_ok_and(|differ| !differ));
     if !is_suitable {
         debug!(spare = %spare.path.display(), "spare worktree has other attributes");
         return Ok(false);

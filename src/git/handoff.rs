@@ -1,0 +1,81 @@
+//! What a child session starts from: a snapshot of its parent's work tree, kept by a ref of its own.
+//!
+//! The parent sees nothing of it: its index, its branch and its files stay as they are. Bringing the child's work back
+//! is `integrate`.
+
+use git2::{ErrorCode, Repository};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use super::command::Git;
+use super::history::{self, Recorded};
+use super::{GitError, Oid, Repo, Worktree, include};
+
+/// Where the snapshot says whose attributes count in it.
+const ATTRIBUTES: &str = "Coppice-Attributes: ";
+
+/// What becomes of files that git ignores in the parent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ignored<'a> {
+    /// They are no part of the snapshot.
+    Left,
+    /// Those that a pattern wants are part of it, in the syntax of `.gitignore`.
+    Taken(&'a [String]),
+}
+
+/// The ref that keeps the snapshot of a handoff.
+pub fn handoff_ref(id: &str) -> String {
+    format!("refs/coppice/handoffs/{id}")
+}
+
+/// Commits the parent's work tree exactly as it is, for a child to start from.
+pub fn snapshot(parent: &Worktree, id: &str, ignored: Ignored<'_>) -> Result<Recorded, GitError> {
+    let ignored = match ignored {
+        Ignored::Left => Vec::new(),
+        Ignored::Taken(patterns) => {
+            include::ignored_files(Git::in_tree(parent, "ls-files"), &parent.path, &parse(parent, patterns)?)?
+        }
+    };
+    let message = format!("work tree of `{}` for a child\n\n{ATTRIBUTES}{}\n", parent.branch, parent.attributes);
+    let recorded = history::record(parent, &ignored, &message)?;
+    history::set_ref(&parent.repo.open()?, &handoff_ref(id), recorded.commit, "handoff")?;
+    Ok(recorded)
+}
+
+/// Lets go of a snapshot; nothing happens when there is none.
+pub fn drop_snapshot(repo: &Repo, id: &str) -> Result<(), GitError> {
+    let name = handoff_ref(id);
+    match repo.open()?.find_reference(&name).and_then(|mut reference| reference.delete()) {
+        Err(error) if error.code() != ErrorCode::NotFound => {
+            Err(GitError::Library { act: format!("delete `{name}`"), source: error })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Whose attributes count in a worktree with this base: the base's own, or what a snapshot names.
+pub(super) fn attributes_of(repo: &Repo, base: Oid) -> Oid {
+    repo.open().ok().and_then(|repo| named(&repo, base)).unwrap_or(base)
+}
+
+fn named(repo: &Repository, base: Oid) -> Option<Oid> {
+    let commit = repo.find_commit(base.raw()).ok()?;
+    // Whoever names another commit by hand chooses among commits that could be a base as well.
+    let line = commit.message_bytes().trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
+    let found = Oid::from_output(line.strip_prefix(ATTRIBUTES.as_bytes())?)?;
+    repo.find_commit(found.raw()).ok().map(|_| found)
+}
+
+fn parse(parent: &Worktree, patterns: &[String]) -> Result<Gitignore, GitError> {
+    let mut builder = GitignoreBuilder::new(&parent.path);
+    let invalid = |pattern: &str, error: ignore::Error| GitError::InvalidPattern {
+        pattern: pattern.to_owned(),
+        detail: error.to_string(),
+    };
+    for pattern in patterns {
+        builder.add_line(None, pattern).map_err(|error| invalid(pattern, error))?;
+    }
+    builder.build().map_err(|error| invalid(&patterns.join(" "), error))
+}
+
+#[cfg(test)]
+mod tests;
