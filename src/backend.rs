@@ -11,6 +11,7 @@ pub mod discovery;
 pub mod event;
 pub mod failure;
 mod gemini;
+mod hold;
 mod output;
 #[cfg(test)]
 mod promise;
@@ -112,6 +113,22 @@ pub enum Access {
     #[default]
     Write,
     ReadOnly,
+}
+
+impl NativeTool {
+    pub const ALL: [Self; 11] = [
+        Self::Read,
+        Self::Search,
+        Self::Locate,
+        Self::List,
+        Self::Write,
+        Self::Edit,
+        Self::Patch,
+        Self::Bash,
+        Self::WebFetch,
+        Self::WebSearch,
+        Self::Todo,
+    ];
 }
 
 /// A handle on one conversation; its actor owns the process. Dropping `commands` closes it.

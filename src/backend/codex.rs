@@ -67,7 +67,7 @@ pub(crate) fn spec() -> Spec {
         // The project stays untrusted, and then Codex does not read the file either.
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Coppice },
         carrier: Carrier::Dynamic,
-        native_tools: NativeTools::Partly,
+        native_tools: NativeTools::Sandboxed,
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerConversation,
         todos: Todos::Native,

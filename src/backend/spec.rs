@@ -152,8 +152,9 @@ pub enum Carrier {
 pub enum NativeTools {
     /// Each one by name.
     Removable,
-    /// Not all of them; what stays can be made harmless.
-    Partly,
+    /// Not the one for patches, nor a shell where there is anything to read; a sandbox of the agent's own keeps both from
+    /// writing.
+    Sandboxed,
     /// The protocol has no way.
     Fixed,
 }
