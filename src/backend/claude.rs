@@ -13,6 +13,7 @@ mod model;
 mod permission;
 mod plan;
 mod stream;
+mod surface;
 #[cfg(test)]
 mod tests;
 mod tool;
@@ -193,6 +194,7 @@ async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> O
         begin,
         cwd: launch.cwd.clone(),
         purpose: launch.purpose,
+        native: launch.native.clone(),
         model: argv::model(launch).map(str::to_owned),
         has_schema: launch.schema.is_some(),
         tools: launch.tools.clone(),

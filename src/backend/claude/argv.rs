@@ -7,27 +7,9 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::backend::claude::mcp;
+use crate::backend::claude::{mcp, surface};
 use crate::backend::spec::Reasoning;
 use crate::backend::{Launch, Purpose};
-
-/// Tools that leave the turn, the work tree or the session: other agents, other trees, timers, dialogs.
-const DISALLOWED: &[&str] = &[
-    "Task",
-    "Workflow",
-    "EnterWorktree",
-    "ExitWorktree",
-    "EnterPlanMode",
-    "ExitPlanMode",
-    "CronCreate",
-    "CronDelete",
-    "CronList",
-    "ScheduleWakeup",
-    "DesignSync",
-    "SendMessage",
-    "ReportFindings",
-    "AskUserQuestion",
-];
 
 /// Names that an agent gives to what it starts; a Coppice that runs inside of one must not hand them on.
 const NESTED: &[&str] = &[
@@ -92,7 +74,10 @@ pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
     match launch.purpose {
         Purpose::Session => {
             add(&["--add-dir", &launch.cwd.to_string_lossy()]);
-            add(&["--disallowedTools", &DISALLOWED.join(",")]);
+            add(&["--disallowedTools", &surface::NEVER.join(",")]);
+            if let Some(names) = surface::only(&launch.native) {
+                add(&["--tools", &names.join(",")]);
+            }
             match begin {
                 Begin::Fresh(id) => add(&["--session-id", id]),
                 Begin::Resume(id) => add(&["--resume", id]),

@@ -22,7 +22,7 @@ use crate::backend::event::{AgentInfo, Block, Command, ContextUse, Event, Starte
 use crate::backend::failure::Failure;
 use crate::backend::spec::StopLadder;
 use crate::backend::transport::machine::{Effect, Input, Machine};
-use crate::backend::{Purpose, ServedTool};
+use crate::backend::{Native, Purpose, ServedTool};
 
 /// The agent is ready within three seconds on a loaded machine.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -42,6 +42,7 @@ pub(crate) struct Wishes {
     pub(crate) begin: Begin,
     pub(crate) cwd: PathBuf,
     pub(crate) purpose: Purpose,
+    pub(crate) native: Native,
     pub(crate) model: Option<String>,
     pub(crate) has_schema: bool,
     pub(crate) tools: Vec<ServedTool>,

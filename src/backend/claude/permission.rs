@@ -5,12 +5,16 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::backend::Purpose;
-use crate::backend::claude::{mcp, plan, tool};
+use crate::backend::claude::{mcp, plan, surface, tool};
 use crate::backend::event::{ApprovalRequest, Decision};
+use crate::backend::{Native, Purpose};
 
 /// What the model reads when a refusal says nothing.
 const REFUSED: &str = "The user refused this tool call.";
+
+/// What the agent reads about an answer to the callback.
+const DECIDES: &str = "Coppice decides about every call";
+const NOT_THERE: &str = "This session does not have this tool.";
 
 /// A request that waits for its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,17 +25,19 @@ pub(crate) struct Pending {
 
 /// The answer to the callback before a call. Anything but a decision that the agent knows would fall back to rules of
 /// its own, so there is always one.
-pub(crate) fn before(request: &Value, purpose: Purpose) -> Value {
+pub(crate) fn before(request: &Value, purpose: Purpose, native: &Native) -> Value {
     let name = request["input"]["tool_name"].as_str().unwrap_or_default();
     // What neither leaves the conversation nor touches a file needs nobody's consent.
-    let is_ours = name == tool::RESPONSE || mcp::own_name(name).is_some() || plan::keeps(name);
-    let decision = match (is_ours, purpose) {
-        (true, Purpose::Session | Purpose::Utility | Purpose::Survey) => "allow",
-        (false, Purpose::Session) => "ask",
-        (false, Purpose::Utility | Purpose::Survey) => "deny",
+    let stays = name == tool::RESPONSE || mcp::own_name(name).is_some();
+    let (decision, reason) = match purpose {
+        Purpose::Session | Purpose::Utility | Purpose::Survey if stays => ("allow", DECIDES),
+        Purpose::Session if !surface::has(native, name) => ("deny", NOT_THERE),
+        Purpose::Session if plan::keeps(name) => ("allow", DECIDES),
+        Purpose::Session => ("ask", DECIDES),
+        Purpose::Utility | Purpose::Survey => ("deny", NOT_THERE),
     };
     json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "permissionDecision": decision,
-        "permissionDecisionReason": "Coppice decides about every call"}})
+        "permissionDecisionReason": reason}})
 }
 
 /// Reads `can_use_tool`.
@@ -72,22 +78,42 @@ mod tests {
 
     use super::*;
     use crate::backend::event::ToolKind;
+    use crate::backend::{Access, NativeTool};
     use crate::permission::Reach;
+
+    #[track_caller]
+    fn check(tool: &str, purpose: Purpose, native: &Native, expected: &str) {
+        let answer = before(&json!({"callback_id": "x", "input": {"tool_name": tool}}), purpose, native);
+        assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], expected, "{tool}");
+    }
 
     #[test]
     fn every_call_is_asked_about_unless_it_stays_in_the_conversation() {
-        let check = |tool: &str, purpose, expected: &str| {
-            let answer = before(&json!({"callback_id": "x", "input": {"tool_name": tool}}), purpose);
-            assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], expected, "{tool}");
-        };
+        let whole = Native::default();
         for tool in ["StructuredOutput", "mcp__coppice__delegate", "TaskUpdate"] {
-            check(tool, Purpose::Session, "allow");
+            check(tool, Purpose::Session, &whole, "allow");
         }
-        for tool in ["Bash", "Read", "Skill", "WebFetch", "mcp__other__delegate", "TaskStop", "FromTheFuture", ""] {
-            check(tool, Purpose::Session, "ask");
+        for tool in ["Bash", "Read", "WebFetch", "mcp__other__delegate", "FromTheFuture", ""] {
+            check(tool, Purpose::Session, &whole, "ask");
         }
-        check("StructuredOutput", Purpose::Utility, "allow");
-        check("Read", Purpose::Utility, "deny");
+        check("StructuredOutput", Purpose::Utility, &whole, "allow");
+        check("Read", Purpose::Utility, &whole, "deny");
+        check("TaskUpdate", Purpose::Utility, &whole, "deny");
+    }
+
+    #[test]
+    fn a_tool_that_the_session_does_not_have_is_refused_at_the_call_too() {
+        let reading = Native { tools: Some([NativeTool::Read].into()), access: Access::ReadOnly };
+        for tool in ["Task", "Agent", "Workflow", "Skill", "AskUserQuestion"] {
+            check(tool, Purpose::Session, &Native::default(), "deny");
+        }
+        for tool in ["Bash", "Write", "Edit", "NotebookEdit", "Grep", "TaskUpdate", "Agent", "FromTheFuture"] {
+            check(tool, Purpose::Session, &reading, "deny");
+        }
+        check("Read", Purpose::Session, &reading, "ask");
+        for tool in ["StructuredOutput", "mcp__coppice__delegate"] {
+            check(tool, Purpose::Session, &reading, "allow");
+        }
     }
 
     fn pending() -> Pending {

@@ -17,7 +17,7 @@ use super::client::Wishes;
 use crate::backend::event::Event;
 use crate::backend::spec::StopLadder;
 use crate::backend::transport::machine::Effect;
-use crate::backend::{Purpose, ServedTool};
+use crate::backend::{Native, Purpose, ServedTool};
 
 const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(2), terminate: Duration::from_secs(3) };
 
@@ -26,6 +26,7 @@ fn wishes() -> Wishes {
         begin: Begin::Fresh("fresh-id".to_owned()),
         cwd: PathBuf::from("/repo"),
         purpose: Purpose::Session,
+        native: Native::default(),
         model: Some("claude-opus-4-7".to_owned()),
         has_schema: false,
         tools: Vec::new(),

@@ -14,7 +14,8 @@ impl Client {
     pub(super) fn on_asked(&mut self, id: &str, request: Value) -> Vec<Effect> {
         match request["subtype"].as_str().unwrap_or_default() {
             "hook_callback" => {
-                vec![Effect::Send(control::success(id, &permission::before(&request, self.wishes.purpose)))]
+                let answer = permission::before(&request, self.wishes.purpose, &self.wishes.native);
+                vec![Effect::Send(control::success(id, &answer))]
             }
             "can_use_tool" => match &mut self.phase {
                 Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {

@@ -12,7 +12,7 @@ use crate::backend::claude::spec;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
 use crate::backend::transport::spawn::{Child, SpawnRequest, Spawner};
-use crate::backend::{Launch, Purpose};
+use crate::backend::{Access, Launch, Native, NativeTool, Purpose};
 
 struct Nobody;
 
@@ -70,7 +70,7 @@ fn a_session_is_launched_safely() {
     --add-dir
     /tree
     --disallowedTools
-    Task,Workflow,EnterWorktree,ExitWorktree,EnterPlanMode,ExitPlanMode,CronCreate,CronDelete,CronList,ScheduleWakeup,DesignSync,SendMessage,ReportFindings,AskUserQuestion
+    Agent,AskUserQuestion,CronCreate,CronDelete,CronList,DesignSync,EnterPlanMode,EnterWorktree,ExitPlanMode,ExitWorktree,ReportFindings,ScheduleWakeup,SendMessage,Skill,Task,TaskOutput,TaskStop,Workflow
     --session-id
     id
     --mcp-config
@@ -118,6 +118,23 @@ fn nothing_of_the_repository_or_the_user_is_configuration() {
         assert!(words.contains(&"--strict-mcp-config".to_owned()));
         for banned in ["--allowedTools", "--dangerously-skip-permissions", "bypassPermissions", "acceptEdits", "auto"] {
             assert!(!words.contains(&banned.to_owned()), "{banned}");
+        }
+    }
+}
+
+#[test]
+fn a_surface_is_told_at_every_start() {
+    let native = Native { tools: Some([NativeTool::Read, NativeTool::Bash].into()), access: Access::Write };
+    let restricted = Launch { native, ..launch() };
+    let reading = Launch { native: Native { tools: Some([].into()), access: Access::ReadOnly }, ..launch() };
+    for begin in [fresh(), Begin::Resume("id".to_owned())] {
+        follows(&launch(), &begin, "--tools", None);
+        follows(&restricted, &begin, "--tools", Some("Bash,Read"));
+        follows(&reading, &begin, "--tools", Some(""));
+        for launch in [&launch(), &restricted, &reading] {
+            let words = argv(launch, &begin);
+            let never = words.iter().position(|word| word == "--disallowedTools").map(|place| &words[place + 1]);
+            assert!(never.is_some_and(|names| names.contains("Task,") && names.contains("Agent,")), "{never:?}");
         }
     }
 }
