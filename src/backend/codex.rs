@@ -137,6 +137,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         schema: launch.schema.clone(),
         roots: launch.roots.iter().flat_map(|root| [root.clone(), real(root)]).collect(),
         tools: launch.tools.clone(),
+        native: launch.native.clone(),
         env: divided.commands,
         patience: launch.spec.stop.cancel,
     };

@@ -9,7 +9,7 @@ use crate::backend::codex::environment;
 use crate::backend::codex::fault;
 use crate::backend::event::{Block, Model};
 use crate::backend::failure::Failure;
-use crate::backend::{Purpose, ServedTool};
+use crate::backend::{Native, NativeTool, Purpose, ServedTool};
 
 /// What a conversation wants.
 #[derive(Debug, Clone)]
@@ -26,6 +26,7 @@ pub(super) struct Wishes {
     /// Every place of the repository that must not count as trusted.
     pub(super) roots: Vec<PathBuf>,
     pub(super) tools: Vec<ServedTool>,
+    pub(super) native: Native,
     /// Variables for the commands of the agent.
     pub(super) env: Vec<(String, String)>,
     /// How long an interrupted turn may take to end.
@@ -52,18 +53,45 @@ const FEATURES_OFF: &[&str] = &[
     "unbounded_connection_retries",
 ];
 
-/// What a single question needs nothing of, on top.
-const TOOLS_OFF: &[&str] = &["shell_tool", "view_image", "image_generation"];
+/// What is off as well where nothing is to be read.
+const READING_OFF: &[&str] = &["shell_tool", "view_image", "image_generation"];
+
+/// What a thread may do to files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sandbox {
+    /// Writes in the work tree; a person is asked about the rest.
+    Workspace,
+    /// Writes nothing, and asks nobody to.
+    ReadOnly,
+}
+
+impl Sandbox {
+    /// The name in a request, and the name in a reply.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Workspace => ("workspace-write", "workspaceWrite"),
+            Self::ReadOnly => ("read-only", "readOnly"),
+        }
+    }
+
+    /// Under `never` the agent itself refuses what would have to be asked about.
+    fn approval_policy(self) -> &'static str {
+        match self {
+            Self::Workspace => "on-request",
+            Self::ReadOnly => "never",
+        }
+    }
+}
 
 impl Wishes {
     /// The parameters that open the thread; `user` is the configuration of the user as Codex reads it.
     pub(super) fn open(&self, opening: Opening, user: &Value) -> Value {
         let mut params = json!({
             "cwd": self.cwd,
-            "approvalPolicy": self.approval_policy(),
+            "approvalPolicy": self.sandbox().approval_policy(),
             // The user may have handed approvals to a model of the agent; here the engine decides.
             "approvalsReviewer": "user",
-            "sandbox": self.sandbox().0,
+            "sandbox": self.sandbox().names().0,
             "config": self.config(user),
         });
         let mut set = |name: &str, value: Option<Value>| {
@@ -87,7 +115,8 @@ impl Wishes {
         params
     }
 
-    /// The parameters of a turn. The schema is not remembered between turns, the rest would be.
+    /// The parameters of a turn. The schema is not remembered between turns, the rest would be; that nothing is written is
+    /// said again all the same.
     pub(super) fn turn(&self, thread: &str, blocks: &[Block]) -> Value {
         let input: Vec<Value> = blocks.iter().map(block).collect();
         let mut params = json!({"threadId": thread, "input": input});
@@ -100,15 +129,26 @@ impl Wishes {
         if let Some(effort) = self.effort {
             params["effort"] = json!(effort);
         }
+        match self.sandbox() {
+            Sandbox::Workspace => {}
+            sandbox @ Sandbox::ReadOnly => {
+                params["approvalPolicy"] = json!(sandbox.approval_policy());
+                params["sandboxPolicy"] = json!({"type": sandbox.names().1});
+            }
+        }
         params
     }
 
     /// Compares what was opened with what was asked for: a missing directory falls back to a read-only sandbox
     /// without a word, and a thread that is loaded already keeps its own.
     pub(super) fn check(&self, result: &Value) -> Result<(), Failure> {
-        let sandbox = result["sandbox"]["type"].as_str().unwrap_or_default();
-        if sandbox != self.sandbox().1 {
-            return Err(fault::opened_wrongly("sandbox", self.sandbox().1, sandbox));
+        let (sandbox, wanted) = (result["sandbox"]["type"].as_str().unwrap_or_default(), self.sandbox());
+        if sandbox != wanted.names().1 {
+            return Err(fault::opened_wrongly("sandbox", wanted.names().1, sandbox));
+        }
+        let policy = result["approvalPolicy"].as_str().unwrap_or_default();
+        if wanted == Sandbox::ReadOnly && policy != wanted.approval_policy() {
+            return Err(fault::opened_wrongly("approval policy", wanted.approval_policy(), policy));
         }
         let cwd = result["cwd"].as_str().unwrap_or_default();
         if [&self.cwd, &self.real_cwd].iter().all(|known| known.to_str() != Some(cwd)) {
@@ -117,25 +157,29 @@ impl Wishes {
         Ok(())
     }
 
-    fn approval_policy(&self) -> &'static str {
+    /// A session that has nothing to write with does not need a sandbox that could.
+    fn sandbox(&self) -> Sandbox {
         match self.purpose {
-            Purpose::Session => "on-request",
-            Purpose::Utility | Purpose::Survey => "never",
+            Purpose::Session if self.native.changes_files() => Sandbox::Workspace,
+            Purpose::Session | Purpose::Utility | Purpose::Survey => Sandbox::ReadOnly,
         }
     }
 
-    /// The name in a request, and the name in a reply.
-    fn sandbox(&self) -> (&'static str, &'static str) {
-        match self.purpose {
-            Purpose::Session => ("workspace-write", "workspaceWrite"),
-            Purpose::Utility | Purpose::Survey => ("read-only", "readOnly"),
-        }
+    /// Whether the agent has a shell. Read-only it is what the agent reads by; otherwise what it is.
+    fn has_shell(&self) -> bool {
+        self.purpose == Purpose::Session && (self.native.reads() || self.native.lists(NativeTool::Bash))
+    }
+
+    /// The provider's own search, only where it was asked for by name: it asks nobody before it leaves the machine.
+    fn web_search(&self) -> &'static str {
+        let is_named = self.native.tools.as_ref().is_some_and(|tools| tools.contains(&NativeTool::WebSearch));
+        if is_named && self.purpose == Purpose::Session { "live" } else { "disabled" }
     }
 
     /// The layer above the user's configuration. Nested keys only: mixed with dotted ones, some are lost.
     fn config(&self, user: &Value) -> Value {
         let is_session = self.purpose == Purpose::Session;
-        let off: &[&str] = if is_session { &[] } else { TOOLS_OFF };
+        let off: &[&str] = if self.has_shell() { &[] } else { READING_OFF };
         let features: Map<String, Value> =
             FEATURES_OFF.iter().chain(off).map(|name| ((*name).to_owned(), json!(false))).collect();
         let places = self.roots.iter().chain([&self.cwd, &self.real_cwd]);
@@ -151,10 +195,13 @@ impl Wishes {
             "projects": projects,
             "features": features,
             "agents": {"enabled": false},
-            "web_search": "disabled",
+            "web_search": self.web_search(),
             // Skills of a repository that is not trusted are offered all the same.
             "skills": {"include_instructions": false},
-            "tools": {"update_plan": {"enabled": is_session}, "experimental_request_user_input": {"enabled": false}},
+            "tools": {
+                "update_plan": {"enabled": is_session && self.native.lists(NativeTool::Todo)},
+                "experimental_request_user_input": {"enabled": false},
+            },
             // The process holds keys; commands get what the session brings.
             "shell_environment_policy": {"inherit": "core", "set": variables},
         });

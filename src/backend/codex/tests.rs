@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use super::settings::Wishes;
 use super::thread::{Effect, Input, Thread};
-use crate::backend::Purpose;
 use crate::backend::event::{AgentInfo, Block, Command, Event};
+use crate::backend::{Native, Purpose};
 
 const PATIENCE: Duration = Duration::from_secs(7);
 
@@ -33,6 +33,7 @@ fn wishes() -> Wishes {
         schema: Some(json!({"type": "object"})),
         roots: vec![PathBuf::from("/repo")],
         tools: Vec::new(),
+        native: Native::default(),
         env: Vec::new(),
         patience: PATIENCE,
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::wishes;
 use crate::backend::codex::settings::{Opening, Wishes, read_models};
 use crate::backend::event::{Block, Image};
-use crate::backend::{Purpose, ServedTool};
+use crate::backend::{Access, Native, NativeTool, Purpose, ServedTool};
 
 fn user() -> Value {
     json!({"mcp_servers": {"mine": {"command": "x"}, "a.b": {}}, "shell_environment_policy": {"exclude": ["AWS_*"]}})
@@ -72,6 +72,50 @@ fn a_side_question_keeps_nothing_and_can_do_nothing() {
     assert_eq!(params["approvalPolicy"], "never");
     assert_eq!(params["config"]["features"]["shell_tool"], false);
     assert_eq!(params["config"]["project_doc_max_bytes"], 0);
+}
+
+fn surface(tools: Option<&[NativeTool]>, access: Access) -> Wishes {
+    Wishes { native: Native { tools: tools.map(|tools| tools.iter().copied().collect()), access }, ..wishes() }
+}
+
+#[test]
+fn read_only_is_said_at_every_opening_and_every_turn() {
+    let wishes = surface(None, Access::ReadOnly);
+    for opening in [Opening::Start, Opening::Resume] {
+        let params = wishes.open(opening, &user());
+        assert_eq!((&params["sandbox"], &params["approvalPolicy"]), (&json!("read-only"), &json!("never")));
+        assert_eq!(params["config"]["features"]["shell_tool"], Value::Null, "the shell is what it reads by");
+    }
+    let turn = wishes.turn("t", &[]);
+    assert_eq!(turn["sandboxPolicy"], json!({"type": "readOnly"}));
+    assert_eq!(turn["approvalPolicy"], "never");
+    let opened = |sandbox: &str, policy: &str| {
+        let result = json!({"sandbox": {"type": sandbox}, "approvalPolicy": policy, "cwd": "/tree"});
+        wishes.check(&result).is_ok()
+    };
+    assert!(opened("readOnly", "never"));
+    assert!(!opened("workspaceWrite", "never"));
+    assert!(!opened("readOnly", "on-request"));
+}
+
+#[test]
+fn a_thread_has_what_its_surface_needs_and_no_more() {
+    use NativeTool::{Bash, Edit, Patch, Read, Search, Todo, WebSearch};
+    let check = |tools: &[NativeTool], sandbox: &str, has_shell: bool, search: &str, has_plan: bool| {
+        let params = surface(Some(tools), Access::Write).open(Opening::Start, &user());
+        let config = &params["config"];
+        assert_eq!(params["sandbox"], sandbox, "{tools:?}");
+        assert_eq!(config["features"]["shell_tool"] != false, has_shell, "{tools:?}");
+        assert_eq!(config["features"]["view_image"] != false, has_shell, "{tools:?}");
+        assert_eq!(config["web_search"], search, "{tools:?}");
+        assert_eq!(config["tools"]["update_plan"]["enabled"], has_plan, "{tools:?}");
+        assert_eq!((&config["agents"]["enabled"], &config["features"]["multi_agent"]), (&json!(false), &json!(false)));
+    };
+    check(&[], "read-only", false, "disabled", false);
+    check(&[Todo, WebSearch], "read-only", false, "live", true);
+    check(&[Read, Search], "read-only", true, "disabled", false);
+    check(&[Patch], "workspace-write", false, "disabled", false);
+    check(&[Read, Edit, Bash, Todo], "workspace-write", true, "disabled", true);
 }
 
 #[test]
