@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 use crate::backend::event::{Command, Event};
 use crate::backend::spec::{Reasoning, Spec, Transport};
 use crate::backend::transport::spawn::Spawner;
+use crate::mcp;
 
 /// Everything one conversation needs to begin.
 pub struct Launch {
@@ -160,6 +161,13 @@ impl Backends {
             Transport::Codex => tokio::spawn(codex::run(self.codex.clone(), launch, command_receiver, event_sender)),
         };
         Conversation { commands, events }
+    }
+}
+
+impl ServedTool {
+    fn listed(&self) -> mcp::Tool {
+        let Self { name, description, input_schema } = self.clone();
+        mcp::Tool { name, description, input_schema, annotations: None }
     }
 }
 
