@@ -3,7 +3,20 @@
 //! Text in, definitions out: which files there are and what they say is brought by the caller. A definition can only
 //! narrow what a session may do; a file that cannot be read as it was meant defines nothing.
 
+mod dialect;
+mod draft;
+mod frontmatter;
+mod name;
+pub mod parse;
+mod persona;
+pub mod surface;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
 use std::time::Duration;
+
+use serde::Serialize;
 
 use crate::permission::compact::CompactPermission;
 
@@ -41,7 +54,8 @@ pub struct Definition {
 }
 
 /// Who can be given work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// A person chooses it; nobody delegates to it.
     Primary,
@@ -89,8 +103,10 @@ pub struct Source {
 }
 
 /// Whose agent it is; a later one wins over an earlier one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
+    #[serde(rename = "builtin")]
     BuiltIn,
     User,
     /// In the root of the repository.
@@ -99,8 +115,9 @@ pub enum Scope {
     ProjectNested,
 }
 
-/// How a file is to be read; its directory decides.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// How a file is to be read; its directory decides. An earlier one wins over a later one beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Format {
     /// `.coppice/agents`: every key of the others.
     Unified,
@@ -122,9 +139,40 @@ pub struct Diagnostic {
     pub line: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
     Info,
     Warning,
     Error,
 }
+
+impl Mode {
+    /// Whether a person can choose it.
+    pub fn is_selectable(self) -> bool {
+        match self {
+            Self::Primary | Self::All => true,
+            Self::Subagent => false,
+        }
+    }
+
+    /// Whether others can hand work to it.
+    pub fn is_delegatable(self) -> bool {
+        match self {
+            Self::Subagent | Self::All => true,
+            Self::Primary => false,
+        }
+    }
+}
+
+// One spelling for people and programs.
+macro_rules! display_as_serialized {
+    ($($name:ty),*) => {
+        $(impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.serialize(formatter)
+            }
+        })*
+    };
+}
+display_as_serialized!(Mode, Scope, Format, Severity);

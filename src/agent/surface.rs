@@ -1,0 +1,97 @@
+//! Which tools exist in a turn of an agent: names of a file against what there is.
+//!
+//! A surface never holds more than what is available and what the file names. It says nothing about whether a call of
+//! a tool needs a person.
+
+use std::collections::BTreeSet;
+
+use super::Definition;
+use crate::permission::compact::{glob, tool};
+
+/// The abilities that agents bring along, by canonical name.
+pub const NATIVE: &[&str] =
+    &["read", "search", "locate", "list", "write", "edit", "patch", "bash", "web_fetch", "web_search", "todo"];
+
+/// Acting on children. Looking at what there is and what runs is no part of it.
+const DELEGATION: &[&str] = &["delegate", "wait", "send_input", "close_agent", "set_thread_note", "resume_agent"];
+
+/// The tools of one turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surface {
+    /// Canonical names of our own.
+    pub tools: BTreeSet<String>,
+    /// Tools of external servers, as `mcp:SERVER:TOOL`.
+    pub mcp: BTreeSet<String>,
+    /// What the author of the file should know.
+    pub warnings: Vec<String>,
+}
+
+/// Works out the tools of an agent. `available` are the tools of this turn and `mcp_tools` those of external servers,
+/// each in any spelling.
+pub fn resolve(agent: &Definition, available: &[&str], mcp_tools: &[String]) -> Surface {
+    let mut tools: BTreeSet<_> = available.iter().map(|name| tool::canonical(name).into_owned()).collect();
+    // Typing into a command that runs is nothing without running one.
+    if tools.contains("bash") {
+        tools.insert("write_stdin".to_owned());
+    }
+    let mut mcp: BTreeSet<_> = mcp_tools.iter().map(|name| tool::canonical(name).into_owned()).collect();
+    let warnings = unknown(agent, &mcp);
+    let is_held = |name: &String| {
+        let is_allowed =
+            agent.tools.allow.as_ref().is_none_or(|allow| allow.iter().any(|item| tool::means(item, name)));
+        let is_denied = agent.tools.deny.iter().any(|item| tool::means(item, name));
+        let may_run = agent.permission.as_ref().is_none_or(|permission| permission.may_ever_run(name));
+        is_allowed && !is_denied && may_run
+    };
+    tools.retain(is_held);
+    mcp.retain(is_held);
+    Surface { tools, mcp, warnings }
+}
+
+impl Surface {
+    /// Whether a tool exists in the turn, in any spelling.
+    pub fn contains(&self, name: &str) -> bool {
+        let name = tool::canonical(name);
+        self.tools.contains(name.as_ref()) || self.mcp.contains(name.as_ref())
+    }
+
+    /// The abilities it leaves to the agent itself, by canonical name.
+    pub fn native(&self) -> impl Iterator<Item = &'static str> {
+        NATIVE.iter().copied().filter(|name| self.tools.contains(*name))
+    }
+
+    /// The tools of our own that no agent brings along.
+    pub fn served(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(String::as_str).filter(|name| !NATIVE.contains(name))
+    }
+
+    /// The same without acting on children, for a session that may have none.
+    #[must_use]
+    pub fn without_delegation(mut self) -> Self {
+        self.tools.retain(|name| !DELEGATION.contains(&name.as_str()));
+        self
+    }
+
+    /// Whether one of our tools could change files or history. External servers answer for themselves.
+    pub fn is_mutating(&self) -> bool {
+        self.tools.iter().any(|name| tool::is_mutating(name))
+    }
+}
+
+/// What the allow list names and nobody knows. A tool that exists elsewhere but not in this turn is left out silently.
+fn unknown(agent: &Definition, mcp: &BTreeSet<String>) -> Vec<String> {
+    let is_known = |item: &str| {
+        let is_any_server = item.starts_with("mcp:") && glob::is_pattern(item);
+        is_any_server
+            || tool::all().any(|name| tool::means(item, name))
+            || mcp.iter().any(|name| tool::means(item, name))
+    };
+    let allow = agent.tools.allow.iter().flatten();
+    allow
+        .filter(|item| !is_known(item))
+        .map(|item| {
+            let (name, source) = (&agent.display_name, &agent.source.path);
+            format!("agent \"{name}\" ({source}) references unknown tool \"{item}\" — dropping from allowlist")
+        })
+        .collect()
+}
