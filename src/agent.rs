@@ -3,12 +3,16 @@
 //! Text in, definitions out: which files there are and what they say is brought by the caller. A definition can only
 //! narrow what a session may do; a file that cannot be read as it was meant defines nothing.
 
+pub mod builtin;
+pub mod catalog;
 mod dialect;
+pub mod directory;
 mod draft;
 mod frontmatter;
 mod name;
 pub mod parse;
 mod persona;
+pub mod select;
 pub mod surface;
 #[cfg(test)]
 mod tests;

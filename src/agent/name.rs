@@ -2,11 +2,26 @@
 
 const LONGEST: usize = 64;
 
+/// The names under which people know built-in agents elsewhere.
+const ALIASES: &[(&str, &str)] =
+    &[("explorer", "explore"), ("general_purpose", "general"), ("plan", "planner"), ("review", "reviewer")];
+
 /// The key of a name as somebody writes it; `None` when it cannot be one.
 pub(super) fn id(name: &str) -> Option<String> {
     let id = name.trim().to_lowercase();
     let is_plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || "_-".contains(letter);
     ((1..=LONGEST).contains(&id.len()) && id.chars().all(is_plain)).then_some(id)
+}
+
+/// The form in which `-` and `_` are one.
+pub(super) fn canonical(id: &str) -> String {
+    id.replace('-', "_")
+}
+
+/// The built-in agent that another name means.
+pub(super) fn alias(id: &str) -> Option<&'static str> {
+    let id = canonical(id);
+    ALIASES.iter().find(|(alias, _)| *alias == id).map(|(_, meant)| *meant)
 }
 
 /// What Yotta and Claude Code ask of a name.

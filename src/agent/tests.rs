@@ -1,8 +1,12 @@
 //! The files of all formats, which of them count, and what follows from them.
 
+mod catalog;
 mod format;
+mod surface;
 mod widening;
 
+use super::builtin;
+use super::catalog::Catalog;
 use super::parse::{Broken, FileText, parse};
 use super::{Definition, Format, Scope};
 
@@ -58,4 +62,9 @@ fn broken(format: Format, stem: &str, text: &str) -> Broken {
 #[track_caller]
 fn codes(format: Format, text: &str) -> Vec<&'static str> {
     agent(format, "a", text).diagnostics.iter().map(|it| it.code).collect()
+}
+
+/// A catalog with the built-in agents below these files.
+fn catalog(files: impl IntoIterator<Item = FileText>) -> Catalog {
+    Catalog::build(builtin::files().chain(files).collect())
 }
