@@ -9,10 +9,12 @@ mod dialect;
 pub mod directory;
 mod draft;
 mod frontmatter;
+pub mod listing;
 mod name;
 pub mod parse;
 mod persona;
 pub mod select;
+pub mod skill;
 pub mod surface;
 #[cfg(test)]
 mod tests;

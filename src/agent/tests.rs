@@ -2,6 +2,7 @@
 
 mod catalog;
 mod format;
+mod listing;
 mod surface;
 mod widening;
 
