@@ -20,9 +20,9 @@ impl ReviewChange {
 
 fn read(fields: ReviewFields) -> Result<ReviewChange, String> {
     match fields.action.as_deref() {
-        Some("list") => match fields {
-            ReviewFields { task_id: None, status: None, summary: None, .. } => Ok(ReviewChange::List),
-            _ => Err("list takes no other fields.".to_owned()),
+        Some("list") => match fields.task_id.or(fields.status).or(fields.summary) {
+            Some(_) => Err("list takes no other fields.".to_owned()),
+            None => Ok(ReviewChange::List),
         },
         Some("review") => {
             let id = fields.task_id.ok_or("review needs task_id.")?;

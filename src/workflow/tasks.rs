@@ -127,9 +127,9 @@ impl Tasks {
                 || above.contains(&task.id.as_str())
                 || self.ancestors(task.parent.as_deref()).any(|a| a == id)
         };
-        let active = self.list.iter().filter(|task| task.status == TaskStatus::InProgress);
+        let mut active = self.list.iter().filter(|task| task.status == TaskStatus::InProgress);
         // The deepest one is what the agent has to finish first.
-        match active.filter(|task| !is_on_path(task)).last() {
+        match active.rfind(|task| !is_on_path(task)) {
             Some(other) => Err(format!("{} is already in progress. Update, block, or complete it first.", other.id)),
             None => Ok(()),
         }
