@@ -69,7 +69,7 @@ pub fn inherit<'a>(call: Option<&'a str>, own: Option<&'a str>, parent: Option<&
     call.filter(is_said).or(own.filter(is_said)).or(parent)
 }
 
-/// The depth of the deepest child this session may have a part in. A limit of 0 turns delegation off for everybody.
+/// How deep the children of a session may be. A limit of 0 turns delegation off for everybody.
 fn deepest(parent: &Standing<'_>) -> u32 {
     let is_nested = parent.nested_agents.iter().any(|id| id == parent.agent);
     match (parent.max_depth, is_nested) {

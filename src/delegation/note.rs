@@ -18,17 +18,23 @@ pub fn note(wish: Option<&str>, agent: &str, persona: Option<&str>, description:
     (!told.is_empty()).then(|| told.join("; "))
 }
 
-/// What the parent's stream says about a child whose status changed; `lasted` is for ends.
-pub fn watch_line(
-    agent: &str,
-    persona: Option<&str>,
-    id: &str,
-    state: Lifecycle,
-    lasted: Option<Duration>,
-    text: &str,
-) -> String {
-    let persona = persona.map(|persona| format!("/{persona}")).unwrap_or_default();
-    let word = match state {
+/// A child whose status changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Watched<'a> {
+    pub agent: &'a str,
+    pub persona: Option<&'a str>,
+    pub id: &'a str,
+    pub state: Lifecycle,
+    /// How long it worked, where it came to an end.
+    pub lasted: Option<Duration>,
+    /// The reply or the error, of which a preview is shown.
+    pub text: &'a str,
+}
+
+/// What the parent's stream says about it.
+pub fn watch_line(child: &Watched<'_>) -> String {
+    let persona = child.persona.map(|persona| format!("/{persona}")).unwrap_or_default();
+    let word = match child.state {
         Lifecycle::PendingInit => "initializing",
         Lifecycle::Running => "running",
         Lifecycle::Completed => "completed",
@@ -36,12 +42,13 @@ pub fn watch_line(
         Lifecycle::Shutdown => "stopped",
         Lifecycle::NotFound => "not found",
     };
-    let lasted = lasted.filter(|_| state.is_final()).map(|lasted| format!(" in {}", span(lasted))).unwrap_or_default();
-    let preview = match preview(text) {
+    let lasted = child.lasted.filter(|_| child.state.is_final());
+    let lasted = lasted.map(|lasted| format!(" in {}", span(lasted))).unwrap_or_default();
+    let preview = match preview(child.text) {
         preview if preview.is_empty() => preview,
         preview => format!(": {preview}"),
     };
-    format!("agent {agent}{persona} ({id}) {word}{lasted}{preview}")
+    format!("agent {}{persona} ({}) {word}{lasted}{preview}", child.agent, child.id)
 }
 
 /// One line of at most 160 characters.

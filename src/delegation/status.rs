@@ -64,9 +64,10 @@ pub fn of_child(child: Child) -> Status {
     }
 }
 
-/// Whether a child that has made `taken` tool calls must end; without a limit it never must.
+/// Whether the tool call that begins is one too many, `taken` being the calls of the turn with this one. After the last
+/// call that is allowed the child can still answer.
 pub fn is_out_of_steps(limit: Option<u32>, taken: u32) -> bool {
-    limit.is_some_and(|limit| taken >= limit)
+    limit.is_some_and(|limit| taken > limit)
 }
 
 impl Status {

@@ -10,6 +10,9 @@ use super::{Facade, Report, Status};
 /// The tags that a child's text must not close.
 const TAGS: [&str; 2] = ["task_result", "task_error"];
 
+/// An empty result reads like a call that went wrong.
+const NO_REPLY: &str = "The subagent finished without a reply.";
+
 /// The result of a call in the shape of its façade; `record` is the handoff with the field names of the API.
 pub fn result(facade: Facade, report: &Report<'_>, record: &Value) -> Result<String, String> {
     match facade {
@@ -124,7 +127,8 @@ pub fn reply(report: &Report<'_>) -> Result<String, String> {
         said.collect::<Vec<_>>().join("\n\n")
     };
     if report.status.told() != Status::Failed {
-        return Ok(joined([report.text, report.files, None]));
+        let text = report.text.filter(|text| !text.trim().is_empty()).unwrap_or(NO_REPLY);
+        return Ok(joined([Some(text), report.files, None]));
     }
     let error = report.error.or(report.status.error());
     let partial = report.text.map(|text| format!("Its last words:\n{}", text.trim()));
