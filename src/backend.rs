@@ -8,6 +8,7 @@ mod claude;
 mod codex;
 pub mod demo;
 pub mod discovery;
+pub mod door;
 pub mod event;
 pub mod failure;
 mod gemini;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
+use crate::backend::door::carry;
 use crate::backend::event::{Command, Event};
 use crate::backend::spec::{Reasoning, Spec, Transport};
 use crate::backend::transport::spawn::Spawner;
@@ -62,6 +64,8 @@ pub struct Launch {
     pub state_dir: PathBuf,
     /// An empty directory of ours for processes that must not stand in a work tree.
     pub neutral_dir: PathBuf,
+    /// The program and its arguments that bring served tools to agents that know no HTTP.
+    pub bridge: Vec<String>,
     pub spawn: Arc<dyn Spawner>,
 }
 
@@ -145,6 +149,7 @@ const QUEUE: usize = 128;
 #[derive(Debug, Default)]
 pub struct Backends {
     codex: codex::Pool,
+    door: door::Door,
 }
 
 impl Backends {
@@ -155,8 +160,12 @@ impl Backends {
         let (commands, command_receiver) = mpsc::channel(QUEUE);
         let (event_sender, events) = mpsc::channel(QUEUE);
         match launch.spec.transport {
-            Transport::Acp => tokio::spawn(acp::run(launch, command_receiver, event_sender)),
-            Transport::Gemini => tokio::spawn(gemini::run(launch, command_receiver, event_sender)),
+            Transport::Acp => {
+                tokio::spawn(carry::run(self.door.clone(), launch, command_receiver, event_sender, acp::run))
+            }
+            Transport::Gemini => {
+                tokio::spawn(carry::run(self.door.clone(), launch, command_receiver, event_sender, gemini::run))
+            }
             Transport::Claude => tokio::spawn(claude::run(launch, command_receiver, event_sender)),
             Transport::Codex => tokio::spawn(codex::run(self.codex.clone(), launch, command_receiver, event_sender)),
         };
@@ -193,6 +202,7 @@ impl Launch {
             native: Native::default(),
             neutral_dir: state_dir.clone(),
             state_dir,
+            bridge: Vec::new(),
             spawn,
         }
     }

@@ -3,6 +3,7 @@
 use std::env;
 use std::process::ExitCode;
 
+use coppice::backend::door::bridge;
 use coppice::backend::{demo, registry};
 use coppice::sandbox::supervisor;
 use coppice::{cli, server};
@@ -13,6 +14,9 @@ fn main() -> ExitCode {
     match first.as_deref().and_then(|first| first.to_str()) {
         Some(supervisor::ENTRY) => supervisor::main(arguments),
         Some(registry::DEMO_ENTRY) => demo::main(arguments.map(|argument| argument.to_string_lossy().into_owned())),
+        Some(first) if bridge::ENTRY[0] == first && arguments.next().is_some_and(|flag| flag == bridge::ENTRY[1]) => {
+            bridge::main()
+        }
         _ => cli::run(env::args_os(), || server::daemon::main(env::args_os().skip(1))),
     }
 }

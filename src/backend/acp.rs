@@ -6,6 +6,7 @@ mod client;
 mod fault;
 mod handshake;
 mod message;
+pub(crate) mod native;
 mod permission;
 pub(crate) mod policy;
 #[cfg(test)]
@@ -20,15 +21,26 @@ use tokio::sync::mpsc;
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
 use crate::backend::acp::policy::{Asks, Policy, Starts, Titles};
+use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
+use crate::backend::spec::NativeTools;
 use crate::backend::transport::drive;
 use crate::backend::transport::spawn::SpawnRequest;
 use crate::backend::{Launch, Purpose};
 
 /// Runs a conversation with any agent, from its process's start to its end.
-pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+pub(crate) async fn run(
+    launch: Launch,
+    entrance: Option<Entrance>,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
     let cwd = place(&launch).to_owned();
-    let request = SpawnRequest { argv: launch.argv.clone(), env: launch.environment(), cwd };
+    let mut env = launch.environment();
+    if launch.spec.native_tools == NativeTools::Removable {
+        native::tell(&mut env, &launch.native);
+    }
+    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd };
     let policy = Policy {
         stop: launch.spec.stop,
         images: launch.spec.images,
@@ -38,14 +50,17 @@ pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, event
         login: launch.spec.login.clone(),
         spoiled: None,
     };
-    converse(launch, request, policy, commands, events).await;
+    converse(launch, request, policy, entrance, commands, events).await;
 }
 
 /// Runs a conversation with an agent whose start and words are known better.
+///
+/// The agent is told of `entrance` as it opens its session; one that was told another way gets none here.
 pub(crate) async fn converse(
     launch: Launch,
     request: SpawnRequest,
     policy: Policy,
+    entrance: Option<Entrance>,
     commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
 ) {
@@ -60,6 +75,7 @@ pub(crate) async fn converse(
         // A survey asks what there is; a model that is gone must not keep it from the answer.
         model: launch.model.filter(|_| launch.purpose != Purpose::Survey),
         mode: launch.mode.filter(|_| is_session),
+        entrance,
         variables,
         exec_at_ms: child.exec_at_ms,
     };

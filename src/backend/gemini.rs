@@ -19,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 use tracing::warn;
 
 use crate::backend::acp::policy::{Policy, Starts, Titles};
+use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{
@@ -69,7 +70,12 @@ pub(crate) fn spec() -> Spec {
 }
 
 /// Runs a conversation from its process's start to its end.
-pub(crate) async fn run(mut launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+pub(crate) async fn run(
+    mut launch: Launch,
+    entrance: Option<Entrance>,
+    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
     let home = Arc::new(home_dir(&launch));
     let start = match prepare(&mut launch, Arc::clone(&home)).await {
         Ok(request) => request,
@@ -92,7 +98,7 @@ pub(crate) async fn run(mut launch: Launch, commands: mpsc::Receiver<Command>, e
     };
     let (purpose, conversation) = (launch.purpose, launch.resume.clone().unwrap_or_default());
     // The events end when everything is done, so this end of them is kept.
-    let talk = acp::converse(launch, start, policy, commands, events.clone());
+    let talk = acp::converse(launch, start, policy, entrance, commands, events.clone());
     tokio::select! {
         () = talk => {}
         () = remember(&spoiled, &home, &conversation) => {}

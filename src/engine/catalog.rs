@@ -121,6 +121,7 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
         native: crate::backend::Native::default(),
         state_dir,
         neutral_dir,
+        bridge: Vec::new(),
         spawn: shared.spawner.clone(),
     });
     // The conversation ends with the last hold on it, when this returns or is given up.

@@ -115,6 +115,7 @@ fn launch(
         native: crate::backend::Native::default(),
         state_dir,
         neutral_dir,
+        bridge: Vec::new(),
         spawn: shared.spawner.clone(),
         spec,
     })

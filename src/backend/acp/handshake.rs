@@ -9,6 +9,7 @@ use tracing::{debug, warn};
 
 use crate::backend::acp::fault;
 use crate::backend::acp::message::{self, AUTH_REQUIRED, Agent, Opened, Selector};
+use crate::backend::door::Entrance;
 use crate::backend::event::Started;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::Resume;
@@ -22,6 +23,8 @@ pub(crate) struct Wishes {
     pub(crate) resume: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<String>,
+    /// The way to the served tools.
+    pub(crate) entrance: Option<Entrance>,
     /// Names of the variables that are set for the agent.
     pub(crate) variables: Vec<String>,
     pub(crate) exec_at_ms: i64,
@@ -128,7 +131,8 @@ impl Handshake {
     }
 
     fn open_by(self, opening: Opening) -> Next {
-        let mut params = json!({"cwd": self.wishes.cwd, "mcpServers": []});
+        let servers = message::servers(self.wishes.entrance.as_ref(), self.agent.serves);
+        let mut params = json!({"cwd": self.wishes.cwd, "mcpServers": servers});
         let method = match opening {
             Opening::New => "session/new",
             Opening::Load => "session/load",

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::backend::door::Entrance;
 use crate::backend::event::{AgentInfo, Block, Choice, Image, Model};
+use crate::mcp;
 
 /// The protocol version this client speaks.
 pub(crate) const VERSION: u64 = 1;
@@ -18,7 +20,17 @@ pub(crate) struct Agent {
     pub(crate) can_load: bool,
     pub(crate) can_resume: bool,
     pub(crate) takes_images: bool,
+    pub(crate) serves: Serves,
     pub(crate) auth: Vec<AuthMethod>,
+}
+
+/// Which servers of tools an agent can reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Serves {
+    /// Those that it starts itself; every agent can.
+    #[default]
+    Stdio,
+    Http,
 }
 
 /// One way to log in.
@@ -82,6 +94,26 @@ pub(crate) fn initialize() -> Value {
     })
 }
 
+/// The servers of a session: ours, in the best form that the agent understands.
+pub(crate) fn servers(entrance: Option<&Entrance>, serves: Serves) -> Vec<Value> {
+    let pair = |name: &str, value: &str| json!({"name": name, "value": value});
+    let server = |Entrance { url, token, bridge }: &Entrance| match (serves, bridge.split_first()) {
+        (Serves::Stdio, Some((command, args))) => json!({
+            "name": mcp::SERVER,
+            "command": command,
+            "args": args,
+            "env": [pair(mcp::URL_ENV, url), pair(mcp::TOKEN_ENV, token)],
+        }),
+        (Serves::Http, _) | (Serves::Stdio, None) => json!({
+            "type": "http",
+            "name": mcp::SERVER,
+            "url": url,
+            "headers": [pair("Authorization", &format!("Bearer {token}"))],
+        }),
+    };
+    entrance.map(server).into_iter().collect()
+}
+
 pub(crate) fn prompt(session: &str, blocks: &[Block]) -> Value {
     let shield = is_command(blocks).then(|| json!({"type": "text", "text": "The prompt:\n"}));
     let blocks: Vec<Value> = shield.into_iter().chain(blocks.iter().map(block)).collect();
@@ -124,6 +156,7 @@ pub(crate) fn read_agent(result: &Value) -> Agent {
         can_load: is_offered(&capabilities["loadSession"]) || is_offered(&session["load"]),
         can_resume: is_offered(&session["resume"]),
         takes_images: is_offered(&capabilities["promptCapabilities"]["image"]),
+        serves: if is_offered(&capabilities["mcpCapabilities"]["http"]) { Serves::Http } else { Serves::Stdio },
         auth: items(&result["authMethods"]).map(read_auth_method).collect(),
     }
 }
@@ -228,6 +261,30 @@ mod tests {
             let expected = blocks.len() + usize::from(is_shielded);
             assert_eq!(sent["prompt"].as_array().unwrap().len(), expected, "{blocks:?}");
             assert_eq!(sent["prompt"][0]["text"] == "The prompt:\n", is_shielded, "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn our_server_is_named_in_the_form_that_the_agent_understands() {
+        let entrance = |bridge: &[&str]| Entrance {
+            url: "http://127.0.0.1:9/mcp".to_owned(),
+            token: "secret".to_owned(),
+            bridge: bridge.iter().map(|&word| word.to_owned()).collect(),
+        };
+        let agent = |capabilities: Value| read_agent(&json!({"agentCapabilities": {"mcpCapabilities": capabilities}}));
+        let http = json!([{"type": "http", "name": "coppice", "url": "http://127.0.0.1:9/mcp",
+            "headers": [{"name": "Authorization", "value": "Bearer secret"}]}]);
+        let stdio = json!([{"name": "coppice", "command": "/bin/coppice", "args": ["mcp", "--bridge"],
+            "env": [{"name": "COPPICE_MCP_URL", "value": "http://127.0.0.1:9/mcp"},
+                    {"name": "COPPICE_MCP_TOKEN", "value": "secret"}]}]);
+        let ours = entrance(&["/bin/coppice", "mcp", "--bridge"]);
+        for (capabilities, entrance, expected) in [
+            (json!({"http": true, "sse": true}), Some(&ours), http),
+            (json!({"http": false}), Some(&ours), stdio.clone()),
+            (Value::Null, Some(&ours), stdio),
+            (json!({"http": true}), None, json!([])),
+        ] {
+            assert_eq!(json!(servers(entrance, agent(capabilities).serves)), expected);
         }
     }
 

@@ -35,6 +35,7 @@ fn wishes() -> Wishes {
         resume: None,
         model: None,
         mode: None,
+        entrance: None,
         variables: Vec::new(),
         exec_at_ms: 7,
     }

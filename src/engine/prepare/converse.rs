@@ -156,6 +156,7 @@ async fn launch(
         native: crate::backend::Native::default(),
         state_dir,
         neutral_dir,
+        bridge: crate::backend::door::bridge::command(&shared.executable),
         spawn: shared.spawner.clone(),
         spec,
     });

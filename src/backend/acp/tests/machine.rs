@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{Log, POLICY, STOP, wishes};
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
+use crate::backend::door::Entrance;
 use crate::backend::event::{Block, Command, Decision, Image};
 use crate::backend::spec::Resume;
 use crate::backend::transport::machine::{Effect, Input, Machine};
@@ -93,7 +94,8 @@ fn a_login_by_variables_is_done_on_demand_and_only_once() {
 
 #[test]
 fn resume_goes_from_the_best_way_to_a_fresh_session() {
-    let wish = || Wishes { resume: Some("old".to_owned()), ..wishes() };
+    let entrance = Entrance { url: "http://127.0.0.1:9/mcp".to_owned(), token: "t".to_owned(), bridge: Vec::new() };
+    let wish = || Wishes { resume: Some("old".to_owned()), entrance: Some(entrance.clone()), ..wishes() };
     let both = json!({"protocolVersion": 1,
         "agentCapabilities": {"loadSession": true, "sessionCapabilities": {"resume": {}}}});
     let mut talk = Talk::begin(wish());
@@ -105,6 +107,8 @@ fn resume_goes_from_the_best_way_to_a_fresh_session() {
     talk.reply(both).refuse(-32601, "Method not found").refuse(-32603, "Invalid session identifier");
     talk.reply(json!({"sessionId": "s"}));
     assert_eq!(talk.methods(), ["initialize", "session/resume", "session/load", "session/new"]);
+    // However the session comes to be, it is told where its tools are.
+    assert!(talk.log.sent[1..].iter().all(|sent| sent["params"]["mcpServers"][0]["name"] == "coppice"));
     talk.expect_events(&["started  restored=false models= mode=- modes="]);
 
     let mut talk = Talk::begin(Wishes { policy: Resume::Replay, ..wish() });
