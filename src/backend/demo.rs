@@ -5,7 +5,9 @@
 
 mod agent;
 mod draft;
+mod native;
 mod script;
+mod served;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -20,6 +22,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::backend::registry::DEMO_STATE_ENV;
+use crate::backend::{Native, acp};
 
 /// How the agent behaves, whatever its script says.
 #[derive(Debug, Clone, Default)]
@@ -34,6 +37,19 @@ pub(crate) struct Options {
     pub(crate) aside: Option<String>,
     /// A file that gets one line for each prompt: `turn` or `aside`.
     pub(crate) tally: Option<PathBuf>,
+    /// Which servers of tools it can reach.
+    pub(crate) reach: Reach,
+    /// What is left of its own abilities.
+    pub(crate) native: Native,
+}
+
+/// How it reaches servers of tools, as it says of itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Reach {
+    #[default]
+    Http,
+    /// Only those that it starts.
+    Stdio,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,7 +72,8 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     match parse(args) {
         Ok(Role::Agent(options)) => {
             let state = env::var_os(DEMO_STATE_ENV).map(PathBuf::from);
-            let code = agent::serve(BufReader::new(io::stdin()), io::stdout(), Options { state, ..options });
+            let native = acp::native::read(|name| env::var(name).ok());
+            let code = agent::serve(BufReader::new(io::stdin()), io::stdout(), Options { state, native, ..options });
             ExitCode::from(code)
         }
         Ok(Role::Stray) => work::stray(),
@@ -74,6 +91,7 @@ fn parse(args: impl IntoIterator<Item = String>) -> Result<Role, String> {
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--no-load" => options.restore = Restore::NotOffered,
+            "--stdio-mcp" => options.reach = Reach::Stdio,
             "--slow" => {
                 let value = args.next().unwrap_or_default();
                 let pause = value.parse().map_err(|_| format!("`--slow {value}`: expected milliseconds"))?;
@@ -83,7 +101,7 @@ fn parse(args: impl IntoIterator<Item = String>) -> Result<Role, String> {
             "--tally" => options.tally = args.next().map(PathBuf::from),
             work::STRAY_FLAG => return Ok(Role::Stray),
             other => {
-                let known = "`--no-load`, `--slow MS`, `--aside SCRIPT`, `--tally FILE`";
+                let known = "`--no-load`, `--stdio-mcp`, `--slow MS`, `--aside SCRIPT`, `--tally FILE`";
                 return Err(format!("unknown argument `{other}`, known: {known}"));
             }
         }

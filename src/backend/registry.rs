@@ -129,6 +129,7 @@ pub fn demo(executable: &Path) -> Spec {
     Spec {
         state_env: Some(DEMO_STATE_ENV.to_owned()),
         models,
+        native_tools: NativeTools::Removable,
         scripted: true,
         ..from_config("demo", command, Vec::new(), Vec::new())
     }

@@ -10,9 +10,10 @@ use std::thread;
 
 use serde_json::{Value, json};
 
+use crate::backend::demo::served::Server;
 use crate::backend::demo::state::State;
 use crate::backend::demo::work::Wake;
-use crate::backend::demo::{Options, Restore};
+use crate::backend::demo::{Options, Reach, Restore, served};
 use crate::backend::transport::jsonrpc::{self, METHOD_NOT_FOUND, Message};
 
 /// The exit code of a scripted crash.
@@ -71,6 +72,8 @@ pub(super) struct Seat {
     pub(super) model: &'static str,
     /// What it cost since it was opened, in millionths of a dollar.
     pub(super) cost: u64,
+    /// Who serves tools to it.
+    pub(super) servers: Vec<Server>,
 }
 
 /// Why the agent ends.
@@ -122,7 +125,7 @@ impl<W: Write> Agent<W> {
                     Ok(Wake::Message(message)) => message,
                     Ok(Wake::Closed) | Err(_) => return Ok(()),
                     // Late news of a turn that is over.
-                    Ok(Wake::Output { .. } | Wake::Ended { .. } | Wake::Ready { .. }) => continue,
+                    Ok(Wake::Output { .. } | Wake::Ended { .. } | Wake::Ready { .. } | Wake::Served { .. }) => continue,
                 },
             };
             match message {
@@ -163,6 +166,7 @@ impl<W: Write> Agent<W> {
             "agentCapabilities": {
                 "loadSession": self.options.restore == Restore::Offered,
                 "promptCapabilities": {"image": true},
+                "mcpCapabilities": {"http": self.options.reach == Reach::Http, "sse": false},
             },
             "authMethods": [],
         })
@@ -210,7 +214,8 @@ impl<W: Write> Agent<W> {
         if !place.is_dir() {
             return Err(Refusal::new(INTERNAL_ERROR, format!("directory `{}` does not exist", place.display())));
         }
-        self.seats.insert(session.to_owned(), Seat { place, model: MODELS[0].0, cost: 0 });
+        self.seats
+            .insert(session.to_owned(), Seat { place, model: MODELS[0].0, cost: 0, servers: served::servers(params) });
         Ok(())
     }
 
@@ -296,7 +301,7 @@ impl<W: Write> Agent<W> {
                 self.waiting.push_back(message);
                 Ok(None)
             }
-            Wake::Output { .. } | Wake::Ended { .. } | Wake::Ready { .. } => Ok(None),
+            Wake::Output { .. } | Wake::Ended { .. } | Wake::Ready { .. } | Wake::Served { .. } => Ok(None),
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The script language of the demo agent: lines of the task that begin with `@`, one directive each. Pure.
 //!
+//! `@call TOOL {json}` waits for its result; `@call&` lines that follow each other are made at the same time.
 //! Text arguments take the rest of the line, or, after `<<WORD`, the lines up to one that is just `WORD`.
+
+use serde_json::{Value, json};
 
 /// One directive and the line of the task it begins on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +30,8 @@ pub(crate) enum Directive {
         text: String,
     },
     Delete(String),
+    /// Puts the text of a file into the answer.
+    Read(String),
     /// Runs `sh -c` and streams its output.
     Run(String),
     /// Asks for permission; when refused, the next directive, or the whole block, is skipped.
@@ -82,6 +87,19 @@ pub(crate) enum Directive {
     EchoImages,
     /// Puts the model into the answer.
     EchoModel,
+    /// Calls served tools, all of them at once, and puts their results into the answer.
+    Calls(Vec<ServedCall>),
+    /// Puts the names of the served tools into the answer.
+    Tools,
+    /// Puts the agent's own abilities into the answer.
+    Native,
+}
+
+/// One call of a served tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ServedCall {
+    pub(crate) tool: String,
+    pub(crate) arguments: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,9 +117,9 @@ pub(crate) struct ScriptError {
     problem: String,
 }
 
-const NAMES: &str = "say, think, plan, write, append, delete, run, permission, request, begin, end, then, ask, answer, summary, \
+const NAMES: &str = "say, think, plan, write, append, delete, read, run, permission, request, begin, end, then, ask, answer, summary, \
                      usage, wait, fail, hang, crash, garbage, raw, invalid, huge, child, env, echo-history, echo-images, \
-                     echo-model";
+                     echo-model, call, call&, tools, native";
 
 /// The task of a prompt: what follows the last line of three dashes that is not inside a text of the script.
 pub(crate) fn task(prompt: &str) -> &str {
@@ -127,6 +145,8 @@ pub(crate) fn parse(task: &str) -> Result<Vec<Step>, ScriptError> {
     let lines: Vec<&str> = task.lines().collect();
     let mut steps = Vec::new();
     let mut at = 0;
+    // Whether the step before takes further calls.
+    let mut joins = false;
     while let Some(text) = lines.get(at) {
         let Some(text) = text.strip_prefix('@') else {
             at += 1;
@@ -144,10 +164,23 @@ pub(crate) fn parse(task: &str) -> Result<Vec<Step>, ScriptError> {
             at += length + 1;
         }
         let directive = directive(inline, body).map_err(|problem| error(line, problem))?;
-        steps.push(Step { line, end: at, directive });
+        let is_beside = inline.starts_with(BESIDE);
+        match (steps.last_mut(), directive) {
+            (Some(Step { end, directive: Directive::Calls(calls), .. }), Directive::Calls(more))
+                if is_beside && joins && *end == line =>
+            {
+                calls.extend(more);
+                *end = at;
+            }
+            (_, directive) => steps.push(Step { line, end: at, directive }),
+        }
+        joins = is_beside;
     }
     Ok(steps)
 }
+
+/// Begins a call that is made together with its neighbours.
+const BESIDE: &str = "call&";
 
 /// Splits `… <<WORD` off the end of a directive.
 fn split_word(text: &str) -> (&str, Option<&str>) {
@@ -183,6 +216,7 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         "write" => file().map(|(path, text)| Directive::Write { path, text })?,
         "append" => file().map(|(path, text)| Directive::Append { path, text })?,
         "delete" => Directive::Delete(required("a path")?),
+        "read" => Directive::Read(required("a path")?),
         "run" => Directive::Run(required("a command")?),
         "permission" => Directive::Permission(required("a title")?),
         "request" => Directive::Request(required("a title")?),
@@ -227,6 +261,18 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         "echo-history" => Directive::EchoHistory,
         "echo-images" => Directive::EchoImages,
         "echo-model" => Directive::EchoModel,
+        "call" | BESIDE => {
+            let (tool, inline) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            let text = body.clone().unwrap_or_else(|| inline.trim().to_owned());
+            let arguments = if text.trim().is_empty() { Ok(json!({})) } else { serde_json::from_str(&text) };
+            match (tool, arguments) {
+                ("", _) => return Err(format!("`@{name}` needs the name of a tool")),
+                (_, Err(problem)) => return Err(format!("`@{name} {tool}`: the arguments are not JSON: {problem}")),
+                (_, Ok(arguments)) => Directive::Calls(vec![ServedCall { tool: tool.to_owned(), arguments }]),
+            }
+        }
+        "tools" => Directive::Tools,
+        "native" => Directive::Native,
         unknown => return Err(format!("unknown directive `@{unknown}`, known: {NAMES}")),
     })
 }
@@ -305,6 +351,25 @@ mod tests {
         check("@huge 1000\n@child pid", &[Directive::Huge(1000), Directive::Child(s("pid"))]);
         check("@env HOME\n@echo-history", &[Directive::Env(s("HOME")), Directive::EchoHistory]);
         check("@echo-images\n@echo-model", &[Directive::EchoImages, Directive::EchoModel]);
+        check("@read a b\n@tools\n@native", &[Directive::Read(s("a b")), Directive::Tools, Directive::Native]);
+    }
+
+    #[test]
+    fn calls_side_by_side_are_one_step() {
+        let call = |tool: &str, arguments| ServedCall { tool: s(tool), arguments };
+        check("@call a", &[Directive::Calls(vec![call("a", json!({}))])]);
+        check("@call a <<END\n{\"x\":\n1}\nEND", &[Directive::Calls(vec![call("a", json!({"x": 1}))])]);
+        check(
+            "@call& a {\"x\": \"<<\"}\n@call& b\n@call c\n@call& d\n\n@call& e",
+            &[
+                Directive::Calls(vec![call("a", json!({"x": "<<"})), call("b", json!({}))]),
+                Directive::Calls(vec![call("c", json!({}))]),
+                Directive::Calls(vec![call("d", json!({}))]),
+                Directive::Calls(vec![call("e", json!({}))]),
+            ],
+        );
+        refused("@call", "line 1 of the script: `@call` needs the name of a tool");
+        assert!(parse("@call a {").unwrap_err().to_string().contains("`@call a`: the arguments are not JSON: "));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The real client and the demo agent on real pipes: the agent runs on a thread where a process would be.
 
+mod served;
+
 use std::fs;
 use std::io::{self, BufReader};
 use std::os::fd::OwnedFd;
@@ -19,7 +21,7 @@ use super::{Options, Restore, agent};
 use crate::backend::event::{Block, Command, Decision, Event, Image, PlanStatus, Started, ToolStatus};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
-use crate::backend::{Backends, Conversation, Launch, registry};
+use crate::backend::{Backends, Conversation, Launch, acp, registry};
 
 /// A work tree and the agent's state, which outlive its processes.
 struct Stage {
@@ -36,11 +38,12 @@ impl Control for Deaf {
 }
 
 impl Spawner for Threads {
-    fn spawn(&self, _: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
+    fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
         let (agent_input, stdin) = io::pipe().unwrap();
         let (stdout, agent_output) = io::pipe().unwrap();
         let (exit, exited) = oneshot::channel();
-        let options = self.0.clone();
+        let value = |name: &str| request.env.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let options = Options { native: acp::native::read(value), ..self.0.clone() };
         thread::spawn(move || {
             let code = agent::serve(BufReader::new(agent_input), agent_output, options);
             exit.send(Exit::Code(code.into())).ok();
@@ -80,14 +83,18 @@ impl Stage {
     }
 
     async fn open_with(&self, resume: Option<&str>, restore: Restore) -> Talk {
-        let options = Options { state: Some(self.state.path().to_owned()), restore, ..Options::default() };
-        let mut conversation = Backends::default().start(Launch {
+        let options = Options { restore, ..Options::default() };
+        self.launch(options, |launch| Launch { resume: resume.map(str::to_owned), ..launch }).await
+    }
+
+    async fn launch(&self, options: Options, change: impl FnOnce(Launch) -> Launch) -> Talk {
+        let options = Options { state: Some(self.state.path().to_owned()), ..options };
+        let mut conversation = Backends::default().start(change(Launch {
             spec: registry::demo(Path::new("coppice")),
             cwd: self.tree.path().to_owned(),
-            resume: resume.map(str::to_owned),
             model: Some("scripted".to_owned()),
             ..Launch::bare(PathBuf::new(), Arc::new(Threads(options)))
-        });
+        }));
         match conversation.events.recv().await {
             Some(Event::Started(started)) => Talk { conversation, started },
             other => panic!("{other:?}"),

@@ -10,6 +10,7 @@ use std::thread;
 use serde_json::{Value, json};
 
 use crate::backend::demo::agent::{Agent, Gone, Refusal, Waited};
+use crate::backend::demo::native::Refused;
 use crate::backend::demo::script::{Directive, Step};
 use crate::backend::demo::turn::{End, Flow, Play};
 use crate::backend::demo::work::{self, News, Wake};
@@ -89,6 +90,23 @@ impl<W: Write> Agent<W> {
 
     pub(super) fn end_call(&mut self, play: &Play, call: &str, status: &str, output: &str) -> Result<(), Gone> {
         self.update(&play.session, call_update(call, status, output))
+    }
+
+    /// A call of a tool that is not there, or not for this: it fails, and the turn goes on.
+    pub(super) fn refuse(&mut self, play: &mut Play, refused: &Refused) -> Result<(), Gone> {
+        let call = self.start_call(play, refused.tool, "other", Value::Null)?;
+        self.end_call(play, &call, "failed", &refused.reason)
+    }
+
+    pub(super) fn read_file(&mut self, play: &mut Play, path: &str) -> Result<(), Gone> {
+        let call = self.start_call(play, &format!("read {path}"), "read", json!({"path": path}))?;
+        match inside(&play.place, path).and_then(fs::read_to_string) {
+            Ok(text) => {
+                play.draft.answer(text.trim_end());
+                self.end_call(play, &call, "completed", &text)
+            }
+            Err(error) => self.end_call(play, &call, "failed", &error.to_string()),
+        }
     }
 
     pub(super) fn run_command(&mut self, play: &mut Play, command: &str) -> Result<Flow, Gone> {

@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use crate::backend::demo::agent::{Agent, Gone, Refusal, Seat};
 use crate::backend::demo::draft::{Draft, INVALID, default_steps};
 use crate::backend::demo::script::{self, Directive, Step, Times};
+use crate::backend::demo::served::Server;
 use crate::backend::demo::state::Past;
 use crate::backend::demo::tool::Told;
-use crate::backend::demo::{tool, work};
+use crate::backend::demo::{native, tool, work};
 use crate::protocol::prompt::{self, Profile};
 
 /// The size of the context it claims to have, in tokens.
@@ -43,6 +44,7 @@ pub(super) struct Play {
     pub(super) draft: Draft,
     pub(super) usage: Option<(u64, u64)>,
     pub(super) model: &'static str,
+    pub(super) servers: Vec<Server>,
     /// The kinds of the prompt's parts, in their order.
     pub(super) parts: Vec<String>,
     /// How many turns were remembered before this one.
@@ -100,6 +102,7 @@ impl<W: Write> Agent<W> {
             session: session.to_owned(),
             place: seat.place,
             model: seat.model,
+            servers: seat.servers,
             parts,
             script: task.to_owned(),
             steps: own,
@@ -141,6 +144,9 @@ impl<W: Write> Agent<W> {
     }
 
     fn perform(&mut self, play: &mut Play, step: &Step) -> Result<Flow, Gone> {
+        if let Some(refused) = native::refusal(&self.options.native, &step.directive) {
+            return self.refuse(play, &refused).map(|()| Flow::Next);
+        }
         match &step.directive {
             Directive::Say(text) => return self.stream(play, "agent_message_chunk", &format!("{text}\n")),
             Directive::Think(text) => return self.stream(play, "agent_thought_chunk", text),
@@ -163,6 +169,7 @@ impl<W: Write> Agent<W> {
                 let done = tool::delete(&play.place, path);
                 self.edit(play, &format!("delete {path}"), path, done)?;
             }
+            Directive::Read(path) => self.read_file(play, path)?,
             Directive::Run(command) => return self.run_command(play, command),
             Directive::Permission(title) => return self.ask_permission(play, title, step, Told::Title),
             Directive::Request(title) => return self.ask_permission(play, title, step, Told::Deed),
@@ -223,6 +230,9 @@ impl<W: Write> Agent<W> {
                 play.draft.answer(format!("images: {images}, parts: {}", play.parts.join(", ")));
             }
             Directive::EchoModel => play.draft.answer(format!("model: {}", play.model)),
+            Directive::Calls(calls) => return self.call_served(play, calls),
+            Directive::Tools => return self.list_served(play),
+            Directive::Native => play.draft.answer(native::describe(&self.options.native)),
         }
         Ok(Flow::Next)
     }

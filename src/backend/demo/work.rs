@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, setsid};
 
+use serde_json::Value;
+
 use crate::backend::registry::DEMO_ENTRY;
 use crate::backend::transport::jsonrpc::Message;
 
@@ -52,6 +54,11 @@ pub(super) enum Wake {
         token: u64,
         problem: Option<String>,
     },
+    /// A server of tools answered, or why it did not.
+    Served {
+        token: u64,
+        answer: Result<Value, String>,
+    },
 }
 
 /// What a command tells while it runs.
@@ -66,7 +73,8 @@ impl Wake {
         match self {
             Self::Output { token, bytes } if *token == work => Some(News::Bytes(bytes.clone())),
             Self::Ended { token, status } if *token == work => Some(News::Ended(*status)),
-            Self::Output { .. } | Self::Ended { .. } | Self::Message(_) | Self::Closed | Self::Ready { .. } => None,
+            Self::Output { .. } | Self::Ended { .. } | Self::Message(_) => None,
+            Self::Closed | Self::Ready { .. } | Self::Served { .. } => None,
         }
     }
 }
