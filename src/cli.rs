@@ -35,6 +35,7 @@ mod inbox;
 mod line;
 mod list;
 mod manual;
+mod mcp;
 mod merge;
 mod models;
 mod new;
@@ -133,6 +134,7 @@ enum SessionCommand {
     Config(config::Args),
     Trust(trust::Args),
     Demo(demo::Args),
+    Mcp(mcp::Args),
 }
 
 /// Names one session on the command line.
@@ -240,6 +242,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Config(args) => config::run(args, context).await,
         SessionCommand::Trust(args) => trust::run(args, context).await,
         SessionCommand::Demo(args) => demo::run(args, context).await,
+        SessionCommand::Mcp(args) => mcp::run(args, context).await,
     }
 }
 

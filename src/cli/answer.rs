@@ -83,7 +83,7 @@ fn show(session: &Session, format: Format, context: &mut Context) -> Result<Exit
 }
 
 /// The answers in words, one for each of the first open questions.
-fn choose(open: &[&Question], given: &[String]) -> Result<Vec<String>, Failure> {
+pub(super) fn choose(open: &[&Question], given: &[String]) -> Result<Vec<String>, Failure> {
     if given.len() > open.len() {
         let (given, open) = (count(given.len(), "answer"), count(open.len(), "open question"));
         return Err(

@@ -69,7 +69,7 @@ async fn decide(target: Target, decision: &Decide, context: &mut Context) -> Res
     Ok(Exit::Done)
 }
 
-fn wanted<'a>(session: &'a Session, request: Option<&str>) -> Result<&'a Approval, Failure> {
+pub(super) fn wanted<'a>(session: &'a Session, request: Option<&str>) -> Result<&'a Approval, Failure> {
     let known = || session.approvals.iter().map(|approval| format!("`{}`", approval.id)).collect::<Vec<_>>().join(", ");
     match request {
         _ if session.approvals.is_empty() => {

@@ -58,7 +58,6 @@ impl Line {
     }
 
     /// The line without its tones.
-    #[cfg(test)]
     pub(super) fn text(&self) -> String {
         self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }

@@ -54,7 +54,11 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 }
 
 /// The sessions of the repository around `cwd`, or all of them when there is none.
-async fn here(client: &Connection, wanted: ListSessions, cwd: String) -> Result<(Vec<Session>, Scope), Failure> {
+pub(super) async fn here(
+    client: &Connection,
+    wanted: ListSessions,
+    cwd: String,
+) -> Result<(Vec<Session>, Scope), Failure> {
     match fetch(client, ListSessions { cwd: Some(cwd), ..wanted.clone() }).await {
         Ok(sessions) => Ok((sessions, Scope::OneRepository)),
         // Whatever is wrong with the place, the sessions of other places can still be listed.

@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 /// How many of the sessions must come to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Until {
+pub(super) enum Until {
     All,
     Any,
 }
@@ -64,7 +64,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 }
 
 /// Looks at the sessions whenever something happened that may have ended their work.
-async fn rest(context: &Context, ids: &[String], until: Until) -> Result<Vec<Session>, Failure> {
+pub(super) async fn rest(context: &Context, ids: &[String], until: Until) -> Result<Vec<Session>, Failure> {
     // The stream begins before the first look, so that nothing between the two is missed.
     let mut stream = context.stream(EventQuery::default()).await?;
     let client = context.client().await?;
@@ -97,7 +97,7 @@ fn verdict(sessions: &[Session]) -> Exit {
     gravest.unwrap_or(Exit::Done)
 }
 
-fn row(session: &Session) -> Vec<Line> {
+pub(super) fn row(session: &Session) -> Vec<Line> {
     let need = status::need(session);
     vec![
         Line::new().strong(&session.id),

@@ -8,7 +8,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -156,6 +156,15 @@ impl TestEnv {
         let mut command = self.program(&self.repo());
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         Running::new(command.spawn().unwrap(), arguments)
+    }
+
+    /// Starts `coppice` with an input that the test writes.
+    pub(crate) fn converse(&self, arguments: &[&str]) -> (Running, ChildStdin) {
+        let mut command = self.program(&self.repo());
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        (Running::new(child, arguments), input)
     }
 
     fn program(&self, directory: &Path) -> Command {

@@ -18,6 +18,7 @@ mod events;
 mod http;
 mod kill;
 mod limits;
+mod mcp;
 mod models;
 mod parallel;
 mod prompt;
