@@ -7,6 +7,7 @@ mod home;
 mod instructions;
 mod journal;
 mod login;
+mod policy;
 #[cfg(test)]
 mod tests;
 
@@ -22,12 +23,13 @@ use crate::backend::acp::policy::{Policy, Starts, Titles};
 use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::gemini::home::Furniture;
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Todos,
     ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
-use crate::backend::{Launch, Purpose, acp};
+use crate::backend::{Launch, Native, Purpose, acp};
 
 const PRO: &str = "gemini-3.1-pro-preview";
 const FLASH: &str = "gemini-3-flash-preview";
@@ -122,10 +124,15 @@ async fn remember(spoiled: &Notify, home: &Path, conversation: &str) {
 
 /// Makes the home and everything else that the process must find; what `launch` keeps is for the protocol.
 async fn prepare(launch: &mut Launch, home: Arc<PathBuf>) -> Result<SpawnRequest, Failure> {
-    let (purpose, env, tree) = (launch.purpose, launch.environment(), launch.cwd.clone());
-    let resume = launch.resume.take();
+    let wishes = Wishes {
+        purpose: launch.purpose,
+        native: launch.native.clone(),
+        env: launch.environment(),
+        tree: launch.cwd.clone(),
+        resume: launch.resume.take(),
+    };
     // Files are read and written, so this is no work for the runtime's own threads.
-    let furnished = tokio::task::spawn_blocking(move || furnish(&home, purpose, env, &tree, resume));
+    let furnished = tokio::task::spawn_blocking(move || furnish(&home, wishes));
     let Furnished { env, policy, resume } = furnished
         .await
         .map_err(|error| Failure::new(FailureKind::Setup, format!("failed to prepare gemini: {error}")))??;
@@ -136,25 +143,30 @@ async fn prepare(launch: &mut Launch, home: Arc<PathBuf>) -> Result<SpawnRequest
     Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone() })
 }
 
+/// What a home is made for.
+struct Wishes {
+    purpose: Purpose,
+    native: Native,
+    env: Vec<(String, String)>,
+    tree: PathBuf,
+    resume: Option<String>,
+}
+
 struct Furnished {
     env: Vec<(String, String)>,
     policy: PathBuf,
     resume: Option<String>,
 }
 
-fn furnish(
-    home: &Path,
-    purpose: Purpose,
-    env: Vec<(String, String)>,
-    tree: &Path,
-    resume: Option<String>,
-) -> Result<Furnished, Failure> {
+fn furnish(home: &Path, wishes: Wishes) -> Result<Furnished, Failure> {
+    let Wishes { purpose, native, env, tree, resume } = wishes;
     let login = login::find(&users_dir(&env), &env);
     let instructions = match purpose {
-        Purpose::Session => instructions::read(tree),
+        Purpose::Session => instructions::read(&tree),
         Purpose::Utility | Purpose::Survey => None,
     };
-    let policy = home::furnish(home, purpose, &login, instructions.as_deref()).map_err(|error| {
+    let furniture = Furniture { purpose, native: &native, login: &login, instructions: instructions.as_deref() };
+    let policy = home::furnish(home, furniture).map_err(|error| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::new(FailureKind::Setup, format!("{error}{cause}"))
     })?;

@@ -9,35 +9,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::backend::Purpose;
 use crate::backend::gemini::login::Login;
+use crate::backend::gemini::policy;
+use crate::backend::{Native, Purpose};
 
 /// How often the CLI tries a model call. It waits 5, 10 and 20 seconds in between and says nothing: enough for a
 /// hiccup, and a person hears of a limit within a minute. For its last-resort flash models the CLI keeps to ten tries.
 const ATTEMPTS: u32 = 4;
-
-/// Takes away what would work around the session: agents of the CLI's own, modes and memories that a later turn does
-/// not know of, and a list that only asks for permission. It never allows what the CLI would ask about.
-const SESSION_POLICY: &str = r#"[[rule]]
-toolName = [
-  "activate_skill",
-  "ask_user",
-  "enter_plan_mode",
-  "exit_plan_mode",
-  "invoke_agent",
-  "save_memory",
-  "write_todos",
-]
-decision = "deny"
-priority = 900
-"#;
-
-/// A question on the side has no tools.
-const ASIDE_POLICY: &str = r#"[[rule]]
-toolName = "*"
-decision = "deny"
-priority = 999
-"#;
 
 /// A home that cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -47,13 +25,18 @@ pub(super) struct HomeError {
     source: io::Error,
 }
 
+/// What a home is furnished with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Furniture<'a> {
+    pub(super) purpose: Purpose,
+    pub(super) native: &'a Native,
+    pub(super) login: &'a Login,
+    pub(super) instructions: Option<&'a str>,
+}
+
 /// Writes everything that a start needs below `home`; returns the policy's file.
-pub(super) fn furnish(
-    home: &Path,
-    purpose: Purpose,
-    login: &Login,
-    instructions: Option<&str>,
-) -> Result<PathBuf, HomeError> {
+pub(super) fn furnish(home: &Path, furniture: Furniture<'_>) -> Result<PathBuf, HomeError> {
+    let Furniture { purpose, native, login, instructions } = furniture;
     let dir = home.join(".gemini");
     let policy = home.join("policy.toml");
     let at = |path: &Path| {
@@ -64,7 +47,7 @@ pub(super) fn furnish(
     DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(at(&dir))?;
     let settings = dir.join("settings.json");
     fs::write(&settings, settings_text(&login.kind)).map_err(at(&settings))?;
-    fs::write(&policy, policy_text(purpose)).map_err(at(&policy))?;
+    fs::write(&policy, policy::text(purpose, native, &[])).map_err(at(&policy))?;
     let memory = dir.join("GEMINI.md");
     fs::write(&memory, instructions.unwrap_or_default()).map_err(at(&memory))?;
     for file in &login.files {
@@ -78,13 +61,6 @@ pub(super) fn furnish(
         symlink(file, &link).map_err(at(&link))?;
     }
     Ok(policy)
-}
-
-fn policy_text(purpose: Purpose) -> &'static str {
-    match purpose {
-        Purpose::Session => SESSION_POLICY,
-        Purpose::Utility | Purpose::Survey => ASIDE_POLICY,
-    }
 }
 
 fn settings_text(login: &str) -> String {
@@ -116,9 +92,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::backend::Access;
 
     fn login(files: Vec<PathBuf>) -> Login {
         Login { kind: "gemini-api-key".to_owned(), env: Vec::new(), files }
+    }
+
+    fn furnish(home: &Path, purpose: Purpose, login: &Login, instructions: Option<&str>) -> Result<PathBuf, HomeError> {
+        super::furnish(home, Furniture { purpose, native: &Native::default(), login, instructions })
     }
 
     #[test]
@@ -129,7 +110,7 @@ mod tests {
         let home = dir.path().join("home");
         for instructions in [Some("be kind"), None] {
             let policy = furnish(&home, Purpose::Session, &login(vec![creds.clone()]), instructions).unwrap();
-            assert_eq!(fs::read_to_string(&policy).unwrap(), SESSION_POLICY);
+            assert!(fs::read_to_string(&policy).unwrap().contains("invoke_agent"));
             let settings: Value =
                 serde_json::from_slice(&fs::read(home.join(".gemini/settings.json")).unwrap()).unwrap();
             assert_eq!(settings["security"]["auth"]["selectedType"], "gemini-api-key");
@@ -146,19 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn a_side_question_has_no_tools() {
+    fn the_policy_is_the_surfaces() {
         let dir = tempfile::tempdir().unwrap();
-        for purpose in [Purpose::Utility, Purpose::Survey] {
-            let policy = furnish(dir.path(), purpose, &login(Vec::new()), None).unwrap();
-            assert_eq!(fs::read_to_string(policy).unwrap(), ASIDE_POLICY);
-        }
-    }
-
-    #[test]
-    fn no_policy_allows_anything() {
-        for policy in [SESSION_POLICY, ASIDE_POLICY] {
-            let decisions: Vec<&str> = policy.lines().filter(|line| line.starts_with("decision")).collect();
-            assert_eq!(decisions, ["decision = \"deny\""]);
+        let native = Native { tools: None, access: Access::ReadOnly };
+        for purpose in [Purpose::Session, Purpose::Utility, Purpose::Survey] {
+            let furniture = Furniture { purpose, native: &native, login: &login(Vec::new()), instructions: None };
+            let policy = super::furnish(dir.path(), furniture).unwrap();
+            assert_eq!(fs::read_to_string(policy).unwrap(), policy::text(purpose, &native, &[]));
         }
     }
 

@@ -11,6 +11,10 @@ fn pair(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
+fn wishes(env: Vec<(String, String)>, tree: &Path, resume: Option<String>) -> Wishes {
+    Wishes { purpose: Purpose::Session, native: Native::default(), env, tree: tree.to_owned(), resume }
+}
+
 #[test]
 fn a_concrete_model_and_our_policy_are_on_every_command_line() {
     let command = spec().command;
@@ -58,7 +62,7 @@ fn a_start_leaves_the_users_home_and_the_work_tree_as_they_are() {
     fs::write(user.join(".gemini/settings.json"), "{\"ui\": {}}").unwrap();
     let env = vec![pair("HOME", user.to_str().unwrap()), pair("GEMINI_API_KEY", "mine")];
     let before = listing(&tree) + &listing(&user);
-    let furnished = furnish(&home, Purpose::Session, env, &tree, None).unwrap();
+    let furnished = furnish(&home, wishes(env, &tree, None)).unwrap();
     assert_eq!(listing(&tree) + &listing(&user), before);
     assert!(furnished.env.contains(&pair("GEMINI_API_KEY", "mine")));
     assert!(fs::read_to_string(home.join(".gemini/GEMINI.md")).unwrap().contains("be kind"));
@@ -70,7 +74,7 @@ fn a_spoiled_conversation_is_not_asked_for() {
     let home = tempfile::tempdir().unwrap();
     let resume = |id: &str| {
         let id = Some(id.to_owned());
-        furnish(home.path(), Purpose::Session, Vec::new(), home.path(), id).unwrap().resume
+        furnish(home.path(), wishes(Vec::new(), home.path(), id)).unwrap().resume
     };
     assert_eq!(resume("one").as_deref(), Some("one"));
     journal::spoil(home.path(), "one").unwrap();
