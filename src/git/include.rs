@@ -159,7 +159,7 @@ pub(super) fn ignored_files(git: Git, checkout: &Path, wanted: &Gitignore) -> Re
 }
 
 /// The file itself, or all files below a directory; links are not followed and nested repositories are left out.
-fn files_below(checkout: &Path, path: &Path) -> Result<Vec<PathBuf>, GitError> {
+pub(super) fn files_below(checkout: &Path, path: &Path) -> Result<Vec<PathBuf>, GitError> {
     let is_directory = checkout.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
     if !is_directory {
         return Ok(vec![path.to_owned()]);

@@ -5,7 +5,7 @@
 
 mod checkout;
 mod hook;
-mod replay;
+pub(super) mod replay;
 
 use std::path::PathBuf;
 

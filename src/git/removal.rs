@@ -17,10 +17,12 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use tracing::warn;
+
 use super::history::{self, Recorded};
 use super::merge;
 use super::worktree::{registration, spare};
-use super::{GitError, Oid, Repo, Worktree};
+use super::{GitError, Oid, Repo, Worktree, integrate};
 use crate::id::SessionId;
 
 pub use discard::{Discard, Step};
@@ -53,6 +55,12 @@ pub fn salvage_ref(id: &str) -> String {
 /// Moves a worktree out of the way. A worktree that somebody deleted leaves an empty directory in the trash.
 pub fn trash(tree: &Worktree, root: &Path) -> Result<Trashed, GitError> {
     let session = tree.session().ok_or_else(|| GitError::InvalidBranch { branch: tree.branch.clone() })?;
+    // A removal is never refused for what an integration has left; nothing of it is deleted then.
+    if tree.path.is_dir()
+        && let Err(error) = integrate::recover(tree)
+    {
+        warn!(%error, worktree = %tree.path.display(), "an interrupted integration stays");
+    }
     if tree.admin.is_dir() {
         registration::lock(&tree.admin, registration::REMOVED)?;
     }

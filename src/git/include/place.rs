@@ -87,13 +87,13 @@ impl Places {
 
 /// What to do about a directory that is not there.
 #[derive(Clone, Copy)]
-enum Missing {
+pub(in crate::git) enum Missing {
     Create,
     Refuse,
 }
 
 /// Opens a directory step by step, so that no link on the way is followed.
-fn descend(root: &OwnedFd, path: &Path, missing: Missing) -> rustix::io::Result<OwnedFd> {
+pub(in crate::git) fn descend(root: &OwnedFd, path: &Path, missing: Missing) -> rustix::io::Result<OwnedFd> {
     let mut here = rustix::fs::openat(root, ".", DIRECTORY, Mode::empty())?;
     for part in path.components() {
         let Component::Normal(name) = part else { return Err(Errno::INVAL) };

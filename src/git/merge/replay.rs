@@ -12,7 +12,7 @@ use crate::git::{GitError, Identity, Oid, Repo};
 
 /// The outcome of a three-way merge.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Merged {
+pub(in crate::git) enum Merged {
     Clean { tree: Oid },
     Conflict { files: Vec<PathBuf> },
 }
@@ -57,9 +57,20 @@ impl Committer {
 
 /// Merges `theirs` into `ours`; attributes, and so merge drivers, are those of `ours`.
 pub(super) fn merge_trees(repo: &Repo, base: Oid, ours: Oid, theirs: Oid) -> Result<Merged, GitError> {
+    merge_by(repo, ours, base, ours, theirs)
+}
+
+/// Merges `theirs` into `ours`; merge drivers are chosen by the attributes of another commit.
+pub(in crate::git) fn merge_by(
+    repo: &Repo,
+    attributes: Oid,
+    base: Oid,
+    ours: Oid,
+    theirs: Oid,
+) -> Result<Merged, GitError> {
     let verb = "merge-tree";
     let output = Git::new(repo, verb)
-        .attributes_from(ours)
+        .attributes_from(attributes)
         .args(["--write-tree", "-z", "--name-only", "--no-messages", &format!("--merge-base={base}")])
         .args([ours.to_string(), theirs.to_string()])
         .output()?;
