@@ -13,6 +13,7 @@ pub mod handoff;
 pub mod history;
 pub mod include;
 mod index;
+pub mod integrate;
 pub mod merge;
 pub mod oid;
 mod populate;

@@ -8,7 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::command::Git;
 use super::history::{self, Recorded};
-use super::{GitError, Oid, Repo, Worktree, include};
+use super::{GitError, Oid, Repo, Worktree, include, status};
 
 /// Where the snapshot says whose attributes count in it.
 const ATTRIBUTES: &str = "Coppice-Attributes: ";
@@ -50,6 +50,19 @@ pub fn drop_snapshot(repo: &Repo, id: &str) -> Result<(), GitError> {
         }
         Ok(()) | Err(_) => Ok(()),
     }
+}
+
+/// Archives what a read-only child has changed, to a ref of the caller, and puts its tree back; none when it has changed
+/// nothing. Ignored files and nested repositories stay in the tree.
+pub fn tidy(tree: &Worktree, ref_name: &str) -> Result<Option<Recorded>, GitError> {
+    let status = status::read(tree)?;
+    let is_at_base = tree.repo.find_ref(&tree.branch_ref())? == Some(tree.base) && status.head == Some(tree.base);
+    if is_at_base && status.is_clean() && status.nested.is_empty() {
+        return Ok(None);
+    }
+    let recorded = history::snapshot(tree, ref_name, &format!("changes of `{}`, which may not write", tree.branch))?;
+    history::reset(tree, &tree.base)?;
+    Ok(Some(recorded))
 }
 
 /// Whose attributes count in a worktree with this base: the base's own, or what a snapshot names.

@@ -6,6 +6,7 @@
 
 mod discard;
 mod hidden;
+mod reclaim;
 mod recycle;
 mod restore;
 #[cfg(test)]
@@ -26,6 +27,7 @@ use super::{GitError, Oid, Repo, Worktree, integrate};
 use crate::id::SessionId;
 
 pub use discard::{Discard, Step};
+pub use reclaim::{Reclaimed, reclaim};
 pub use recycle::{Recycled, recycle};
 pub use restore::restore;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::git::diff::{self, Kind, Target};
 use crate::git::history::{Checkpoint, checkpoint, reset};
-use crate::git::removal::{self, Recycled, salvage_ref};
+use crate::git::removal::{self, Reclaimed, Recycled, salvage_ref};
 use crate::git::testkit::{Sandbox, run_git, write};
 use crate::git::worktree::{self, Health, Method, New, Ways};
 use crate::id::SessionId;
@@ -42,8 +42,13 @@ fn busy(sandbox: &Sandbox) -> Worktree {
 
 #[track_caller]
 fn child_of(parent: &Worktree, sandbox: &Sandbox, ways: Ways) -> (Worktree, Method) {
+    child_named(CHILD, parent, sandbox, ways)
+}
+
+#[track_caller]
+fn child_named(name: &str, parent: &Worktree, sandbox: &Sandbox, ways: Ways) -> (Worktree, Method) {
     let base = snapshot(parent, HANDOFF, Ignored::Left).unwrap().commit;
-    let new = New { root: &root(sandbox), id: id(CHILD), slug: "help", base };
+    let new = New { root: &root(sandbox), id: id(name), slug: "help", base };
     let created = worktree::create_by(&parent.repo, new, ways, &mut |_| {}).unwrap();
     (created.worktree, created.method)
 }
@@ -236,4 +241,106 @@ fn a_child_is_mended_saved_and_restored_although_only_its_refs_hold_the_snapshot
     assert_eq!(text(&child.path.join("README")).as_deref(), Some("unsaved\n"));
     assert_eq!(text(&child.path.join("deep/untracked")).as_deref(), Some("untracked\n"));
     assert_eq!(sandbox.oid(&child.branch), child.base);
+}
+
+/// Whatever git and the file system know of a session.
+fn traces(sandbox: &Sandbox, session: &str) -> Vec<String> {
+    let refs = sandbox.git(&["for-each-ref", "--format=%(refname)"]);
+    let registered = sandbox.git(&["worktree", "list", "--porcelain"]);
+    let mut all: Vec<_> = refs.lines().chain(registered.lines()).map(str::to_owned).collect();
+    let directories = ["trees", "trees/.trash", "trees/.spare", "trees/.integrate", "main/.git/worktrees"];
+    for directory in directories {
+        let entries = fs::read_dir(sandbox.root().join(directory)).into_iter().flatten().flatten();
+        all.extend(entries.map(|entry| entry.path().display().to_string()));
+    }
+    all.retain(|trace| trace.contains(session) || trace.contains(HANDOFF));
+    all
+}
+
+#[test]
+fn r71_what_a_read_only_child_wrote_is_archived_and_never_reaches_the_parent() {
+    const ARCHIVE: &str = "refs/coppice/archive/bbbbbbbb";
+    let sandbox = Sandbox::new();
+    let parent = busy(&sandbox);
+    let before = visible(&parent);
+    let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+    assert_eq!(tidy(&child, ARCHIVE).unwrap(), None);
+    assert_eq!(child.repo.find_ref(ARCHIVE).unwrap(), None);
+    write(&child.path.join("README"), "written all the same\n");
+    write(&child.path.join("fresh"), "fresh\n");
+    run_git(&child.path, &["add", "fresh"]);
+    run_git(&child.path, &["-c", "user.name=a", "-c", "user.email=b", "commit", "--quiet", "-m", "x"]);
+    let recorded = tidy(&child, ARCHIVE).unwrap().unwrap();
+    assert_eq!(sandbox.oid(ARCHIVE), recorded.commit);
+    assert_eq!(sandbox.git(&["show", &format!("{ARCHIVE}:README")]), "written all the same\n");
+    assert_eq!(sandbox.git(&["show", &format!("{ARCHIVE}:fresh")]), "fresh\n");
+    assert_eq!(text(&child.path.join("README")).as_deref(), Some("edited\n"));
+    assert_eq!(text(&child.path.join("fresh")), None);
+    assert_eq!(tidy(&child, ARCHIVE).unwrap(), None);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(visible(&parent), before);
+}
+
+#[test]
+fn a_child_that_left_nothing_leaves_no_trace() {
+    let sandbox = Sandbox::new();
+    let parent = busy(&sandbox);
+    let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+    // Nothing that counts: a build has run.
+    write(&child.path.join("noise.log"), "noise\n");
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    let spare = root(&sandbox).join(".spare").join(CHILD);
+    let admin = sandbox.main().join(".git/worktrees").join(CHILD);
+    let expected = [format!("worktree {}", spare.display()), spare.display().to_string(), admin.display().to_string()];
+    assert_eq!(traces(&sandbox, CHILD), expected);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Gone);
+    // The next child takes it over, and no other spare is kept beside one.
+    let (child, method) = child_named("dddddddd", &parent, &sandbox, Ways::Best);
+    assert_eq!(method, Method::Spare);
+    assert_eq!(text(&child.path.join("noise.log")), None);
+    let new = New { root: &root(&sandbox), id: id("cccccccc"), slug: "x", base: child.base };
+    let other = worktree::create(&parent.repo, new, &mut |_| {}).unwrap().worktree;
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&other, &root(&sandbox), "h_two").unwrap(), Reclaimed::Trash);
+    assert_eq!(traces(&sandbox, "cccccccc"), Vec::<String>::new());
+}
+
+#[test]
+fn a_child_with_work_is_not_reclaimed() {
+    let sandbox = Sandbox::new();
+    let parent = busy(&sandbox);
+    let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+    let kept = || {
+        let refs = sandbox.git(&["for-each-ref"]);
+        assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Kept);
+        assert_eq!(sandbox.git(&["for-each-ref"]), refs);
+        assert_eq!(child.health().unwrap(), Health::Sound);
+    };
+    write(&child.path.join("fresh"), "fresh\n");
+    kept();
+    checkpoint(&child, Checkpoint { session: id(CHILD), turn: 1, message: "x" }).unwrap().unwrap();
+    kept();
+    // Its directory may be gone; its commits are not.
+    fs::remove_dir_all(&child.path).unwrap();
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Kept);
+    assert!(child.repo.find_ref(&child.branch_ref()).unwrap().is_some());
+}
+
+#[test]
+fn a_reclaim_that_was_killed_is_completed_by_the_next() {
+    for stage in 0..3 {
+        let sandbox = Sandbox::new();
+        let parent = busy(&sandbox);
+        let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+        let trashed = removal::trash(&child, &root(&sandbox)).unwrap();
+        if stage > 0 {
+            removal::salvage(&trashed).unwrap();
+        }
+        if stage > 1 {
+            removal::recycle(&trashed, &root(&sandbox)).unwrap();
+        }
+        removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap();
+        assert_eq!(traces(&sandbox, CHILD).len(), 3, "{stage}");
+        assert_eq!(child_named("dddddddd", &parent, &sandbox, Ways::Best).1, Method::Spare);
+    }
 }

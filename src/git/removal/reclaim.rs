@@ -1,0 +1,85 @@
+//! The end of a child that left nothing: after it no directory, registration, branch or ref of the session exists.
+//!
+//! Each step can be repeated, so that a kill in between costs no more than another call.
+
+use std::path::Path;
+
+use super::{GitError, Recycled, Trashed, forget, pending, prune, recycle, restore, salvage, trash};
+use crate::git::history::tree_of;
+use crate::git::{Worktree, handoff, status};
+
+/// What became of a child's worktree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reclaimed {
+    /// It is the project's spare.
+    Spare,
+    /// It waits in the trash, without a name, to be deleted.
+    Trash,
+    /// It was gone already.
+    Gone,
+    /// It holds work, and everything is as it was.
+    Kept,
+}
+
+/// Removes a child whose work tree and branch are what it started from, and lets go of its handoff's snapshot. No agent
+/// may be running in it.
+pub fn reclaim(tree: &Worktree, root: &Path, handoff: &str) -> Result<Reclaimed, GitError> {
+    let trashed = match tree.path.symlink_metadata().is_ok() {
+        true if has_work(tree)? => return Ok(Reclaimed::Kept),
+        true => Some(trash(tree, root)?),
+        false => resumed(tree, root),
+    };
+    let became = match trashed {
+        Some(trashed) => give_up(tree, &trashed, root)?,
+        None => Reclaimed::Gone,
+    };
+    match became {
+        Reclaimed::Kept => return Ok(became),
+        Reclaimed::Gone if branch_has_work(tree)? => return Ok(Reclaimed::Kept),
+        Reclaimed::Spare | Reclaimed::Trash | Reclaimed::Gone => {}
+    }
+    drop_branch(tree)?;
+    if let Some(session) = tree.session() {
+        forget(&tree.repo, session)?;
+    }
+    handoff::drop_snapshot(&tree.repo, handoff)?;
+    prune(&tree.repo)?;
+    Ok(became)
+}
+
+/// Whether anything differs from what the session started with.
+fn has_work(tree: &Worktree) -> Result<bool, GitError> {
+    let status = status::read(tree)?;
+    let is_clean = status.is_clean() && status.nested.is_empty() && status.head == Some(tree.base);
+    Ok(!is_clean || branch_has_work(tree)?)
+}
+
+fn branch_has_work(tree: &Worktree) -> Result<bool, GitError> {
+    Ok(tree.repo.find_ref(&tree.branch_ref())?.is_some_and(|tip| tip != tree.base))
+}
+
+/// The removal that an earlier call did not finish.
+fn resumed(tree: &Worktree, root: &Path) -> Option<Trashed> {
+    let found = pending(root).into_iter().find(|found| found.session.is_some() && found.session == tree.session());
+    found.and_then(|found| found.resume(tree))
+}
+
+/// Takes the session's name off the tree, if it holds nothing in the place where nobody writes any more.
+fn give_up(tree: &Worktree, trashed: &Trashed, root: &Path) -> Result<Reclaimed, GitError> {
+    let saved = salvage(trashed)?;
+    let repo = tree.repo.open()?;
+    let is_empty = saved.left_out.is_empty() && tree_of(&repo, saved.commit)? == tree_of(&repo, tree.base)?;
+    if !is_empty || branch_has_work(tree)? {
+        return restore(tree, root).map(|()| Reclaimed::Kept);
+    }
+    Ok(match recycle(trashed, root)? {
+        Recycled::Spare(_) => Reclaimed::Spare,
+        Recycled::Doubt { .. } => Reclaimed::Trash,
+    })
+}
+
+fn drop_branch(tree: &Worktree) -> Result<(), GitError> {
+    let repo = tree.repo.open()?;
+    let Ok(mut branch) = repo.find_reference(&tree.branch_ref()) else { return Ok(()) };
+    branch.delete().map_err(GitError::library(format!("delete the branch `{}`", tree.branch)))
+}
