@@ -6,6 +6,7 @@
 mod aside;
 mod parts;
 mod replay;
+mod role;
 
 use askama::Template;
 
@@ -15,6 +16,7 @@ use super::schema::schema_text;
 pub use aside::{Work, message, title};
 pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
+pub use role::{Hearing, Loaded, Role};
 
 const SEPARATOR: &str = "\n\n---\n\n";
 
@@ -74,21 +76,71 @@ pub struct Answer {
     pub text: String,
 }
 
-/// Renders a whole prompt.
+/// Everything that goes before the task of a session's turn.
+#[derive(Debug, Clone, Copy)]
+pub struct Turn<'a> {
+    pub place: Place,
+    pub delivery: Delivery<'a>,
+    pub role: Role<'a>,
+    /// What the context of a delta has heard of the role.
+    pub hearing: Hearing,
+    /// The skills that the task names.
+    pub loaded: &'a [Loaded<'a>],
+    pub notes: &'a [Note],
+    /// What others said that the agent needs for the task.
+    pub context: Option<&'a str>,
+}
+
+/// Renders a whole prompt of a question on the side.
 pub fn render(profile: Profile, place: Place, delivery: Delivery<'_>, notes: &[Note], task: &str) -> String {
-    let rules = match (place, delivery) {
+    let parts = [Some(rules(profile, place, delivery)), past(delivery), lines(notes)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n") + SEPARATOR + task
+}
+
+/// Renders what goes before the task of a session's turn, the line between them included.
+pub fn before(turn: &Turn<'_>) -> String {
+    let Turn { place, delivery, role, hearing, loaded, notes, context } = *turn;
+    let role = match (place, delivery, hearing) {
+        (Place::InPrompt, Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. }, _) => {
+            Some(role::block(&role, Hearing::Same))
+        }
+        (Place::InPrompt, Delivery::DeltaOnly, Hearing::Other) => Some(role::block(&role, Hearing::Other)),
+        (Place::Beside, Delivery::DeltaOnly, Hearing::Other) => Some(role::switched(&role)),
+        (Place::Beside, Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. }, _)
+        | (Place::InPrompt | Place::Beside, Delivery::DeltaOnly, Hearing::Same) => None,
+    };
+    let said = role.into_iter().chain(loaded.iter().map(role::loaded));
+    let said = said.map(|text| role::undivided(&text).into_owned());
+    let rules = rules(Profile::SessionTurn, place, delivery);
+    let parts: Vec<_> = [rules].into_iter().chain(said).chain(past(delivery)).chain(lines(notes)).collect();
+    let context = context.filter(|context| !context.trim().is_empty());
+    let context = context.map(|context| text(&Context { context: replay::quote(context.trim()) }) + "\n\n");
+    parts.join("\n\n") + SEPARATOR + &context.unwrap_or_default()
+}
+
+/// The rules and the role of a session: for a system prompt.
+pub fn beside(role: &Role<'_>) -> String {
+    preamble(Profile::SessionTurn) + "\n\n" + &role::block(role, Hearing::Same)
+}
+
+fn rules(profile: Profile, place: Place, delivery: Delivery<'_>) -> String {
+    match (place, delivery) {
         (Place::InPrompt, Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. }) => preamble(profile),
         (Place::InPrompt, Delivery::DeltaOnly) | (Place::Beside, _) => text(&Refresh { profile }),
-    };
-    let past = match delivery {
+    }
+}
+
+fn past(delivery: Delivery<'_>) -> Option<String> {
+    match delivery {
         Delivery::BootstrapWithReplay { transcript, limit } if !transcript.turns.is_empty() => {
             Some(replay::render(transcript, limit))
         }
         Delivery::BootstrapWithReplay { .. } | Delivery::BootstrapFull | Delivery::DeltaOnly => None,
-    };
-    let notes = (!notes.is_empty()).then(|| notes.iter().map(Note::line).collect::<Vec<_>>().join("\n"));
-    let parts: Vec<_> = [Some(rules), past, notes].into_iter().flatten().collect();
-    parts.join("\n\n") + SEPARATOR + task
+    }
+}
+
+fn lines(notes: &[Note]) -> Option<String> {
+    (!notes.is_empty()).then(|| notes.iter().map(Note::line).collect::<Vec<_>>().join("\n"))
 }
 
 /// The rules alone: for a system prompt, and for the hash that tells whether a context knows them.
@@ -149,6 +201,12 @@ struct Preamble<'a> {
 #[template(path = "prompt/refresh.md")]
 struct Refresh {
     profile: Profile,
+}
+
+#[derive(Template)]
+#[template(path = "prompt/context.md")]
+struct Context {
+    context: String,
 }
 
 #[derive(Template)]

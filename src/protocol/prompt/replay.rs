@@ -108,6 +108,6 @@ fn shorten(text: &str, limit: usize) -> String {
     format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
-fn quote(text: &str) -> String {
+pub(super) fn quote(text: &str) -> String {
     text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }
