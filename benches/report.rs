@@ -16,6 +16,7 @@ mod appends;
 mod checkpoint;
 mod codex;
 mod daemon;
+mod delegate;
 mod flood;
 mod home;
 mod measure;
@@ -43,7 +44,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "worktree",
     "launch",
     "list",
@@ -54,6 +55,7 @@ const SECTIONS: [&str; 12] = [
     "removal",
     "stream",
     "checkpoint",
+    "delegate",
     "turn",
     "codex_memory",
 ];
@@ -109,6 +111,9 @@ fn main() {
     }
     if options.wants("checkpoint") {
         checkpoint::run(&options, &mut report);
+    }
+    if options.wants("delegate") {
+        delegate::run(&options, &mut report);
     }
     if options.wants("turn") {
         turn::run(&options, &mut report);

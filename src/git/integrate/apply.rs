@@ -39,7 +39,7 @@ impl From<GitError> for Stopped {
 
 type Gate<'a> = &'a mut dyn FnMut() -> Result<(), Stopped>;
 
-/// The three places between which files move.
+/// The places between which files move.
 struct Places<'a> {
     tree: &'a Place,
     new: Place,
@@ -194,7 +194,7 @@ fn undo(
     Ok(saved)
 }
 
-/// Whether the new content of a step has left its place of preparation.
+/// Whether what a step puts in place has left the place where it was prepared.
 fn is_put(places: &Places<'_>, step: &Step) -> bool {
     step.new != Seen::Absent && places.new.is_free(&step.path)
 }

@@ -185,7 +185,11 @@ impl Scratch {
     /// The tree is whole, changed or as it was: from here on there is nothing to undo.
     pub(super) fn end(&self) -> Result<(), GitError> {
         let place = self.journal();
-        fs::remove_file(&place).map_err(GitError::io("remove", &place))
+        match fs::remove_file(&place) {
+            // It could not even be written.
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            removed => removed.map_err(GitError::io("remove", &place)),
+        }
     }
 
     /// Removes what is left; only without a journal. What stays behind says nothing and goes with the next one.
