@@ -1,6 +1,6 @@
 //! Files as they are in a commit, whatever a worktree says.
 
-use git2::ErrorCode;
+use git2::{ErrorCode, ObjectType};
 
 use super::{GitError, Oid, Repo};
 
@@ -21,5 +21,24 @@ impl Repo {
         }
         let blob = repo.find_blob(entry.id()).map_err(failed)?;
         Ok(Some(blob.content().to_owned()))
+    }
+
+    /// The names in a directory of a commit, in order; none when the path is not there or is something else.
+    pub fn names_at(&self, commit: &Oid, path: &str) -> Result<Vec<String>, GitError> {
+        let failed = |source| GitError::Library { act: format!("list `{path}` of commit `{commit}`"), source };
+        let repo = self.open()?;
+        let tree = repo.find_commit(commit.raw()).and_then(|commit| commit.tree()).map_err(failed)?;
+        let entry = match tree.get_path(path.as_ref()) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == ErrorCode::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed(error)),
+        };
+        if entry.kind() != Some(ObjectType::Tree) {
+            return Ok(Vec::new());
+        }
+        let directory = repo.find_tree(entry.id()).map_err(failed)?;
+        // A name that is not text names no file that anybody here asks for.
+        let names = directory.iter().filter_map(|entry| entry.name().ok().map(str::to_owned));
+        Ok(names.collect())
     }
 }
