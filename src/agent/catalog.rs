@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::parse::{Broken, FileText, parse};
+use super::parse::{Broken, FileText, parse, source};
 use super::{Definition, Diagnostic, Format, Scope, Severity, Source, name};
 
 /// Every file there is, those that win first.
@@ -54,9 +54,15 @@ enum Reach {
 
 impl Catalog {
     /// Reads files and decides which of them count; the order in which they come means nothing.
-    pub fn build(mut files: Vec<FileText>) -> Self {
-        files.sort_by(|a, b| (place(a), &a.path).cmp(&(place(b), &b.path)));
-        let mut entries: Vec<_> = files.iter().map(entry).collect();
+    pub fn build(files: Vec<FileText>) -> Self {
+        Self::build_with(files, Vec::new())
+    }
+
+    /// The same with files that must not be read, and why: each keeps the place of what it would have defined.
+    pub fn build_with(files: Vec<FileText>, unread: Vec<(FileText, String)>) -> Self {
+        let read = files.iter().map(entry);
+        let mut entries: Vec<_> = read.chain(unread.iter().map(|(file, why)| unread_entry(file, why))).collect();
+        entries.sort_by(|a, b| (a.place, &a.source().path).cmp(&(b.place, &b.source().path)));
         refuse_twins(&mut entries);
         shadow(&mut entries);
         Self { entries }
@@ -158,6 +164,13 @@ fn place(file: &FileText) -> Place {
 fn entry(file: &FileText) -> Entry {
     let outcome = parse(file).map_or_else(Outcome::Broken, Outcome::Loaded);
     Entry { outcome, shadowed_by: None, place: place(file) }
+}
+
+fn unread_entry(file: &FileText, why: &str) -> Entry {
+    let (severity, code, message) = (Severity::Error, "unreadable", why.to_owned());
+    let diagnostics = vec![Diagnostic { severity, code, message, line: None }];
+    let broken = Broken { source: source(file), ids: name::id(&file.stem).into_iter().collect(), diagnostics };
+    Entry { outcome: Outcome::Broken(broken), shadowed_by: None, place: place(file) }
 }
 
 /// Two files of one directory with one id are both refused: nobody can say which one is meant.

@@ -81,7 +81,7 @@ enum Header {
     Absent,
 }
 
-fn source(file: &FileText) -> Source {
+pub(super) fn source(file: &FileText) -> Source {
     let digest = Sha256::digest(file.text.as_bytes());
     let sha256 = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     Source { scope: file.scope, format: file.format, path: file.path.clone(), sha256 }

@@ -133,6 +133,16 @@ fn r24_a_broken_file_hides_what_it_would_have_replaced() {
 }
 
 #[test]
+fn r24_a_file_that_must_not_be_read_hides_what_it_would_have_replaced() {
+    let ours = at(Scope::BuiltIn, 0, Format::Unified, "reviewer", "Ours.");
+    let unread = at(Scope::Project, 0, Format::Koda, "reviewer", "");
+    let catalog = Catalog::build_with(vec![ours], vec![(unread, "it is a pipe".to_owned())]);
+    let said = catalog.lookup("reviewer", "").unwrap_err().to_string();
+    assert!(said.ends_with(": it is a pipe"), "{said}");
+    assert_eq!(catalog.agents().count(), 0);
+}
+
+#[test]
 fn r24_a_broken_file_keeps_the_name_that_its_header_gives() {
     let found = catalog([
         file(Format::Claude, "scout", "---\nname: \"release-scout\"\ntools: [Read\n---\nx"),
