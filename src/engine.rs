@@ -4,6 +4,7 @@
 //! survive before anything outside can see it. Reads come from the store, so that they never wait for a session.
 
 mod actor;
+mod agents;
 mod backends;
 mod blocks;
 mod catalog;
@@ -117,10 +118,11 @@ impl Engine {
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        let SendPrompt { text, images, model, reasoning, agent: _, with: _, when, env } = request;
+        let SendPrompt { text, images, model, reasoning, agent, with: _, when, env } = request;
         let images = image::read(images)?;
         let id = self.find(id).await?;
-        let switch = create::switch(&self.shared, id, model, reasoning, env.as_ref()).await?;
+        let wishes = create::Wishes { model, reasoning, agent };
+        let switch = create::switch(&self.shared, id, wishes, env.as_ref()).await?;
         if let Some(env) = env {
             self.shared.set_environment(id, env);
         }

@@ -24,7 +24,7 @@ pub(super) enum Wish {
 }
 
 /// The backend and model that a request means. A name is a backend, `BACKEND/MODEL`, the vendor of its models instead
-/// of the backend, or a model that one backend alone knows. Without a name it is the configured default, and the first
+/// of the backend, a model that one backend alone knows, or the one word for a family of models. Without a name it is the configured default, and the first
 /// backend that is installed where the default is not.
 pub(super) fn choose<'a>(
     config: &Config,
@@ -49,6 +49,47 @@ pub(super) fn choose<'a>(
             install: spec.install.clone(),
         }),
         (false, None) => Err(none()),
+    }
+}
+
+/// The backend and model that a call for a child names, or what its caller reads instead.
+pub(super) fn route<'a>(
+    config: &Config,
+    registry: &'a Registry,
+    installed: &dyn Fn(&Spec) -> bool,
+    wanted: &str,
+) -> Result<Chosen<'a>, String> {
+    choose(config, registry, installed, Some(wanted)).map_err(|_| {
+        let here = registry.offered().filter(|spec| installed(spec));
+        let models = here.flat_map(|spec| spec.models.known.iter().map(|known| known.id.clone()).collect::<Vec<_>>());
+        let models = models.collect::<Vec<_>>().join(", ");
+        format!("unknown model \"{wanted}\" for spawn_agent. Available models: {models}")
+    })
+}
+
+/// The level that a call for a child names, or what its caller reads instead. `none` leaves it to the model.
+pub(super) fn route_effort(spec: &Spec, model: Option<&str>, wanted: &str) -> Result<Option<Reasoning>, String> {
+    let levels = levels(&spec.models, model);
+    match effort(wanted) {
+        Some(None) => Ok(None),
+        Some(Some(level)) if levels.contains(&level) => Ok(Some(level)),
+        Some(Some(_)) | None => {
+            let model = model.unwrap_or(&spec.name);
+            let supported = ["none"].into_iter().chain(levels.into_iter().map(Reasoning::as_str));
+            let supported = supported.collect::<Vec<_>>().join(", ");
+            Err(format!(
+                "reasoning_effort {wanted} is not supported for model \"{model}\". Supported efforts: {supported}"
+            ))
+        }
+    }
+}
+
+/// What the word for an effort in an agent's file means: a level, or none at all. Nobody thinks less than `low`.
+pub(super) fn effort(word: &str) -> Option<Option<Reasoning>> {
+    match word {
+        "none" => Some(None),
+        "minimal" => Some(Some(Reasoning::Low)),
+        word => Reasoning::parse(word).map(Some),
     }
 }
 
@@ -86,7 +127,7 @@ pub(super) fn no_backend(registry: &Registry) -> crate::api::error::Error {
 }
 
 /// The backend and model of a name, installed or not.
-fn find<'a, 'b>(
+fn find<'a: 'b, 'b>(
     registry: &'a Registry,
     installed: &dyn Fn(&Spec) -> bool,
     name: &'b str,
@@ -101,6 +142,9 @@ fn find<'a, 'b>(
     }
     let knows = |spec: &&Spec| spec.models.known.iter().any(|known| known.id == spec.models.current(name));
     let knowing: Vec<_> = registry.offered().filter(knows).collect();
+    if let ([], Some(meant)) = (knowing.as_slice(), family(registry, name)) {
+        return Ok(meant);
+    }
     let here: Vec<_> = knowing.iter().copied().filter(|spec| installed(spec)).collect();
     match (knowing.as_slice(), here.as_slice()) {
         ([], _) => {
@@ -113,6 +157,15 @@ fn find<'a, 'b>(
             Err(Fault::AmbiguousModel { model: name.to_owned(), backends })
         }
     }
+}
+
+/// The first model of a family that is known by one word, such as `sonnet`.
+fn family<'a>(registry: &'a Registry, name: &str) -> Option<(&'a Spec, Option<&'a str>)> {
+    let is_of = |id: &str| id.split('-').any(|word| word == name);
+    let is_word = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase());
+    let found = |spec: &'a Spec| spec.models.known.iter().find(|known| is_of(&known.id)).map(|known| (spec, known));
+    let (spec, known) = registry.offered().find_map(found).filter(|_| is_word)?;
+    Some((spec, Some(known.id.as_str())))
 }
 
 /// Refuses a model only where the list is meant to be whole: the agents' own lists grow faster than ours.

@@ -10,8 +10,10 @@ use crate::api;
 use crate::api::event::Payload;
 use crate::api::request::{CreateSession, Environment, Start};
 use crate::api::session::{Session, Status};
+use crate::backend::registry::Registry;
 use crate::backend::spec::{self, Reasoning};
 use crate::config::Config;
+use crate::config::family::Models;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::id::SessionId;
@@ -19,9 +21,10 @@ use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
 use super::actor::{self, Command, Draft, Message, blocking};
+use super::agents::{self, Ground, Picked};
 use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
-use super::record::{BaseRecord, Body, EngineRecord, PromptBody, Record, Switch, json};
+use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Record, Switch, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
 use super::standing::Standing;
@@ -29,13 +32,15 @@ use super::{clock, image, prepare, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, images, start, model, reasoning, agent: _, base, title, env } = request;
+    let CreateSession { cwd, prompt, images, start, model, reasoning, agent, base, title, env } = request;
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
     }
     let images = image::read(images)?;
     let here = Standing::find(shared, PathBuf::from(cwd)).await?;
     let base = here.base(base).await?;
+    let ground = Ground::of_standing(&here, base.commit);
+    let place = here.place().to_string_lossy().into_owned();
     let repo = here.repo;
     let checked = repo.clone();
     blocking(move || checked.check_namespace()).await?;
@@ -44,23 +49,25 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let registry = shared.settings.registry(&settings.config);
     let path = env.get("PATH").or_else(|| shared.own_environment.get("PATH")).map(std::ffi::OsString::from);
     let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), &shared.neutral_dir()).is_ok();
-    let Chosen { spec: backend, model } = choice::choose(&settings.config, &registry, &installed, model.as_deref())?;
+    let agents = agents::read(shared, ground).await?;
+    let picked = agents::pick(&agents, agent.as_deref(), &settings.config.default_agent)?;
+    let Routed { chosen, warning } = route(&settings.config, &registry, &installed, model.as_deref(), &picked)?;
+    let Chosen { spec: backend, model } = match chosen {
+        Some(chosen) => chosen,
+        None => choice::choose(&settings.config, &registry, &installed, None)?,
+    };
     let title = title.filter(|title| !title.trim().is_empty());
     // A title that a person chose is nobody else's business.
     let asks = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
     let title = title.unwrap_or_else(|| naming::title_from(&prompt));
-    let reasoning = resolve_reasoning(backend, model.as_deref(), wish(reasoning, &settings.config)?)?;
+    let wish = wish(reasoning, picked.effort.as_deref(), &settings.config)?;
+    let reasoning = resolve_reasoning(backend, model.as_deref(), wish)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
-    let body = Body { title, backend: backend.name.clone(), model, reasoning, ..Body::default() };
-    let record = write(
-        shared,
-        received,
-        &repo,
-        base,
-        body,
-        Draft { text: prompt, images, switch: Switch::default(), context: None },
-    )
-    .await?;
+    let agent = AgentRecord { id: picked.id, persona: picked.persona, ..AgentRecord::default() };
+    let body = Body { title, place, backend: backend.name.clone(), model, reasoning, agent, ..Body::default() };
+    let draft = Draft { text: prompt, images, switch: Switch::default(), context: None };
+    let record = write(shared, received, &repo, base, body, draft).await?;
+    warn(shared, record.id, warning.into_iter().chain(picked.warnings)).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {
         super::naming::ask_title(shared, &record, &prompt);
@@ -148,42 +155,121 @@ pub(super) fn project_id(repo: &Repo) -> String {
     hex(&Sha256::digest(repo.common_dir().as_os_str().as_bytes()))
 }
 
-/// What a prompt wants changed about who works in its session, once it is known to be possible.
+/// What a prompt wants changed about who works.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    pub(super) model: Option<String>,
+    pub(super) reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA`.
+    pub(super) agent: Option<String>,
+}
+
+/// What changes with a prompt about who works in its session, once it is known to be possible.
 pub(super) async fn switch(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     id: SessionId,
-    model: Option<String>,
-    reasoning: Option<String>,
+    wishes: Wishes,
     env: Option<&Environment>,
 ) -> Result<Switch, Fault> {
-    if model.is_none() && reasoning.is_none() {
+    let Wishes { model, reasoning, agent } = wishes;
+    if model.is_none() && reasoning.is_none() && agent.is_none() {
         return Ok(Switch::default());
     }
     let row = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
     let record = Record::read(row)?;
     let repo = prepare::open_repo(&record).await?;
     let settings = shared.settings.session(&record, &repo).await?;
-    let registry = shared.settings.registry(&settings.config);
+    let config = &settings.config;
+    let registry = shared.settings.registry(config);
     let captured = shared.environment(id);
     let env = env.or(captured.as_ref()).unwrap_or(&shared.own_environment);
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), &shared.neutral_dir()).is_ok();
-    let EngineRecord { backend, model: current, .. } = record.body.engine();
-    let present = current.map_or_else(|| backend.clone(), |model| format!("{backend}/{model}"));
-    let wanted = model.as_deref().unwrap_or(&present);
-    let chosen = choice::choose(&settings.config, &registry, &installed, Some(wanted))?;
-    let level = match reasoning {
-        Some(level) => resolve_reasoning(chosen.spec, chosen.model.as_deref(), wish(Some(level), &settings.config)?)?,
+    let picked = match &agent {
+        Some(agent) => {
+            let agents = agents::read(shared, Ground::of_session(&record, &repo)?).await?;
+            Some(agents::pick(&agents, Some(agent), &config.default_agent)?)
+        }
         None => None,
     };
-    let backend = model.is_some().then(|| (chosen.spec.name.clone(), chosen.model));
-    Ok(Switch { backend, reasoning: level.map(|level| level.as_str().to_owned()), agent: None })
+    let routed = match (&picked, model.as_deref()) {
+        (Some(picked), model) => route(config, &registry, &installed, model, picked)?,
+        (None, Some(model)) => Routed::plain(choice::choose(config, &registry, &installed, Some(model))?),
+        (None, None) => Routed { chosen: None, warning: None },
+    };
+    let EngineRecord { backend, model: current, .. } = record.body.engine();
+    let present = current.map_or_else(|| backend.clone(), |model| format!("{backend}/{model}"));
+    let effort = picked.as_ref().and_then(|picked| picked.effort.as_deref());
+    let level = match (reasoning, effort.and_then(choice::effort).flatten()) {
+        (None, None) => None,
+        (reasoning, _) => {
+            let chosen = match routed.chosen.clone() {
+                Some(chosen) => chosen,
+                None => choice::choose(config, &registry, &installed, Some(&present))?,
+            };
+            resolve_reasoning(chosen.spec, chosen.model.as_deref(), wish(reasoning, effort, config)?)?
+        }
+    };
+    let warnings = picked.iter().flat_map(|picked| picked.warnings.iter().cloned());
+    warn(shared, id, routed.warning.into_iter().chain(warnings)).await?;
+    Ok(Switch {
+        backend: routed.chosen.map(|chosen| (chosen.spec.name.clone(), chosen.model)),
+        reasoning: level.map(|level| level.as_str().to_owned()),
+        agent: picked.map(|picked| (picked.id, picked.persona)),
+    })
 }
 
-/// Who asks for a level: a person, or a setting.
-fn wish(wanted: Option<String>, config: &Config) -> Result<Option<Wish>, Fault> {
-    match wanted {
-        Some(level) => Ok(Some(Wish::Explicit(Reasoning::parse(&level).ok_or(Fault::UnknownLevel { level })?))),
-        None => Ok(config.default_reasoning.as_deref().and_then(Reasoning::parse).map(Wish::Default)),
+/// Where a session of an agent works.
+struct Routed<'a> {
+    /// What a person or the agent's file wants; `None` leaves it to what holds without them.
+    chosen: Option<Chosen<'a>>,
+    warning: Option<String>,
+}
+
+impl<'a> Routed<'a> {
+    fn plain(chosen: Chosen<'a>) -> Self {
+        Self { chosen: Some(chosen), warning: None }
+    }
+}
+
+/// A person's word counts before the persona's and the file's. What only a file wants and this machine does not have is
+/// done without, or refused, as configured.
+fn route<'a>(
+    config: &Config,
+    registry: &'a Registry,
+    installed: &dyn Fn(&spec::Spec) -> bool,
+    wanted: Option<&str>,
+    picked: &Picked,
+) -> Result<Routed<'a>, Fault> {
+    let (name, agent) = match (wanted, &picked.model) {
+        (Some(name), _) => return Ok(Routed::plain(choice::choose(config, registry, installed, Some(name))?)),
+        (None, Some(name)) => (name, &picked.id),
+        (None, None) => return Ok(Routed { chosen: None, warning: None }),
+    };
+    match (choice::choose(config, registry, installed, Some(name)), config.delegation.models) {
+        (Ok(chosen), _) => Ok(Routed::plain(chosen)),
+        (Err(fault), Models::Strict) => Err(Fault::AgentModel { agent: agent.clone(), reason: fault.to_string() }),
+        (Err(fault), Models::Inherit) => {
+            let warning = format!("agent `{agent}` wants the model `{name}` and works without it: {fault}");
+            Ok(Routed { chosen: None, warning: Some(warning) })
+        }
+    }
+}
+
+/// Tells what a person should know about a choice that was made for them.
+async fn warn(shared: &Shared, id: SessionId, messages: impl IntoIterator<Item = String>) -> Result<(), Fault> {
+    let warnings: Vec<_> = messages.into_iter().map(|message| Payload::Warning { message }).collect();
+    if !warnings.is_empty() {
+        shared.note(id, &warnings).await?;
+    }
+    Ok(())
+}
+
+/// Who asks for a level: a person, an agent's file, or a setting.
+fn wish(wanted: Option<String>, of_agent: Option<&str>, config: &Config) -> Result<Option<Wish>, Fault> {
+    match (wanted, of_agent.and_then(choice::effort)) {
+        (Some(level), _) => Ok(Some(Wish::Explicit(Reasoning::parse(&level).ok_or(Fault::UnknownLevel { level })?))),
+        (None, Some(level)) => Ok(level.map(Wish::Default)),
+        (None, None) => Ok(config.default_reasoning.as_deref().and_then(Reasoning::parse).map(Wish::Default)),
     }
 }

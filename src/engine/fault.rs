@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::agent::listing::ListError;
+use crate::agent::select::SelectError;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::session::Status;
 use crate::backend::spec::Reasoning;
@@ -41,6 +43,14 @@ pub(super) enum Fault {
     UnknownLevel { level: String },
     #[error(transparent)]
     NoBackend(Error),
+    #[error("{source}")]
+    NoAgent { source: SelectError, known: Vec<String> },
+    #[error("agent `{id}` works for other agents only: no person can choose it")]
+    NotSelectable { id: String, known: Vec<String> },
+    #[error("agent `{agent}` wants a model that is not available: {reason}")]
+    AgentModel { agent: String, reason: String },
+    #[error(transparent)]
+    AgentList(#[from] ListError),
     #[error("backend `{name}` is not installed: there is no `{program}` on PATH")]
     NotInstalled { name: String, program: String, install: Option<String> },
     #[error("session `{id}` has no open approval{}", request.as_ref().map(|name| format!(" `{name}`")).unwrap_or_default())]
@@ -102,6 +112,9 @@ impl Fault {
             | Fault::AmbiguousModel { .. }
             | Fault::NoLevel { .. }
             | Fault::UnknownLevel { .. }
+            | Fault::NoAgent { .. }
+            | Fault::NotSelectable { .. }
+            | Fault::AgentList(_)
             | Fault::TooManyAnswers { .. }
             | Fault::NotADirectory { .. }
             | Fault::BadCursor { .. }
@@ -111,6 +124,7 @@ impl Fault {
             }
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
+            | Fault::AgentModel { .. }
             | Fault::NothingToUndo { .. }
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
@@ -138,6 +152,14 @@ impl Fault {
                 backends.first().map(|backend| format!("name the backend too: `--model {backend}/{model}`"))
             }
             Fault::NoBackend(error) => error.hint.clone(),
+            Fault::NoAgent { known, .. } | Fault::NotSelectable { known, .. } => {
+                Some(format!("`coppice agents` tells about all of them; {} can be chosen", known.join(", ")))
+            }
+            Fault::AgentModel { .. } => text(
+                "name another with `--model`, or let agents work without their own: \
+                `coppice config set delegation.strict_models false`",
+            ),
+            Fault::AgentList(_) => text("`coppice agents check` shows what is wrong"),
             Fault::NotInstalled { install: Some(install), .. } => Some(format!("install it with `{install}`")),
             Fault::NotInstalled { install: None, .. } => {
                 text("install it, or correct its `command` in the configuration")

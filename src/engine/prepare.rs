@@ -18,8 +18,10 @@ use crate::backend::failure::{Failure, FailureKind};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
+use super::agents::role::{self, Role};
 use super::fault::Fault;
-use super::record::{ConversationRecord, EngineRecord, PromptBody, Record, Tree};
+use super::record::{AgentRecord, ConversationRecord, EngineRecord, PromptBody, Record, SurfaceHold, Tree};
+use super::settings::Settings;
 use super::shared::Shared;
 pub(super) use converse::close;
 use converse::{converse, usable};
@@ -42,6 +44,8 @@ pub(super) struct Prepared {
     pub(super) conversation_record: ConversationRecord,
     pub(super) exec_at: i64,
     pub(super) engine: EngineRecord,
+    /// Who works, and with which tools.
+    pub(super) role: Role,
     pub(super) agent: Option<AgentUse>,
     pub(super) delivery: Told,
     pub(super) blocks: Vec<Block>,
@@ -91,6 +95,7 @@ impl From<Fault> for Unprepared {
 pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
     let repo = open_repo(&plan.record).await?;
     let settings = shared.settings.session(&plan.record, &repo).await?;
+    let role = role(&shared, &plan, &settings).await.map_err(|failure| Unprepared { tree: None, failure })?;
     // Who is to work is looked at meanwhile: the first look at a program takes a moment.
     let (tree, usable) = tokio::join!(worktree(&shared, &plan.record, &repo), usable(&shared, &plan, &settings));
     let tree = tree?;
@@ -109,8 +114,29 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
     usable.map_err(unprepared)?;
     tokio::select! {
         () = abort.cancelled() => Err(Unprepared { tree: Some(Tree::Ready), ..Unprepared::aborted() }),
-        prepared = converse(&shared, plan, &settings, &tree) => prepared.map_err(unprepared),
+        prepared = converse(&shared, plan, role, &settings, &tree) => prepared.map_err(unprepared),
     }
+}
+
+/// Who works in the turn. A backend that cannot be held to the agent's tools is told once.
+async fn role(shared: &Arc<Shared>, plan: &Plan, settings: &Settings) -> Result<Role, Failure> {
+    let Plan { record, engine, task, .. } = plan;
+    let registry = shared.settings.registry(&settings.config);
+    let spec = registry.get(&engine.backend).ok_or_else(|| unconfigured(&engine.backend))?;
+    let who = match task.switch.agent.clone() {
+        Some((id, persona)) => AgentRecord { id, persona, ..record.body.agent.clone() },
+        None => record.body.agent.clone(),
+    };
+    let role = role::resolve(shared, record, &who, settings, spec).await?;
+    if let (Some(reason), SurfaceHold::Enforced) = (&role.unheld, record.body.agent.surface) {
+        let message = format!("agent `{}` is not kept to its tools: {reason}", role.id);
+        note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
+    }
+    Ok(role)
+}
+
+fn unconfigured(backend: &str) -> Failure {
+    Failure::new(FailureKind::Setup, format!("backend `{backend}` is not configured any more"))
 }
 
 /// The repository of a session.

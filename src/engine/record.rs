@@ -28,6 +28,8 @@ pub(super) struct Record {
 pub(super) struct Body {
     pub(super) title: String,
     pub(super) common_dir: String,
+    /// The directory in which it was created, from the root of the work tree; agents are looked for from there upward.
+    pub(super) place: String,
     pub(super) backend: String,
     pub(super) model: Option<String>,
     /// The word for how hard the model thinks.
@@ -212,6 +214,12 @@ pub(super) struct ConversationRecord {
     pub(super) id: String,
     /// Hash of the rules that the conversation was told; another hash means another bootstrap.
     pub(super) marker: String,
+    /// Hash of the role that it was told; another one is told with the next prompt.
+    pub(super) role: String,
+    /// Hash of the tools that were served to it.
+    pub(super) served: String,
+    /// Hash of what the agent was left of its own tools.
+    pub(super) native: String,
     /// With whom it is, and what was asked of them.
     pub(super) engine: EngineRecord,
     /// The model that the backend says it uses.
@@ -421,6 +429,11 @@ impl Body {
     /// Who works.
     pub(super) fn engine(&self) -> EngineRecord {
         EngineRecord { backend: self.backend.clone(), model: self.model.clone(), reasoning: self.reasoning.clone() }
+    }
+
+    /// The commit whose files say the rules. A child's own base holds what an agent wrote.
+    pub(super) fn rules_commit(&self) -> &str {
+        self.child.as_ref().map_or(&self.base.commit, |child| &child.rules)
     }
 
     /// Lets somebody else work.

@@ -65,7 +65,7 @@ impl SettingsReader {
 
     /// The settings of a session.
     pub(super) async fn session(&self, record: &Record, repo: &Repo) -> Result<Settings, Fault> {
-        self.project(&record.project, repo, record.body.base.commit.parse()?).await
+        self.project(&record.project, repo, record.body.rules_commit().parse()?).await
     }
 
     /// The settings of a project, with the repository's files as they are in `commit`.

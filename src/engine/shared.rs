@@ -16,6 +16,7 @@ use crate::id::SessionId;
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
 
 use super::actor::Message;
+use super::agents::AgentReader;
 use super::catalog::Catalog;
 use super::clock;
 use super::live::Lively;
@@ -38,6 +39,7 @@ pub(super) struct Shared {
     /// The lane of the questions on the side, which take no slot of a turn.
     pub(super) asides: Semaphore,
     pub(super) catalog: Catalog,
+    pub(super) agents: AgentReader,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
     pub(super) sweeper: Sweeper,
@@ -65,12 +67,14 @@ impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
         let Parts { store, slots, data, executable, environment, settings, spawner } = parts;
         let live = Lively::new(store.committed());
+        let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         Arc::new(Self {
             store,
             slots,
             live,
             data,
             executable,
+            agents: AgentReader::new(own, &environment),
             settings,
             catalog: Catalog::new(spawner.clone()),
             spawner,

@@ -35,6 +35,18 @@ impl Standing {
         Ok(Self { repo, from, branch })
     }
 
+    /// Where the directory is in its work tree, from the root of that.
+    pub(super) fn place(&self) -> PathBuf {
+        let Ok(from) = self.from.canonicalize() else { return PathBuf::new() };
+        let is_root = |directory: &&Path| directory.join(".git").symlink_metadata().is_ok();
+        let root = match (&self.branch, self.repo.checkout().filter(|checkout| from.starts_with(checkout))) {
+            (Some(_), _) => None,
+            (None, Some(checkout)) => Some(checkout),
+            (None, None) => from.ancestors().find(is_root),
+        };
+        root.and_then(|root| from.strip_prefix(root).ok()).map(Path::to_owned).unwrap_or_default()
+    }
+
     /// What a session that is begun here starts from.
     pub(super) async fn base(&self, wanted: Option<String>) -> Result<Base, Fault> {
         let (repo, from) = (self.repo.clone(), self.from.clone());

@@ -79,6 +79,7 @@ pub struct Answer {
 /// Everything that goes before the task of a session's turn.
 #[derive(Debug, Clone, Copy)]
 pub struct Turn<'a> {
+    pub request: Request,
     pub place: Place,
     pub delivery: Delivery<'a>,
     pub role: Role<'a>,
@@ -99,7 +100,7 @@ pub fn render(profile: Profile, place: Place, delivery: Delivery<'_>, notes: &[N
 
 /// Renders what goes before the task of a session's turn, the line between them included.
 pub fn before(turn: &Turn<'_>) -> String {
-    let Turn { place, delivery, role, hearing, loaded, notes, context } = *turn;
+    let Turn { request, place, delivery, role, hearing, loaded, notes, context } = *turn;
     let role = match (place, delivery, hearing) {
         (Place::InPrompt, Delivery::BootstrapFull | Delivery::BootstrapWithReplay { .. }, _) => {
             Some(role::block(&role, Hearing::Same))
@@ -111,7 +112,7 @@ pub fn before(turn: &Turn<'_>) -> String {
     };
     let said = role.into_iter().chain(loaded.iter().map(role::loaded));
     let said = said.map(|text| role::undivided(&text).into_owned());
-    let rules = rules(Profile::SessionTurn, place, delivery);
+    let rules = rules(request.profile(), place, delivery);
     let parts: Vec<_> = [rules].into_iter().chain(said).chain(past(delivery)).chain(lines(notes)).collect();
     let context = context.filter(|context| !context.trim().is_empty());
     let context = context.map(|context| text(&Context { context: replay::quote(context.trim()) }) + "\n\n");

@@ -17,7 +17,7 @@ use crate::store::{Change, Durability};
 
 use super::super::blocks::{Blocks, Ended};
 use super::super::prepare::{Prepared, Told, Unprepared};
-use super::super::record::{PromptBody, Tree};
+use super::super::record::{ConversationRecord, PromptBody, Tree};
 use super::super::timing::Overdue;
 use super::super::{clock, view};
 use super::Actor;
@@ -109,7 +109,7 @@ impl Actor {
 
     /// Takes over what was prepared.
     fn begun(&mut self, prepared: Prepared) {
-        let Prepared { conversation, conversation_record, exec_at, engine, agent, delivery, blocks } = prepared;
+        let Prepared { conversation, conversation_record, exec_at, engine, role, agent, delivery, blocks } = prepared;
         (self.conversation, self.open) = (Some(conversation), Some(conversation_record.clone()));
         // One that was stopped meanwhile is not sent: its prompt, and who is to work on it, stay in the queue.
         let sends = matches!(self.state, Session::Turning(Turn { phase: Phase::Preparing, .. }));
@@ -121,8 +121,11 @@ impl Actor {
             self.staged.push(Payload::Switched { turn, from, to });
             self.record.body.set_engine(engine);
         }
+        self.record.body.agent = role.record();
+        // What it has heard of a role is what it had heard before, until it answers.
+        let heard = self.record.body.conversation.take().map(|known| known.role).unwrap_or_default();
         self.record.body.conversation = match delivery {
-            Told::Everything => Some(conversation_record),
+            Told::Everything => Some(ConversationRecord { role: heard, ..conversation_record }),
             Told::Nothing | Told::Replayed => None,
         };
     }
@@ -130,9 +133,8 @@ impl Actor {
     /// The model has heard the prompt: its conversation knows the rules and is worth going on with. A prompt that
     /// failed or was interrupted before that may have reached nobody, so the next one tells everything again.
     async fn heard(&mut self) {
-        let known = self.record.body.conversation.as_ref().map(|known| &known.id);
         let begun = self.turn.as_ref().is_some_and(|turn| turn.started.is_some());
-        if !begun || known == self.open.as_ref().map(|open| &open.id) {
+        if !begun || self.record.body.conversation == self.open {
             return;
         }
         self.record.body.conversation = self.open.clone();

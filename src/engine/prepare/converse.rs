@@ -10,18 +10,21 @@ use crate::api::session::TurnState;
 use crate::backend::discovery::Verdict;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec};
+use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec, ToolList};
 use crate::backend::{Conversation, Launch, Purpose};
 use crate::git::Worktree;
 use crate::protocol;
-use crate::protocol::prompt::{self, Delivery, Note, PastTurn, Place, Profile, Request, Transcript, TurnEnd};
+use crate::protocol::prompt::{
+    self, Delivery, Hearing, Loaded, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd,
+};
 
+use super::super::agents::role::Role;
 use super::super::fault::Fault;
 use super::super::record::{ConversationRecord, EngineRecord, Record, TurnBody};
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
 use super::super::{choice, clock, image};
-use super::{Plan, Prepared, Told, environment, failure};
+use super::{Plan, Prepared, Told, environment, failure, unconfigured};
 
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
@@ -29,27 +32,29 @@ const REPLAY_LIMIT: usize = 64 * 1024;
 /// How much of an instruction file is handed over, in bytes.
 const INSTRUCTIONS_LIMIT: u64 = 32 * 1024;
 
+/// Tells a child's processes what the delegating agent noted about it.
+const NOTE_VARIABLE: &str = "COPPICE_THREAD_NOTE";
+
 /// Opens or continues the conversation and builds the prompt that fits what it knows.
 pub(super) async fn converse(
     shared: &Shared,
     plan: Plan,
+    role: Role,
     settings: &Settings,
     tree: &Worktree,
 ) -> Result<Prepared, Failure> {
     let Plan { record, mut engine, task, open } = plan;
     let registry = shared.settings.registry(&settings.config);
-    let spec = registry.get(&engine.backend).cloned().ok_or_else(|| {
-        let message = format!("backend `{}` is not configured any more", engine.backend);
-        Failure::new(FailureKind::Setup, message)
-    })?;
+    let spec = registry.get(&engine.backend).cloned().ok_or_else(|| unconfigured(&engine.backend))?;
     // Who comes after another may not be able to think as hard.
     engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
-    let marker = settings::hash(&prompt::preamble(Profile::SessionTurn));
+    let wanted = wanted(&role, &engine);
     let known = record.body.conversation.as_ref();
-    let rules = place(spec.rules);
+    let place = place(spec.rules);
     let (conversation, conversation_record, exec_at, has_context) = match open.and_then(still_there) {
-        Some((open, current)) if current.engine == engine && current.marker == marker => {
+        Some((open, current)) if goes_on(&current, &wanted, place) => {
             let has_context = known.is_some_and(|known| known.id == current.id);
+            let current = ConversationRecord { id: current.id, model: current.model, ..wanted };
             (open, current, clock::now(), has_context)
         }
         open => {
@@ -57,10 +62,10 @@ pub(super) async fn converse(
             if let Some((open, _)) = open {
                 close(open).await;
             }
-            let resume = resumable(known, &engine.backend, &marker, spec.resume);
-            let launched = launch(shared, &record, &engine, spec, tree, resume.clone()).await?;
+            let resume = resumable(known, &wanted, &spec);
+            let launched = launch(shared, &record, &engine, &role, spec, tree, resume.clone()).await?;
             let (conversation, Started { conversation: id, restored, exec_at_ms, model, .. }) = launched;
-            let started = ConversationRecord { id, marker, engine: engine.clone(), model };
+            let started = ConversationRecord { id, model, ..wanted };
             (conversation, started, exec_at_ms, restored && resume.is_some())
         }
     };
@@ -73,21 +78,71 @@ pub(super) async fn converse(
         None => (Told::Nothing, Delivery::BootstrapFull),
         Some(transcript) => (Told::Replayed, Delivery::BootstrapWithReplay { transcript, limit: REPLAY_LIMIT }),
     };
+    let hearing = match known.is_some_and(|known| known.role == conversation_record.role) {
+        true => Hearing::Same,
+        false => Hearing::Other,
+    };
     let body = &record.body;
     let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
     let notes: Vec<_> = undone.into_iter().chain(interrupted).collect();
-    let request = if body.turns == 0 { Request::SessionStart } else { Request::SessionResume };
-    let before = prompt::render(request.profile(), rules, delivery, &notes, "");
+    let words = role.told();
+    let loaded: Vec<_> =
+        role.mentioned(&task.text).iter().map(|skill| Loaded { name: &skill.name, text: &skill.text }).collect();
+    let before = prompt::before(&Turn {
+        request: if body.turns == 0 { Request::SessionStart } else { Request::SessionResume },
+        place,
+        delivery,
+        role: words.as_role(),
+        hearing,
+        loaded: &loaded,
+        notes: &notes,
+        context: task.context.as_deref(),
+    });
     let images = image::load(shared.images_dir(record.id), &task.images).await.map_err(failure)?;
     let blocks = image::blocks(&before, &task.text, images);
-    Ok(Prepared { conversation, conversation_record, exec_at, engine, agent: None, delivery: told, blocks })
+    let agent = Some(role.agent_use());
+    Ok(Prepared { conversation, conversation_record, exec_at, engine, role, agent, delivery: told, blocks })
 }
 
-/// The conversation to go on with: one with the same backend in which the model has heard the same rules.
-fn resumable(known: Option<&ConversationRecord>, backend: &str, marker: &str, how: Resume) -> Option<String> {
-    let known = known.filter(|known| known.engine.backend == backend && known.marker == marker)?;
-    match how {
+/// What a conversation for this turn would have been told and given; which one it is stays open.
+fn wanted(role: &Role, engine: &EngineRecord) -> ConversationRecord {
+    let words = role.told();
+    let definition = [&role.id, role.persona.as_deref().unwrap_or_default(), &role.sha256].join("\n");
+    let served: Vec<_> = role.served.iter().map(|tool| format!("{tool:?}")).collect();
+    ConversationRecord {
+        id: String::new(),
+        marker: settings::hash(&prompt::preamble(Profile::SessionTurn)),
+        role: settings::hash(&[definition, prompt::beside(&words.as_role())].join("\n")),
+        served: settings::hash(&served.join("\n")),
+        native: settings::hash(&format!("{:?}", role.native)),
+        engine: engine.clone(),
+        model: None,
+    }
+}
+
+/// Whether an open conversation can take the prompt: its process was started with what the turn has. A role that stands
+/// in the prompt can be told to it there.
+fn goes_on(open: &ConversationRecord, wanted: &ConversationRecord, place: Place) -> bool {
+    let has_role = match place {
+        Place::InPrompt => true,
+        Place::Beside => open.role == wanted.role,
+    };
+    let given = |record: &ConversationRecord| (record.marker.clone(), record.served.clone(), record.native.clone());
+    has_role && open.engine == wanted.engine && given(open) == given(wanted)
+}
+
+/// The conversation to go on with: one with the same backend in which the model has heard the same rules, and which can
+/// have the tools of this turn.
+fn resumable(known: Option<&ConversationRecord>, wanted: &ConversationRecord, spec: &Spec) -> Option<String> {
+    let is_heard =
+        |known: &&ConversationRecord| known.engine.backend == wanted.engine.backend && known.marker == wanted.marker;
+    let has_tools = |known: &&ConversationRecord| match spec.tool_list {
+        ToolList::PerStart => true,
+        ToolList::PerConversation => known.served == wanted.served,
+    };
+    let known = known.filter(is_heard).filter(has_tools)?;
+    match spec.resume {
         Resume::Offered => Some(known.id.clone()),
         Resume::Replay => None,
     }
@@ -116,11 +171,15 @@ async fn launch(
     shared: &Shared,
     record: &Record,
     engine: &EngineRecord,
+    role: &Role,
     spec: Spec,
     tree: &Worktree,
     resume: Option<String>,
 ) -> Result<(Conversation, Started), Failure> {
-    let env = environment(shared, record);
+    let mut env = environment(shared, record);
+    if let Some(note) = role.note() {
+        env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
+    }
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let state_dir = shared.state_dir(record.id, &spec.name);
     let neutral_dir = shared.neutral_dir();
@@ -136,7 +195,7 @@ async fn launch(
         *first = program.to_string_lossy().into_owned();
     }
     let rules = match spec.rules {
-        Rules::InSystem => Some(prompt::preamble(Profile::SessionTurn)),
+        Rules::InSystem => Some(prompt::beside(&role.told().as_role())),
         Rules::InPrompt => None,
     };
     let mut conversation = shared.backends.start(Launch {
@@ -152,8 +211,8 @@ async fn launch(
         instructions: instructions(&spec.instructions, tree),
         schema: spec.schema.map(protocol::transport_schema),
         roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
-        tools: Vec::new(),
-        native: crate::backend::Native::default(),
+        tools: role.carried(),
+        native: role.native.clone(),
         state_dir,
         neutral_dir,
         bridge: crate::backend::door::bridge::command(&shared.executable),
@@ -291,17 +350,56 @@ mod tests {
         }
     }
 
+    fn record(backend: &str, [marker, role, served, native]: [&str; 4]) -> ConversationRecord {
+        ConversationRecord {
+            id: "1".into(),
+            marker: marker.into(),
+            role: role.into(),
+            served: served.into(),
+            native: native.into(),
+            engine: EngineRecord { backend: backend.into(), ..EngineRecord::default() },
+            model: None,
+        }
+    }
+
     #[test]
     fn a_conversation_goes_on_only_where_it_was_heard() {
-        let engine = EngineRecord { backend: "a".into(), ..EngineRecord::default() };
-        let known = ConversationRecord { id: "1".into(), marker: "rules".into(), engine, model: None };
-        let check = |known: Option<&ConversationRecord>, backend, marker, how, expected: Option<&str>| {
-            assert_eq!(resumable(known, backend, marker, how).as_deref(), expected);
+        let known = record("a", ["rules", "role", "served", "native"]);
+        let mine = |tool_list, resume| Spec {
+            tool_list,
+            resume,
+            ..registry::from_config("a", vec!["a".into()], Vec::new(), Vec::new())
         };
-        check(Some(&known), "a", "rules", Resume::Offered, Some("1"));
-        check(Some(&known), "b", "rules", Resume::Offered, None);
-        check(Some(&known), "a", "other rules", Resume::Offered, None);
-        check(Some(&known), "a", "rules", Resume::Replay, None);
-        check(None, "a", "rules", Resume::Offered, None);
+        let check = |known: Option<&ConversationRecord>, wanted, tool_list, resume, expected: Option<&str>| {
+            assert_eq!(resumable(known, &wanted, &mine(tool_list, resume)).as_deref(), expected);
+        };
+        let (start, whole) = (ToolList::PerStart, ToolList::PerConversation);
+        check(Some(&known), known.clone(), start, Resume::Offered, Some("1"));
+        check(Some(&known), record("b", ["rules", "role", "served", "native"]), start, Resume::Offered, None);
+        check(Some(&known), record("a", ["other", "role", "served", "native"]), start, Resume::Offered, None);
+        check(Some(&known), known.clone(), start, Resume::Replay, None);
+        check(None, known.clone(), start, Resume::Offered, None);
+        let role = record("a", ["rules", "other", "served", "other"]);
+        let tools = record("a", ["rules", "role", "other", "native"]);
+        check(Some(&known), role, whole, Resume::Offered, Some("1"));
+        check(Some(&known), tools.clone(), start, Resume::Offered, Some("1"));
+        check(Some(&known), tools, whole, Resume::Offered, None);
+    }
+
+    #[test]
+    fn r136_an_open_process_takes_a_turn_only_with_what_it_was_started_with() {
+        let open = record("a", ["rules", "role", "served", "native"]);
+        for (wanted, in_prompt, beside) in [
+            (["rules", "role", "served", "native"], true, true),
+            (["rules", "other", "served", "native"], true, false),
+            (["rules", "role", "other", "native"], false, false),
+            (["rules", "role", "served", "other"], false, false),
+            (["other", "role", "served", "native"], false, false),
+        ] {
+            let wanted = record("a", wanted);
+            assert_eq!(goes_on(&open, &wanted, Place::InPrompt), in_prompt, "{wanted:?}");
+            assert_eq!(goes_on(&open, &wanted, Place::Beside), beside, "{wanted:?}");
+        }
+        assert!(!goes_on(&open, &record("b", ["rules", "role", "served", "native"]), Place::InPrompt));
     }
 }

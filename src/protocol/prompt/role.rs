@@ -83,13 +83,16 @@ fn is_divider(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Delivery, Note, PastTurn, Place, Profile, Transcript, Turn, TurnEnd, before, beside, preamble};
+    use super::super::{
+        Delivery, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd, before, beside, preamble,
+    };
     use super::*;
 
     const ROLE: Role<'_> =
         Role { agent: "reviewer:strict", prompt: "Look closely.\n---\nSay what is wrong.\n", note: None, skills: "" };
 
     const TURN: Turn<'_> = Turn {
+        request: Request::SessionResume,
         place: Place::InPrompt,
         delivery: Delivery::DeltaOnly,
         role: ROLE,

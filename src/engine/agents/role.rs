@@ -1,0 +1,338 @@
+//! The role of a turn: who works, in which words, and with which tools. Worked out anew for each turn; nothing that a
+//! running turn has grows by it.
+//!
+//! A child keeps the definition that it was made with. Everybody else has what the files say at this moment.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::agent::parse::{self, FileText};
+use crate::agent::select;
+use crate::agent::skill::{self, Skill};
+use crate::agent::surface::{self, Surface};
+use crate::agent::{self, Definition, Format, Scope};
+use crate::api::event::AgentUse;
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::spec::{self, Spec};
+use crate::backend::{Access, Native, NativeTool, ServedTool};
+use crate::config::{Config, family};
+use crate::delegation::{self, DelegationTool, Facade, Standing};
+use crate::permission::compact::{CompactPermission, tool};
+use crate::protocol::prompt;
+use crate::tools::{self, Tool};
+
+use super::super::prepare::failure;
+use super::super::record::{AgentRecord, ChildAccess, DefinitionRecord, Record, SurfaceHold};
+use super::super::settings::Settings;
+use super::super::shared::Shared;
+use super::{Agents, Ground, pick};
+
+/// Who works in a turn.
+#[derive(Debug, Clone)]
+pub(in super::super) struct Role {
+    pub(in super::super) id: String,
+    pub(in super::super) persona: Option<String>,
+    /// Names the text of the definition.
+    pub(in super::super) sha256: String,
+    pub(in super::super) prompt: String,
+    pub(in super::super) surface: Surface,
+    pub(in super::super) served: Vec<Tool>,
+    pub(in super::super) native: Native,
+    pub(in super::super) hold: SurfaceHold,
+    /// Why the backend cannot be held to it, where it cannot.
+    pub(in super::super) unheld: Option<String>,
+    pub(in super::super) max_steps: Option<u32>,
+    pub(in super::super) permission: Option<CompactPermission>,
+    /// What the persona or the file wants, whoever works in fact.
+    pub(in super::super) model: Option<String>,
+    pub(in super::super) effort: Option<String>,
+    /// What the turn was worked out from: whom it can hand work to, and which skills it can load.
+    pub(in super::super) agents: Arc<Agents>,
+    note: Option<String>,
+}
+
+/// Works out the role of a session's next turn on a backend. `who` is the agent after all switches.
+pub(in super::super) async fn resolve(
+    shared: &Arc<Shared>,
+    record: &Record,
+    who: &AgentRecord,
+    settings: &Settings,
+    spec: &Spec,
+) -> Result<Role, Failure> {
+    let repo = super::super::prepare::open_repo(record).await.map_err(failure)?;
+    let ground = Ground::of_session(record, &repo).map_err(failure)?;
+    let agents = super::read(shared, ground).await.map_err(failure)?;
+    let child = record.body.child.as_ref();
+    let kept = child.map(|child| definition(&child.definition)).filter(|kept| is_of(kept, who));
+    let part = match kept {
+        Some(kept) => Part::kept(kept.map_err(|message| Failure::new(FailureKind::Setup, message))?, who)?,
+        None => Part::read(&agents, who, &settings.config).map_err(failure)?,
+    };
+    let session = Session {
+        depth: child.map_or(0, |child| child.depth),
+        access: match child.map(|child| child.access) {
+            Some(ChildAccess::ReadOnly) => Access::ReadOnly,
+            Some(ChildAccess::Write) | None => Access::Write,
+        },
+    };
+    let note = child.and_then(|child| child.note.clone());
+    role(part, &session, agents, note, &settings.config, spec)
+}
+
+/// A definition and the voice of it that speaks.
+struct Part {
+    definition: Definition,
+    persona: Option<String>,
+    prompt: String,
+    model: Option<String>,
+    effort: Option<String>,
+}
+
+/// Where a session stands in its family.
+struct Session {
+    depth: u32,
+    access: Access,
+}
+
+impl Part {
+    fn read(agents: &Agents, who: &AgentRecord, config: &Config) -> Result<Self, super::super::fault::Fault> {
+        let named = match (&who.persona, who.id.as_str()) {
+            (_, "") => None,
+            (None, id) => Some(id.to_owned()),
+            (Some(persona), id) => Some(format!("{id}:{persona}")),
+        };
+        let found = pick::find(agents, named.as_deref(), &config.default_agent)?;
+        Ok(Self::selected(&found))
+    }
+
+    /// The part of a child that keeps to its definition.
+    fn kept(definition: Definition, who: &AgentRecord) -> Result<Self, Failure> {
+        let persona = match &who.persona {
+            Some(name) => {
+                let gone = || Failure::new(FailureKind::Setup, format!("agent `{}` has no persona `{name}`", who.id));
+                Some(definition.personas.iter().find(|persona| persona.name == *name).ok_or_else(gone)?.clone())
+            }
+            None => None,
+        };
+        let prompt = persona.as_ref().map_or(&definition.prompt, |persona| &persona.prompt).clone();
+        let model = persona.as_ref().and_then(|persona| persona.model.clone()).or_else(|| definition.model.clone());
+        let effort = persona.as_ref().and_then(|persona| persona.effort.clone()).or_else(|| definition.effort.clone());
+        Ok(Self { persona: persona.map(|persona| persona.name), prompt, model, effort, definition })
+    }
+
+    fn selected(found: &select::Selected<'_>) -> Self {
+        Self {
+            definition: found.definition.clone(),
+            persona: found.persona.map(|persona| persona.name.clone()),
+            prompt: found.prompt.to_owned(),
+            model: found.model.map(|choice| choice.value.to_owned()),
+            effort: found.effort.map(|choice| choice.value.to_owned()),
+        }
+    }
+}
+
+/// Reads a definition that a child keeps.
+pub(in super::super) fn definition(kept: &DefinitionRecord) -> Result<Definition, String> {
+    let DefinitionRecord { scope, format, path, text } = kept;
+    let stem = path.rsplit('/').next().and_then(agent::directory::stem).unwrap_or(path);
+    let stem = stem.trim_start_matches("builtin:").to_owned();
+    let scopes = [Scope::BuiltIn, Scope::User, Scope::Project, Scope::ProjectNested];
+    let scope = scopes.into_iter().find(|known| known.to_string() == *scope).unwrap_or(Scope::Project);
+    let formats = [Format::Unified, Format::Koda, Format::Template, Format::Task, Format::Claude, Format::Yotta];
+    let unknown = || format!("the kept definition `{path}` has the unknown format `{format}`");
+    let format = formats.into_iter().find(|known| known.to_string() == *format).ok_or_else(unknown)?;
+    let file = FileText { scope, level: 0, format, path: path.clone(), stem, text: text.clone() };
+    parse::parse(&file).map_err(|broken| format!("the kept definition `{path}` is broken: {}", broken.message()))
+}
+
+/// Whether a kept definition is that of the agent that works; a person may have chosen another one since.
+fn is_of(kept: &Result<Definition, String>, who: &AgentRecord) -> bool {
+    match kept {
+        Ok(kept) => kept.id == who.id,
+        Err(_) => true,
+    }
+}
+
+fn role(
+    part: Part,
+    session: &Session,
+    agents: Arc<Agents>,
+    note: Option<String>,
+    config: &Config,
+    spec: &Spec,
+) -> Result<Role, Failure> {
+    let Part { definition, persona, prompt, model, effort } = part;
+    let surface = surface::resolve(&definition, &available(config), &[]);
+    let standing = Standing {
+        depth: session.depth,
+        agent: &definition.id,
+        tool: if surface.contains("delegate") { DelegationTool::InSurface } else { DelegationTool::Absent },
+        max_depth: config.delegation.max_depth,
+        nested_agents: &config.delegation.nested_agents,
+        active_children: 0,
+        max_children: config.delegation.max_children as usize,
+    };
+    let (surface, delegation) = match delegation::may_delegate(&standing) {
+        true => (surface, tools::Delegation::Shown),
+        false => (surface.without_delegation(), tools::Delegation::Hidden),
+    };
+    let access = match (definition.access, session.access, surface.is_mutating()) {
+        (agent::Access::Inherit, Access::Write, true) => Access::Write,
+        (agent::Access::ReadOnly, _, _) | (_, Access::ReadOnly, _) | (_, _, false) => Access::ReadOnly,
+    };
+    let (native, unheld) = native(&surface, access, config, spec);
+    let hold = match (&unheld, config.tools.surface) {
+        (None, _) => SurfaceHold::Enforced,
+        (Some(_), family::Surface::Advisory) => SurfaceHold::Advisory,
+        (Some(reason), family::Surface::Enforced) => return Err(not_enforceable(&definition.id, reason)),
+    };
+    let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
+    let served = tools::served(&tools::Context {
+        has: &|name| surface.contains(name),
+        facade: facade(config.delegation.facade),
+        agents: &offers,
+        delegation,
+        todos: match spec.todos {
+            spec::Todos::Native => tools::Todos::Native,
+            spec::Todos::Served => tools::Todos::Served,
+        },
+        skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
+    });
+    Ok(Role {
+        id: definition.id,
+        persona,
+        sha256: definition.source.sha256,
+        prompt,
+        surface,
+        served,
+        native,
+        hold,
+        unheld,
+        max_steps: definition.max_steps,
+        permission: definition.permission,
+        model,
+        effort,
+        agents,
+        note,
+    })
+}
+
+/// The tools that a turn can have: all that are known, without what the configuration leaves out.
+fn available(config: &Config) -> Vec<&'static str> {
+    let is_there = |name: &&str| match config.tools.web_search {
+        family::WebSearch::On => true,
+        family::WebSearch::Off => *name != "web_search",
+    };
+    tool::all().filter(is_there).collect()
+}
+
+/// What is left of the agent's own tools, and why the backend cannot be held to it if it cannot.
+fn native(surface: &Surface, access: Access, config: &Config, spec: &Spec) -> (Native, Option<String>) {
+    let own: BTreeSet<_> = surface.native().filter_map(native_tool).collect();
+    let with = |tools: BTreeSet<NativeTool>| {
+        let is_whole = surface::NATIVE.iter().filter_map(|name| native_tool(name)).all(|tool| tools.contains(&tool));
+        Native { tools: Some(tools).filter(|_| !is_whole), access }
+    };
+    let exact = with(own.clone());
+    let Err(reason) = spec.holds(&exact) else { return (exact, None) };
+    // The setting about searching the web is no part of the definition: where it cannot be held, the definition can be.
+    let searching = with(own.into_iter().chain([NativeTool::WebSearch]).collect());
+    match config.tools.web_search == family::WebSearch::Off && spec.holds(&searching).is_ok() {
+        true => (searching, None),
+        false => (exact, Some(reason)),
+    }
+}
+
+fn native_tool(name: &str) -> Option<NativeTool> {
+    Some(match name {
+        "read" => NativeTool::Read,
+        "search" => NativeTool::Search,
+        "locate" => NativeTool::Locate,
+        "list" => NativeTool::List,
+        "write" => NativeTool::Write,
+        "edit" => NativeTool::Edit,
+        "patch" => NativeTool::Patch,
+        "bash" => NativeTool::Bash,
+        "web_fetch" => NativeTool::WebFetch,
+        "web_search" => NativeTool::WebSearch,
+        "todo" => NativeTool::Todo,
+        _ => return None,
+    })
+}
+
+fn not_enforceable(agent: &str, reason: &str) -> Failure {
+    let message = format!("surface_not_enforceable: agent `{agent}` cannot be kept to its tools: {reason}");
+    Failure::new(FailureKind::Setup, message)
+        .with_hint("choose another backend or agent, or accept it: `coppice config set tools.surface advisory`")
+}
+
+fn offer(agent: &Definition) -> tools::Offer {
+    let mut personas: Vec<_> = agent.personas.iter().map(|persona| persona.name.clone()).collect();
+    personas.sort();
+    tools::Offer { id: agent.id.clone(), description: agent.description.clone(), personas }
+}
+
+fn facade(facade: family::Facade) -> Facade {
+    match facade {
+        family::Facade::Delegate => Facade::Delegate,
+        family::Facade::Task => Facade::Task,
+        family::Facade::SpawnAgent => Facade::SpawnAgent,
+        family::Facade::Agent => Facade::Agent,
+    }
+}
+
+impl Role {
+    /// The role as its turn remembers it.
+    pub(in super::super) fn agent_use(&self) -> AgentUse {
+        AgentUse { id: self.id.clone(), persona: self.persona.clone(), sha256: self.sha256.clone() }
+    }
+
+    /// The role as its session remembers it.
+    pub(in super::super) fn record(&self) -> AgentRecord {
+        AgentRecord { id: self.id.clone(), persona: self.persona.clone(), surface: self.hold }
+    }
+
+    /// The served tools as a backend takes them.
+    pub(in super::super) fn carried(&self) -> Vec<ServedTool> {
+        let carried = |tool: &Tool| ServedTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+        };
+        self.served.iter().map(carried).collect()
+    }
+
+    /// What the model is told of the role.
+    pub(in super::super) fn told(&self) -> Told {
+        let agent = self.persona.as_ref().map_or(self.id.clone(), |persona| format!("{}:{persona}", self.id));
+        let skills = match self.surface.contains("skill") {
+            true => skill::short_list(&self.agents.skills),
+            false => String::new(),
+        };
+        Told { agent, prompt: self.prompt.clone(), note: self.note.clone(), skills }
+    }
+
+    /// The skills that a prompt names.
+    pub(in super::super) fn mentioned(&self, prompt: &str) -> Vec<&Skill> {
+        skill::mentioned(prompt, &self.agents.skills)
+    }
+
+    pub(in super::super) fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+}
+
+/// The words for a role.
+pub(in super::super) struct Told {
+    agent: String,
+    prompt: String,
+    note: Option<String>,
+    skills: String,
+}
+
+impl Told {
+    pub(in super::super) fn as_role(&self) -> prompt::Role<'_> {
+        let Self { agent, prompt, note, skills } = self;
+        prompt::Role { agent, prompt, note: note.as_deref(), skills }
+    }
+}
