@@ -108,6 +108,9 @@ const MUTATING: &[&str] = &[
     "gh_pr_add_comment",
 ];
 
+/// The server under whose name agents know the tools that we serve.
+const OWN_SERVER: &str = "coppice";
+
 /// The canonical names of all tools of our own.
 pub fn all() -> impl Iterator<Item = &'static str> {
     SPELLINGS.iter().map(|row| row[0])
@@ -118,9 +121,10 @@ pub fn canonical(name: &str) -> Cow<'_, str> {
     if let Some(row) = row(name) {
         return Cow::Borrowed(row[0]);
     }
-    match server_and_tool(name) {
-        Some((server, tool)) => Cow::Owned(format!("mcp:{server}:{tool}")),
-        None => Cow::Borrowed(name),
+    let Some((server, tool)) = server_and_tool(name) else { return Cow::Borrowed(name) };
+    match row(tool).filter(|_| server == OWN_SERVER) {
+        Some(row) => Cow::Borrowed(row[0]),
+        None => Cow::Owned(format!("mcp:{server}:{tool}")),
     }
 }
 
@@ -148,8 +152,8 @@ pub fn means(pattern: &str, tool: &str) -> bool {
 /// `SERVER_TOOL` looks like any other name, so it counts only where it cannot mean a tool of our own.
 fn is_short_for(pattern: &str, tool: &str) -> bool {
     let Some((server, name)) = server_and_tool(tool) else { return false };
-    let is_ours = SPELLINGS.iter().flat_map(|row| row.iter()).any(|spelling| glob::matches(pattern, spelling));
-    !is_ours && glob::matches(pattern, &format!("{server}_{name}"))
+    let is_ours = || SPELLINGS.iter().flat_map(|row| row.iter()).any(|spelling| glob::matches(pattern, spelling));
+    glob::matches(pattern, &format!("{server}_{name}")) && !is_ours()
 }
 
 fn spellings(canonical: &str) -> Vec<Cow<'_, str>> {
@@ -199,6 +203,8 @@ mod tests {
             ("mcp__github__create_pr", "mcp:github:create_pr"),
             ("mcp/github/create_pr", "mcp:github:create_pr"),
             ("mcp:github:create_pr", "mcp:github:create_pr"),
+            ("mcp__coppice__spawn_agent", "delegate"),
+            ("mcp__coppice__other", "mcp:coppice:other"),
             ("mcp__broken", "mcp__broken"),
             ("Wait", "Wait"),
             ("READ", "READ"),
