@@ -74,11 +74,11 @@ pub fn select<'a>(
     wanted: Wanted<'a>,
     inherited: Inherited<'a>,
 ) -> Result<Selected<'a>, SelectError> {
-    let agent = wanted.agent.filter(|agent| !agent.trim().eq_ignore_ascii_case("default"));
-    if agent.is_none() && wanted.persona.is_some() {
+    let has_role = wanted.agent.is_some_and(|agent| !agent.trim().eq_ignore_ascii_case("default"));
+    if !has_role && wanted.persona.is_some() {
         return Err(SelectError::PersonaWithoutRole);
     }
-    let definition = catalog.lookup(agent.unwrap_or("default"), inherited.agent)?;
+    let definition = catalog.lookup(wanted.agent.unwrap_or(inherited.agent), inherited.agent)?;
     let persona = persona(definition, wanted.persona)?;
     let chain = |call, of_persona, role, inherited| {
         let chosen = [(call, By::Call), (of_persona, By::Persona), (role, By::Role), (inherited, By::Inherited)];

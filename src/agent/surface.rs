@@ -81,10 +81,10 @@ impl Surface {
 /// What the allow list names and nobody knows. A tool that exists elsewhere but not in this turn is left out silently.
 fn unknown(agent: &Definition, mcp: &BTreeSet<String>) -> Vec<String> {
     let is_known = |item: &str| {
-        let is_any_server = item.starts_with("mcp:") && glob::is_pattern(item);
-        is_any_server
-            || tool::all().any(|name| tool::means(item, name))
-            || mcp.iter().any(|name| tool::means(item, name))
+        // Which servers answer can change from turn to turn.
+        let is_of_servers = item.starts_with("mcp") && glob::is_pattern(item);
+        let is_here = mcp.iter().any(|name| tool::means(item, name));
+        is_of_servers || is_here || tool::all().any(|name| tool::means(item, name))
     };
     let allow = agent.tools.allow.iter().flatten();
     allow

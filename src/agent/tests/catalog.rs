@@ -210,8 +210,11 @@ fn r15_a_persona_needs_a_role() {
         assert_eq!(select(&found, wanted, inherited()), Err(SelectError::PersonaWithoutRole));
     }
     assert_eq!(SelectError::PersonaWithoutRole.to_string(), "agent_name requires a non-default agent_type");
-    let default = select(&found, Wanted::default(), inherited()).unwrap();
-    assert_eq!(default.definition.id, "builder");
+    // Whoever names nobody means the agent of the session, whatever files there are.
+    let own = catalog([file(Format::Koda, "default", "x")]);
+    for catalog in [&found, &own] {
+        assert_eq!(select(catalog, Wanted::default(), inherited()).unwrap().definition.id, "builder");
+    }
     assert_eq!(reference("auditor:strict"), ("auditor", Some("strict")));
     assert_eq!(reference("auditor"), ("auditor", None));
 }
