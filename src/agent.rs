@@ -153,6 +153,16 @@ pub enum Severity {
     Error,
 }
 
+impl Diagnostic {
+    fn error(code: &'static str, message: impl Into<String>, line: Option<u32>) -> Self {
+        Self { severity: Severity::Error, code, message: message.into(), line }
+    }
+
+    fn warning(code: &'static str, message: impl Into<String>, line: Option<u32>) -> Self {
+        Self { severity: Severity::Warning, code, message: message.into(), line }
+    }
+}
+
 impl Mode {
     /// Whether a person can choose it.
     pub fn is_selectable(self) -> bool {

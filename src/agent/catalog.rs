@@ -188,8 +188,7 @@ fn refuse_twins(entries: &mut [Entry]) {
             continue;
         };
         let twins = LookupError::Ambiguous { name: definition.id.clone(), matches: matches.clone() };
-        let (severity, code, message) = (Severity::Error, "duplicate_id", twins.to_string());
-        let diagnostics = vec![Diagnostic { severity, code, message, line: None }];
+        let diagnostics = vec![Diagnostic::error("duplicate_id", twins.to_string(), None)];
         let (source, ids) = (definition.source.clone(), vec![definition.id.clone()]);
         entry.outcome = Outcome::Broken(Broken { source, ids, diagnostics });
     }

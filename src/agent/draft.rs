@@ -54,7 +54,7 @@ pub(super) fn read(format: Format, header: &[Pair]) -> Draft {
         let is_same = |earlier: Field| field != Field::Foreign && discriminant(&earlier) == discriminant(&field);
         if let Some((_, other)) = seen.iter().find(|(earlier, _)| is_same(*earlier)) {
             let message = format!("`{other}` and `{}` mean the same: keep one of them", pair.key);
-            draft.diagnostics.push(error("conflicting_keys", message, pair.line));
+            draft.diagnostics.push(Diagnostic::error("conflicting_keys", message, Some(pair.line)));
         }
         seen.push((field, &pair.key));
         if let Err(diagnostic) = draft.take(format, field, pair) {
@@ -69,7 +69,7 @@ impl Draft {
         let value = &pair.value;
         let wrong = |expected: &str| {
             let detail = format!("`{}` expects {expected}", pair.key);
-            error("invalid_value", dialect::undecodable(format, &detail), pair.line)
+            Diagnostic::error("invalid_value", dialect::undecodable(format, &detail), Some(pair.line))
         };
         match field {
             Field::Name => self.name = text(value).ok_or_else(|| wrong("text"))?,
@@ -105,31 +105,27 @@ impl Draft {
                 self.diagnostics.push(Diagnostic { severity: Severity::Info, code: "foreign_key", message, line });
             }
             Field::FallbackModels => {
-                let message = "agent fallback models are not supported".to_owned();
-                return Err(error("fallback_models", message, pair.line));
+                let message = "agent fallback models are not supported";
+                return Err(Diagnostic::error("fallback_models", message, Some(pair.line)));
             }
         }
         Ok(())
     }
 }
 
-pub(super) fn error(code: &'static str, message: String, line: u32) -> Diagnostic {
-    Diagnostic { severity: Severity::Error, code, message, line: Some(line) }
-}
-
 fn unknown_key(format: Format, pair: &Pair) -> Diagnostic {
     // A merged map could bring limits that nobody would apply.
     if pair.key == "<<" {
         let message = dialect::undecodable(format, "merge keys are not supported");
-        return error("merge_key", message, pair.line);
+        return Diagnostic::error("merge_key", message, Some(pair.line));
     }
     let hint = dialect::nearest(format, &pair.key).map(|key| format!(", did you mean `{key}`?")).unwrap_or_default();
     let message = format!("unknown key `{}`{hint}", pair.key);
-    Diagnostic { severity: Severity::Warning, code: "unknown_key", message, line: Some(pair.line) }
+    Diagnostic::warning("unknown_key", message, Some(pair.line))
 }
 
 fn invalid_mode(line: u32) -> Diagnostic {
-    error("invalid_mode", "agent mode is invalid".to_owned(), line)
+    Diagnostic::error("invalid_mode", "agent mode is invalid", Some(line))
 }
 
 /// Text that says something, or nothing; `None` when it is no text.
@@ -177,7 +173,7 @@ fn one_of_efforts() -> String {
 fn model(format: Format, pair: &Pair) -> Result<Option<String>, Diagnostic> {
     let Some(model) = text(&pair.value) else {
         let message = dialect::undecodable(format, "`model` expects text");
-        return Err(error("invalid_value", message, pair.line));
+        return Err(Diagnostic::error("invalid_value", message, Some(pair.line)));
     };
     let Some(model) = model.filter(|model| model != "inherit") else { return Ok(None) };
     let is_whole = model.split_once('/').is_some_and(|(provider, name)| !provider.is_empty() && !name.is_empty());
@@ -185,7 +181,7 @@ fn model(format: Format, pair: &Pair) -> Result<Option<String>, Diagnostic> {
     match format {
         Format::Koda if !is_whole || !is_plain => {
             let message = format!("parse model: expected provider/model, got \"{model}\"");
-            Err(error("invalid_model", message, pair.line))
+            Err(Diagnostic::error("invalid_model", message, Some(pair.line)))
         }
         Format::Koda | Format::Unified | Format::Template | Format::Task | Format::Claude | Format::Yotta => {
             Ok(Some(model))
@@ -238,8 +234,9 @@ fn tidy<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 fn permission(pair: &Pair) -> Result<CompactPermission, Diagnostic> {
-    let wrong =
-        |tool: &str, line| error("invalid_permission", PermissionError { tool: tool.to_owned() }.to_string(), line);
+    let wrong = |tool: &str, line| {
+        Diagnostic::error("invalid_permission", PermissionError { tool: tool.to_owned() }.to_string(), Some(line))
+    };
     let Value::Map(entries) = &pair.value else { return Err(wrong("*", pair.line)) };
     let action = |tool: &str, entry: &Pair| {
         word(&entry.value).and_then(|word| word.parse().ok()).ok_or_else(|| wrong(tool, entry.line))
@@ -261,7 +258,8 @@ fn permission(pair: &Pair) -> Result<CompactPermission, Diagnostic> {
 }
 
 fn personas(format: Format, pair: &Pair, diagnostics: &mut Vec<Diagnostic>) -> Result<Vec<Declared>, Diagnostic> {
-    let wrong = |detail: &str| error("invalid_value", dialect::undecodable(format, detail), pair.line);
+    let wrong =
+        |detail: &str| Diagnostic::error("invalid_value", dialect::undecodable(format, detail), Some(pair.line));
     let Value::List(items) = &pair.value else { return Err(wrong("`agent_names` expects a list")) };
     let mut declared = Vec::new();
     for item in items {
@@ -290,8 +288,7 @@ fn persona(
             }
             _ => {
                 let message = format!("unknown key `{}` of a persona", pair.key);
-                let (severity, line) = (Severity::Warning, Some(pair.line));
-                diagnostics.push(Diagnostic { severity, code: "unknown_key", message, line });
+                diagnostics.push(Diagnostic::warning("unknown_key", message, Some(pair.line)));
             }
         }
     }

@@ -44,6 +44,16 @@ pub(super) enum Damage {
     Yaml { detail: String, line: u32 },
 }
 
+impl Damage {
+    /// Where to look, counted from 1 in the file.
+    pub(super) fn line(&self) -> u32 {
+        match self {
+            Self::Unterminated => 1,
+            Self::Yaml { line, .. } => *line,
+        }
+    }
+}
+
 /// Makes a text as the rest of this room reads it: no mark of byte order, lines that end in `\n`.
 pub(super) fn normalised(text: &str) -> String {
     text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n")

@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::draft::{self, Draft};
-use super::frontmatter::{self, Damage, Parts};
+use super::frontmatter::{self, Parts};
 use super::{Access, Definition, Diagnostic, Format, Mode, Scope, Severity, Source, ToolLists};
 use super::{dialect, name, persona, surface};
 use crate::permission::compact::{Action, CompactPermission, Form, tool};
@@ -49,30 +49,21 @@ const TASK_STEPS: u32 = 10;
 pub fn parse(file: &FileText) -> Result<Definition, Broken> {
     let text = frontmatter::normalised(&file.text);
     let broken = |ids, diagnostics| Broken { source: source(file), ids, diagnostics };
-    let parts = frontmatter::split(&text).map_err(|damage| {
-        let line = match &damage {
-            Damage::Unterminated => None,
-            Damage::Yaml { line, .. } => Some(*line),
-        };
-        let (severity, message) = (Severity::Error, dialect::damage(file.format, &damage));
-        let ids = guessed_ids(file, &text);
-        broken(ids, vec![Diagnostic { severity, code: "invalid_front_matter", message, line }])
-    })?;
-    let has_header = parts.header.is_some();
-    if !has_header && let Some(key) = lost_key(file.format, parts.body) {
-        let message = format!("front matter is missing opening delimiter: `{key}` is a key");
-        let (severity, code) = (Severity::Error, "invalid_front_matter");
-        let diagnostic = Diagnostic { severity, code, message, line: Some(1) };
-        return Err(broken(guessed_ids(file, &text), vec![diagnostic]));
+    let unreadable = |message: String, line| {
+        broken(guessed_ids(file, &text), vec![Diagnostic::error("invalid_front_matter", message, Some(line))])
+    };
+    let Parts { header, body } =
+        frontmatter::split(&text).map_err(|damage| unreadable(dialect::damage(file.format, &damage), damage.line()))?;
+    if header.is_none()
+        && let Some(key) = lost_key(file.format, body)
+    {
+        return Err(unreadable(format!("front matter is missing opening delimiter: `{key}` is a key"), 1));
     }
-    let Parts { header, body } = parts;
+    let presence = if header.is_some() { Header::Present } else { Header::Absent };
     let draft = draft::read(file.format, &header.unwrap_or_default());
-    let name = draft.name.clone();
-    let header = if has_header { Header::Present } else { Header::Absent };
-    assemble(file, draft, header, body).map_err(|diagnostics| {
-        let ids = [name.as_deref().unwrap_or(&file.stem)].into_iter().filter_map(name::id).collect();
-        broken(ids, diagnostics)
-    })
+    let name = draft.name.as_deref().and_then(name::id);
+    assemble(file, draft, presence, body)
+        .map_err(|diagnostics| broken(name.or_else(|| name::id(&file.stem)).into_iter().collect(), diagnostics))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -122,7 +113,7 @@ fn assemble(file: &FileText, mut draft: Draft, header: Header, body: &str) -> Re
         diagnostics.extend(unlisted(file, &draft, &prompt));
     }
     // Without an id there is a complaint that says so.
-    let Some(id) = id.filter(|_| !diagnostics.iter().any(|it| stops(file.format, it))) else {
+    let Some(id) = id.filter(|_| !diagnostics.iter().any(is_fatal)) else {
         return Err(diagnostics);
     };
     let is_task = reads_as_task(file.format, &draft);
@@ -154,9 +145,8 @@ fn assemble(file: &FileText, mut draft: Draft, header: Header, body: &str) -> Re
     };
     if file.format == Format::Yotta && definition.background == Some(true) && may_write(&definition) {
         definition.background = None;
-        let message = "`background` counts only for an agent that cannot change files".to_owned();
-        let (severity, code) = (Severity::Warning, "background_ignored");
-        definition.diagnostics.push(Diagnostic { severity, code, message, line: None });
+        let message = "`background` counts only for an agent that cannot change files";
+        definition.diagnostics.push(Diagnostic::warning("background_ignored", message, None));
     }
     Ok(definition)
 }
@@ -170,17 +160,15 @@ fn reads_as_task(format: Format, draft: &Draft) -> bool {
     }
 }
 
-/// Whether a diagnostic keeps a file from defining an agent. A skipped file is no error of its author.
-fn stops(format: Format, diagnostic: &Diagnostic) -> bool {
-    let is_skip = matches!(format, Format::Task | Format::Claude | Format::Template) && diagnostic.code == "skipped";
-    diagnostic.severity == Severity::Error || is_skip
+/// Whether a diagnostic keeps a file from defining an agent. That a file is skipped need not be a mistake.
+fn is_fatal(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity == Severity::Error || diagnostic.code == "skipped"
 }
 
 /// What a format demands of name, description and body.
 fn complaints(file: &FileText, draft: &Draft, header: Header, body: &str) -> Vec<Diagnostic> {
-    let at = |severity, code, message: String| Diagnostic { severity, code, message, line: None };
-    let wrong = |code, message: String| at(Severity::Error, code, message);
-    let skipped = |message: &str| at(Severity::Warning, "skipped", message.to_owned());
+    let wrong = |code, message: String| Diagnostic::error(code, message, None);
+    let skipped = |message: &str| Diagnostic::warning("skipped", message, None);
     let mut found = Vec::new();
     let named = draft.name.as_deref().unwrap_or(file.stem.trim());
     let is_invalid = name::id(named).is_none();
@@ -214,8 +202,8 @@ fn complaints(file: &FileText, draft: &Draft, header: Header, body: &str) -> Vec
         found.push(skipped("Agent missing description, skipping"));
     }
     if file.format == Format::Template && draft.allow.as_ref().is_some_and(Vec::is_empty) {
-        let message = "`allow_list` is empty: the agent has no tools".to_owned();
-        found.push(at(Severity::Warning, "allow_list_empty", message));
+        let message = "`allow_list` is empty: the agent has no tools";
+        found.push(Diagnostic::warning("allow_list_empty", message, None));
     }
     found
 }
@@ -230,7 +218,7 @@ fn invalid_name(name: &str) -> String {
 fn unlisted(file: &FileText, draft: &Draft, default: &str) -> Vec<Diagnostic> {
     let warning = |code, what: &str| {
         let message = format!("invalid agent template \"{}\": missing required {what}", file.stem);
-        Diagnostic { severity: Severity::Warning, code, message, line: None }
+        Diagnostic::warning(code, message, None)
     };
     let mut found = Vec::new();
     if draft.description.is_none() {

@@ -1,7 +1,7 @@
 //! The voices of an agent: blocks of the body that begin with `<!-- agent_name: NAME -->`.
 
-use super::draft::{Declared, error};
-use super::{Diagnostic, Persona, Severity};
+use super::draft::Declared;
+use super::{Diagnostic, Persona};
 
 /// A body in blocks.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn join(
     declared: Option<Vec<Declared>>,
     blocks: Vec<(String, String)>,
 ) -> (Vec<Persona>, Vec<Diagnostic>) {
-    let broken = |message: String, line| Diagnostic { line, ..error("invalid_personas", message, 0) };
+    let broken = |message: String, line| Diagnostic::error("invalid_personas", message, line);
     let Some(declared) = declared else {
         let message = format!(
             "invalid agent template \"{stem}\": found agent_name blocks but frontmatter agent_names is missing"
@@ -63,8 +63,7 @@ pub(super) fn join(
         };
         if entry.description.is_none() {
             let message = format!("invalid agent template \"{stem}\": missing description for agent_name \"{name}\"");
-            let code = "missing_persona_description";
-            diagnostics.push(Diagnostic { severity: Severity::Warning, code, message, line });
+            diagnostics.push(Diagnostic::warning("missing_persona_description", message, line));
         }
         let description = entry.description.unwrap_or_default();
         personas.push(Persona { name, description, prompt: prompt.clone(), model: entry.model, effort: entry.effort });

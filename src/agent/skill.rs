@@ -1,6 +1,6 @@
 //! Skills: texts that a turn can load by name. They are no tools and say nothing about tools; the agent alone does.
 
-use super::frontmatter::{self, Damage, Value};
+use super::frontmatter::{self, Value};
 use super::{Format, dialect};
 
 /// What a turn is told about a skill.
@@ -18,7 +18,7 @@ pub struct Skill {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SkillError {
     #[error("{message}")]
-    Header { message: String, line: Option<u32> },
+    Header { message: String, line: u32 },
     #[error("invalid skill name `{name}`: expected letters, digits, `-` and `_`")]
     Name { name: String },
     #[error("skill `{name}` has no description")]
@@ -29,11 +29,8 @@ pub enum SkillError {
 pub fn parse(path: &str, directory: &str, text: &str) -> Result<Skill, SkillError> {
     let text = frontmatter::normalised(text);
     let parts = frontmatter::split(&text).map_err(|damage| {
-        let line = match &damage {
-            Damage::Unterminated => None,
-            Damage::Yaml { line, .. } => Some(*line),
-        };
-        SkillError::Header { message: dialect::damage(Format::Unified, &damage), line }
+        let message = dialect::damage(Format::Unified, &damage);
+        SkillError::Header { message, line: damage.line() }
     })?;
     let header = parts.header.unwrap_or_default();
     let said = |key: &str| {

@@ -11,7 +11,7 @@ use super::catalog::Catalog;
 use super::parse::{Broken, FileText, parse};
 use super::{Definition, Format, Scope};
 
-/// The examples that users of each format know, as (directory, format, stem, text).
+/// An example of each format that users know, as (format, stem, text).
 const EXAMPLES: &[(Format, &str, &str)] = &[
     (
         Format::Koda,

@@ -176,6 +176,9 @@ fn r23_tools_come_as_a_list_or_with_commas_and_a_star_is_all() {
         let invalid =
             "invalid `name` \"1a\" (allowed: letters, digits, underscore, hyphen; max 64; must start with a letter)";
         refused(format, "a", "---\nname: 1a\ndescription: x\n---\nBody.\n", invalid);
+        // The name that it takes is the one that people would ask for.
+        assert_eq!(broken(format, "a", "---\nname: b\n---\n").ids, ["b"]);
+        assert_eq!(broken(format, "a", "---\nname: b c\n---\n").ids, ["a"]);
         refused(format, "a", "---\nname: a\n", "unterminated frontmatter block (expected closing `---`)");
     }
     refused(Format::Yotta, "a", "Body.\n", "missing frontmatter block (expected `---` on line 1)");
@@ -287,4 +290,5 @@ fn the_line_of_a_mistake_is_the_line_of_the_file() {
     assert_eq!(lines("---\ndescription: x\nmode: foo\n---\n"), [Some(3)]);
     assert_eq!(lines("\u{feff}---\r\n# note\r\npermission:\r\n  bash: allow\r\n  edit: often\r\n---\r\n"), [Some(5)]);
     assert_eq!(lines("---\na: [b\n---\n"), [Some(3)]);
+    assert_eq!(lines("---\nmode: all\n"), [Some(1)]);
 }

@@ -17,8 +17,8 @@ fn surface(agent: &Definition) -> Surface {
 }
 
 #[track_caller]
-fn is_not_wider(damaged: &Definition, whole: &Definition) {
-    let (narrow, wide) = (surface(damaged), surface(whole));
+fn is_not_wider(damaged: &Definition, whole: &Definition, wide: &Surface) {
+    let narrow = surface(damaged);
     assert!(narrow.tools.is_subset(&wide.tools) && narrow.mcp.is_subset(&wide.mcp), "{damaged:#?}");
     assert_eq!(damaged.access, whole.access);
     let secret = |agent: &Definition| agent.permission.as_ref().and_then(|map| map.evaluate("read", Some("a/.env")));
@@ -29,12 +29,13 @@ fn is_not_wider(damaged: &Definition, whole: &Definition) {
 fn r24_a_file_that_is_cut_short_is_never_wider() {
     for (format, stem, text) in EXAMPLES {
         let whole = agent(*format, stem, text);
+        let wide = surface(&whole);
         let mut loaded = 0;
         for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
             for cut in [text[..end].to_owned(), text[..end].replace('\n', "\r\n"), format!("\u{feff}{}", &text[..end])]
             {
                 if let Ok(damaged) = parse(&file(*format, stem, &cut)) {
-                    is_not_wider(&damaged, &whole);
+                    is_not_wider(&damaged, &whole, &wide);
                     loaded += 1;
                 }
             }
@@ -47,11 +48,12 @@ fn r24_a_file_that_is_cut_short_is_never_wider() {
 fn r24_a_file_that_lost_its_first_lines_is_never_wider() {
     for (format, stem, text) in EXAMPLES {
         let whole = agent(*format, stem, text);
+        let wide = surface(&whole);
         let lines: Vec<_> = text.split_inclusive('\n').collect();
         let closing = lines.iter().rposition(|line| *line == "---\n").unwrap();
         for first in 0..closing {
             if let Ok(damaged) = parse(&file(*format, stem, &lines[first..].concat())) {
-                is_not_wider(&damaged, &whole);
+                is_not_wider(&damaged, &whole, &wide);
             }
         }
     }
