@@ -198,6 +198,31 @@ fn decisions_stay_with_the_person() {
 }
 
 #[test]
+fn a_client_decides_where_the_configuration_says_so() {
+    let env = TestEnv::new();
+    env.configure("[mcp]\napprove = true\n");
+    let mut client = Client::new(&env);
+    assert_eq!(client.tools(), ["new", "list", "show", "wait", "send", "answer", "diff", "approve", "deny"]);
+    for (tool, arguments, answer) in [
+        ("approve", json!({}), "yes"),
+        ("deny", json!({"message": "not today"}), "Not allowed: touch done (not today)\n\nyes"),
+    ] {
+        let prompt = steps(&[&ask_to_run("touch done"), &say("yes")]);
+        let (_, session) = client.done("new", json!({"prompt": prompt, "model": "demo"}));
+        let id = session["id"].as_str().unwrap();
+        client.done("wait", json!({"ids": [id]}));
+        let mut arguments = arguments;
+        arguments["id"] = json!(id);
+        client.done(tool, arguments.clone());
+        client.done("wait", json!({"ids": [id]}));
+        assert_eq!(env.last_answer(id), answer);
+        let again = client.refused(tool, arguments);
+        assert!(again.contains("waits for no approval"), "{again}");
+    }
+    client.leave();
+}
+
+#[test]
 fn a_bridge_tells_that_its_door_is_gone() {
     let mut env = TestEnv::new();
     let silent = Client::silent(&env, &["mcp", "--bridge"]);

@@ -52,13 +52,14 @@ fn read<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, Failure>
 }
 
 async fn new(args: tool::New, context: &Context) -> Result<Output, Failure> {
-    let tool::New { prompt, model, reasoning, base, title, draft, cwd } = args;
+    let tool::New { prompt, model, reasoning, agent, base, title, draft, cwd } = args;
     let request = CreateSession {
         cwd: cwd.map_or_else(|| context.cwd(), Ok)?,
         prompt,
         start: if draft { Start::AsDraft } else { Start::AtOnce },
         model,
         reasoning,
+        agent,
         base,
         title,
         env: context.environment(),
@@ -127,9 +128,9 @@ async fn wait_for(args: tool::Wait, context: &Context) -> Result<Output, Failure
 }
 
 async fn send(args: tool::Send, context: &Context) -> Result<Output, Failure> {
-    let tool::Send { id, prompt, model, reasoning, now } = args;
+    let tool::Send { id, prompt, model, reasoning, agent, with, now } = args;
     let when = if now { When::Now } else { When::InOrder };
-    let request = SendPrompt { text: prompt, model, reasoning, when, ..SendPrompt::default() };
+    let request = SendPrompt { text: prompt, model, reasoning, agent, with, when, ..SendPrompt::default() };
     standing(&context.client().await?.prompt(&id, &request).await?)
 }
 

@@ -22,6 +22,8 @@ pub(super) struct New {
     pub(super) model: Option<String>,
     /// `low`, `medium`, `high` or `xhigh`.
     pub(super) reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA`.
+    pub(super) agent: Option<String>,
     /// The branch, tag or commit to start from; the current branch when absent.
     pub(super) base: Option<String>,
     /// A title instead of one made from the prompt.
@@ -77,6 +79,11 @@ pub(super) struct Send {
     pub(super) model: Option<String>,
     /// `low`, `medium`, `high` or `xhigh` from this prompt on.
     pub(super) reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA` from this prompt on.
+    pub(super) agent: Option<String>,
+    /// Handoffs whose results go with the prompt.
+    #[serde(default)]
+    pub(super) with: Vec<String>,
     /// Interrupt the turn in progress, then send.
     #[serde(default)]
     pub(super) now: bool,
