@@ -236,3 +236,24 @@ fn a_bridge_tells_that_its_door_is_gone() {
     assert!(message.starts_with("failed to connect to `127.0.0.1:1`: "), "{message}");
     bridge.leave();
 }
+
+#[test]
+fn the_scripted_agent_starts_the_servers_it_is_told() {
+    let env = TestEnv::new();
+    let mut agent = Client::silent(&env, &["demo-agent", "--stdio-mcp"]);
+    let hello = agent.ask("initialize", json!({"protocolVersion": 1}));
+    assert_eq!(hello["result"]["agentCapabilities"]["mcpCapabilities"]["http"], false);
+    let server = json!({"name": "coppice", "command": env!("CARGO_BIN_EXE_coppice"), "args": ["mcp"], "env": []});
+    let opened = agent.ask("session/new", json!({"cwd": env.repo(), "mcpServers": [server]}));
+    let script = "@tools\n@call list {\"all\": true}\n@call show {\"id\": \"zzzz\"}";
+    let prompt = json!([{"type": "text", "text": script}]);
+    agent.ask("session/prompt", json!({"sessionId": opened["result"]["sessionId"], "prompt": prompt}));
+    let chunks = agent.server.seen().iter().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let said: String =
+        chunks.filter_map(|line| line["params"]["update"]["content"]["text"].as_str().map(str::to_owned)).collect();
+    let response: Value = serde_json::from_str(&said).unwrap();
+    let answer = response["answer"].as_str().unwrap();
+    assert!(answer.starts_with("tools: answer, diff, list, new, send, show, wait"), "{answer}");
+    assert!(answer.contains("no sessions") && answer.contains("error: "), "{answer}");
+    agent.leave();
+}
