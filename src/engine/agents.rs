@@ -106,7 +106,7 @@ impl Agents {
                     Ok(skill) => skills.push(skill),
                     Err(error) => {
                         let line = match &error {
-                            SkillError::Header { line, .. } => *line,
+                            SkillError::Header { line, .. } => Some(*line),
                             SkillError::Name { .. } | SkillError::Description { .. } => None,
                         };
                         agents.refuse_skill(path, &error.to_string(), line);
