@@ -3,6 +3,7 @@
 //! They are a promise to every client, so nothing here knows how the daemon thinks; ids are strings, times integer
 //! milliseconds, lists have a cursor and a limit. Event payloads are also the durable form: the store keeps their text.
 
+pub mod agent;
 pub mod daemon;
 pub mod environment;
 pub mod error;

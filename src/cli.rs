@@ -18,6 +18,7 @@ use report::Failure;
 
 mod act;
 mod age;
+mod agents;
 mod answer;
 mod ask;
 mod config;
@@ -129,6 +130,7 @@ enum SessionCommand {
     /// Brings a removed session back, uncommitted work included.
     #[command(after_help = "Examples:\n  coppice list --removed\n  coppice restore k3f")]
     Restore(act::Args),
+    Agents(agents::Args),
     Models(models::Args),
     Doctor(doctor::Args),
     Config(config::Args),
@@ -237,6 +239,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Archive(args) => act::archive(args, context).await,
         SessionCommand::Rm(args) => act::rm(args, context).await,
         SessionCommand::Restore(args) => act::restore(args, context).await,
+        SessionCommand::Agents(args) => agents::run(args, context).await,
         SessionCommand::Models(args) => models::run(args, context).await,
         SessionCommand::Doctor(args) => doctor::run(args, context).await,
         SessionCommand::Config(args) => config::run(args, context).await,

@@ -14,6 +14,7 @@ use crate::api::request::{CreateSession, Start};
 Examples:
   coppice new \"fix the failing test in src/parser.rs\"
   coppice new --model gemini --base release-2 - < task.md
+  coppice new --agent engineer \"plan and build the import\"
   coppice new --model claude --reasoning xhigh \"find the race in the scheduler\"
   id=$(coppice new \"add a changelog\") && coppice wait $id && coppice diff $id"
 )]

@@ -16,6 +16,7 @@ Examples:
   coppice send k3f \"also cover the empty input\"
   coppice send k3f --now \"stop, use the other parser\"
   coppice send k3f --model codex --reasoning high \"review what was done so far\"
+  coppice send k3f --agent reviewer \"look at what was done\"
   coppice send k3f --image wrong.png \"the header looks like [Image #1]\"
   git diff main | coppice send k3f -"
 )]

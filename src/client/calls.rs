@@ -5,6 +5,10 @@ use hyper::Method;
 use super::ClientError;
 use super::connection::{Connection, segment};
 use crate::api::Page;
+use crate::api::agent::{
+    Agent, AgentDiagnostic, AgentFiles, AgentPlace, AgentQuery, AgentRoles, CheckAgents, SeedAgents, SeededAgents,
+    ShowAgent,
+};
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::RawEvent;
 use crate::api::project::{
@@ -124,6 +128,27 @@ impl Connection {
 
     pub async fn models(&self, query: &BackendQuery) -> Result<Page<Backend>, ClientError> {
         self.get("/v1/models", query).await
+    }
+
+    pub async fn agents(&self, query: &AgentQuery) -> Result<AgentRoles, ClientError> {
+        self.get("/v1/agents", query).await
+    }
+
+    pub async fn agent_files(&self, place: &AgentPlace) -> Result<AgentFiles, ClientError> {
+        self.get("/v1/agent-files", place).await
+    }
+
+    /// `agent` is `AGENT` or `AGENT:PERSONA`.
+    pub async fn agent(&self, agent: &str, show: &ShowAgent) -> Result<Agent, ClientError> {
+        self.get(&format!("/v1/agents/{}", segment(agent)), show).await
+    }
+
+    pub async fn check_agents(&self, check: &CheckAgents) -> Result<Page<AgentDiagnostic>, ClientError> {
+        self.send(Method::POST, "/v1/agents/check", check).await
+    }
+
+    pub async fn seed_agents(&self) -> Result<SeededAgents, ClientError> {
+        self.send(Method::POST, "/v1/agents/seed", &SeedAgents {}).await
     }
 
     pub async fn doctor(&self, query: &DoctorQuery) -> Result<Page<Check>, ClientError> {

@@ -104,13 +104,7 @@ impl Agents {
                 }
                 (Kind::Skill, Ok(text)) => match skill::parse(path, stem, &text) {
                     Ok(skill) => skills.push(skill),
-                    Err(error) => {
-                        let line = match &error {
-                            SkillError::Header { line, .. } => Some(*line),
-                            SkillError::Name { .. } | SkillError::Description { .. } => None,
-                        };
-                        agents.refuse_skill(path, &error.to_string(), line);
-                    }
+                    Err(error) => agents.refuse_skill(path, &error.to_string(), line_of(&error)),
                 },
                 (Kind::Skill, Err(problem)) => agents.refuse_skill(path, &problem, None),
             }
@@ -164,5 +158,13 @@ fn is_settled(file: &Listed) -> bool {
     match &file.content {
         Content::OnDisk(_, stamp) => clock::now().saturating_sub(stamp.touched_at()) > FRESH_MS,
         Content::Known(_) => true,
+    }
+}
+
+/// Where in its file a skill is wrong.
+fn line_of(error: &SkillError) -> Option<u32> {
+    match error {
+        SkillError::Header { line, .. } => Some(*line),
+        SkillError::Name { .. } | SkillError::Description { .. } => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The paths of the interface and what stands behind them: thin calls of the engine.
 
+mod agent;
 mod daemon;
 mod event;
 mod project;
@@ -58,6 +59,11 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
 #[openapi(
     info(title = "Coppice", description = "HTTP and server-sent events over the daemon's unix socket"),
     paths(
+        agent::check,
+        agent::files,
+        agent::list,
+        agent::read,
+        agent::seed,
         daemon::status,
         daemon::stop,
         event::list,
@@ -97,6 +103,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/trust", post(project::grant_trust))
         .route("/v1/config", put(project::set_config))
+        .route("/v1/agents/seed", post(agent::seed))
         // They start the programs that the caller's PATH names.
         .route("/v1/models", get(project::models))
         .route("/v1/doctor", get(project::doctor))
@@ -119,6 +126,10 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/inbox", get(session::inbox))
         .route("/v1/events", get(event::list))
         .route("/v1/events/stream", get(event::stream))
+        .route("/v1/agents", get(agent::list))
+        .route("/v1/agents/check", post(agent::check))
+        .route("/v1/agents/{agent}", get(agent::read))
+        .route("/v1/agent-files", get(agent::files))
         .route("/v1/trust", get(project::trust))
         .route("/v1/config", get(project::config))
         .merge(personal)

@@ -76,7 +76,8 @@ pub(in super::super) async fn resolve(
         },
     };
     let note = child.and_then(|child| child.note.clone());
-    role(part, &session, agents, note, &settings.config, spec)
+    let role = assemble(part, &session, agents, note, &settings.config, spec);
+    held(role, settings.config.tools.surface)
 }
 
 /// A definition and the voice of it that speaks.
@@ -153,16 +154,35 @@ fn is_of(kept: &Result<Definition, String>, who: &AgentRecord) -> bool {
     }
 }
 
-fn role(
+/// The role that an agent would have in a session of a person, whether its backend can be held to it or not.
+pub(super) fn would_be(found: &select::Selected<'_>, agents: &Arc<Agents>, config: &Config, spec: &Spec) -> Role {
+    let session = Session { depth: 0, access: Access::Write };
+    assemble(Part::selected(found), &session, agents.clone(), None, config, spec)
+}
+
+/// The tools of an agent, before anything is said about where it works.
+pub(super) fn surface(definition: &Definition, config: &Config) -> Surface {
+    surface::resolve(definition, &available(config), &[])
+}
+
+/// Refuses a role that its backend cannot be held to, unless that was agreed to.
+fn held(role: Role, wanted: family::Surface) -> Result<Role, Failure> {
+    match (&role.unheld, wanted) {
+        (None, _) | (Some(_), family::Surface::Advisory) => Ok(role),
+        (Some(reason), family::Surface::Enforced) => Err(not_enforceable(&role.id, reason)),
+    }
+}
+
+fn assemble(
     part: Part,
     session: &Session,
     agents: Arc<Agents>,
     note: Option<String>,
     config: &Config,
     spec: &Spec,
-) -> Result<Role, Failure> {
+) -> Role {
     let Part { definition, persona, prompt, model, effort } = part;
-    let surface = surface::resolve(&definition, &available(config), &[]);
+    let surface = surface(&definition, config);
     let standing = Standing {
         depth: session.depth,
         agent: &definition.id,
@@ -181,11 +201,7 @@ fn role(
         (agent::Access::ReadOnly, _, _) | (_, Access::ReadOnly, _) | (_, _, false) => Access::ReadOnly,
     };
     let (native, unheld) = native(&surface, access, config, spec);
-    let hold = match (&unheld, config.tools.surface) {
-        (None, _) => SurfaceHold::Enforced,
-        (Some(_), family::Surface::Advisory) => SurfaceHold::Advisory,
-        (Some(reason), family::Surface::Enforced) => return Err(not_enforceable(&definition.id, reason)),
-    };
+    let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
     let served = tools::served(&tools::Context {
         has: &|name| surface.contains(name),
@@ -198,7 +214,7 @@ fn role(
         },
         skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
     });
-    Ok(Role {
+    Role {
         id: definition.id,
         persona,
         sha256: definition.source.sha256,
@@ -214,7 +230,7 @@ fn role(
         effort,
         agents,
         note,
-    })
+    }
 }
 
 /// The tools that a turn can have: all that are known, without what the configuration leaves out.
@@ -243,7 +259,7 @@ fn native(surface: &Surface, access: Access, config: &Config, spec: &Spec) -> (N
     }
 }
 
-fn native_tool(name: &str) -> Option<NativeTool> {
+pub(super) fn native_tool(name: &str) -> Option<NativeTool> {
     Some(match name {
         "read" => NativeTool::Read,
         "search" => NativeTool::Search,
