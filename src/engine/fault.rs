@@ -43,8 +43,8 @@ pub(super) enum Fault {
     UnknownLevel { level: String },
     #[error(transparent)]
     NoBackend(Error),
-    #[error("{source}")]
-    NoAgent { source: SelectError, known: Vec<String> },
+    #[error("{error}")]
+    NoAgent { error: SelectError, known: Vec<String> },
     #[error("agent `{id}` works for other agents only: no person can choose it")]
     NotSelectable { id: String, known: Vec<String> },
     #[error("agent `{agent}` wants a model that is not available: {reason}")]

@@ -9,6 +9,7 @@
     reason = "a test says what it expects by failing, and starts whatever it needs"
 )]
 
+mod agents;
 mod approval;
 mod cli;
 mod daemon;

@@ -44,7 +44,8 @@ fn lines(agent: &Agent) -> Vec<Line> {
         ("reasoning", agent.reasoning_effort.clone().unwrap_or_default()),
         ("personas", named.join(", ")),
         ("steps", file.max_steps.map(|steps| steps.to_string()).unwrap_or_default()),
-        ("tools", listed(&agent.tools)),
+        // Each backend tells more exactly.
+        ("tools", if agent.backends.is_empty() { listed(&agent.tools) } else { String::new() }),
     ];
     let fact = |(word, value): &(&str, String)| vec![Line::new().dim(*word), Line::new().plain(value.clone())];
     let facts: Vec<_> = facts.iter().filter(|(_, value)| !value.is_empty()).map(fact).collect();
@@ -134,7 +135,6 @@ mod tests {
         model      gpt-5-codex
         reasoning  high
         personas   strict
-        tools      bash question
 
         one  may change files
           its own  all

@@ -48,7 +48,7 @@ pub(super) fn find<'a>(agents: &'a Agents, wanted: Option<&'a str>, default: &'a
     };
     let wanted = Wanted { agent: Some(agent), persona, ..Wanted::default() };
     let inherited = Inherited { agent: standard, model: None, effort: None };
-    select::select(&agents.catalog, wanted, inherited).map_err(|source| Fault::NoAgent { source, known: known(agents) })
+    select::select(&agents.catalog, wanted, inherited).map_err(|error| Fault::NoAgent { error, known: known(agents) })
 }
 
 /// The agents that a person can choose.
