@@ -13,6 +13,7 @@
 
 mod agent;
 mod aside;
+mod delegate;
 #[path = "../it/env.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
 mod env;
@@ -24,6 +25,7 @@ mod model;
 mod peer;
 mod raw;
 mod stage;
+mod surface;
 mod switch;
 mod together;
 mod tool;

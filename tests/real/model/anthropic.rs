@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 
 use super::call::Request;
-use super::dialect::{Part, Role, event, pieces};
+use super::dialect::{Dialect, Part, Role, event, pieces};
 use super::script::{Step, USAGE};
 
 pub(super) fn role(request: &Request) -> Role {
@@ -18,7 +18,7 @@ pub(super) fn role(request: &Request) -> Role {
 }
 
 pub(super) fn parts(step: &Step) -> Vec<Part> {
-    let tool = |name, input| vec![Part::Tool { name, input }];
+    let tool = |name: &str, input| vec![Part::Tool { name: name.to_owned(), input }];
     match step {
         Step::Say(text) => vec![Part::Text(text.clone())],
         Step::Answer { prose, response } => {
@@ -28,6 +28,7 @@ pub(super) fn parts(step: &Step) -> Vec<Part> {
         Step::Shell { command, reach: _ } => tool("Bash", json!({"command": command, "description": "run"})),
         Step::Write { path, content } => tool("Write", json!({"file_path": path, "content": content})),
         Step::Read { path } => tool("Read", json!({"file_path": path})),
+        Step::Serve(calls) => Dialect::Anthropic.serve(calls),
         Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }

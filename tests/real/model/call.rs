@@ -71,6 +71,20 @@ impl Call {
         }
     }
 
+    /// The names of the tools that the model may call.
+    pub(crate) fn offered(&self) -> Vec<String> {
+        let listed = match self.dialect {
+            Dialect::Anthropic => &self.body()["tools"],
+            // Models that write code are told of their tools in the conversation.
+            Dialect::OpenAi if self.body()["tools"].is_null() => &self.body()["input"],
+            Dialect::OpenAi | Dialect::Google => &self.body()["tools"],
+        };
+        let mut names = Vec::new();
+        collect_names(listed, &mut names);
+        names.sort();
+        names
+    }
+
     /// Everything in the user's name, in order; results of tools are left out.
     pub(crate) fn said(&self) -> Vec<Said> {
         let (turns, parts) = match self.dialect {
@@ -107,6 +121,18 @@ impl Call {
 
     fn body(&self) -> &Value {
         &self.request.body
+    }
+}
+
+/// The names in a list of tools, and in the lists inside of it. A tool of the provider's own has only a type.
+fn collect_names(tools: &Value, names: &mut Vec<String>) {
+    for tool in tools.as_array().into_iter().flatten() {
+        let inner = ["tools", "functionDeclarations"].map(|member| &tool[member]);
+        if inner.iter().any(|list| list.is_array()) {
+            inner.into_iter().for_each(|list| collect_names(list, names));
+        } else if let Some(name) = tool["name"].as_str().or(tool["type"].as_str().filter(|kind| *kind != "message")) {
+            names.push(name.to_owned());
+        }
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) enum Role {
 pub(super) enum Part {
     Text(String),
     Tool {
-        name: &'static str,
+        name: String,
         input: Value,
     },
     /// A tool whose input is text of its own kind.
@@ -45,6 +45,21 @@ pub(super) enum Part {
 pub(super) const BEGUN: &str = "I begin to ";
 
 impl Dialect {
+    /// The name under which the program offers a served tool to its model.
+    pub(crate) fn served(self, tool: &str) -> String {
+        match self {
+            Self::Anthropic => format!("mcp__coppice__{tool}"),
+            Self::OpenAi => tool.to_owned(),
+            Self::Google => format!("discovered_tool_{tool}"),
+        }
+    }
+
+    /// The parts of a reply that calls served tools.
+    pub(super) fn serve(self, calls: &[(String, Value)]) -> Vec<Part> {
+        let part = |(tool, input): &(String, Value)| Part::Tool { name: self.served(tool), input: input.clone() };
+        calls.iter().map(part).collect()
+    }
+
     pub(super) fn role(self, request: &Request) -> Role {
         match self {
             Self::Anthropic => anthropic::role(request),

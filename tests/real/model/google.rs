@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::call::Request;
-use super::dialect::{Part, Role, event, pieces};
+use super::dialect::{Dialect, Part, Role, event, pieces};
 use super::script::{Step, USAGE};
 
 pub(super) fn role(request: &Request) -> Role {
@@ -37,7 +37,7 @@ fn instance(properties: &Map<String, Value>) -> Value {
 }
 
 pub(super) fn parts(step: &Step) -> Vec<Part> {
-    let tool = |name, input| vec![Part::Tool { name, input }];
+    let tool = |name: &str, input| vec![Part::Tool { name: name.to_owned(), input }];
     match step {
         Step::Say(text) => vec![Part::Text(text.clone())],
         Step::Answer { prose, response } => vec![Part::Text(format!("{prose}{response}"))],
@@ -46,6 +46,7 @@ pub(super) fn parts(step: &Step) -> Vec<Part> {
         }
         Step::Write { path, content } => tool("write_file", json!({"file_path": path, "content": content})),
         Step::Read { path } => tool("read_file", json!({"file_path": path})),
+        Step::Serve(calls) => Dialect::Google.serve(calls),
         Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use axum::body::Bytes;
 use serde_json::{Value, json};
 
 use super::call::Request;
-use super::dialect::{Part, Role, event, pieces};
+use super::dialect::{Dialect, Part, Role, event, pieces};
 use super::script::{Reach, Step, USAGE};
 
 pub(super) fn role(request: &Request) -> Role {
@@ -29,6 +29,12 @@ pub(super) fn parts(step: &Step, request: &Request) -> Vec<Part> {
             }
             vec![Part::Freeform { name: "apply_patch", input: patch }]
         }
+        Step::Serve(calls) if in_code_mode(request) => {
+            let calls: Vec<_> = calls.iter().map(|(tool, input)| format!("tools.{tool}({input})")).collect();
+            let code = format!("text(JSON.stringify(await Promise.all([{}])));", calls.join(", "));
+            vec![Part::Freeform { name: "exec", input: code }]
+        }
+        Step::Serve(calls) => Dialect::OpenAi.serve(calls),
         Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }
 }
@@ -48,7 +54,7 @@ fn run(command: &str, reach: Reach, request: &Request) -> Vec<Part> {
         let code = format!("text(JSON.stringify(await tools.exec_command({input})));");
         return vec![Part::Freeform { name: "exec", input: code }];
     }
-    vec![Part::Tool { name: "exec_command", input }]
+    vec![Part::Tool { name: "exec_command".to_owned(), input }]
 }
 
 pub(super) fn frames(parts: &[Part], request: &Request) -> Vec<Bytes> {

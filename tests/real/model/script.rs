@@ -27,6 +27,8 @@ pub(crate) enum Step {
     Write { path: String, content: String },
     /// Reads a file with the agent's own tool.
     Read { path: String },
+    /// Calls tools that Coppice serves, all of them in one message.
+    Serve(Vec<(String, Value)>),
     /// An error instead of a reply.
     Status(u16),
     /// Begins a message, then the connection breaks.
@@ -79,6 +81,16 @@ pub(crate) fn write(path: &str, content: &str) -> Step {
 /// Reads a file.
 pub(crate) fn read(path: &str) -> Step {
     Step::Read { path: path.to_owned() }
+}
+
+/// Calls a tool that Coppice serves.
+pub(crate) fn serve(tool: &str, arguments: Value) -> Step {
+    serve_all([(tool, arguments)])
+}
+
+/// Calls several tools that Coppice serves, in one message.
+pub(crate) fn serve_all<'a>(calls: impl IntoIterator<Item = (&'a str, Value)>) -> Step {
+    Step::Serve(calls.into_iter().map(|(tool, arguments)| (tool.to_owned(), arguments)).collect())
 }
 
 /// Plain text, which is no response.
