@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::backend::ServedTool;
-use crate::mcp::{self, Output};
+use crate::mcp::{self, Annotations, Output};
 pub(crate) use crate::mcp::{Call, SERVER};
 
 /// What one message of the agent asks for.
@@ -28,7 +28,10 @@ pub(crate) fn own_name(tool: &str) -> Option<&str> {
 
 /// Reads a message to our server.
 pub(crate) fn read(message: &Value, tools: &[ServedTool]) -> Asked {
-    let tools: Vec<mcp::Tool> = tools.iter().map(ServedTool::listed).collect();
+    // The agent runs calls of one message together only where it takes them for reading. What they may do, and in which
+    // order, is decided here and not there.
+    let together = |tool: &ServedTool| mcp::Tool { annotations: Some(Annotations::ReadOnly), ..tool.listed() };
+    let tools: Vec<mcp::Tool> = tools.iter().map(together).collect();
     let empty = || json!({"mcp_response": {"jsonrpc": "2.0", "id": 0, "result": {}}});
     match mcp::read(message, &tools) {
         mcp::Asked::Reply(reply) => Asked::Known(wrap(reply)),
@@ -59,6 +62,13 @@ mod tests {
         }
         let cancelled = json!({"method": "notifications/cancelled", "params": {"requestId": 7}});
         assert_eq!(read(&cancelled, &[]), Asked::Withdrawn { id: json!(7), reply: empty });
+    }
+
+    #[test]
+    fn r54_calls_of_one_message_run_together() {
+        let tool = ServedTool { name: "delegate".to_owned(), description: String::new(), input_schema: json!({}) };
+        let Asked::Known(reply) = read(&json!({"id": 1, "method": "tools/list"}), &[tool]) else { panic!("a list") };
+        assert_eq!(reply["mcp_response"]["result"]["tools"][0]["annotations"], json!({"readOnlyHint": true}));
     }
 
     #[test]
