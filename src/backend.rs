@@ -11,7 +11,7 @@ pub mod discovery;
 pub mod door;
 pub mod event;
 pub mod failure;
-mod gemini;
+pub mod gemini;
 mod hold;
 mod output;
 #[cfg(test)]

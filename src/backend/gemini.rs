@@ -1,13 +1,16 @@
 //! Gemini CLI over ACP, started so that a repository can neither run anything nor redirect anything.
 //!
 //! The work tree is not trusted, the process stands in a neutral directory, and its home is ours. What the CLI does not
-//! do in such a place, reading the project's instructions, is done here; the protocol itself is `acp`'s.
+//! do in such a place, reading the project's instructions and connecting to a server of tools, is done here in another
+//! way; the protocol itself is `acp`'s.
 
+pub mod call;
 mod home;
 mod instructions;
 mod journal;
 mod login;
 mod policy;
+mod served;
 #[cfg(test)]
 mod tests;
 
@@ -24,12 +27,13 @@ use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::gemini::home::Furniture;
+use crate::backend::gemini::served::Served;
 use crate::backend::spec::{
     Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Todos,
     ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
-use crate::backend::{Launch, Native, Purpose, acp};
+use crate::backend::{Launch, Native, Purpose, ServedTool, acp};
 
 const PRO: &str = "gemini-3.1-pro-preview";
 const FLASH: &str = "gemini-3-flash-preview";
@@ -57,7 +61,8 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "GEMINI.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,
         native_tools: NativeTools::Removable,
-        hold: Duration::from_secs(8 * 60),
+        // The program that makes a call is waited for without a limit.
+        hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerStart,
         todos: Todos::Served,
         // A cancel is answered within half a second, `TERM` within a tenth.
@@ -79,7 +84,7 @@ pub(crate) async fn run(
     events: mpsc::Sender<Event>,
 ) {
     let home = Arc::new(home_dir(&launch));
-    let start = match prepare(&mut launch, Arc::clone(&home)).await {
+    let start = match prepare(&mut launch, entrance, Arc::clone(&home)).await {
         Ok(request) => request,
         Err(failure) => {
             // The owner may be gone already; then there is nobody to tell.
@@ -99,8 +104,9 @@ pub(crate) async fn run(
         spoiled: Some(Arc::clone(&spoiled)),
     };
     let (purpose, conversation) = (launch.purpose, launch.resume.clone().unwrap_or_default());
-    // The events end when everything is done, so this end of them is kept.
-    let talk = acp::converse(launch, start, policy, entrance, commands, events.clone());
+    // The CLI has been told of the entrance by its settings. The events end when everything is done, so this end of them
+    // is kept.
+    let talk = acp::converse(launch, start, policy, None, commands, events.clone());
     tokio::select! {
         () = talk => {}
         () = remember(&spoiled, &home, &conversation) => {}
@@ -123,13 +129,15 @@ async fn remember(spoiled: &Notify, home: &Path, conversation: &str) {
 }
 
 /// Makes the home and everything else that the process must find; what `launch` keeps is for the protocol.
-async fn prepare(launch: &mut Launch, home: Arc<PathBuf>) -> Result<SpawnRequest, Failure> {
+async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: Arc<PathBuf>) -> Result<SpawnRequest, Failure> {
     let wishes = Wishes {
         purpose: launch.purpose,
         native: launch.native.clone(),
         env: launch.environment(),
         tree: launch.cwd.clone(),
         resume: launch.resume.take(),
+        tools: launch.tools.clone(),
+        entrance,
     };
     // Files are read and written, so this is no work for the runtime's own threads.
     let furnished = tokio::task::spawn_blocking(move || furnish(&home, wishes));
@@ -150,6 +158,9 @@ struct Wishes {
     env: Vec<(String, String)>,
     tree: PathBuf,
     resume: Option<String>,
+    tools: Vec<ServedTool>,
+    /// The way to the tools; without one, none is served.
+    entrance: Option<Entrance>,
 }
 
 struct Furnished {
@@ -159,13 +170,20 @@ struct Furnished {
 }
 
 fn furnish(home: &Path, wishes: Wishes) -> Result<Furnished, Failure> {
-    let Wishes { purpose, native, env, tree, resume } = wishes;
+    let Wishes { purpose, native, env, tree, resume, tools, entrance } = wishes;
     let login = login::find(&users_dir(&env), &env);
     let instructions = match purpose {
         Purpose::Session => instructions::read(&tree),
         Purpose::Utility | Purpose::Survey => None,
     };
-    let furniture = Furniture { purpose, native: &native, login: &login, instructions: instructions.as_deref() };
+    let served = entrance.map(|entrance| Served { tools: &tools, entrance });
+    let furniture = Furniture {
+        purpose,
+        native: &native,
+        login: &login,
+        instructions: instructions.as_deref(),
+        served: served.as_ref(),
+    };
     let policy = home::furnish(home, furniture).map_err(|error| {
         let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
         Failure::new(FailureKind::Setup, format!("{error}{cause}"))

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::backend::gemini::login::Login;
 use crate::backend::gemini::policy;
+use crate::backend::gemini::served::{Commands, Served};
 use crate::backend::{Native, Purpose};
 
 /// How often the CLI tries a model call. It waits 5, 10 and 20 seconds in between and says nothing: enough for a
@@ -21,8 +22,8 @@ const ATTEMPTS: u32 = 4;
 #[derive(Debug, thiserror::Error)]
 #[error("failed to write `{}`", path.display())]
 pub(super) struct HomeError {
-    path: PathBuf,
-    source: io::Error,
+    pub(super) path: PathBuf,
+    pub(super) source: io::Error,
 }
 
 /// What a home is furnished with.
@@ -32,11 +33,12 @@ pub(super) struct Furniture<'a> {
     pub(super) native: &'a Native,
     pub(super) login: &'a Login,
     pub(super) instructions: Option<&'a str>,
+    pub(super) served: Option<&'a Served<'a>>,
 }
 
 /// Writes everything that a start needs below `home`; returns the policy's file.
 pub(super) fn furnish(home: &Path, furniture: Furniture<'_>) -> Result<PathBuf, HomeError> {
-    let Furniture { purpose, native, login, instructions } = furniture;
+    let Furniture { purpose, native, login, instructions, served } = furniture;
     let dir = home.join(".gemini");
     let policy = home.join("policy.toml");
     let at = |path: &Path| {
@@ -45,9 +47,11 @@ pub(super) fn furnish(home: &Path, furniture: Furniture<'_>) -> Result<PathBuf, 
     };
     // Conversations are in it, and the way to the login.
     DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(at(&dir))?;
+    let commands = served.map(|served| served.furnish(home)).transpose()?;
     let settings = dir.join("settings.json");
-    fs::write(&settings, settings_text(&login.kind)).map_err(at(&settings))?;
-    fs::write(&policy, policy::text(purpose, native, &[])).map_err(at(&policy))?;
+    fs::write(&settings, settings_text(&login.kind, commands.as_ref())).map_err(at(&settings))?;
+    let names = served.map(Served::names).unwrap_or_default();
+    fs::write(&policy, policy::text(purpose, native, &names)).map_err(at(&policy))?;
     let memory = dir.join("GEMINI.md");
     fs::write(&memory, instructions.unwrap_or_default()).map_err(at(&memory))?;
     for file in &login.files {
@@ -63,8 +67,13 @@ pub(super) fn furnish(home: &Path, furniture: Furniture<'_>) -> Result<PathBuf, 
     Ok(policy)
 }
 
-fn settings_text(login: &str) -> String {
-    settings(login).to_string()
+fn settings_text(login: &str, commands: Option<&Commands>) -> String {
+    let mut settings = settings(login);
+    if let Some(Commands { discovery, call }) = commands {
+        settings["tools"]["discoveryCommand"] = json!(discovery);
+        settings["tools"]["callCommand"] = json!(call);
+    }
+    settings.to_string()
 }
 
 fn settings(login: &str) -> Value {
@@ -92,14 +101,15 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::backend::Access;
+    use crate::backend::door::Entrance;
+    use crate::backend::{Access, ServedTool};
 
     fn login(files: Vec<PathBuf>) -> Login {
         Login { kind: "gemini-api-key".to_owned(), env: Vec::new(), files }
     }
 
     fn furnish(home: &Path, purpose: Purpose, login: &Login, instructions: Option<&str>) -> Result<PathBuf, HomeError> {
-        super::furnish(home, Furniture { purpose, native: &Native::default(), login, instructions })
+        super::furnish(home, Furniture { purpose, native: &Native::default(), login, instructions, served: None })
     }
 
     #[test]
@@ -131,10 +141,35 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let native = Native { tools: None, access: Access::ReadOnly };
         for purpose in [Purpose::Session, Purpose::Utility, Purpose::Survey] {
-            let furniture = Furniture { purpose, native: &native, login: &login(Vec::new()), instructions: None };
+            let login = &login(Vec::new());
+            let furniture = Furniture { purpose, native: &native, login, instructions: None, served: None };
             let policy = super::furnish(dir.path(), furniture).unwrap();
             assert_eq!(fs::read_to_string(policy).unwrap(), policy::text(purpose, &native, &[]));
         }
+    }
+
+    #[test]
+    fn served_tools_are_found_by_commands_of_the_settings() {
+        let dir = tempfile::tempdir().unwrap();
+        let tool = ServedTool { name: "delegate".to_owned(), description: String::new(), input_schema: json!({}) };
+        let (url, token) = ("http://127.0.0.1:1/mcp".to_owned(), "t".to_owned());
+        let served = Served { tools: &[tool], entrance: Entrance { url, token, bridge: vec!["/coppice".to_owned()] } };
+        let tools_of = |served: Option<&Served<'_>>| {
+            let (native, login) = (&Native::default(), &login(Vec::new()));
+            let furniture = Furniture { purpose: Purpose::Session, native, login, instructions: None, served };
+            let policy = fs::read_to_string(super::furnish(dir.path(), furniture).unwrap()).unwrap();
+            let settings = fs::read(dir.path().join(".gemini/settings.json")).unwrap();
+            let settings: Value = serde_json::from_slice(&settings).unwrap();
+            (settings["tools"].clone(), policy.contains(r#"["discovered_tool_delegate"]"#))
+        };
+        let (tools, is_allowed) = tools_of(Some(&served));
+        assert_eq!(tools["callCommand"], dir.path().join("call").to_str().unwrap());
+        assert!(tools["discoveryCommand"].as_str().unwrap().starts_with("cat "), "{tools}");
+        assert!(is_allowed);
+        // A later start without them forgets them.
+        let (tools, is_allowed) = tools_of(None);
+        assert_eq!(tools, json!({"shell": {"enableInteractiveShell": false}}));
+        assert!(!is_allowed);
     }
 
     #[test]

@@ -12,7 +12,15 @@ fn pair(name: &str, value: &str) -> (String, String) {
 }
 
 fn wishes(env: Vec<(String, String)>, tree: &Path, resume: Option<String>) -> Wishes {
-    Wishes { purpose: Purpose::Session, native: Native::default(), env, tree: tree.to_owned(), resume }
+    Wishes {
+        purpose: Purpose::Session,
+        native: Native::default(),
+        env,
+        tree: tree.to_owned(),
+        resume,
+        tools: Vec::new(),
+        entrance: None,
+    }
 }
 
 #[test]
