@@ -134,6 +134,11 @@ impl Store {
         self.readers.read(move |db| rows(db, sql, [parent], row::session)).await
     }
 
+    /// All that descend from a session, removed ones included, oldest first.
+    pub async fn descendants(&self, root: SessionId) -> Result<Vec<SessionRow>, StoreError> {
+        self.readers.read(move |db| reader::descendants(db, root)).await
+    }
+
     /// One handoff.
     pub async fn handoff(&self, id: String) -> Result<Option<HandoffRow>, StoreError> {
         let sql = "SELECT id, parent, child, status, created_at, updated_at, record FROM handoffs WHERE id = ?1";
@@ -180,7 +185,7 @@ impl Store {
 
     /// The first `limit` events after the number `after`, oldest first: what a stream sends next.
     pub async fn events(&self, filter: EventFilter, after: u64, limit: u32) -> Result<Vec<StoredEvent>, StoreError> {
-        self.readers.read(move |db| reader::events_after(db, &filter, after, limit)).await
+        self.readers.read(move |db| reader::events_after(db, filter, after, limit)).await
     }
 
     /// The last `limit` events before the number `before`, oldest first: one page further back.
@@ -190,7 +195,7 @@ impl Store {
         before: u64,
         limit: u32,
     ) -> Result<Vec<StoredEvent>, StoreError> {
-        self.readers.read(move |db| reader::events_before(db, &filter, before, limit)).await
+        self.readers.read(move |db| reader::events_before(db, filter, before, limit)).await
     }
 
     /// The last `limit` events, oldest first.

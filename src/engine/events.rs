@@ -47,7 +47,7 @@ impl Engine {
     }
 
     async fn read(&self, session: Option<SessionId>, after: u64, limit: u32) -> Result<Vec<StoredEvent>, Error> {
-        let filter = EventFilter { sessions: session.map(|id| vec![id]) };
+        let filter = session.map_or(EventFilter::All, EventFilter::Session);
         Ok(self.shared.store.events(filter, after, limit).await.map_err(Fault::from)?)
     }
 }

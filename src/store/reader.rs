@@ -13,17 +13,22 @@ use tokio::sync::Semaphore;
 use tokio::task;
 
 use super::error::StoreError;
-use super::row::{self, StoredEvent, rowid};
+use super::row::{self, SessionRow, StoredEvent, rowid};
 use crate::id::SessionId;
 
 /// One long read does not hold up the short ones, and the memory of two connections is all that reading costs.
 const READERS: u32 = 2;
 
 /// Which events a stream is made of.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct EventFilter {
-    /// The sessions whose events are wanted; `None` means all of them.
-    pub sessions: Option<Vec<SessionId>>,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EventFilter {
+    /// Those of every session.
+    #[default]
+    All,
+    /// Those of one session.
+    Session(SessionId),
+    /// Those of a session and of all that descend from it when the events are read.
+    Family(SessionId),
 }
 
 /// A bounded set of read-only connections.
@@ -123,35 +128,36 @@ pub(super) fn last_seq(db: &Connection) -> SqlResult<u64> {
 /// The oldest `limit` events after `after`, oldest first.
 pub(super) fn events_after(
     db: &Connection,
-    filter: &EventFilter,
+    filter: EventFilter,
     after: u64,
     limit: u32,
 ) -> SqlResult<Vec<StoredEvent>> {
-    match filter.sessions.as_deref() {
-        None => rows(db, AFTER_IN_ALL, params![rowid(after), limit], row::event),
-        Some(sessions) => rows(db, AFTER_IN_SOME, params![rowid(after), limit, json_list(sessions)], row::event),
+    match filter {
+        EventFilter::All => rows(db, AFTER_IN_ALL, params![rowid(after), limit], row::event),
+        EventFilter::Session(id) => rows(db, AFTER_IN_ONE, params![rowid(after), limit, id], row::event),
+        EventFilter::Family(id) => rows(db, AFTER_IN_FAMILY, params![rowid(after), limit, id], row::event),
     }
 }
 
 /// The newest `limit` events before `before`, oldest first.
 pub(super) fn events_before(
     db: &Connection,
-    filter: &EventFilter,
+    filter: EventFilter,
     before: u64,
     limit: u32,
 ) -> SqlResult<Vec<StoredEvent>> {
-    let mut events = match filter.sessions.as_deref() {
-        None => rows(db, BEFORE_IN_ALL, params![rowid(before), limit], row::event),
-        Some(sessions) => rows(db, BEFORE_IN_SOME, params![rowid(before), limit, json_list(sessions)], row::event),
+    let mut events = match filter {
+        EventFilter::All => rows(db, BEFORE_IN_ALL, params![rowid(before), limit], row::event),
+        EventFilter::Session(id) => rows(db, BEFORE_IN_ONE, params![rowid(before), limit, id], row::event),
+        EventFilter::Family(id) => rows(db, BEFORE_IN_FAMILY, params![rowid(before), limit, id], row::event),
     }?;
     events.reverse();
     Ok(events)
 }
 
-/// Identifiers need no escaping.
-fn json_list(sessions: &[SessionId]) -> String {
-    let quoted: Vec<_> = sessions.iter().map(|id| format!("\"{id}\"")).collect();
-    format!("[{}]", quoted.join(","))
+/// All that descend from a session, removed ones included, oldest first.
+pub(super) fn descendants(db: &Connection, root: SessionId) -> SqlResult<Vec<SessionRow>> {
+    rows(db, DESCENDANTS, [root], row::session)
 }
 
 const AFTER_IN_ALL: &str =
@@ -160,11 +166,50 @@ const AFTER_IN_ALL: &str =
 const BEFORE_IN_ALL: &str =
     "SELECT seq, session, at, kind, version, payload FROM events WHERE seq < ?1 ORDER BY seq DESC LIMIT ?2";
 
+const AFTER_IN_ONE: &str = "SELECT seq, session, at, kind, version, payload FROM events
+    WHERE session = ?3 AND seq > ?1 ORDER BY seq LIMIT ?2";
+
+const BEFORE_IN_ONE: &str = "SELECT seq, session, at, kind, version, payload FROM events
+    WHERE session = ?3 AND seq < ?1 ORDER BY seq DESC LIMIT ?2";
+
+// `UNION` and not `UNION ALL`: it ends even where rows that somebody changed name each other as parents.
+const DESCENDANTS: &str = "WITH RECURSIVE family (id) AS
+    (VALUES (?1) UNION SELECT sessions.id FROM sessions JOIN family ON sessions.parent = family.id)
+    SELECT id, project, parent, status, created_at, updated_at, removed_at, record FROM sessions
+    WHERE id IN family AND id <> ?1 ORDER BY created_at, id";
+
 // The inner query merges the sessions by number inside the index; only the wanted payloads are read.
-const AFTER_IN_SOME: &str = "SELECT seq, session, at, kind, version, payload FROM events WHERE seq IN
-    (SELECT seq FROM events WHERE session IN (SELECT value FROM json_each(?3)) AND seq > ?1 ORDER BY seq LIMIT ?2)
+const AFTER_IN_FAMILY: &str = "WITH RECURSIVE family (id) AS
+    (VALUES (?3) UNION SELECT sessions.id FROM sessions JOIN family ON sessions.parent = family.id)
+    SELECT seq, session, at, kind, version, payload FROM events WHERE seq IN
+    (SELECT seq FROM events WHERE session IN family AND seq > ?1 ORDER BY seq LIMIT ?2)
     ORDER BY seq";
 
-const BEFORE_IN_SOME: &str = "SELECT seq, session, at, kind, version, payload FROM events WHERE seq IN
-    (SELECT seq FROM events WHERE session IN (SELECT value FROM json_each(?3)) AND seq < ?1 ORDER BY seq DESC LIMIT ?2)
+const BEFORE_IN_FAMILY: &str = "WITH RECURSIVE family (id) AS
+    (VALUES (?3) UNION SELECT sessions.id FROM sessions JOIN family ON sessions.parent = family.id)
+    SELECT seq, session, at, kind, version, payload FROM events WHERE seq IN
+    (SELECT seq FROM events WHERE session IN family AND seq < ?1 ORDER BY seq DESC LIMIT ?2)
     ORDER BY seq DESC";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::migrate;
+
+    /// However many sessions and events there are, those of a family are found by index.
+    #[test]
+    fn a_family_is_read_without_looking_at_the_others() {
+        let mut db = Connection::open_in_memory().unwrap();
+        migrate::migrate(&mut db, Path::new(":memory:")).unwrap();
+        for sql in [AFTER_IN_FAMILY, BEFORE_IN_FAMILY, DESCENDANTS] {
+            let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+            let count = plan.parameter_count();
+            let values = (0..count).map(|_| "1");
+            let steps = plan.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+            let steps: Vec<_> = steps.map(Result::unwrap).collect();
+            let is_whole = |step: &String| step.starts_with("SCAN events") || step.starts_with("SCAN sessions");
+            assert!(!steps.iter().any(is_whole), "{steps:#?}");
+            assert!(steps.iter().any(|step| step.contains("sessions_by_parent")), "{steps:#?}");
+        }
+    }
+}

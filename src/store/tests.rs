@@ -37,6 +37,10 @@ fn session(number: u8) -> SessionRow {
     }
 }
 
+fn child(number: u8, parent: u8) -> SessionRow {
+    SessionRow { parent: Some(id(parent)), ..session(number) }
+}
+
 fn event(number: u8, payload: &str) -> Change {
     Change::Event(NewEvent { session: id(number), at: 5, kind: "message", version: 1, payload: payload.into() })
 }
@@ -56,7 +60,7 @@ fn furniture(sessions: u8) -> Write {
 }
 
 fn only(number: u8) -> EventFilter {
-    EventFilter { sessions: Some(vec![id(number)]) }
+    EventFilter::Session(id(number))
 }
 
 async fn furnished(path: &Path, sessions: u8) -> Store {
@@ -122,24 +126,47 @@ async fn events_are_read_forwards_backwards_and_from_the_end() {
     for number in 0..9u8 {
         store.write(normal(vec![event(number % 3, &number.to_string())])).await.unwrap();
     }
-    let all = EventFilter::default();
-    let pair = EventFilter { sessions: Some(vec![id(2), id(0)]) };
-    let none = EventFilter { sessions: Some(Vec::new()) };
-    let check = async |filter: &EventFilter, after: u64, before: u64, forwards: &[&str], backwards: &[&str]| {
-        assert_eq!(payloads(&store.events(filter.clone(), after, 2).await.unwrap()), forwards);
-        assert_eq!(payloads(&store.events_before(filter.clone(), before, 2).await.unwrap()), backwards);
+    store.write(normal(vec![Change::Session(child(2, 0))])).await.unwrap();
+    let (all, pair) = (EventFilter::All, EventFilter::Family(id(0)));
+    let check = async |filter: EventFilter, after: u64, before: u64, forwards: &[&str], backwards: &[&str]| {
+        assert_eq!(payloads(&store.events(filter, after, 2).await.unwrap()), forwards);
+        assert_eq!(payloads(&store.events_before(filter, before, 2).await.unwrap()), backwards);
     };
-    check(&all, 0, 10, &["0", "1"], &["7", "8"]).await;
-    check(&all, 7, 3, &["7", "8"], &["0", "1"]).await;
-    check(&all, 9, 1, &[], &[]).await;
-    check(&all, u64::MAX, u64::MAX, &[], &["7", "8"]).await;
-    check(&only(1), 2, 8, &["4", "7"], &["1", "4"]).await;
-    check(&pair, 1, 9, &["2", "3"], &["5", "6"]).await;
-    check(&none, 0, 10, &[], &[]).await;
+    check(all, 0, 10, &["0", "1"], &["7", "8"]).await;
+    check(all, 7, 3, &["7", "8"], &["0", "1"]).await;
+    check(all, 9, 1, &[], &[]).await;
+    check(all, u64::MAX, u64::MAX, &[], &["7", "8"]).await;
+    check(only(1), 2, 8, &["4", "7"], &["1", "4"]).await;
+    check(pair, 1, 9, &["2", "3"], &["5", "6"]).await;
+    check(EventFilter::Family(id(2)), 0, 10, &["2", "5"], &["5", "8"]).await;
+    check(only(9), 0, 10, &[], &[]).await;
     assert_eq!(payloads(&store.tail(pair, 3).await.unwrap()), ["5", "6", "8"]);
     let expected =
         StoredEvent { seq: 9, session: id(2), at: 5, kind: "message".into(), version: 1, payload: "8".into() };
     assert_eq!(store.tail(all, 1).await.unwrap(), [expected]);
+}
+
+#[tokio::test]
+async fn a_family_is_whoever_descends_when_it_is_read() {
+    let (_dir, path) = temp();
+    let store = furnished(&path, 2).await;
+    let family = EventFilter::Family(id(0));
+    let read = async || {
+        let (events, rows) = (store.events(family, 0, 99).await.unwrap(), store.descendants(id(0)).await.unwrap());
+        let ids: Vec<_> = rows.iter().map(|row| row.id).collect();
+        (payloads(&events).join(""), ids)
+    };
+    store.write(normal(vec![event(0, "a"), event(1, "x")])).await.unwrap();
+    assert_eq!(read().await, ("a".into(), vec![]));
+    for (number, parent, payload) in [(3, 0, "b"), (4, 3, "c"), (5, 1, "y")] {
+        let born = vec![Change::Session(child(number, parent)), event(number, payload)];
+        store.write(normal(born)).await.unwrap();
+    }
+    assert_eq!(read().await, ("abc".into(), vec![id(3), id(4)]));
+    store.write(normal(vec![Change::Session(SessionRow { removed_at: Some(9), ..child(4, 3) })])).await.unwrap();
+    assert_eq!(read().await, ("abc".into(), vec![id(3), id(4)]), "a removed child still has a past");
+    store.write(normal(vec![Change::Session(child(0, 4))])).await.unwrap();
+    assert_eq!(read().await, ("abc".into(), vec![id(3), id(4)]), "a ring ends");
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ fn a_full_disk_fails_what_does_not_fit_and_nothing_else() {
 
     writer.db.pragma_update(None, "max_page_count", 1_000_000).unwrap();
     assert_eq!(writer.commit(&[large]).remove(0).unwrap().seqs, [3, 4]);
-    let stored = reader::events_after(&writer.db, &only(0), 0, 9).unwrap();
+    let stored = reader::events_after(&writer.db, only(0), 0, 9).unwrap();
     assert_eq!(payloads(&stored)[..3], ["small", "small", "before"]);
 }
 
