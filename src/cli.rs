@@ -21,6 +21,7 @@ mod age;
 mod agents;
 mod answer;
 mod ask;
+mod child;
 mod config;
 mod context;
 mod daemon;

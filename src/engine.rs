@@ -14,6 +14,7 @@ mod crash;
 mod create;
 mod doctor;
 mod events;
+mod family;
 mod fault;
 mod hooks;
 mod image;
@@ -131,11 +132,20 @@ impl Engine {
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        self.tell(self.find(id).await?, Command::Answer { answers: request.answers }).await
+        let id = self.find(id).await?;
+        // A child's question can be answered at its parent.
+        for (asker, answers) in self.answerers(id, request.answers).await? {
+            self.tell(asker, Command::Answer { answers }).await?;
+        }
+        self.session(id.as_str()).await
     }
 
     pub async fn decide(&self, id: &str, request: &str, decide: Decide) -> Result<Session, Error> {
-        self.tell(self.find(id).await?, Command::Decide { request: request.to_owned(), decide }).await
+        let id = self.find(id).await?;
+        // A child's approval can be decided at its parent.
+        let (asker, request) = self.decider(id, request).await?;
+        self.tell(asker, Command::Decide { request, decide }).await?;
+        self.session(id.as_str()).await
     }
 
     pub async fn stop(&self, id: &str) -> Result<Session, Error> {
@@ -213,7 +223,8 @@ impl Engine {
     async fn tell(&self, id: SessionId, command: Command) -> Result<Session, Error> {
         let (reply, answer) = oneshot::channel();
         actor::deliver(&self.shared, id, Message::Command(command, reply));
-        answer.await.unwrap_or_else(|_| Err(Fault::Draining.into()))
+        let session = answer.await.unwrap_or_else(|_| Err(Fault::Draining.into()))?;
+        Ok(self.in_family(session).await?)
     }
 
     /// The session that a whole id or a unique prefix names, removed ones included.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::handoff::Handoff;
+use super::handoff::{Handoff, Origin};
 use super::image::Attached;
 use super::session::{Approval, AskedQuestion, Base, Changes, Response, TurnError, Usage};
 use super::workflow::Workflow;
@@ -16,6 +16,9 @@ pub const LIVE: &str = "live";
 
 /// The type of the last message of a daemon that ends: there is no use in looking for it.
 pub const GOODBYE: &str = "goodbye";
+
+/// The type of events and live records that are wrapped for the stream of a session above.
+const SUBAGENT_EVENT: &str = "subagent_event";
 
 /// One durable fact as a client sees it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -151,6 +154,13 @@ pub enum Payload {
     HandoffUpdated {
         handoff: Handoff,
     },
+    /// What happened in a descendant, on the stream of this session. It is wrapped when it is read and never stored.
+    SubagentEvent {
+        #[serde(flatten)]
+        origin: Origin,
+        #[schema(no_recursion)]
+        event: Box<Event>,
+    },
     /// The tasks or the plan of this session changed.
     WorkflowUpdated {
         workflow: Workflow,
@@ -285,6 +295,7 @@ impl Payload {
             Payload::QuestionAnswered { .. } => "question_answered",
             Payload::QuestionGone { .. } => "question_gone",
             Payload::HandoffUpdated { .. } => "handoff_updated",
+            Payload::SubagentEvent { .. } => SUBAGENT_EVENT,
             Payload::WorkflowUpdated { .. } => "workflow_updated",
             Payload::PlanUpdated { .. } => "plan_updated",
             Payload::Usage { .. } => "usage",
@@ -325,6 +336,14 @@ pub fn compose(seq: u64, session: &str, at: i64, kind: &str, version: u16, paylo
     format!(r#"{{"seq":{seq},"session":"{session}","at":{at},"type":"{kind}","v":{version}{comma}{fields}}}"#)
 }
 
+/// Wraps the JSON of a descendant's event for the stream of `session`, without reading it.
+pub fn wrap(seq: u64, session: &str, at: i64, origin: &Origin, event: &str) -> String {
+    // Plain values always have a text.
+    let origin = serde_json::to_string(origin).unwrap_or_default();
+    let payload = format!(r#"{},"event":{event}}}"#, origin.strip_suffix('}').unwrap_or_default());
+    compose(seq, session, at, SUBAGENT_EVENT, 1, &payload)
+}
+
 /// An event whose payload is left as text: what a list of events holds, types unknown to this version included.
 pub type RawEvent = Box<RawValue>;
 
@@ -340,6 +359,27 @@ pub enum Live {
     Progress { session: String, step: String, done: u64, total: u64 },
     /// The session object changed without a fact of its own, or the stream begins.
     Status { session: String, status: super::session::Status },
+    /// A record of a descendant, on the stream of `session`.
+    SubagentEvent {
+        session: String,
+        #[serde(flatten)]
+        origin: Origin,
+        #[schema(no_recursion)]
+        event: Box<Live>,
+    },
+}
+
+impl Live {
+    /// The session whose record it is.
+    pub fn session(&self) -> &str {
+        match self {
+            Live::InProgress { session, .. }
+            | Live::Delta { session, .. }
+            | Live::Progress { session, .. }
+            | Live::Status { session, .. }
+            | Live::SubagentEvent { session, .. } => session,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -373,6 +413,35 @@ mod tests {
             compose(1, "abcdefgh", 2, kind, version, &text),
             r#"{"seq":1,"session":"abcdefgh","at":2,"type":"archived","v":1}"#
         );
+    }
+
+    #[test]
+    fn r59_a_wrapped_event_reads_back_with_its_origin() {
+        let origin = Origin {
+            agent_type: "explore".into(),
+            session_id: "childaaa".into(),
+            handoff_id: "h_1".into(),
+            depth: 2,
+            label: "look at `a}`".into(),
+            path: vec!["childaaa".into(), "grandaaa".into()],
+        };
+        let base = compose(7, "grandaaa", 1_700, "archived", 1, "{}");
+        let line = wrap(7, "parentaa", 1_700, &origin, &base);
+        assert_eq!(
+            line,
+            r#"{"seq":7,"session":"parentaa","at":1700,"type":"subagent_event","v":1,"agentType":"explore","sessionId":"childaaa","handoffId":"h_1","depth":2,"label":"look at `a}`","path":["childaaa","grandaaa"],"event":{"seq":7,"session":"grandaaa","at":1700,"type":"archived","v":1}}"#
+        );
+        let event = Box::new(serde_json::from_str(&base).unwrap());
+        let payload = Payload::SubagentEvent { origin: origin.clone(), event };
+        assert_eq!(
+            serde_json::from_str::<Event>(&line).unwrap(),
+            Event { seq: 7, session: "parentaa".into(), at: 1_700, v: 1, payload }
+        );
+        let delta = Live::Delta { session: "grandaaa".into(), turn: 1, block: Block::Message, text: "hm".into() };
+        let record = Live::SubagentEvent { session: "parentaa".into(), origin, event: Box::new(delta) };
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(text.starts_with(r#"{"type":"subagent_event","session":"parentaa","agentType":"explore""#), "{text}");
+        assert_eq!(serde_json::from_str::<Live>(&text).unwrap(), record);
     }
 
     #[test]

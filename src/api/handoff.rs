@@ -118,6 +118,23 @@ pub enum Integration {
     Changed { files: Vec<String> },
 }
 
+/// Where an event comes from that is shown on the stream of a session above.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Origin {
+    /// The agent of the direct child.
+    pub agent_type: String,
+    /// The direct child.
+    pub session_id: String,
+    /// The delegation that made it.
+    pub handoff_id: String,
+    /// How far the session of the event is below the root of its family.
+    pub depth: u32,
+    pub label: String,
+    /// The way from the direct child down to the session of the event.
+    pub path: Vec<String>,
+}
+
 /// A call of the child that a person must allow or deny.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PendingPermission {

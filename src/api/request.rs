@@ -179,6 +179,9 @@ pub struct EventQuery {
     /// One session; all of them when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// `false` leaves out what happens in the descendants of the session, which otherwise comes as `subagent_event`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub family: Option<bool>,
     /// Only events after this sequence number. A stream also takes it from `Last-Event-ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,

@@ -304,6 +304,12 @@ pub struct InboxItem {
     pub session: String,
     pub title: String,
     pub since: i64,
+    /// The session that delegated, for a child.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// The child's agent, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     #[serde(flatten)]
     pub wants: Wants,
 }

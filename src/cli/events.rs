@@ -15,7 +15,7 @@ const PAGE: u32 = 1000;
 /// Shows what happened in a session, or in all of them, one event per line.
 ///
 /// Events are numbered over all sessions; `--since` continues behind the last number that was seen, and nothing is missed or
-/// shown twice.
+/// shown twice. What happens in the children of a session is shown with it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,6 +29,9 @@ pub(super) struct Args {
     /// The events of every session.
     #[arg(long, conflicts_with = "id")]
     all: bool,
+    /// Without what happens in the session's children.
+    #[arg(long, conflicts_with = "all")]
+    alone: bool,
     /// Go on with events as they happen, until Ctrl-C.
     #[arg(long)]
     follow: bool,
@@ -46,7 +49,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         Some(id) => Some(context.client().await?.session(id).await?.id),
         None => None,
     };
-    let query = EventQuery { session: session.clone(), since: Some(args.since.unwrap_or(0)), limit: None };
+    let family = args.alone.then_some(false);
+    let query = EventQuery { session: session.clone(), family, since: Some(args.since.unwrap_or(0)), limit: None };
     if !args.follow {
         history(context, query, format).await?;
         return Ok(Exit::Done);

@@ -1,5 +1,6 @@
 //! Following a session: what of its stream is shown where, and when following ends. Pure; `run` and `wait` feed it.
 
+use super::child::Children;
 use super::line::{Line, Tone, one_line};
 use super::show::{approval_lines, question_lines};
 use super::status::{self, count};
@@ -27,6 +28,7 @@ pub(super) struct Follower {
     /// The last block that ended.
     closed: String,
     line_is_open: bool,
+    children: Children,
 }
 
 impl Follower {
@@ -47,7 +49,22 @@ impl Follower {
                 line_end.into_iter().chain(transcript::talk(payload).map(Piece::Talk)).collect()
             }
             Payload::Message { text, .. } => self.close_block(text),
-            Payload::TurnCompleted { response, .. } => self.complete(&response.answer),
+            Payload::TurnCompleted { response, .. } => {
+                self.children.clear();
+                self.complete(&response.answer)
+            }
+            Payload::TurnFailed { .. } | Payload::TurnInterrupted { .. } => {
+                self.children.clear();
+                self.talk(payload)
+            }
+            Payload::HandoffUpdated { handoff } => {
+                let line = self.children.handoff(handoff);
+                self.say(line)
+            }
+            Payload::SubagentEvent { origin, event } => {
+                let line = self.children.event(origin, &event.payload);
+                self.say(line)
+            }
             Payload::SessionCreated { .. }
             | Payload::TitleChanged { .. }
             | Payload::PromptQueued { .. }
@@ -62,14 +79,11 @@ impl Follower {
             | Payload::QuestionAsked { .. }
             | Payload::QuestionAnswered { .. }
             | Payload::QuestionGone { .. }
-            | Payload::HandoffUpdated { .. }
             | Payload::WorkflowUpdated { .. }
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }
             | Payload::Checkpoint { .. }
             | Payload::Reworded { .. }
-            | Payload::TurnFailed { .. }
-            | Payload::TurnInterrupted { .. }
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Merged { .. }
@@ -82,9 +96,13 @@ impl Follower {
         }
     }
 
-    /// Talk begins on a line of its own, also where data and talk share a screen.
     fn talk(&mut self, payload: &Payload) -> Vec<Piece> {
-        let Some(line) = transcript::talk(payload) else { return Vec::new() };
+        self.say(transcript::talk(payload))
+    }
+
+    /// Talk begins on a line of its own, also where data and talk share a screen.
+    fn say(&mut self, line: Option<Line>) -> Vec<Piece> {
+        let Some(line) = line else { return Vec::new() };
         self.end_line().into_iter().chain([Piece::Talk(line)]).collect()
     }
 
@@ -105,6 +123,7 @@ impl Follower {
             }
             Live::Delta { block: Block::Thought | Block::Tool { .. }, .. }
             | Live::InProgress { block: Block::Thought | Block::Tool { .. }, .. }
+            | Live::SubagentEvent { .. }
             | Live::Status { .. } => Vec::new(),
         }
     }
@@ -160,12 +179,16 @@ pub(super) fn session_that_may_rest(item: &Item) -> Option<String> {
     match item {
         Item::Fact { .. } => item.fact().filter(|event| may_end(&event.payload)).map(|event| event.session),
         Item::Live(Live::Status { session, .. }) => Some(session.clone()),
-        Item::Live(Live::InProgress { .. } | Live::Delta { .. } | Live::Progress { .. }) => None,
+        Item::Live(
+            Live::InProgress { .. } | Live::Delta { .. } | Live::Progress { .. } | Live::SubagentEvent { .. },
+        ) => None,
     }
 }
 
 fn may_end(payload: &Payload) -> bool {
     match payload {
+        // What a child wants, the parent wants.
+        Payload::SubagentEvent { event, .. } => asks(&event.payload),
         Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
         | Payload::TurnCompleted { .. }
@@ -202,6 +225,11 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Restored {}
         | Payload::Warning { .. } => false,
     }
+}
+
+/// Whether something begins to wait for a person.
+pub(super) fn asks(payload: &Payload) -> bool {
+    matches!(payload, Payload::ApprovalRequested { .. } | Payload::QuestionAsked { .. })
 }
 
 /// What is said when following ends: why it ended here, and what to type next.

@@ -85,6 +85,8 @@ mod tests {
             session: "abcd2345".into(),
             title: "Fix the parser".into(),
             since: NOW - 90_000,
+            parent: None,
+            agent: None,
             wants,
         };
         let items = [

@@ -54,7 +54,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 /// Shows the session's stream from its beginning until it comes to rest.
 async fn follow(context: &mut Context, id: &str, format: Format) -> Result<(Session, Exit), Failure> {
     let client = context.client().await?;
-    let query = EventQuery { session: Some(id.to_owned()), since: Some(0), limit: None };
+    let query = EventQuery { session: Some(id.to_owned()), since: Some(0), ..EventQuery::default() };
     let mut stream = context.stream(query).await?;
     let mut follower = Follower::default();
     loop {

@@ -3,17 +3,21 @@
 use jiff::tz::TimeZone;
 
 use super::age::clock;
+use super::child;
 use super::line::{Line, Tone, one_line};
 use super::status::{self, count};
 use crate::api::event::{Engine, Event, Payload};
 
-/// One line of `coppice events`.
+/// One line of `coppice events`; what happened in a child is indented and names it.
 pub(super) fn event_line(event: &Event, zone: &TimeZone) -> Line {
-    Line::new()
-        .dim(format!("{:>6}  {}  ", event.seq, clock(event.at, zone)))
-        .strong(&event.session)
-        .with(tone(&event.payload), format!("  {:<18}  ", event.payload.kind()))
-        .plain(detail(&event.payload))
+    let head = Line::new().dim(format!("{:>6}  {}  ", event.seq, clock(event.at, zone))).strong(&event.session);
+    let (head, payload) = match &event.payload {
+        Payload::SubagentEvent { origin, event } => {
+            (head.plain("    ").then(child::name(&origin.agent_type, &origin.path.join("/"))), &event.payload)
+        }
+        payload => (head, payload),
+    };
+    head.with(tone(payload), format!("  {:<18}  ", payload.kind())).plain(detail(payload))
 }
 
 /// What a person who follows a session is told beside the answer; `None` for facts that the answer or the end shows.
@@ -33,7 +37,6 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::Checkpoint { .. } => said(Tone::Dim, format!("committed {}", detail(payload))),
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
         Payload::Merged { .. } => said(Tone::Good, format!("merged {}", detail(payload))),
-        Payload::HandoffUpdated { .. } => said(Tone::Dim, format!("child {}", detail(payload))),
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
         Payload::SessionCreated { .. }
         | Payload::TitleChanged { .. }
@@ -45,6 +48,8 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
         | Payload::QuestionGone { .. }
+        | Payload::HandoffUpdated { .. }
+        | Payload::SubagentEvent { .. }
         | Payload::WorkflowUpdated { .. }
         | Payload::PlanUpdated { .. }
         | Payload::Usage { .. }
@@ -75,6 +80,7 @@ fn tone(payload: &Payload) -> Tone {
         Payload::SessionCreated { .. }
         | Payload::QuestionGone { .. }
         | Payload::HandoffUpdated { .. }
+        | Payload::SubagentEvent { .. }
         | Payload::WorkflowUpdated { .. }
         | Payload::TitleChanged { .. }
         | Payload::PromptQueued { .. }
@@ -137,6 +143,7 @@ fn detail(payload: &Payload) -> String {
             let agent = &handoff.child_agent_id;
             format!("{agent} ({}) {}: {}", handoff.child_session_id, handoff.status.as_str(), one_line(&handoff.label))
         }
+        Payload::SubagentEvent { event, .. } => format!("{}: {}", event.payload.kind(), detail(&event.payload)),
         Payload::WorkflowUpdated { workflow } => {
             let done = workflow.tasks.iter().filter(|task| task.status == "completed").count();
             format!("{done} of {} done", count(workflow.tasks.len(), "task"))

@@ -137,7 +137,7 @@ mod tests {
     fn a_target_is_spelled_for_the_wire() {
         assert_eq!(with_query("/v1/events", &EventQuery::default()), "/v1/events");
         assert_eq!(
-            with_query("/v1/events", &EventQuery { since: Some(7), limit: Some(2), session: None }),
+            with_query("/v1/events", &EventQuery { since: Some(7), limit: Some(2), ..EventQuery::default() }),
             "/v1/events?since=7&limit=2"
         );
         let list = ListSessions { cwd: Some("/a b/ü&c".into()), ..ListSessions::default() };

@@ -1,16 +1,20 @@
 //! Events for clients: pages of the past, and a feed of what happens.
+//!
+//! What is asked about one session also tells what happens in its descendants: stored once as theirs, wrapped here.
+
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 
 use crate::api::Page;
 use crate::api::error::Error;
-use crate::api::event::{Live, RawEvent, compose};
+use crate::api::event::{Live, RawEvent, compose, wrap};
 use crate::api::request::EventQuery;
-use crate::id::SessionId;
 use crate::store::{EventFilter, StoredEvent};
 
 use super::Engine;
+use super::family::origin::Origins;
 use super::fault::Fault;
 use super::live::Watch;
 
@@ -20,39 +24,52 @@ const PAGE: (u32, u32) = (500, 5000);
 /// What a stream needs: events are pulled after each commit, live records are pushed.
 pub struct Feed {
     engine: Engine,
-    session: Option<SessionId>,
+    filter: EventFilter,
+    origins: Origins,
+    begins: u64,
 }
 
 impl Engine {
     /// One page of events, oldest first; the cursor is the last sequence number.
     pub async fn events(&self, query: EventQuery) -> Result<Page<RawEvent>, Error> {
         let limit = query.limit.unwrap_or(PAGE.0).clamp(1, PAGE.1);
-        let session = self.optional(query.session.as_deref()).await?;
-        let events = self.read(session, query.since.unwrap_or_default(), limit).await?;
+        let feed = self.open(&query).await?;
+        let events = feed.facts(query.since.unwrap_or_default(), limit).await?;
         let full = events.len() == limit as usize;
-        let next = events.last().filter(|_| full).map(|last| last.seq.to_string());
-        Ok(Page { items: events.iter().filter_map(raw).collect(), next })
+        let next = events.last().filter(|_| full).map(|(seq, _)| seq.to_string());
+        Ok(Page { items: events.into_iter().filter_map(|(_, text)| RawValue::from_string(text).ok()).collect(), next })
     }
 
-    /// What happens in one session, or in all.
-    pub async fn feed(&self, session: Option<&str>) -> Result<Feed, Error> {
-        Ok(Feed { engine: self.clone(), session: self.optional(session).await? })
-    }
-
-    async fn optional(&self, session: Option<&str>) -> Result<Option<SessionId>, Error> {
-        match session {
-            Some(id) => Ok(Some(self.find(id).await?)),
-            None => Ok(None),
+    /// What happens in one session and its descendants, in one session alone, or in all.
+    pub async fn feed(&self, query: &EventQuery) -> Result<Feed, Error> {
+        let feed = self.open(query).await?;
+        if let EventFilter::Family(root) = feed.filter {
+            let descendants = self.shared.store.descendants(root).await.map_err(Fault::from)?;
+            for row in descendants {
+                feed.origins.of(&self.shared.store, root, row.id).await?;
+            }
         }
+        Ok(feed)
     }
 
-    async fn read(&self, session: Option<SessionId>, after: u64, limit: u32) -> Result<Vec<StoredEvent>, Error> {
-        let filter = session.map_or(EventFilter::All, EventFilter::Session);
-        Ok(self.shared.store.events(filter, after, limit).await.map_err(Fault::from)?)
+    async fn open(&self, query: &EventQuery) -> Result<Feed, Error> {
+        let filter = match (query.session.as_deref(), query.family) {
+            (None, _) => EventFilter::All,
+            (Some(id), Some(false)) => EventFilter::Session(self.find(id).await?),
+            (Some(id), Some(true) | None) => EventFilter::Family(self.find(id).await?),
+        };
+        // A child that comes later than this number is met by its first event.
+        let begins = *self.shared.store.committed().borrow();
+        Ok(Feed { engine: self.clone(), filter, origins: Origins::default(), begins })
     }
 }
 
 impl Feed {
+    /// The number of the last event that was committed when the feed was opened.
+    pub fn begins(&self) -> u64 {
+        self.begins
+    }
+
     /// The number of the last committed event of all sessions, and every change of it.
     pub fn committed(&self) -> watch::Receiver<u64> {
         self.engine.shared.store.committed()
@@ -60,29 +77,46 @@ impl Feed {
 
     /// At most `limit` events after `after`, oldest first, as (number, JSON).
     pub async fn facts(&self, after: u64, limit: u32) -> Result<Vec<(u64, String)>, Error> {
-        let events = self.engine.read(self.session, after, limit).await?;
-        Ok(events.iter().map(|event| (event.seq, text(event))).collect())
+        let store = &self.engine.shared.store;
+        let events = store.events(self.filter, after, limit).await.map_err(Fault::from)?;
+        let mut facts = Vec::with_capacity(events.len());
+        for event in events {
+            let text = match self.filter {
+                EventFilter::Family(root) if root != event.session => {
+                    let origin = self.origins.of(store, root, event.session).await?;
+                    wrap(event.seq, root.as_str(), event.at, &origin, &text(&event))
+                }
+                EventFilter::Family(_) | EventFilter::Session(_) | EventFilter::All => text(&event),
+            };
+            facts.push((event.seq, text));
+        }
+        Ok(facts)
     }
 
     /// What a client that comes late has not seen, and the records that follow, also those of other sessions.
     pub fn watch(&self) -> Watch {
-        self.engine.shared.live.watch(self.session)
+        self.engine.shared.live.watch(|id| match self.filter {
+            EventFilter::All => true,
+            EventFilter::Session(only) => only == id,
+            EventFilter::Family(root) => root == id || self.origins.known(id).is_some(),
+        })
     }
 
-    /// Whether a live record belongs to this feed.
-    pub fn wants(&self, live: &Live) -> bool {
-        let (Live::InProgress { session, .. }
-        | Live::Delta { session, .. }
-        | Live::Progress { session, .. }
-        | Live::Status { session, .. }) = live;
-        self.session.is_none_or(|wanted| wanted.as_str() == session)
+    /// A live record as this feed shows it, if it does.
+    pub fn show(&self, record: Arc<Live>) -> Option<Arc<Live>> {
+        match self.filter {
+            EventFilter::All => Some(record),
+            EventFilter::Session(id) | EventFilter::Family(id) if id.as_str() == record.session() => Some(record),
+            EventFilter::Session(_) => None,
+            EventFilter::Family(root) => {
+                let origin = self.origins.known(record.session().parse().ok()?)?;
+                let (session, event) = (root.to_string(), Box::new((*record).clone()));
+                Some(Arc::new(Live::SubagentEvent { session, origin: (*origin).clone(), event }))
+            }
+        }
     }
 }
 
 fn text(event: &StoredEvent) -> String {
     compose(event.seq, event.session.as_str(), event.at, &event.kind, event.version, &event.payload)
-}
-
-fn raw(event: &StoredEvent) -> Option<RawEvent> {
-    RawValue::from_string(text(event)).ok()
 }

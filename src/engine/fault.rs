@@ -65,6 +65,8 @@ pub(super) enum Fault {
     NoTarget { id: SessionId, base: String },
     #[error("session `{id}` has changed nothing: there is nothing to merge")]
     NothingToMerge { id: SessionId },
+    #[error("session `{id}` is nobody's child: there is no work tree to integrate it into")]
+    NotAChild { id: SessionId },
     #[error("the merge into `{target}` is refused: {reason}")]
     MergeRefused { target: String, reason: String, hint: String },
     #[error("the hook `{hook}` stopped the merge")]
@@ -128,6 +130,7 @@ impl Fault {
             | Fault::NothingToUndo { .. }
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
+            | Fault::NotAChild { .. }
             | Fault::MergeRefused { .. }
             | Fault::HookFailed { .. }
             | Fault::File { .. } => ErrorKind::Failed,
@@ -166,6 +169,7 @@ impl Fault {
             }
             Fault::NoApproval { id, .. } => Some(format!("`coppice show {id}` lists what is open")),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
+            Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
             Fault::MergeRefused { hint, .. } => Some(hint.clone()),
             Fault::HookFailed { output, .. } => Some(output.clone()),

@@ -140,10 +140,10 @@ impl Lively {
         drop(blocks);
     }
 
-    /// The blocks in progress of one session, or of all, and every record that follows.
-    pub(super) fn watch(&self, session: Option<SessionId>) -> Watch {
+    /// The blocks in progress of the sessions that are wanted, and every record that follows.
+    pub(super) fn watch(&self, wants: impl Fn(SessionId) -> bool) -> Watch {
         let mut blocks = self.lock();
-        let wanted = blocks.iter_mut().filter(|(id, _)| session.is_none_or(|session| session == **id));
+        let wanted = blocks.iter_mut().filter(|(id, _)| wants(**id));
         let in_progress = wanted.map(|(id, current)| {
             self.send(current.take(*id));
             let InProgress { turn, block, shown, .. } = current;
@@ -181,7 +181,9 @@ mod tests {
     fn said(watch: &mut Watch) -> Vec<(u64, String)> {
         let texts = iter::from_fn(|| watch.records.try_recv().ok()).map(|marked| match &*marked.record {
             Live::Delta { text, .. } => (marked.after, text.clone()),
-            Live::InProgress { .. } | Live::Progress { .. } | Live::Status { .. } => (marked.after, "?".to_owned()),
+            Live::InProgress { .. } | Live::Progress { .. } | Live::Status { .. } | Live::SubagentEvent { .. } => {
+                (marked.after, "?".to_owned())
+            }
         });
         texts.collect()
     }
@@ -194,12 +196,12 @@ mod tests {
     async fn a_late_reader_gets_the_block_in_progress_and_then_the_rest_of_it() {
         let committed = watch::Sender::new(3);
         let lively = Lively::new(committed.subscribe());
-        let mut early = lively.watch(None);
+        let mut early = lively.watch(|_| true);
         lively.delta(SESSION(), 1, Block::Thought, "hm");
         for text in ["Hel", "l", "o"] {
             message(&lively, text);
         }
-        let mut late = lively.watch(Some(SESSION()));
+        let mut late = lively.watch(|id| id == SESSION());
         let (session, block, text) = (SESSION().to_string(), Block::Message, "Hello".to_owned());
         let begun = Live::InProgress { session, turn: 1, block, text };
         assert_eq!(late.in_progress, [Marked { after: 3, record: Arc::new(begun) }]);
@@ -208,15 +210,15 @@ mod tests {
         lively.flush(SESSION());
         assert_eq!(said(&mut late), [(4, "!".into())]);
         assert_eq!(said(&mut early), [(3, "hm".into()), (3, "Hel".into()), (3, "lo".into()), (4, "!".into())]);
-        assert_eq!(lively.watch(Some(SessionId::from_random([2; 5]))).in_progress, []);
+        assert_eq!(lively.watch(|_| false).in_progress, []);
         lively.settle(SESSION());
-        assert_eq!(lively.watch(None).in_progress, []);
+        assert_eq!(lively.watch(|_| true).in_progress, []);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_stream_is_shown_at_the_pace_of_a_screen_and_begins_at_once() {
         let lively = Lively::new(watch::Sender::new(0).subscribe());
-        let mut seen = lively.watch(None);
+        let mut seen = lively.watch(|_| true);
         let start = Instant::now();
         let mut updates = Vec::new();
         for number in 0..1000 {
@@ -241,7 +243,7 @@ mod tests {
     async fn text_comes_before_the_fact_that_follows_it() {
         let committed = watch::Sender::new(1);
         let lively = Lively::new(committed.subscribe());
-        let mut seen = lively.watch(None);
+        let mut seen = lively.watch(|_| true);
         message(&lively, "a");
         message(&lively, "b");
         lively.flush(SESSION());
@@ -263,7 +265,7 @@ mod tests {
         for text in [&long, "xyz", "!"] {
             message(&lively, text);
         }
-        let watch = lively.watch(None);
+        let watch = lively.watch(|_| true);
         let Live::InProgress { text, .. } = &*watch.in_progress[0].record else { panic!("{watch:?}") };
         assert!(*text == format!("{long}xy"));
     }

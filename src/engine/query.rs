@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::api::Page;
 use crate::api::error::Error;
 use crate::api::request::{DiffQuery, ListSessions, ListTurns};
-use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn};
+use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn, WaitingFor};
 use crate::git::diff::{self, Kind, Target};
 use crate::git::{Oid, Repo};
 use crate::store::Removed;
@@ -28,7 +28,8 @@ impl Engine {
     }
 
     pub async fn session(&self, id: &str) -> Result<Session, Error> {
-        Ok(view::session(&self.record(id).await?))
+        let record = self.record(id).await?;
+        Ok(self.in_family(view::session(&record)).await?)
     }
 
     pub async fn turns(&self, id: &str, query: ListTurns) -> Result<Vec<Turn>, Error> {
@@ -77,8 +78,18 @@ impl Engine {
         let which = if removed { Removed::Only } else { Removed::Without };
         let mut records = self.records(which).await?;
         records.retain(|record| common_dir.as_deref().is_none_or(|dir| Path::new(&record.body.common_dir) == dir));
-        let mut sessions: Vec<_> = records.iter().map(view::session).collect();
-        sessions.sort_by_key(|session| (session.waiting_for.is_none(), std::cmp::Reverse(session.updated_at)));
+        let family = self.family(&records, std::iter::empty()).await?;
+        let seen = records.iter().map(|record| {
+            let mut session = view::session(record);
+            family.complete(record.id, &mut session);
+            session
+        });
+        let mut sessions: Vec<_> = seen.collect();
+        let waits = |session: &Session| match session.waiting_for {
+            Some(WaitingFor::Approval | WaitingFor::Answer) => true,
+            Some(WaitingFor::Children) | None => false,
+        };
+        sessions.sort_by_key(|session| (!waits(session), std::cmp::Reverse(session.updated_at)));
         let from = match cursor {
             Some(text) => text.parse::<usize>().map_err(|_| Fault::BadCursor { text })?,
             None => 0,

@@ -4,10 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
+use crate::api::workflow::Workflow;
 use crate::id::SessionId;
 use crate::session::{Open, Phase, Rest, Session, Turn};
-use crate::store::{SessionRow, TurnRow};
+use crate::store::{HandoffRow, SessionRow, TurnRow, WorkflowRow};
 
 /// One session as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -469,6 +471,21 @@ impl TurnBody {
     pub(super) fn row(&self, session: SessionId, number: u32, raw: Option<String>) -> TurnRow {
         TurnRow { session, number, record: json(self), raw }
     }
+}
+
+/// The handoff that a row holds.
+pub(super) fn handoff(row: &HandoffRow) -> Result<Handoff, Unreadable> {
+    serde_json::from_str(&row.record).map_err(|source| Unreadable { what: "handoff", id: row.child, source })
+}
+
+/// How the handoff of a row stands; `None` for a word of a later version.
+pub(super) fn handoff_status(row: &HandoffRow) -> Option<HandoffStatus> {
+    serde_json::from_value(row.status.as_str().into()).ok()
+}
+
+/// The tasks and the plan that a row holds.
+pub(super) fn workflow(row: &WorkflowRow) -> Result<Workflow, Unreadable> {
+    serde_json::from_str(&row.record).map_err(|source| Unreadable { what: "workflow", id: row.session, source })
 }
 
 /// A session's id as the text it is.

@@ -60,8 +60,15 @@ pub(super) fn session(record: &Record) -> Session {
 
 /// What a session wants of a person, if it wants something.
 pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
-    let item =
-        |since, wants| InboxItem { session: record.id.to_string(), title: record.body.title.clone(), since, wants };
+    let child = record.body.child.as_ref();
+    let item = |since, wants| InboxItem {
+        session: record.id.to_string(),
+        title: record.body.title.clone(),
+        since,
+        parent: child.map(|child| child.parent.to_string()),
+        agent: child.map(|_| record.body.agent.id.clone()),
+        wants,
+    };
     let approvals =
         open_approvals(record).map(|open| item(open.requested_at, Wants::Approval { approval: approval(open) }));
     let rest = match record.status {
@@ -188,7 +195,7 @@ fn next(record: &Record) -> Vec<&'static str> {
 }
 
 /// What the session asks: first what a turn waits for, then what the last turn ended with.
-fn questions(record: &Record) -> Vec<Question> {
+pub(super) fn questions(record: &Record) -> Vec<Question> {
     let calls = record.body.calls.iter().filter(|call| call.answer.is_none()).map(|call| Question {
         text: call.text.clone(),
         options: call.options.clone(),

@@ -30,8 +30,10 @@ pub(super) trait Source: Send + Sync + 'static {
     /// The number of the last committed fact.
     fn committed(&self) -> watch::Receiver<u64>;
     fn watch(&self) -> Watch;
-    /// Whether a live record is for this reader.
-    fn wants(&self, record: &Live) -> bool;
+    /// Behind which fact a reader begins that asks for what happens from here on.
+    fn begins(&self) -> u64;
+    /// A live record as this reader sees it, if it is for this reader.
+    fn show(&self, record: Arc<Live>) -> Option<Arc<Live>>;
     /// At most `limit` of the facts that this reader asked for, after `after` and in order.
     fn facts(&self, after: u64, limit: u32) -> impl Future<Output = Result<Vec<Fact>, Error>> + Send;
 }
@@ -45,8 +47,12 @@ impl Source for Feed {
         self.watch()
     }
 
-    fn wants(&self, record: &Live) -> bool {
-        self.wants(record)
+    fn begins(&self) -> u64 {
+        self.begins()
+    }
+
+    fn show(&self, record: Arc<Live>) -> Option<Arc<Live>> {
+        self.show(record)
     }
 
     async fn facts(&self, after: u64, limit: u32) -> Result<Vec<Fact>, Error> {
@@ -81,7 +87,7 @@ impl<S: Source> Tail<S> {
     /// Begins behind the fact `after`, or with what happens from here on; `end` lets the stream say goodbye.
     pub(super) fn new(source: S, after: Option<u64>, end: CancellationToken) -> Self {
         let committed = source.committed();
-        let after = after.unwrap_or_else(|| *committed.borrow());
+        let after = after.unwrap_or_else(|| source.begins());
         let Watch { in_progress, records } = source.watch();
         let waiting = in_progress.into();
         Self { source, after, committed, records, waiting, ready: VecDeque::new(), end, is_over: false }
@@ -114,7 +120,7 @@ impl<S: Source> Tail<S> {
                     }
                 }
             } else if let Some(marked) = self.waiting.pop_front() {
-                self.ready.extend(self.source.wants(&marked.record).then_some(Message::Live(marked.record)));
+                self.ready.extend(self.source.show(marked.record).map(Message::Live));
             } else {
                 self.sleep().await;
             }
@@ -219,8 +225,12 @@ mod tests {
             Watch { in_progress: self.in_progress.lock().unwrap().clone(), records: self.records.subscribe() }
         }
 
-        fn wants(&self, record: &Live) -> bool {
-            matches!(record, Live::Delta { session, .. } if session == "a")
+        fn begins(&self) -> u64 {
+            *self.committed.borrow()
+        }
+
+        fn show(&self, record: Arc<Live>) -> Option<Arc<Live>> {
+            (record.session() == "a").then_some(record)
         }
 
         async fn facts(&self, after: u64, limit: u32) -> Result<Vec<Fact>, Error> {
@@ -245,7 +255,10 @@ mod tests {
                 Some(Message::Fact(fact)) => fact.seq.to_string(),
                 Some(Message::Live(record)) => match &*record {
                     Live::Delta { text, .. } => text.clone(),
-                    Live::InProgress { .. } | Live::Progress { .. } | Live::Status { .. } => "?".into(),
+                    Live::InProgress { .. }
+                    | Live::Progress { .. }
+                    | Live::Status { .. }
+                    | Live::SubagentEvent { .. } => "?".into(),
                 },
                 Some(Message::Goodbye) => "goodbye".into(),
                 None => "end".into(),

@@ -51,6 +51,7 @@ impl Actor {
             | Payload::QuestionAnswered { .. }
             | Payload::QuestionGone { .. }
             | Payload::HandoffUpdated { .. }
+            | Payload::SubagentEvent { .. }
             | Payload::WorkflowUpdated { .. }
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }

@@ -38,7 +38,7 @@ impl Play {
     /// Starts all sessions.
     pub(super) async fn begin(stage: &Stage, context: &Context) -> Result<Play, Failure> {
         let client = stage.daemon.connect().await?;
-        let everything = EventQuery { session: None, since: Some(0), limit: None };
+        let everything = EventQuery { since: Some(0), ..EventQuery::default() };
         let events = Events::open(stage.daemon.clone(), everything).await?;
         let mut actors = Vec::new();
         for role in ROLES {

@@ -20,7 +20,8 @@ use crate::server::stream::{Message, Tail};
 /// Tells a client behind some relay that the stream is alive.
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
-/// Reads stored events, oldest first.
+/// Reads stored events, oldest first. What is asked about one session holds what happened in its descendants, each
+/// event wrapped as `subagent_event`.
 #[utoipa::path(
     get, path = "/v1/events", params(EventQuery),
     responses((status = 200, body = Page<Event>), (status = "default", body = ErrorBody))
@@ -44,7 +45,7 @@ pub(super) async fn stream(
     Asked(query): Asked<EventQuery>,
 ) -> Result<impl IntoResponse, Refusal> {
     let after = last_event_id(&headers)?.or(query.since);
-    let feed = app.engine.feed(query.session.as_deref()).await?;
+    let feed = app.engine.feed(&query).await?;
     let tail = Tail::new(feed, after, app.end.clone());
     // Without it a client that asked for the present could not resume before its first event.
     let begins = [("last-event-id", tail.after().to_string())];

@@ -1,0 +1,153 @@
+//! Child sessions beside their parent: what of their life is worth a line there.
+//!
+//! The whole of it is in the child's own transcript; here a person sees who works, on what, and what is wanted.
+
+use std::collections::HashMap;
+
+use super::line::{Line, Tone, cut, one_line};
+use super::status::count;
+use super::transcript;
+use crate::api::event::Payload;
+use crate::api::handoff::{Handoff, HandoffStatus, Integration, Origin};
+
+/// An answer is shown no longer than this: it is the parent that reads it.
+const PREVIEW: usize = 80;
+
+/// What was said about each child in the turn, so that nothing is said twice.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    /// The last line about each, by session.
+    said: HashMap<String, Line>,
+}
+
+impl Children {
+    /// A fact of a descendant as a line of its own.
+    pub(super) fn event(&mut self, origin: &Origin, payload: &Payload) -> Option<Line> {
+        self.say(&origin.agent_type, &origin.path.join("/"), fact(payload)?)
+    }
+
+    /// How a delegation stands, as far as the child's own facts do not tell.
+    pub(super) fn handoff(&mut self, handoff: &Handoff) -> Option<Line> {
+        let id = &handoff.child_session_id;
+        let is_known = self.said.contains_key(id);
+        let what = match handoff.status {
+            HandoffStatus::Queued | HandoffStatus::Running if !is_known => {
+                Some(Line::new().dim(one_line(&handoff.label)))
+            }
+            HandoffStatus::Completed => integration(handoff),
+            HandoffStatus::Cancelled | HandoffStatus::TimedOut => Some(standing(handoff.status)),
+            HandoffStatus::Queued
+            | HandoffStatus::Running
+            | HandoffStatus::PendingPermission
+            | HandoffStatus::PendingQuestion
+            | HandoffStatus::Failed
+            | HandoffStatus::Interrupted => None,
+        };
+        self.say(&handoff.child_agent_id, id, what?)
+    }
+
+    /// The parent's turn is over: what comes later is about other work.
+    pub(super) fn clear(&mut self) {
+        self.said.clear();
+    }
+
+    fn say(&mut self, agent: &str, id: &str, what: Line) -> Option<Line> {
+        let line = Line::new().plain("  ").then(name(agent, id)).dim(" · ").then(what);
+        let before = self.said.insert(id.to_owned(), line.clone());
+        (before.as_ref() != Some(&line)).then_some(line)
+    }
+}
+
+/// `explore abcd2345`
+pub(super) fn name(agent: &str, id: &str) -> Line {
+    Line::toned(Tone::Accent, one_line(agent)).dim(format!(" {id}"))
+}
+
+/// What became of the files, where a person should know.
+pub(super) fn integration(handoff: &Handoff) -> Option<Line> {
+    let id = &handoff.child_session_id;
+    let stuck = |what: &str, files: &[String]| {
+        let files: Vec<_> = files.iter().map(|file| one_line(file)).collect();
+        let command = Line::new().plain(": ").with(Tone::Accent, format!("coppice integrate {id}"));
+        Some(Line::toned(Tone::Bad, format!("{what} {}", files.join(", "))).then(command))
+    };
+    match &handoff.integration {
+        Integration::Nothing {} => None,
+        Integration::Pending {} => {
+            Some(Line::new().plain("not integrated: ").with(Tone::Accent, format!("coppice integrate {id}")))
+        }
+        Integration::Integrated { files } => {
+            Some(Line::toned(Tone::Good, format!("{} integrated", count(files.len(), "file"))))
+        }
+        Integration::Conflict { files } => stuck("conflict in", files),
+        Integration::Changed { files } => stuck("changed meanwhile:", files),
+    }
+}
+
+/// The word for how a delegation stands.
+pub(super) fn standing(status: HandoffStatus) -> Line {
+    let (word, tone) = match status {
+        HandoffStatus::Queued => ("queued", Tone::Accent),
+        HandoffStatus::Running => ("running", Tone::Accent),
+        HandoffStatus::PendingPermission => ("approval", Tone::Warn),
+        HandoffStatus::PendingQuestion => ("asking", Tone::Warn),
+        HandoffStatus::Completed => ("completed", Tone::Good),
+        HandoffStatus::Failed => ("failed", Tone::Bad),
+        HandoffStatus::Cancelled => ("cancelled", Tone::Bad),
+        HandoffStatus::TimedOut => ("timed out", Tone::Bad),
+        HandoffStatus::Interrupted => ("interrupted", Tone::Bad),
+    };
+    Line::toned(tone, word)
+}
+
+/// A child's fact in a few words; `None` for what only its own transcript tells.
+fn fact(payload: &Payload) -> Option<Line> {
+    let said = |tone, text: String| Some(Line::toned(tone, text));
+    match payload {
+        Payload::ToolStarted { title, .. } => said(Tone::Dim, one_line(title)),
+        Payload::ToolFinished { ok: false, title, .. } => said(Tone::Warn, format!("{} failed", one_line(title))),
+        Payload::ApprovalRequested { approval, .. } => {
+            said(Tone::Warn, format!("wants: {}", one_line(&approval.title)))
+        }
+        Payload::QuestionAsked { questions, .. } => {
+            let texts: Vec<_> = questions.iter().map(|question| one_line(&question.text)).collect();
+            said(Tone::Warn, format!("asks: {}", texts.join(" · ")))
+        }
+        Payload::TurnCompleted { response, .. } => {
+            let answer = cut(&one_line(&response.answer), PREVIEW);
+            Some(Line::toned(Tone::Good, "done").dim(if answer.is_empty() { answer } else { format!(": {answer}") }))
+        }
+        Payload::TurnFailed { error, .. } => said(Tone::Bad, format!("failed: {}", one_line(&error.message))),
+        Payload::TurnInterrupted { reason, .. } => said(Tone::Bad, format!("interrupted: {}", one_line(reason))),
+        Payload::ApprovalResolved { .. }
+        | Payload::QuestionAnswered { .. }
+        | Payload::Retry { .. }
+        | Payload::Conflict { .. }
+        | Payload::Warning { .. } => transcript::talk(payload),
+        Payload::SessionCreated { .. }
+        | Payload::TitleChanged { .. }
+        | Payload::PromptQueued { .. }
+        | Payload::Switched { .. }
+        | Payload::Preparing { .. }
+        | Payload::SetupOutput { .. }
+        | Payload::TurnStarted { .. }
+        | Payload::Message { .. }
+        | Payload::Thought { .. }
+        | Payload::ToolFinished { ok: true, .. }
+        | Payload::QuestionGone { .. }
+        | Payload::HandoffUpdated { .. }
+        | Payload::SubagentEvent { .. }
+        | Payload::WorkflowUpdated { .. }
+        | Payload::PlanUpdated { .. }
+        | Payload::Usage { .. }
+        | Payload::Checkpoint { .. }
+        | Payload::Reworded { .. }
+        | Payload::Undone { .. }
+        | Payload::Integrated { .. }
+        | Payload::Merged { .. }
+        | Payload::Archived {}
+        | Payload::Removed { .. }
+        | Payload::Saved { .. }
+        | Payload::Restored {} => None,
+    }
+}
