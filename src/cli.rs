@@ -34,6 +34,7 @@ mod exit;
 mod follow;
 mod image;
 mod inbox;
+mod integrate;
 mod line;
 mod list;
 mod manual;
@@ -122,6 +123,7 @@ enum SessionCommand {
     Undo(undo::Args),
     Merge(merge::MergeArgs),
     Rebase(merge::RebaseArgs),
+    Integrate(integrate::Args),
     /// Puts a session away: its worktree goes, its branch and its transcript stay.
     #[command(after_help = "Examples:\n  coppice archive k3f")]
     Archive(act::Args),
@@ -237,6 +239,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Undo(args) => undo::run(args, context).await,
         SessionCommand::Merge(args) => merge::merge(args, context).await,
         SessionCommand::Rebase(args) => merge::rebase(args, context).await,
+        SessionCommand::Integrate(args) => integrate::run(args, context).await,
         SessionCommand::Archive(args) => act::archive(args, context).await,
         SessionCommand::Rm(args) => act::rm(args, context).await,
         SessionCommand::Restore(args) => act::restore(args, context).await,

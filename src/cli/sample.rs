@@ -1,5 +1,6 @@
 //! Sessions, backends and records that the tests of several files look at.
 
+use crate::api::handoff::{Handoff, HandoffStatus, Integration};
 use crate::api::image::Attached;
 use crate::api::project::{Backend, ListedBy};
 use crate::api::session::{
@@ -123,6 +124,53 @@ pub(super) fn turn(number: u32, state: TurnState) -> Turn {
         undone: false,
         usage: Usage::default(),
         raw: None,
+    }
+}
+
+/// A child of the session that all samples are.
+pub(super) fn child(id: &str, status: Status) -> Session {
+    Session {
+        id: id.into(),
+        title: "@explore subagent".into(),
+        agent: Some("explore".into()),
+        parent: Some("abcd2345".into()),
+        handoff: Some("h_1".into()),
+        changes: Changes::default(),
+        ..session(status)
+    }
+}
+
+/// How that child came to be.
+pub(super) fn handoff() -> Handoff {
+    Handoff {
+        handoff_id: "h_1".into(),
+        parent_session_id: "abcd2345".into(),
+        parent_turn_id: 1,
+        child_session_id: "efgh3456".into(),
+        child_turn_id: Some(1),
+        child_agent_id: "explore".into(),
+        persona: None,
+        status: HandoffStatus::Running,
+        label: "find the parser".into(),
+        depth: 1,
+        background: false,
+        assistant_text: None,
+        error: None,
+        pending_permission: None,
+        pending_question: None,
+        backend: "demo".into(),
+        model: None,
+        branch: "coppice/efgh3456/find-the-parser".into(),
+        base_sha: "0123456789abcdef0123456789abcdef01234567".into(),
+        head_sha: None,
+        diffstat: Changes::default(),
+        started_at: NOW - 60_000,
+        finished_at: None,
+        usage: Usage::default(),
+        summary: None,
+        questions: vec![],
+        integration: Integration::Nothing {},
+        thread_note: None,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::api::agent::{
 };
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::RawEvent;
+use crate::api::handoff::Handoff;
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
 };
@@ -18,6 +19,7 @@ use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, Undo,
 };
 use crate::api::session::{Diff, InboxItem, Session, Turn};
+use crate::api::workflow::Workflow;
 
 /// Stands for an absent query or body.
 const NONE: [(); 0] = [];
@@ -88,6 +90,19 @@ impl Connection {
 
     pub async fn rebase(&self, id: &str) -> Result<Session, ClientError> {
         self.send(Method::POST, &below(id, "rebase"), &Nothing {}).await
+    }
+
+    /// Brings a child's result into its parent's work tree.
+    pub async fn integrate(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "integrate"), &Nothing {}).await
+    }
+
+    pub async fn handoffs(&self, id: &str) -> Result<Page<Handoff>, ClientError> {
+        self.get(&below(id, "handoffs"), &NONE).await
+    }
+
+    pub async fn workflow(&self, id: &str) -> Result<Workflow, ClientError> {
+        self.get(&below(id, "workflow"), &NONE).await
     }
 
     pub async fn archive(&self, id: &str) -> Result<Session, ClientError> {

@@ -3,6 +3,7 @@
 mod agent;
 mod daemon;
 mod event;
+mod family;
 mod project;
 mod session;
 
@@ -68,6 +69,9 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         daemon::stop,
         event::list,
         event::stream,
+        family::handoffs,
+        family::integrate,
+        family::workflow,
         project::config,
         project::doctor,
         project::grant_trust,
@@ -101,6 +105,7 @@ pub(super) fn router(app: App) -> Router {
     let personal = Router::new()
         .route("/v1/sessions/{id}/approvals/{request}", post(session::decide))
         .route("/v1/sessions/{id}/merge", post(session::merge))
+        .route("/v1/sessions/{id}/integrate", post(family::integrate))
         .route("/v1/trust", post(project::grant_trust))
         .route("/v1/config", put(project::set_config))
         .route("/v1/agents/seed", post(agent::seed))
@@ -123,6 +128,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/rebase", post(session::rebase))
         .route("/v1/sessions/{id}/archive", post(session::archive))
         .route("/v1/sessions/{id}/restore", post(session::restore))
+        .route("/v1/sessions/{id}/handoffs", get(family::handoffs))
+        .route("/v1/sessions/{id}/workflow", get(family::workflow))
         .route("/v1/inbox", get(session::inbox))
         .route("/v1/events", get(event::list))
         .route("/v1/events/stream", get(event::stream))

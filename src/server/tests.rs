@@ -87,6 +87,7 @@ async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
         refusal(client.decide("abc", "oldest", &Decide::Allow).await),
         refusal(client.decide("abc", "oldest", &Decide::Deny { message: None }).await),
         refusal(client.merge("abc", &Merge::default()).await),
+        refusal(client.integrate("abc").await),
         refusal(client.grant_trust(&grant).await),
         refusal(client.set_config(&set).await),
     ] {
