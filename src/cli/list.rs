@@ -1,4 +1,6 @@
-//! `coppice list`: one line per session, the ones that need a person first.
+//! `coppice list`: one line per session, the ones that need a person first, children under their parents.
+
+mod tree;
 
 use super::age::age;
 use super::line::{Line, cut, one_line, table};
@@ -8,6 +10,7 @@ use crate::api::request::ListSessions;
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
+use tree::{Branch, Fold, tree};
 
 /// Longer titles are cut, so that the columns after them stay on the screen.
 const TITLE: usize = 44;
@@ -15,6 +18,7 @@ const TITLE: usize = 44;
 /// Lists the sessions of this repository, or all of them outside of one.
 ///
 /// Sessions that wait for you come first, then those that stopped, those that work, and those that are ready for review.
+/// Children stand under their parents while they work or wait for you.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,6 +29,9 @@ pub(super) struct Args {
     /// The sessions of every repository.
     #[arg(long)]
     all: bool,
+    /// All children, also those that ended.
+    #[arg(long)]
+    tree: bool,
     /// Removed sessions that `coppice restore` can bring back.
     #[arg(long)]
     removed: bool,
@@ -42,13 +49,21 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         true => (fetch(&client, wanted).await?, Scope::EveryRepository),
         false => here(&client, wanted, context.cwd()?).await?,
     };
-    status::sort(&mut sessions);
     // After the sorting: those that need a person come first, however old they are.
-    sessions.truncate(args.limit.map_or(usize::MAX, |limit| limit as usize));
+    let limit = args.limit.map_or(usize::MAX, |limit| limit as usize);
     match args.format.choice() {
-        Format::Json => context.output.json(&sessions)?,
+        Format::Json => {
+            status::sort(&mut sessions);
+            sessions.truncate(limit);
+            context.output.json(&sessions)?;
+        }
         Format::Human if sessions.is_empty() => context.output.say(&nothing(args.removed))?,
-        Format::Human => context.output.rows(&lines(&sessions, context.now(), scope))?,
+        Format::Human => {
+            let fold = if args.tree || args.removed { Fold::Nothing } else { Fold::Ended };
+            let mut branches = tree(&sessions, fold);
+            branches.truncate(limit);
+            context.output.rows(&rows(&branches, context.now(), scope))?;
+        }
     }
     Ok(Exit::Done)
 }
@@ -98,27 +113,43 @@ pub(super) enum Scope {
     EveryRepository,
 }
 
-/// The sessions as aligned columns.
+/// The sessions as aligned columns, without the children that ended.
 pub(super) fn lines(sessions: &[Session], now: i64, scope: Scope) -> Vec<Line> {
-    table(&sessions.iter().map(|session| row(session, now, scope)).collect::<Vec<_>>())
+    rows(&tree(sessions, Fold::Ended), now, scope)
 }
 
-fn row(session: &Session, now: i64, scope: Scope) -> Vec<Line> {
+fn rows(branches: &[Branch<'_>], now: i64, scope: Scope) -> Vec<Line> {
+    table(&branches.iter().map(|branch| row(branch, now, scope)).collect::<Vec<_>>())
+}
+
+fn row(branch: &Branch<'_>, now: i64, scope: Scope) -> Vec<Line> {
+    let Branch { session, depth, folded } = *branch;
     let project = match scope {
         Scope::OneRepository => Line::new(),
         Scope::EveryRepository => Line::new().dim(one_line(repository(&session.project))),
     };
     vec![
-        Line::new().strong(&session.id),
+        Line::new().plain("  ".repeat(depth)).strong(&session.id),
         status::word(session.status),
         project,
-        Line::new().plain(cut(&one_line(&session.title), TITLE)),
+        Line::new().plain(cut(&status::title(session), TITLE)),
         Line::new().dim(status::engine(&session.backend, session.model.as_deref())),
         status::changes(session.changes),
         Line::new().dim(status::cost(&session.usage).unwrap_or_default()),
         Line::new().dim(age(now, session.removed_at.unwrap_or(session.updated_at))),
-        Line::new().plain(status::need(session)),
+        match (status::need(session), folded) {
+            (need, 0) => Line::new().plain(need),
+            (need, folded) if need.is_empty() => Line::new().dim(ended(folded)),
+            (need, folded) => Line::new().plain(need).dim(format!(", {}", ended(folded))),
+        },
     ]
+}
+
+fn ended(children: usize) -> String {
+    match children {
+        1 => "1 child ended".to_owned(),
+        several => format!("{several} children ended"),
+    }
 }
 
 /// The name a person gives the repository: the directory that holds `.git`, or a bare repository's own.
@@ -130,7 +161,7 @@ fn repository(common_dir: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::session::{Changes, Status, Usage};
+    use crate::api::session::{Changes, Status, Usage, WaitingFor};
     use crate::cli::sample::{self, NOW, session};
 
     fn text(sessions: &[Session], scope: Scope) -> String {
@@ -155,11 +186,30 @@ mod tests {
     }
 
     #[test]
+    fn children_are_indented_and_say_who_they_are() {
+        let parent = Session {
+            id: "abcd2345".into(),
+            waiting_for: Some(WaitingFor::Children),
+            changes: Changes::default(),
+            ..session(Status::Running)
+        };
+        let titled = Session { title: "Look around".into(), ..sample::child("ijkl4567", Status::Running) };
+        let mut wanting = sample::child("efgh3456", Status::Approval);
+        wanting.approvals = sample::approval().approvals;
+        let ended = sample::child("mnop5672", Status::Ready);
+        insta::assert_snapshot!(text(&[parent, wanting, titled, ended], Scope::OneRepository), @r"
+        abcd2345    running   Fix the parser        demo  5s  waits for children, 1 child ended
+          efgh3456  approval  @explore subagent     demo  5s  wants: run `cargo test`
+          ijkl4567  running   @explore Look around  demo  5s
+        ");
+    }
+
+    #[test]
     fn every_repository_has_its_name() {
         let bare = Session { project: "/srv/tools.git".into(), ..session(Status::Ready) };
         insta::assert_snapshot!(text(&[session(Status::Merged), bare], Scope::EveryRepository), @r"
-        abcd2345  merged  app        Fix the parser  demo  +12 -4  5s
         abcd2345  ready   tools.git  Fix the parser  demo  +12 -4  5s
+        abcd2345  merged  app        Fix the parser  demo  +12 -4  5s
         ");
     }
 }

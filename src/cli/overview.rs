@@ -1,6 +1,6 @@
 //! Bare `coppice`: what needs the person here, what works, and how to go on.
 
-use super::line::{Line, Tone, cut, one_line, table};
+use super::line::{Line, Tone, cut, table};
 use super::list::fetch;
 use super::status::{self, Urgency, count, urgency};
 use super::{Context, Exit, Failure};
@@ -13,6 +13,8 @@ pub(super) async fn run(context: &mut Context) -> Result<Exit, Failure> {
     let client = context.client().await?;
     let cwd = Some(context.cwd()?);
     let mut sessions = fetch(&client, ListSessions { cwd, ..ListSessions::default() }).await?;
+    // A child is its parent's business until it waits for a person.
+    sessions.retain(|session| session.parent.is_none() || urgency(session.status) == Urgency::Blocked);
     let query = BackendQuery { detail: Detail::Programs, ..context.backends()? };
     let trouble = no_backend(&client.models(&query).await?.items);
     if let Some(error) = trouble.clone().filter(|_| sessions.is_empty()) {
@@ -67,7 +69,7 @@ fn row(session: &Session, now: i64) -> Vec<Line> {
     vec![
         Line::new().plain(format!("  {}", session.id)),
         status::word(session.status),
-        Line::new().plain(cut(&one_line(&session.title), 44)),
+        Line::new().plain(cut(&status::title(session), 44)),
         status::changes(session.changes),
         Line::new().dim(super::age::age(now, session.updated_at)),
         Line::new().plain(status::need(session)),

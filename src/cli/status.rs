@@ -48,12 +48,24 @@ pub(super) fn sort(sessions: &mut [Session]) {
     sessions.sort_by_key(|session| (urgency(session.status), std::cmp::Reverse(session.updated_at)));
 }
 
+/// The session's title; a child's begins with its agent.
+pub(super) fn title(session: &Session) -> String {
+    let title = one_line(&session.title);
+    match (&session.parent, &session.agent) {
+        (Some(_), Some(agent)) if !title.starts_with('@') => format!("@{} {title}", one_line(agent)),
+        _ => title,
+    }
+}
+
 /// What the session needs from a person, in a few words; empty when it needs nothing.
 pub(super) fn need(session: &Session) -> String {
     match session.waiting_for {
         Some(WaitingFor::Approval) => match session.approvals.as_slice() {
             [] => "waits for an approval".to_owned(),
-            [one] => format!("wants: {}", one_line(&one.title)),
+            [one] => match &one.agent {
+                Some(agent) => format!("{} wants: {}", one_line(agent), one_line(&one.title)),
+                None => format!("wants: {}", one_line(&one.title)),
+            },
             several => format!("{} approvals wait", several.len()),
         },
         Some(WaitingFor::Answer) => {
@@ -158,12 +170,16 @@ mod tests {
 
     #[test]
     fn a_need_names_the_thing() {
+        let mut of_child = sample::approval();
+        of_child.approvals[0].agent = Some("explore".into());
         for (session, expected) in [
             (sample::asking(), "2 questions"),
             (sample::approval(), "wants: run `cargo test`"),
             (sample::failed(), "the backend exited before it answered"),
             (sample::conflict(), "in 2 files"),
             (session(Status::Ready), ""),
+            (of_child, "explore wants: run `cargo test`"),
+            (Session { waiting_for: Some(WaitingFor::Children), ..session(Status::Running) }, "waits for children"),
         ] {
             assert_eq!(need(&session), expected);
         }
