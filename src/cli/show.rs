@@ -1,11 +1,19 @@
 //! `coppice show`: everything about one session, and what can be done with it.
 
+mod family;
+#[cfg(test)]
+mod tests;
+
 use super::age::age;
+use super::child;
 use super::line::{Line, Tone, one_line, table};
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
+use crate::api::handoff::Handoff;
 use crate::api::request::ListTurns;
 use crate::api::session::{Approval, Question, Session, Turn, TurnState};
+use crate::api::workflow::Workflow;
+use crate::client::connection::Connection;
 
 /// Shows one session: where it stands, what it waits for and what you can do next.
 #[derive(Debug, clap::Args)]
@@ -40,9 +48,35 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             let raw = last_raw(&session, &turns)?;
             context.output.text(&format!("{}\n", raw.trim_end_matches('\n')))?;
         }
-        (false, Format::Human | Format::Json) => context.output.lines(&lines(&session, &turns, context.now()))?,
+        (false, Format::Human | Format::Json) => {
+            let kin = Kin::read(&client, &session).await?;
+            context.output.lines(&lines(&session, &turns, &kin, context.now()))?;
+        }
     }
     Ok(Exit::Done)
+}
+
+/// What is known of a session's family beside the session itself.
+#[derive(Debug, Default)]
+pub(super) struct Kin {
+    /// What it delegated.
+    handoffs: Vec<Handoff>,
+    /// The delegation that made it.
+    origin: Option<Handoff>,
+    workflow: Workflow,
+}
+
+impl Kin {
+    pub(super) async fn read(client: &Connection, session: &Session) -> Result<Kin, Failure> {
+        let handoffs = client.handoffs(&session.id).await?.items;
+        let Some(parent) = &session.parent else {
+            return Ok(Kin { handoffs, origin: None, workflow: client.workflow(&session.id).await? });
+        };
+        // A parent may be gone before its children.
+        let beside = client.handoffs(parent).await.map(|page| page.items).unwrap_or_default();
+        let origin = beside.into_iter().find(|handoff| handoff.child_session_id == session.id);
+        Ok(Kin { handoffs, origin, workflow: Workflow::default() })
+    }
 }
 
 fn last_raw<'a>(session: &Session, turns: &'a [Turn]) -> Result<&'a str, Failure> {
@@ -53,13 +87,15 @@ fn last_raw<'a>(session: &Session, turns: &'a [Turn]) -> Result<&'a str, Failure
 }
 
 /// The whole view.
-pub(super) fn lines(session: &Session, turns: &[Turn], now: i64) -> Vec<Line> {
+pub(super) fn lines(session: &Session, turns: &[Turn], kin: &Kin, now: i64) -> Vec<Line> {
     let mut lines = vec![Line::new().strong(&session.id).plain(format!("  {}", one_line(&session.title)))];
-    lines.extend(table(&facts(session, now)));
+    lines.extend(table(&facts(session, kin, now)));
     lines.extend(section("questions", question_lines(&session.questions)));
     lines.extend(section("approvals", session.approvals.iter().flat_map(|approval| approval_lines(approval, now))));
     lines.extend(section("conflicts", session.conflicts.iter().map(|file| Line::new().plain(one_line(file)))));
     lines.extend(error(session));
+    lines.extend(family::children(&kin.handoffs));
+    lines.extend(family::workflow(&kin.workflow));
     if let Some(summary) = &session.summary {
         lines.extend(section("summary", block(&summary.session)));
     }
@@ -67,7 +103,7 @@ pub(super) fn lines(session: &Session, turns: &[Turn], now: i64) -> Vec<Line> {
     lines
 }
 
-fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
+fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
     let need = status::need(session);
     let standing = match need.as_str() {
         "" => status::word(session.status),
@@ -89,12 +125,20 @@ fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
         ("status", standing),
         ("next", Line::toned(Tone::Accent, status::next(session))),
         ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref())).dim(reasoning)),
+    ];
+    facts.extend(agent(session).map(|agent| ("agent", agent)));
+    facts.extend(session.parent.as_ref().map(|parent| ("parent", Line::new().plain(parent))));
+    if let Some(origin) = &kin.origin {
+        facts.push(("task", Line::new().plain(one_line(&origin.label))));
+        facts.extend(child::integration(origin).map(|files| ("result", files)));
+    }
+    facts.extend([
         ("base", Line::new().plain(format!("{} at {commit}", session.base.name))),
         ("branch", Line::new().plain(&session.branch)),
         ("worktree", Line::new().plain(&session.worktree)),
         ("changes", changes),
         ("turns", Line::new().plain(turns)),
-    ];
+    ]);
     match status::usage(&session.usage) {
         usage if usage.is_empty() => {}
         usage => facts.push(("usage", Line::new().plain(usage))),
@@ -104,10 +148,21 @@ fn facts(session: &Session, now: i64) -> Vec<Vec<Line>> {
     facts.into_iter().map(|(name, value)| vec![Line::new().dim(name), value]).collect()
 }
 
+/// The agent, and a word of warning where nothing but its prompt keeps it to its tools.
+fn agent(session: &Session) -> Option<Line> {
+    let persona = session.persona.as_ref().map(|persona| format!(":{persona}")).unwrap_or_default();
+    let agent = Line::new().plain(one_line(session.agent.as_ref()?) + &persona);
+    Some(match session.surface.as_str() {
+        "advisory" => agent.plain(", tools ").with(Tone::Warn, "advisory"),
+        _ => agent,
+    })
+}
+
 /// Questions with their numbered options, as `answer` takes them.
 pub(super) fn question_lines(questions: &[Question]) -> Vec<Line> {
     let lines = questions.iter().enumerate().flat_map(|(place, question)| {
-        let mut lines = vec![Line::new().strong(format!("{}. {}", place + 1, one_line(&question.text)))];
+        let asker = question.session.as_ref().map(|child| format!("  ({child})")).unwrap_or_default();
+        let mut lines = vec![Line::new().strong(format!("{}. {}", place + 1, one_line(&question.text))).dim(asker)];
         lines.extend(block(&question.text).into_iter().skip(1).map(|line| Line::new().plain("   ").then(line)));
         match &question.answer {
             Some(answer) => lines.push(Line::new().dim("   answered: ").plain(one_line(answer))),
@@ -127,8 +182,9 @@ pub(super) fn question_lines(questions: &[Question]) -> Vec<Line> {
 /// One request and what would happen.
 pub(super) fn approval_lines(approval: &Approval, now: i64) -> Vec<Line> {
     let expired = if approval.expired { ", from before the daemon restarted" } else { "" };
+    let agent = approval.agent.as_ref().map(|agent| format!("{}, ", one_line(agent))).unwrap_or_default();
     let head = Line::new().strong(&approval.id).plain(format!("  {}", one_line(&approval.title))).dim(format!(
-        "  ({}, {} ago{expired})",
+        "  ({agent}{}, {} ago{expired})",
         one_line(&approval.tool),
         age(now, approval.requested_at)
     ));
@@ -190,127 +246,4 @@ fn section(title: &str, body: impl IntoIterator<Item = Line>) -> Vec<Line> {
 
 fn block(text: &str) -> Vec<Line> {
     text.trim().lines().map(|line| Line::new().plain(line)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::api::session::{Status, TurnError, Usage};
-    use crate::cli::sample::{self, NOW};
-
-    fn text(session: &Session, turns: &[Turn]) -> String {
-        lines(session, turns, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n")
-    }
-
-    #[test]
-    fn a_session_that_asks() {
-        let mut session = sample::asking();
-        session.questions[1].answer = Some("8080".into());
-        let turn = Turn { images: vec![sample::image()], ..sample::turn(1, TurnState::Completed) };
-        insta::assert_snapshot!(text(&session, &[turn]), @r"
-        abcd2345  Fix the parser
-        status    asking, 1 question
-        next      coppice answer|stop abcd2345
-        backend   demo
-        base      main at 0123456789
-        branch    coppice/abcd2345/fix-the-parser
-        worktree  /data/worktrees/abcd2345
-        changes   2 files  +12 -4
-        turns     1
-        created   1h ago, changed 5s ago
-
-        questions
-          1. Which database?
-             1) sqlite
-             2) postgres
-          2. Which port?
-             answered: 8080
-
-        turns
-          1  completed, 1m ago  > fix the parser, with wrong.png
-             Done.
-             All tests pass.
-        ");
-    }
-
-    #[test]
-    fn a_session_that_wants_an_approval() {
-        let session = Session { queued: 1, ..sample::approval() };
-        insta::assert_snapshot!(text(&session, &[]), @r"
-        abcd2345  Fix the parser
-        status    approval, wants: run `cargo test`
-        next      coppice approve|deny|stop abcd2345
-        backend   demo
-        base      main at 0123456789
-        branch    coppice/abcd2345/fix-the-parser
-        worktree  /data/worktrees/abcd2345
-        changes   2 files  +12 -4
-        turns     1, 1 prompt queued
-        created   1h ago, changed 5s ago
-
-        approvals
-          r1  run `cargo test`  (execute, 12s ago)
-            | cargo test
-            | --quiet
-        ");
-    }
-
-    #[test]
-    fn a_session_that_failed() {
-        let error = Some(TurnError { kind: "crashed".into(), message: "it died".into(), hint: None });
-        let usage = Usage { input_tokens: 1200, output_tokens: 34, cost_usd: None };
-        let backend = "other".to_owned();
-        let turns = [Turn { error, usage, backend, ..sample::turn(2, TurnState::Failed) }];
-        insta::assert_snapshot!(text(&sample::failed(), &turns), @r"
-        abcd2345  Fix the parser
-        status    failed, the backend exited before it answered
-        next      coppice resume|send|diff abcd2345
-        backend   demo
-        base      main at 0123456789
-        branch    coppice/abcd2345/fix-the-parser
-        worktree  /data/worktrees/abcd2345
-        changes   2 files  +12 -4
-        turns     1
-        created   1h ago, changed 5s ago
-
-        last error
-          crashed: the backend exited before it answered
-          hint: `coppice resume abcd2345` goes on
-
-        turns
-          2  failed on other, 1m ago, 1200 tokens in, 34 out  > fix the parser
-             crashed: it died
-        ");
-    }
-
-    #[test]
-    fn a_session_with_a_conflict_and_a_summary() {
-        let mut session = sample::conflict();
-        session.usage.input_tokens = 1200;
-        session.usage.cost_usd = Some(0.034);
-        session.reasoning = Some("high".into());
-        insta::assert_snapshot!(text(&session, &[]), @r"
-        abcd2345  Fix the parser
-        status    conflict, in 2 files
-        next      coppice diff|merge abcd2345
-        backend   demo, reasoning high
-        base      main at 0123456789
-        branch    coppice/abcd2345/fix-the-parser
-        worktree  /data/worktrees/abcd2345
-        changes   2 files  +12 -4
-        turns     1
-        usage     1200 tokens in, 0 out, $0.03
-        created   1h ago, changed 5s ago
-
-        conflicts
-          a.rs
-          b.rs
-
-        summary
-          The parser parses.
-          All of it.
-        ");
-        session.status = Status::Merged;
-        assert!(text(&session, &[]).contains("status    merged\n"));
-    }
 }

@@ -93,7 +93,8 @@ async fn show_session(args: tool::Show, context: &Context) -> Result<Output, Fai
     let client = context.client().await?;
     let session = client.session(&args.id).await?;
     let turns = client.turns(&session.id, &ListTurns::default()).await?.items;
-    output(&show::lines(&session, &turns, context.now()), &session)
+    let kin = show::Kin::read(&client, &session).await?;
+    output(&show::lines(&session, &turns, &kin, context.now()), &session)
 }
 
 async fn wait_for(args: tool::Wait, context: &Context) -> Result<Output, Failure> {
