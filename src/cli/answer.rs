@@ -10,8 +10,9 @@ use crate::api::session::{Question, Session};
 
 /// Answers the questions of a session; when all are answered, it goes on.
 ///
-/// A number picks the option in that place; anything else is taken as it is. Without an ANSWER each question is asked
-/// here, or, when this is no terminal, shown.
+/// A number picks the option in that place, `1,3` several where that is allowed; anything else is taken as it is.
+/// Without an ANSWER each question is asked here, or, when this is no terminal, shown. What the children of a session
+/// ask can be answered here too.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -102,16 +103,21 @@ pub(super) fn choose(open: &[&Question], given: &[String]) -> Result<Vec<String>
     open.iter().zip(given).map(pick).collect()
 }
 
-/// The option that a number stands for, or the answer itself; `None` for a number beyond the options.
+/// The option that a number stands for, or the answer itself; `None` for a number beyond the options. Where several may
+/// be chosen, commas stand between them.
 pub(super) fn picked(question: &Question, answer: &str) -> Option<String> {
     let answer = answer.trim();
     // An option that is itself a number is meant literally.
     if question.options.is_empty() || question.options.iter().any(|option| option == answer) {
         return Some(answer.to_owned());
     }
-    match answer.parse::<usize>() {
-        Ok(number) => question.options.get(number.checked_sub(1)?).cloned(),
-        Err(_) => Some(answer.to_owned()),
+    let numbers = answer.split(',').map(|number| number.trim().parse::<usize>());
+    match numbers.collect::<Result<Vec<_>, _>>() {
+        Ok(numbers) if numbers.len() == 1 || question.multiple => {
+            let option = |number: &usize| question.options.get(number.checked_sub(1)?).map(String::as_str);
+            Some(numbers.iter().map(option).collect::<Option<Vec<_>>>()?.join(", "))
+        }
+        Ok(_) | Err(_) => Some(answer.to_owned()),
     }
 }
 
@@ -134,8 +140,15 @@ mod tests {
             (&["sqlite", "postgres"], "0", None),
             (&["2", "1"], "2", Some("2")),
             (&[], "8080", Some("8080")),
+            (&["sqlite", "postgres"], "1,2", Some("1,2")),
         ] {
             assert_eq!(picked(&question(options), answer).as_deref(), expected, "{options:?} {answer}");
+        }
+        let several = Question { multiple: true, ..question(&["sqlite", "postgres", "mysql"]) };
+        for (answer, expected) in
+            [("1, 3", Some("sqlite, mysql")), ("2", Some("postgres")), ("1,4", None), ("all", Some("all"))]
+        {
+            assert_eq!(picked(&several, answer).as_deref(), expected, "{answer}");
         }
     }
 

@@ -151,3 +151,72 @@ fn fact(payload: &Payload) -> Option<Line> {
         | Payload::Restored {} => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::{AskedQuestion, Response, TurnError};
+    use crate::cli::sample;
+
+    fn origin(path: &[&str]) -> Origin {
+        let path: Vec<_> = path.iter().map(|id| id.to_string()).collect();
+        Origin { agent_type: "explore".into(), session_id: path[0].clone(), path, ..Origin::default() }
+    }
+
+    fn tool(title: &str) -> Payload {
+        Payload::ToolStarted { turn: 1, call: "c".into(), tool: "read".into(), title: title.into(), input: None }
+    }
+
+    fn done(answer: &str) -> Payload {
+        let response = Response { answer: answer.into(), questions: vec![], summary: None };
+        Payload::TurnCompleted { turn: 1, response }
+    }
+
+    #[test]
+    fn r59_a_child_is_told_in_short_lines() {
+        let asked = AskedQuestion { text: "Which port?".into(), options: vec![] };
+        let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None };
+        let facts = [
+            tool("reading src/parser.rs"),
+            Payload::Message { turn: 1, text: "I look.".into() },
+            Payload::ApprovalRequested { turn: 1, approval: sample::approval().approvals.remove(0) },
+            Payload::ApprovalResolved { approval: "r1".into(), outcome: "allowed".into(), message: None },
+            Payload::QuestionAsked { turn: 1, questions: vec![asked], call: None },
+            Payload::TurnFailed { turn: 1, error },
+            done(&"The parser is where it always was. ".repeat(9)),
+        ];
+        let mut children = Children::default();
+        let mut lines: Vec<_> = children.handoff(&sample::handoff()).into_iter().collect();
+        lines.extend(facts.iter().filter_map(|payload| children.event(&origin(&["efgh3456"]), payload)));
+        let integration = Integration::Integrated { files: vec!["a.rs".into()] };
+        let ended = Handoff { status: HandoffStatus::Completed, integration, ..sample::handoff() };
+        lines.extend(children.handoff(&ended));
+        lines.extend(children.event(&origin(&["efgh3456", "ijkl4567"]), &tool("listing src")));
+        let text = lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+          explore efgh3456 · find the parser
+          explore efgh3456 · reading src/parser.rs
+          explore efgh3456 · wants: run `cargo test`
+          explore efgh3456 · approval r1 allowed
+          explore efgh3456 · asks: Which port?
+          explore efgh3456 · failed: it died
+          explore efgh3456 · done: The parser is where it always was. The parser is where it always was. The parse…
+          explore efgh3456 · 1 file integrated
+          explore efgh3456/ijkl4567 · listing src
+        ");
+    }
+
+    #[test]
+    fn r59_nothing_is_said_twice_until_the_parents_turn_is_over() {
+        let mut children = Children::default();
+        let (here, running) = (origin(&["efgh3456"]), sample::handoff());
+        assert!(children.handoff(&Handoff { status: HandoffStatus::Queued, ..running.clone() }).is_some());
+        assert!(children.handoff(&running).is_none());
+        assert!(children.event(&here, &tool("reading")).is_some());
+        assert!(children.event(&here, &tool("reading")).is_none());
+        assert!(children.handoff(&running).is_none(), "it was announced");
+        children.clear();
+        assert!(children.handoff(&running).is_some());
+        assert!(children.event(&here, &tool("reading")).is_some());
+    }
+}

@@ -11,7 +11,8 @@ use crate::api::session::{Approval, Session};
 #[command(after_help = "\
 Examples:
   coppice approve k3f
-  coppice approve k3f 2")]
+  coppice approve k3f 2
+  coppice approve k3f q7x/2")]
 pub(super) struct ApproveArgs {
     #[command(flatten)]
     target: Target,
@@ -35,7 +36,7 @@ pub(super) struct DenyArgs {
 struct Target {
     #[command(flatten)]
     id: super::IdArg,
-    /// Which request, as `coppice show` names it; the oldest when absent.
+    /// Which request, as `coppice show` names it; the oldest when absent, a child's if there is no other.
     #[arg(value_name = "REQ")]
     request: Option<String>,
     #[command(flatten)]
@@ -79,13 +80,57 @@ pub(super) fn wanted<'a>(session: &'a Session, request: Option<&str>) -> Result<
         None => session
             .approvals
             .iter()
-            .min_by_key(|approval| approval.requested_at)
+            .min_by_key(|approval| (approval.session.is_some(), approval.requested_at))
             .ok_or_else(|| Failure::usage("no approval")),
-        Some(request) => session.approvals.iter().find(|approval| approval.id == request).ok_or_else(|| {
+        Some(request) => session.approvals.iter().find(|approval| is_named(approval, request)).ok_or_else(|| {
             Failure::new(
                 Exit::NotFound,
                 format!("session `{}` has no open request `{request}`: open are {}", session.id, known()),
             )
         }),
+    }
+}
+
+/// Whether a person means this approval; a child may be named by the beginning of its id.
+fn is_named(approval: &Approval, request: &str) -> bool {
+    match (approval.id.split_once('/'), request.split_once('/')) {
+        (Some((child, number)), Some((prefix, wanted))) => number == wanted && child.starts_with(prefix),
+        (_, _) => approval.id == request,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::sample;
+
+    #[test]
+    fn r49_a_childs_request_is_named_by_the_child() {
+        let mut session = sample::approval();
+        session.approvals[0].id = "1".into();
+        let of = |child: &str, requested_at| Approval {
+            id: format!("{child}/1"),
+            session: Some(child.into()),
+            requested_at,
+            ..session.approvals[0].clone()
+        };
+        let (younger, older) = (of("efgh3456", 2), of("ijkl4567", 1));
+        let both = Session { approvals: vec![younger.clone(), older.clone()], ..session.clone() };
+        session.approvals.extend([younger, older]);
+        let name = |session: &Session, request| match wanted(session, request) {
+            Ok(approval) => approval.id.clone(),
+            Err(Failure::Told(report)) => report.message,
+            Err(Failure::PipeClosed) => String::new(),
+        };
+        for (session, request, expected) in [
+            (&session, None, "1"),
+            (&session, Some("1"), "1"),
+            (&session, Some("efgh3456/1"), "efgh3456/1"),
+            (&session, Some("ij/1"), "ijkl4567/1"),
+            (&both, None, "ijkl4567/1"),
+            (&both, Some("ij/2"), "session `abcd2345` has no open request `ij/2`: open are `efgh3456/1`, `ijkl4567/1`"),
+        ] {
+            assert_eq!(name(session, request), expected);
+        }
     }
 }

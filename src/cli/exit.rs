@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::api::error::ErrorKind;
-use crate::api::session::{Session, Status};
+use crate::api::session::{Session, Status, WaitingFor};
 
 /// How the program ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +42,13 @@ impl Exit {
     /// Where following a session ends; `None` while it goes on by itself.
     pub(super) fn of_session(session: &Session) -> Option<Exit> {
         match session.status {
-            Status::Queued | Status::Preparing | Status::Running | Status::Integrating => None,
+            // A child that the turn waits for may wait for somebody itself.
+            Status::Running => match session.waiting_for {
+                Some(WaitingFor::Approval) => Some(Exit::WaitsForApproval),
+                Some(WaitingFor::Answer) => Some(Exit::WaitsForAnswer),
+                Some(WaitingFor::Children) | None => None,
+            },
+            Status::Queued | Status::Preparing | Status::Integrating => None,
             Status::Draft | Status::Ready | Status::Merged | Status::Archived => Some(Exit::Done),
             Status::Failed | Status::Interrupted | Status::Conflict => Some(Exit::Failed),
             Status::Asking => Some(Exit::WaitsForAnswer),
@@ -97,6 +103,16 @@ mod tests {
                 ("archived", Some(0)),
             ]
         );
+    }
+
+    #[test]
+    fn a_turn_that_waits_for_children_waits_for_what_they_wait_for() {
+        for (waiting_for, code) in
+            [(WaitingFor::Children, None), (WaitingFor::Answer, Some(3)), (WaitingFor::Approval, Some(4))]
+        {
+            let parent = Session { waiting_for: Some(waiting_for), ..session(Status::Running) };
+            assert_eq!(Exit::of_session(&parent).map(Exit::code), code, "{waiting_for:?}");
+        }
     }
 
     #[test]

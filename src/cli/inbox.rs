@@ -66,12 +66,20 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
         .plain("  ")
         .with(tone, word)
         .dim(format!("  {}  ", age(now, item.since)))
-        .plain(one_line(&item.title));
+        .plain(title(item));
     let indent = |line| Line::new().plain("    ").then(line);
     std::iter::once(head)
         .chain(body.into_iter().map(indent))
         .chain([indent(Line::toned(Tone::Accent, commands))])
         .collect()
+}
+
+/// A child says whose it is: its own title is hardly more than its agent.
+fn title(item: &InboxItem) -> String {
+    match (&item.agent, &item.parent) {
+        (Some(agent), Some(parent)) => format!("[{}] {}, child of {parent}", one_line(agent), one_line(&item.title)),
+        _ => one_line(&item.title),
+    }
 }
 
 #[cfg(test)]
@@ -118,6 +126,24 @@ mod tests {
         abcd2345  stopped  1m  Fix the parser
             crashed: the backend exited before it answered
             coppice resume abcd2345   or   coppice show abcd2345
+        ");
+    }
+
+    #[test]
+    fn a_child_names_its_agent_and_its_parent() {
+        let item = InboxItem {
+            session: "efgh3456".into(),
+            title: "find the parser".into(),
+            since: NOW - 90_000,
+            parent: Some("abcd2345".into()),
+            agent: Some("explore".into()),
+            wants: Wants::Answer { questions: sample::asking().questions[1..].to_vec() },
+        };
+        let text = lines(&[item], NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        efgh3456  question  1m  [explore] find the parser, child of abcd2345
+            1. Which port?
+            coppice answer efgh3456 '…'
         ");
     }
 }

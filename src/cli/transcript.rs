@@ -211,6 +211,7 @@ pub(super) fn short(commit: &str) -> &str {
 mod tests {
     use super::*;
     use crate::api::event::PlanEntry;
+    use crate::api::handoff::Origin;
     use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError, Usage};
     use crate::cli::sample;
 
@@ -288,6 +289,21 @@ mod tests {
             Payload::Restored {},
             Payload::Warning { message: "a hook was ignored".into() },
             Payload::Switched { turn, from: engine(None, Some("high")), to: engine(Some("fast"), None) },
+            Payload::HandoffUpdated { handoff: sample::handoff() },
+            Payload::SubagentEvent {
+                origin: Origin {
+                    agent_type: "explore".into(),
+                    path: vec!["efgh3456".into(), "ijkl4567".into()],
+                    ..Origin::default()
+                },
+                event: Box::new(Event {
+                    seq: 135,
+                    session: "ijkl4567".into(),
+                    at: 0,
+                    v: 1,
+                    payload: Payload::Message { turn, text: "I look.\nEverywhere.".into() },
+                }),
+            },
         ]
     }
 
@@ -333,6 +349,8 @@ mod tests {
         131  1970-01-01 00:00:00  abcd2345  restored
         132  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
         133  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
+        134  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
+        135  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
         ");
     }
 

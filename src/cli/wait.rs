@@ -73,9 +73,14 @@ pub(super) async fn rest(context: &Context, ids: &[String], until: Until) -> Res
         sessions.push(client.session(id).await?);
     }
     while !is_over(&sessions, until) {
-        let Some(id) = follow::session_that_may_rest(&stream.next().await?) else { continue };
-        if let Some(session) = sessions.iter_mut().find(|session| session.id == id) {
-            *session = client.session(&id).await?;
+        let item = stream.next().await?;
+        let Some(id) = follow::session_that_may_rest(&item) else { continue };
+        // Whoever asks may be the child of one that is waited for.
+        let asks = item.fact().is_some_and(|event| follow::asks(&event.payload));
+        for session in
+            sessions.iter_mut().filter(|session| session.id == id || asks && Exit::of_session(session).is_none())
+        {
+            *session = client.session(&session.id).await?;
         }
     }
     Ok(sessions)
