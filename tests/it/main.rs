@@ -16,6 +16,7 @@ mod daemon;
 mod demo;
 mod env;
 mod events;
+mod family;
 mod http;
 mod kill;
 mod limits;
