@@ -12,10 +12,12 @@ mod choice;
 mod clock;
 mod crash;
 mod create;
+mod delegate;
 mod doctor;
 mod events;
 mod family;
 mod fault;
+mod handoff;
 mod hooks;
 mod image;
 mod live;
@@ -34,6 +36,7 @@ mod sweeper;
 mod timing;
 mod utility;
 mod view;
+mod workflow;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -119,7 +122,7 @@ impl Engine {
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        let SendPrompt { text, images, model, reasoning, agent, with: _, when, env } = request;
+        let SendPrompt { text, images, model, reasoning, agent, with, when, env } = request;
         let images = image::read(images)?;
         let id = self.find(id).await?;
         let wishes = create::Wishes { model, reasoning, agent };
@@ -127,7 +130,8 @@ impl Engine {
         if let Some(env) = env {
             self.shared.set_environment(id, env);
         }
-        self.tell(id, Command::Send { draft: Draft { text, images, switch, context: None }, when }).await
+        let context = self.results(&with).await?;
+        self.tell(id, Command::Send { draft: Draft { text, images, switch, context }, when }).await
     }
 
     pub async fn answer(&self, id: &str, request: Answer) -> Result<Session, Error> {
@@ -158,6 +162,7 @@ impl Engine {
         if let Some(env) = request.env {
             self.shared.set_environment(id, env);
         }
+        delegate::resume_children(&self.shared, id).await.map_err(Error::from)?;
         self.tell(id, Command::Resume).await
     }
 
@@ -183,6 +188,23 @@ impl Engine {
 
     pub async fn restore(&self, id: &str) -> Result<Session, Error> {
         self.tell(self.find(id).await?, Command::Restore).await
+    }
+
+    /// Brings a child's files into its parent's work tree. While the parent works, only the parent's own call may.
+    pub async fn integrate(&self, id: &str) -> Result<Session, Error> {
+        let id = self.find(id).await?;
+        delegate::refuse_while_parent_works(&self.shared, id).await?;
+        self.tell(id, Command::Integrate).await
+    }
+
+    /// The results of handoffs, to go with a prompt.
+    async fn results(&self, handoffs: &[String]) -> Result<Option<String>, Fault> {
+        let mut told = Vec::new();
+        for id in handoffs {
+            let found = handoff::find(&self.shared, id).await?;
+            told.push(delegate::told(&found.ok_or_else(|| Fault::NoHandoff { id: id.clone() })?));
+        }
+        Ok((!told.is_empty()).then(|| told.join("\n\n")))
     }
 
     /// What is going on, and every change of it: the turns that hold a slot, and the sessions that are active.

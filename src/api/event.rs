@@ -152,7 +152,7 @@ pub enum Payload {
     },
     /// A delegation of this session began, moved on or ended.
     HandoffUpdated {
-        handoff: Handoff,
+        handoff: Box<Handoff>,
     },
     /// What happened in a descendant, on the stream of this session. It is wrapped when it is read and never stored.
     SubagentEvent {

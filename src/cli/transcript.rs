@@ -289,7 +289,7 @@ mod tests {
             Payload::Restored {},
             Payload::Warning { message: "a hook was ignored".into() },
             Payload::Switched { turn, from: engine(None, Some("high")), to: engine(Some("fast"), None) },
-            Payload::HandoffUpdated { handoff: sample::handoff() },
+            Payload::HandoffUpdated { handoff: Box::new(sample::handoff()) },
             Payload::SubagentEvent {
                 origin: Origin {
                     agent_type: "explore".into(),

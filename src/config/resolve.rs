@@ -162,6 +162,13 @@ impl Config {
     }
 }
 
+impl Config {
+    /// Whether somebody has set a key.
+    pub fn is_set(&self, key: &str) -> bool {
+        self.settings.iter().any(|setting| setting.key == key && setting.source != Source::Default)
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         resolve(&[], Trust::Untrusted)

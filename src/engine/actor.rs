@@ -4,11 +4,15 @@
 //! it knows is in the store by then.
 
 mod approval;
+mod call;
+mod child;
 mod command;
 mod effect;
 mod integrate;
 mod naming;
 mod persist;
+mod plan;
+mod question;
 mod retire;
 mod tree;
 mod turn;
@@ -25,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use crate::api::event::Payload;
+use crate::api::handoff::Handoff;
 use crate::api::request::{Decide, MergeStyle};
 use crate::api::session::Session;
 use crate::api::{self, request::When};
@@ -35,6 +40,7 @@ use crate::session::{self, Event};
 use crate::store::{Change, StoreError};
 
 use super::crash;
+use super::delegate::News;
 use super::fault::Fault;
 use super::image::Picture;
 use super::prepare::{Prepared, Unprepared};
@@ -43,6 +49,7 @@ use super::recover;
 use super::shared::Shared;
 use super::slots::{Permit, Wish};
 use super::timing::Timing;
+use call::Calls;
 use turn::TurnRun;
 
 /// How many messages may wait for one session.
@@ -75,6 +82,10 @@ pub(super) enum Command {
         decide: Decide,
     },
     Stop,
+    /// Stops the turn in progress, if there is one, for a reason of the engine's own.
+    Abort {
+        reason: String,
+    },
     Resume,
     Undo {
         to: Option<u32>,
@@ -83,6 +94,12 @@ pub(super) enum Command {
         style: Option<MergeStyle>,
     },
     Rebase,
+    /// Brings a child's files into its parent's work tree.
+    Integrate,
+    /// Gives a child another note.
+    Note {
+        note: Option<String>,
+    },
     Archive,
     Remove,
     Restore,
@@ -142,7 +159,7 @@ fn refuse(message: Message) {
 
 async fn run(shared: Arc<Shared>, id: SessionId, mut inbox: mpsc::Receiver<Message>) {
     match load(&shared, id).await {
-        Ok(record) => Actor::new(shared, record, inbox).run().await,
+        Ok((record, handoff)) => Actor::new(shared, record, handoff, inbox).run().await,
         Err(fault) => {
             let error = api::error::Error::from(fault);
             shared.actors().remove(&id);
@@ -158,12 +175,13 @@ async fn run(shared: Arc<Shared>, id: SessionId, mut inbox: mpsc::Receiver<Messa
     }
 }
 
-async fn load(shared: &Shared, id: SessionId) -> Result<Record, Fault> {
+async fn load(shared: &Shared, id: SessionId) -> Result<(Record, Option<Handoff>), Fault> {
     let row = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
     let mut record = Record::read(row)?;
     // The last task of this session may have ended in the middle of something.
     recover::one(shared, &mut record).await?;
-    Ok(record)
+    let handoff = child::load(shared, &record).await?;
+    Ok((record, handoff))
 }
 
 /// One session at work.
@@ -180,6 +198,11 @@ struct Actor {
     /// What the open conversation is; the record has it once the model has heard the rules in it.
     open: Option<ConversationRecord>,
     turn: Option<TurnRun>,
+    calls: Calls,
+    /// The delegation that made this session, as it is stored.
+    handoff: Option<Handoff>,
+    /// It changed, and those who wait for it are not told yet.
+    handoff_touched: bool,
     timing: Timing,
     /// Facts that the next `Persist` writes.
     staged: Vec<Payload>,
@@ -205,11 +228,12 @@ enum Wake {
     Granted(Permit),
     Prepared(Result<Prepared, Unprepared>),
     Backend(Option<BackendEvent>),
+    Call(News),
     Due,
 }
 
 impl Actor {
-    fn new(shared: Arc<Shared>, record: Record, inbox: mpsc::Receiver<Message>) -> Self {
+    fn new(shared: Arc<Shared>, record: Record, handoff: Option<Handoff>, inbox: mpsc::Receiver<Message>) -> Self {
         Self {
             shared,
             id: record.id,
@@ -222,6 +246,9 @@ impl Actor {
             conversation: None,
             open: None,
             turn: None,
+            calls: Calls::new(),
+            handoff,
+            handoff_touched: false,
             timing: Timing::default(),
             staged: Vec::new(),
             unsaved: Vec::new(),
@@ -248,6 +275,7 @@ impl Actor {
                 }
                 Wake::Backend(Some(event)) => self.backend(event).await,
                 Wake::Backend(None) => self.backend_gone().await,
+                Wake::Call(news) => self.call_news(news).await,
                 Wake::Due => self.due().await,
             }
             if !self.state.is_turning() {
@@ -280,6 +308,7 @@ impl Actor {
             permit = granted(&mut self.wish) => Wake::Granted(permit),
             result = finished(&mut self.preparation) => Wake::Prepared(result),
             event = heard(&mut self.conversation) => Wake::Backend(event),
+            news = self.calls.next() => Wake::Call(news),
             () = until(due) => Wake::Due,
         }
     }
@@ -298,7 +327,7 @@ impl Actor {
             }
             Message::Shutdown(done) => {
                 self.closing = Some(done);
-                self.expire_approvals();
+                self.expire_waits();
                 self.interrupt("the daemon ended").await;
                 if !self.state.is_turning() {
                     self.conversation = None;

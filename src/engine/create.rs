@@ -20,10 +20,11 @@ use crate::id::SessionId;
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
-use super::actor::{self, Command, Draft, Message, blocking};
+use super::actor::{self, Command, Message, blocking};
 use super::agents::{self, Ground, Picked};
 use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
+use super::image::Picture;
 use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Record, Switch, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
@@ -65,8 +66,8 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let agent = AgentRecord { id: picked.id, persona: picked.persona, ..AgentRecord::default() };
     let body = Body { title, place, backend: backend.name.clone(), model, reasoning, agent, ..Body::default() };
-    let draft = Draft { text: prompt, images, switch: Switch::default(), context: None };
-    let record = write(shared, received, &repo, base, body, draft).await?;
+    let fresh = Fresh { at: received, base, body, text: prompt, context: None, images };
+    let record = write(shared, &repo, fresh, |_| Ok(Vec::new())).await?;
     warn(shared, record.id, warning.into_iter().chain(picked.warnings)).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {
@@ -78,8 +79,25 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     }
 }
 
-/// Makes the session a fact.
-async fn write(shared: &Shared, now: i64, repo: &Repo, base: Base, body: Body, draft: Draft) -> Result<Record, Fault> {
+/// A session that is about to be made.
+pub(super) struct Fresh {
+    pub(super) at: i64,
+    pub(super) base: Base,
+    pub(super) body: Body,
+    /// The first prompt, and what goes before it.
+    pub(super) text: String,
+    pub(super) context: Option<String>,
+    pub(super) images: Vec<Picture>,
+}
+
+/// Makes the session a fact, together with what else becomes one.
+pub(super) async fn write(
+    shared: &Shared,
+    repo: &Repo,
+    fresh: Fresh,
+    also: impl FnOnce(&Record) -> Result<Vec<Change>, Fault>,
+) -> Result<Record, Fault> {
+    let Fresh { at: now, base, body, text, context, images } = fresh;
     let id = free_id(shared).await?;
     let project = project_id(repo);
     let branch = format!("coppice/{id}/{}", naming::slug_from(&body.title));
@@ -112,16 +130,17 @@ async fn write(shared: &Shared, now: i64, repo: &Repo, base: Base, body: Body, d
         agent: Some(record.body.agent.id.clone()).filter(|id| !id.is_empty()),
         parent: record.body.child.as_ref().map(|child| child.parent.to_string()),
     };
-    let images = image::store(shared.images_dir(id), 1, draft.images).await?;
-    let queued = Payload::PromptQueued { number: 1, text: draft.text.clone(), images: view::attached(&images) };
-    let prompt = PromptBody { text: draft.text, images, switch: draft.switch, context: draft.context };
-    let changes = vec![
+    let images = image::store(shared.images_dir(id), 1, images).await?;
+    let queued = Payload::PromptQueued { number: 1, text: text.clone(), images: view::attached(&images) };
+    let prompt = PromptBody { text, images, context, switch: Switch::default() };
+    let mut changes = vec![
         Change::Project(ProjectRow { id: project, common_dir, record: json(&known) }),
         Change::Session(record.row()),
         event(id, &created),
         Change::Prompt(PromptRow { session: id, number: 1, at: now, body: json(&prompt), turn: None }),
         event(id, &queued),
     ];
+    changes.extend(also(&record)?);
     if let Err(error) = shared.store.write(Write { durability: Durability::Full, changes }).await {
         // The session does not exist, and its images are nobody's.
         tokio::fs::remove_dir_all(shared.session_dir(id)).await.ok();

@@ -176,12 +176,6 @@ impl Engine {
         Ok(workflow.unwrap_or_default())
     }
 
-    /// Brings a child's result into its parent's work tree.
-    pub async fn integrate(&self, id: &str) -> Result<Session, Error> {
-        let record = self.record(id).await?;
-        Err(Fault::NotAChild { id: record.id }.into())
-    }
-
     /// The session as clients see it, with what is seen of its descendants.
     pub(super) async fn in_family(&self, mut session: Session) -> Result<Session, Fault> {
         let Ok(id) = session.id.parse() else { return Ok(session) };

@@ -57,6 +57,12 @@ pub(super) enum Fault {
     NoApproval { id: SessionId, request: Option<String> },
     #[error("session `{id}` asks {asked} questions, and {given} answers were given")]
     TooManyAnswers { id: SessionId, asked: usize, given: usize },
+    #[error("there is no handoff `{id}`")]
+    NoHandoff { id: String },
+    #[error("{reason}")]
+    BadDecision { reason: String },
+    #[error("the work tree of `{parent}` cannot take the result of `{child}`: {reason}")]
+    NotIntegrated { child: SessionId, parent: SessionId, reason: String },
     #[error("session `{id}` has no turn {turn}")]
     NoTurn { id: SessionId, turn: u32 },
     #[error("session `{id}` has nothing to undo")]
@@ -105,6 +111,7 @@ impl Fault {
             Fault::Prefix(PrefixError::NotFound { .. })
             | Fault::SessionGone { .. }
             | Fault::NoTurn { .. }
+            | Fault::NoHandoff { .. }
             | Fault::NoApproval { .. } => ErrorKind::NotFound,
             Fault::Prefix(PrefixError::Ambiguous { .. })
             | Fault::EmptyPrompt
@@ -118,6 +125,8 @@ impl Fault {
             | Fault::NotSelectable { .. }
             | Fault::AgentList(_)
             | Fault::TooManyAnswers { .. }
+            | Fault::NotAChild { .. }
+            | Fault::BadDecision { .. }
             | Fault::NotADirectory { .. }
             | Fault::BadCursor { .. }
             | Fault::Config(_) => ErrorKind::Invalid,
@@ -130,8 +139,8 @@ impl Fault {
             | Fault::NothingToUndo { .. }
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
-            | Fault::NotAChild { .. }
             | Fault::MergeRefused { .. }
+            | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
             | Fault::File { .. } => ErrorKind::Failed,
             Fault::Git(error) => git_kind(error),
@@ -170,6 +179,7 @@ impl Fault {
             Fault::NoApproval { id, .. } => Some(format!("`coppice show {id}` lists what is open")),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
+            Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
             Fault::MergeRefused { hint, .. } => Some(hint.clone()),
             Fault::HookFailed { output, .. } => Some(output.clone()),
@@ -182,6 +192,8 @@ impl Fault {
             | Fault::BadImage { .. }
             | Fault::UnknownLevel { .. }
             | Fault::TooManyAnswers { .. }
+            | Fault::NoHandoff { .. }
+            | Fault::BadDecision { .. }
             | Fault::NothingToUndo { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }

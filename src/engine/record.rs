@@ -185,6 +185,9 @@ pub(super) struct QuestionRecord {
     pub(super) text: String,
     pub(super) options: Vec<String>,
     pub(super) answer: Option<String>,
+    /// What the question is for, where the engine itself acts on the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) purpose: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

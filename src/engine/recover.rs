@@ -3,11 +3,13 @@
 use tracing::{info, warn};
 
 use crate::api::event::Payload;
+use crate::api::handoff::HandoffStatus;
 use crate::api::session::{TurnState, Usage};
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
 use super::fault::Fault;
+use super::handoff::{self, EndedBy};
 use super::record::{ApprovalRecord, PromptBody, Record, State, TurnBody};
 use super::shared::{Shared, event};
 use super::{clock, view};
@@ -23,6 +25,7 @@ pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
             }
         };
         one(shared, &mut record).await?;
+        abandoned(shared, &record).await?;
     }
     Ok(())
 }
@@ -51,8 +54,36 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
         }
     }
     changes.insert(0, Change::Session(record.row()));
+    changes.extend(interrupt_handoff(shared, record).await?);
     shared.store.write(Write { durability: Durability::Full, changes }).await?;
     Ok(())
+}
+
+/// A child that was made and never began is interrupted too: nobody else tells its parent.
+async fn abandoned(shared: &Shared, record: &Record) -> Result<(), Fault> {
+    let changes = match record.found() {
+        Session::Resting(Rest::Draft) => interrupt_handoff(shared, record).await?,
+        Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => Vec::new(),
+    };
+    if !changes.is_empty() {
+        shared.store.write(Write { durability: Durability::Full, changes }).await?;
+    }
+    Ok(())
+}
+
+/// A child that was at work is interrupted for its parent as well.
+async fn interrupt_handoff(shared: &Shared, record: &Record) -> Result<Vec<Change>, Fault> {
+    let Some(child) = &record.body.child else { return Ok(Vec::new()) };
+    let Some(before) = handoff::find(shared, &child.handoff).await? else { return Ok(Vec::new()) };
+    if before.status.is_final() {
+        return Ok(Vec::new());
+    }
+    let mut after = handoff::follow(&before, record, record.found(), EndedBy::Daemon);
+    if after.status == HandoffStatus::Queued {
+        // It never began.
+        after.status = HandoffStatus::Interrupted;
+    }
+    Ok(if after == before { Vec::new() } else { handoff::changes(&after)?.to_vec() })
 }
 
 /// The changes that make one fact of the recovery.
@@ -62,17 +93,22 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
         Fact::WaitsExpired => {
             let is_open = |approval: &&mut ApprovalRecord| !approval.expired && approval.decision.is_none();
             let open = record.body.approvals.iter_mut().filter(is_open);
-            Ok(open
-                .map(|approval| {
-                    approval.expired = true;
-                    let outcome = "expired".to_owned();
-                    event(id, &Payload::ApprovalResolved { approval: approval.id.clone(), outcome, message: None })
-                })
-                .collect())
+            let approvals = open.map(|approval| {
+                approval.expired = true;
+                let outcome = "expired".to_owned();
+                event(id, &Payload::ApprovalResolved { approval: approval.id.clone(), outcome, message: None })
+            });
+            let asked = record.body.calls.iter_mut().filter(|call| !call.expired && call.answer.is_none());
+            let questions = asked.map(|call| {
+                call.expired = true;
+                event(id, &Payload::QuestionGone { call: call.id.clone(), outcome: "expired".to_owned() })
+            });
+            Ok(approvals.chain(questions).collect())
         }
         Fact::TurnEnded(_) if state == State::Turning => {
             // A decision that was not delivered is used for the same call when the session goes on.
             record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
+            record.body.calls.iter_mut().for_each(|call| call.expired = true);
             let turn = record.body.turns;
             (record.body.interrupted, record.body.unfinished) = (Some(turn), true);
             let reason = "the daemon ended while the turn ran".to_owned();

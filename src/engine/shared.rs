@@ -19,6 +19,7 @@ use super::actor::Message;
 use super::agents::AgentReader;
 use super::catalog::Catalog;
 use super::clock;
+use super::handoff::Waiters;
 use super::live::Lively;
 use super::settings::SettingsReader;
 use super::slots::Slots;
@@ -43,6 +44,8 @@ pub(super) struct Shared {
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
     pub(super) sweeper: Sweeper,
+    /// Those who wait for a child.
+    pub(super) handoffs: Waiters,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
     /// How many sessions and background jobs have something going on; the daemon ends only when it is none.
@@ -50,6 +53,8 @@ pub(super) struct Shared {
     actors: Mutex<HashMap<SessionId, mpsc::Sender<Message>>>,
     environments: Mutex<HashMap<SessionId, Environment>>,
     repositories: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+    families: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
+    trees: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// The parts that [`Shared`] is made of.
@@ -82,12 +87,15 @@ impl Shared {
             asides: Semaphore::new(utility::LANE),
             own_environment: environment,
             sweeper: Sweeper::default(),
+            handoffs: Waiters::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             active: watch::Sender::new(0),
             actors: Mutex::default(),
             environments: Mutex::default(),
             repositories: Mutex::default(),
+            families: Mutex::default(),
+            trees: Mutex::default(),
         })
     }
 
@@ -124,6 +132,16 @@ impl Shared {
     /// The lock under which worktrees and branches of a repository are made, moved and removed.
     pub(super) fn repository(&self, project: &str) -> Arc<tokio::sync::Mutex<()>> {
         lock(&self.repositories).entry(project.to_owned()).or_default().clone()
+    }
+
+    /// The lock under which a session's children are counted and made, and its tasks are changed.
+    pub(super) fn family_lock(&self, session: SessionId) -> Arc<tokio::sync::Mutex<()>> {
+        held(&self.families, session)
+    }
+
+    /// The lock under which the results of children are brought into a session's work tree.
+    pub(super) fn tree_lock(&self, session: SessionId) -> Arc<tokio::sync::Mutex<()>> {
+        held(&self.trees, session)
     }
 
     /// The environment captured from the client, while this daemon lives.
@@ -178,6 +196,16 @@ pub(super) fn event(session: SessionId, payload: &Payload) -> Change {
         version: encoded.version,
         payload: encoded.text,
     })
+}
+
+/// The lock of one session; locks that nobody holds are forgotten on the way.
+fn held(
+    locks: &Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
+    session: SessionId,
+) -> Arc<tokio::sync::Mutex<()>> {
+    let mut locks = lock(locks);
+    locks.retain(|id, held| *id == session || Arc::strong_count(held) > 1);
+    locks.entry(session).or_default().clone()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

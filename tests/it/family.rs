@@ -57,7 +57,9 @@ fn r59_the_parents_stream_holds_every_event_of_its_child_once() {
     assert!(wrapped.iter().all(|event| event["sessionId"] == json!(child) && event["agentType"] == "general"));
     let inner: Vec<_> = wrapped.into_iter().map(|event| event["event"].clone()).collect();
     assert_eq!(inner, env.events(&child));
-    assert!(env.coppice(&["events", &id, "--alone", "--json"]).stdout().lines().all(|line| !line.contains("agentType")));
+    assert!(
+        env.coppice(&["events", &id, "--alone", "--json"]).stdout().lines().all(|line| !line.contains("agentType"))
+    );
 }
 
 #[test]
@@ -79,7 +81,7 @@ fn r59_a_stream_that_was_open_before_the_child_resumes_in_the_middle_of_it() {
 fn r49_a_childs_approval_is_given_at_the_parent() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &steps(&[ask_to_run("true"), say("ran it")])));
-    env.coppice(&["wait", &id, "--timeout", "30s"]).exits(4);
+    drop(env.coppice(&["wait", &id, "--timeout", "30s"]).exits(4));
     let session = env.session(&id);
     let child = only_child(&env, &id);
     assert_eq!(session["waiting_for"], "approval", "{session:#}");

@@ -5,16 +5,23 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use crate::api::event::Payload;
-use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision};
+use crate::backend::Access;
+use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision, ToolKind};
+use crate::config::family::BackgroundApprovals;
+use crate::permission::compact::{Action, CompactPermission};
 use crate::permission::{self, Place, Reach, Verdict};
 use crate::session::{Event, Wait};
 use crate::store::Durability;
 
-use super::super::record::{ApprovalRecord, DecisionRecord};
+use super::super::record::{ApprovalRecord, ChildHold, DecisionRecord, Record};
 use super::super::settings::hex;
 use super::super::{clock, view};
 use super::Actor;
 use super::turn::tool_name;
+
+/// What a background child is told instead of being allowed something.
+const NOBODY: &str = "nobody is there to allow this to a background agent; find another way inside the work tree, or say \
+                      in your report what is left to do";
 
 impl Actor {
     pub(super) async fn approval_asked(&mut self, request: ApprovalRequest) {
@@ -27,6 +34,10 @@ impl Actor {
         }
         let call_hash = call_hash(&request);
         if let Some(decision) = self.carried(&call_hash) {
+            return self.decide_at_once(request.request, decision).await;
+        }
+        if let Some(message) = self.refusal(&request) {
+            let decision = DecisionRecord::Deny { message: Some(message) };
             return self.decide_at_once(request.request, decision).await;
         }
         if self.is_allowed(&request.reach) {
@@ -48,6 +59,27 @@ impl Actor {
             self.staged.push(Payload::ApprovalRequested { turn: number, approval: view::approval(asked) });
         }
         self.step(Event::Waits(Wait::Approval)).await;
+    }
+
+    /// Why nobody is asked about a call: the agent may not make it, or nobody is there to ask.
+    fn refusal(&self, request: &ApprovalRequest) -> Option<String> {
+        let turn = self.turn.as_ref()?;
+        let reads_only = turn.role.as_ref().is_some_and(|role| role.native.access == Access::ReadOnly);
+        let changes = match request.kind {
+            ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Execute => true,
+            ToolKind::Read | ToolKind::Search | ToolKind::Think | ToolKind::Fetch | ToolKind::Other => false,
+        };
+        if reads_only && changes {
+            return Some("this agent only reads; report what should change instead".to_owned());
+        }
+        if let Some(message) =
+            turn.role.as_ref().and_then(|role| vetoed(role.permission.as_ref()?, request, &self.record))
+        {
+            return Some(message);
+        }
+        let is_background = self.record.body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Background);
+        let denies = turn.config.delegation.background_approvals == BackgroundApprovals::Deny;
+        (is_background && denies && !self.is_allowed(&request.reach)).then(|| NOBODY.to_owned())
     }
 
     /// Approvals are numbered within their session: short enough to type. No number comes twice, so that a decision
@@ -101,6 +133,28 @@ impl Actor {
             self.step(Event::Withdrawn(Wait::Approval)).await;
         }
     }
+}
+
+/// What the agent's own map of permissions forbids about a call. Other verdicts of the map are not its to give.
+fn vetoed(map: &CompactPermission, request: &ApprovalRequest, record: &Record) -> Option<String> {
+    let tool = match request.kind {
+        ToolKind::Read => "read",
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => "edit",
+        ToolKind::Search => "search",
+        ToolKind::Execute => "bash",
+        ToolKind::Fetch => "web_fetch",
+        ToolKind::Think | ToolKind::Other => return None,
+    };
+    let from_tree =
+        |path: &PathBuf| path.strip_prefix(&record.body.worktree).unwrap_or(path).to_string_lossy().into_owned();
+    let targets: Vec<String> = match &request.reach {
+        Reach::Paths(paths) => paths.iter().map(from_tree).collect(),
+        Reach::Command { text, .. } => vec![text.clone()],
+        Reach::Elsewhere => Vec::new(),
+    };
+    let denies = |target: &&String| map.evaluate(tool, Some(target)) == Some(Action::Deny);
+    let pattern = targets.iter().find(denies)?;
+    Some(format!("Tool \"{tool}\" denied by policy for pattern: {pattern}"))
 }
 
 /// How many directories a command may change to and still be judged.

@@ -6,10 +6,11 @@ use crate::api::session::Status;
 use crate::protocol::prompt::{self, Answer};
 use crate::session::{Event, Rest, Session, Wait};
 use crate::store::{Change, Durability, PromptRow, StoreError};
+use crate::workflow::PLAN_DECISION;
 
 use super::super::fault::Fault;
 use super::super::record::{DecisionRecord, PromptBody, Redirect, TurnBody, json};
-use super::super::{clock, image, view};
+use super::super::{clock, delegate, image, view};
 use super::{Actor, Command, Draft};
 
 /// The request that stands for the oldest open one.
@@ -17,7 +18,7 @@ const OLDEST: &str = "oldest";
 
 /// Where a prompt stands in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     First,
     Last,
 }
@@ -38,10 +39,16 @@ impl Actor {
             Command::Answer { answers } => self.answer(answers).await,
             Command::Decide { request, decide } => self.decide(&request, decide).await,
             Command::Stop => self.stop().await,
+            Command::Abort { reason } => {
+                self.abort(&reason).await;
+                Ok(())
+            }
             Command::Resume => self.resume().await,
             Command::Undo { to } => self.undo(to).await,
             Command::Merge { style } => self.merge(style).await,
             Command::Rebase => self.rebase().await,
+            Command::Integrate => self.integrate_into_parent().await,
+            Command::Note { note } => self.note(note).await,
             Command::Archive => self.archive().await,
             Command::Remove => self.remove().await,
             Command::Restore => self.restore().await,
@@ -58,7 +65,7 @@ impl Actor {
     }
 
     /// Begins the next queued prompt if nothing is in progress.
-    async fn start(&mut self) {
+    pub(super) async fn start(&mut self) {
         if let Session::Resting(_) = self.state
             && self.closing.is_none()
             && let Some(begin) = self.begin().await
@@ -95,7 +102,7 @@ impl Actor {
     }
 
     /// Accepts a prompt: once this returns, it survives anything.
-    async fn queue(&mut self, prompt: PromptBody, place: Place) -> Result<(), Fault> {
+    pub(super) async fn queue(&mut self, prompt: PromptBody, place: Place) -> Result<(), Fault> {
         if prompt.text.trim().is_empty() {
             return Err(Fault::EmptyPrompt);
         }
@@ -121,8 +128,18 @@ impl Actor {
     }
 
     async fn answer(&mut self, answers: Vec<String>) -> Result<(), Fault> {
-        if self.record.status != Status::Asking {
+        let is_expired = self.record.body.calls.iter().any(|call| call.expired && call.answer.is_none());
+        if self.record.status != Status::Asking && !is_expired {
             return Err(self.wrong_state("take an answer"));
+        }
+        if self.record.body.calls.iter().any(|call| call.answer.is_none()) {
+            return self.answer_calls(answers).await;
+        }
+        if let ([asked], [answer]) = (self.record.body.questions.as_slice(), answers.as_slice())
+            && asked.purpose.as_deref() == Some(PLAN_DECISION)
+        {
+            let answer = answer.clone();
+            return self.decide_plan(&answer).await;
         }
         let open: Vec<usize> = self
             .record
@@ -194,6 +211,11 @@ impl Actor {
         }
         // The decision waits in the record for the call that the resumed turn makes.
         self.persist(Durability::Full, Vec::new()).await?;
+        self.resume_if_interrupted().await
+    }
+
+    /// Goes on after a decision that came when nothing ran.
+    pub(super) async fn resume_if_interrupted(&mut self) -> Result<(), Fault> {
         match self.state {
             Session::Resting(Rest::Interrupted) => self.resume().await,
             Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => Ok(()),
@@ -207,6 +229,14 @@ impl Actor {
         self.go_on = false;
         self.interrupt("stopped by the user").await;
         Ok(())
+    }
+
+    /// Stops whatever goes on, and lets nothing that waits follow.
+    async fn abort(&mut self, reason: &str) {
+        if self.state.is_turning() {
+            self.go_on = false;
+            self.interrupt(reason).await;
+        }
     }
 
     /// Stops the turn in progress, if there is one.
@@ -244,7 +274,8 @@ impl Actor {
         let turn = self.record.body.turns;
         let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
         let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
-        Ok(PromptBody { text, images, ..PromptBody::default() })
+        let context = delegate::of_turn(&self.shared, self.id, turn).await?;
+        Ok(PromptBody { text, images, context, ..PromptBody::default() })
     }
 }
 
@@ -256,7 +287,7 @@ pub(super) fn queued_prompt(queued: Result<Vec<PromptRow>, StoreError>, number: 
 }
 
 /// A number chooses an option; anything else is said as it is.
-fn chosen(options: &[String], given: &str) -> String {
+pub(super) fn chosen(options: &[String], given: &str) -> String {
     let number = given.trim().parse::<usize>().ok().and_then(|number| number.checked_sub(1));
     number.and_then(|at| options.get(at)).cloned().unwrap_or_else(|| given.trim().to_owned())
 }

@@ -1,5 +1,8 @@
 //! Performing what the machine asks for.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -10,6 +13,7 @@ use crate::session::{Effect, Event, Outcome};
 use crate::store::{Durability, StoreError};
 
 use super::super::record::Tree;
+use super::super::timing::Limits;
 use super::super::{prepare, settings};
 use super::approval::backend_decision;
 use super::{Actor, Preparation};
@@ -26,7 +30,12 @@ impl Actor {
             Effect::SendPrompt => self.send_prompt().await,
             Effect::SendRepair => self.send_repair().await,
             Effect::Deliver => self.deliver_decisions().await?,
-            Effect::Interrupt => self.tell_backend(BackendCommand::Interrupt).await,
+            Effect::Interrupt => {
+                self.tell_backend(BackendCommand::Interrupt).await;
+                if let Some(turn) = &self.turn {
+                    self.stop_children(turn.number);
+                }
+            }
             Effect::AbortPreparation => {
                 if let Some(preparation) = &self.preparation {
                     preparation.abort.cancel();
@@ -42,6 +51,9 @@ impl Actor {
     }
 
     async fn prepare(&mut self) -> Result<(), StoreError> {
+        if let Err(fault) = self.fresh_snapshot().await {
+            tracing::warn!(session = %self.id, %fault, "the child starts from the snapshot of its first turn");
+        }
         if self.record.body.tree == Tree::Absent {
             self.record.body.tree = Tree::Creating;
             self.persist(Durability::Normal, Vec::new()).await?;
@@ -83,6 +95,7 @@ impl Actor {
                 self.tell_backend(BackendCommand::Decide { request: approval.request, decision }).await;
             }
         }
+        self.deliver_results().await;
         Ok(())
     }
 
@@ -124,10 +137,20 @@ impl Actor {
             tracing::warn!(session = %self.id, %fault, "what the interrupted turn left is committed with the next one");
         }
         let config = self.config().await;
-        self.timing.begin(settings::limits(&config));
+        self.timing.begin(self.limits(&config));
         let turn = super::TurnRun::new(self.record.body.turns + 1, first, task);
-        self.turn = Some(super::TurnRun { wording: config.commit_message, ..turn });
-        Some(Event::Begin { repairs: config.repair })
+        let repairs = config.repair;
+        self.turn = Some(super::TurnRun { wording: config.commit_message, config: Arc::new(config), ..turn });
+        Some(Event::Begin { repairs })
+    }
+
+    /// How long a turn may take; a child has its own limit as well.
+    fn limits(&self, config: &Config) -> Limits {
+        let limits = settings::limits(config);
+        match &self.record.body.child {
+            Some(child) => Limits { turn: limits.turn.min(Duration::from_millis(child.timeout_ms)), ..limits },
+            None => limits,
+        }
     }
 
     /// The settings in force; a broken file is told by the preparation, which reads it too.

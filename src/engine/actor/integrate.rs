@@ -53,7 +53,7 @@ impl Actor {
         self.integrated(result).await
     }
 
-    async fn integrate(&mut self, act: &'static str) -> Result<(), Fault> {
+    pub(super) async fn integrate(&mut self, act: &'static str) -> Result<(), Fault> {
         let (before, kept) = (self.state, self.unsaved.len());
         if let Err(error) = self.try_step(Event::Integrate).await {
             // Nothing is merged that could not be told.
@@ -67,7 +67,10 @@ impl Actor {
         }
     }
 
-    async fn integrated(&mut self, (integration, result): (Integration, Result<(), Fault>)) -> Result<(), Fault> {
+    pub(super) async fn integrated(
+        &mut self,
+        (integration, result): (Integration, Result<(), Fault>),
+    ) -> Result<(), Fault> {
         self.step(Event::Integrated(integration)).await;
         if integration == Integration::Merged
             && let Err(fault) = self.give_tree_back().await

@@ -14,6 +14,7 @@ use crate::store::{Change, Durability, StoreError, Write};
 use super::super::record::{QuestionRecord, TurnBody};
 use super::super::{clock, naming, shared, view};
 use super::Actor;
+use super::child::TurnOver;
 use super::turn::TurnRun;
 
 /// How long a store that refuses writes is left alone, at first and at most.
@@ -33,11 +34,13 @@ impl Actor {
         // Only the last state of the session counts; events that could not be stored come before it.
         all.retain(|change| !matches!(change, Change::Session(_)));
         all.push(Change::Session(self.record.row()));
+        all.extend(self.handoff_changes());
         all.extend(changes);
         all.extend(std::mem::take(&mut self.staged).iter().map(|payload| shared::event(self.id, payload)));
         match self.shared.store.write(Write { durability, changes: all.clone() }).await {
             Ok(_) => {
                 self.timing.retry = None;
+                self.handoff_stored();
                 if before != self.record.status {
                     let (session, status) = (self.id.to_string(), self.record.status);
                     self.shared.live.show(Live::Status { session, status });
@@ -71,12 +74,14 @@ impl Actor {
             Fact::TurnEnded(outcome) => self.turn_ended(outcome).await,
             Fact::WaitsCancelled => {
                 self.resolve_open("cancelled");
+                self.settle_questions("cancelled");
+                self.record.body.calls.retain(|call| call.expired);
                 let expired = |approval: &super::super::record::ApprovalRecord| approval.expired;
                 self.record.body.approvals.retain(expired);
                 self.persist(Durability::Normal, Vec::new()).await
             }
             Fact::WaitsExpired => {
-                self.expire_approvals();
+                self.expire_waits();
                 self.persist(Durability::Normal, Vec::new()).await
             }
         }
@@ -103,6 +108,7 @@ impl Actor {
         body.unfinished = false;
         // Nobody decided these before the session went on; a decided one waits for its call.
         body.approvals.retain(|approval| approval.decision.is_some());
+        body.calls.retain(|call| call.answer.is_some());
         self.staged.push(Payload::TurnStarted {
             turn: turn.number,
             prompt: turn.prompt,
@@ -142,6 +148,9 @@ impl Actor {
             return self.persist(Durability::Full, Vec::new()).await;
         };
         info!(session = %self.id, turn = turn.number, ?outcome, "turn ended");
+        self.calls.clear();
+        self.report(outcome, &turn);
+        let plan = self.keep_plan(outcome, &turn).await;
         self.follows = self.goes_on(outcome) && !self.record.body.order.is_empty();
         let number = turn.number;
         let response = turn.response.as_ref().map(view::response);
@@ -155,6 +164,7 @@ impl Actor {
         // What expires with this daemon, or was decided for a turn that never began, is still worth something.
         let (ends, begun) = (self.closing.is_some(), turn.started.is_some());
         body.approvals.retain(|approval| approval.expired && (ends || !begun));
+        body.calls.retain(|call| call.expired && (ends || !begun));
         body.unfinished = begun && matches!(outcome, Outcome::Failed | Outcome::Interrupted);
         match (state, response.clone()) {
             (TurnState::Completed, Some(response)) => {
@@ -162,10 +172,15 @@ impl Actor {
                     text: question.text.clone(),
                     options: question.options.clone(),
                     answer: None,
+                    purpose: None,
                 };
                 body.questions = response.questions.iter().map(asked).collect();
                 body.summary = response.summary.clone().or(body.summary.take());
-                let questions = response.questions.clone();
+                let mut questions = response.questions.clone();
+                if let Some(asked) = plan {
+                    questions.push(AskedQuestion { text: asked.text.clone(), options: asked.options.clone() });
+                    self.record.body.questions.push(asked);
+                }
                 self.staged.push(Payload::TurnCompleted { turn: number, response });
                 if !questions.is_empty() {
                     self.staged.push(Payload::QuestionAsked { turn: number, questions, call: None });
@@ -181,11 +196,15 @@ impl Actor {
             }
         }
         let unworded = self.unworded(outcome, &turn);
+        let about = TurnOver { number, role: turn.role.clone(), config: turn.config.clone() };
         let row = TurnBody { ended_at: Some(clock::now()), response, error, ..self.turn_body(&turn, state) };
         // A turn that never reached its backend counts too, and its prompt is still queued.
         self.record.body.turns = number;
         let ended = self.persist(Durability::Full, vec![Change::Turn(row.row(self.id, number, turn.raw))]).await;
         self.answer_stops();
+        if ended.is_ok() {
+            self.after_turn(outcome, &about).await;
+        }
         if let (Some(unworded), Ok(())) = (unworded, &ended) {
             naming::ask_message(&self.shared, &self.record, unworded);
         }
@@ -218,10 +237,12 @@ impl Actor {
         }
     }
 
-    /// Open approvals wait for a person beyond the end of this daemon; a decision then resumes the session.
-    pub(super) fn expire_approvals(&mut self) {
+    /// What a person was asked waits beyond the end of this daemon; a decision then resumes the session.
+    pub(super) fn expire_waits(&mut self) {
         self.resolve_open("expired");
+        self.settle_questions("expired");
         self.record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
+        self.record.body.calls.iter_mut().for_each(|call| call.expired = true);
     }
 
     /// Offers the store once more what it refused.

@@ -11,7 +11,7 @@ use crate::store::Durability;
 
 use super::super::fault::Fault;
 use super::super::record::Tree;
-use super::super::{clock, crash, prepare};
+use super::super::{clock, crash, delegate, prepare};
 use super::Actor;
 use super::tree::blocking;
 
@@ -28,7 +28,13 @@ impl Actor {
             self.state = before;
             return Err(error.into());
         }
+        self.close_family();
         self.give_tree_back().await
+    }
+
+    /// Children do not outlive their parent's place among the sessions, background ones included.
+    fn close_family(&self) {
+        self.shared.tasks.spawn(delegate::close_family(self.shared.clone(), self.id));
     }
 
     /// Moves the session and its tree out of sight at once; everything slow follows behind.
@@ -54,6 +60,7 @@ impl Actor {
         }
         crash::point();
         self.shared.forget_environment(self.id);
+        self.close_family();
         self.give_tree_back().await
     }
 
@@ -79,7 +86,7 @@ impl Actor {
     }
 
     /// Ends the backend and waits until its processes are gone: nothing may write into a tree that is put away.
-    async fn end_conversation(&mut self) {
+    pub(super) async fn end_conversation(&mut self) {
         if let Some(conversation) = self.conversation.take() {
             prepare::close(conversation).await;
         }

@@ -17,7 +17,7 @@ use crate::store::{Change, Durability};
 use super::super::clock;
 use super::super::fault::Fault;
 use super::super::prepare::{self, failure};
-use super::super::record::{Tree, TurnBody};
+use super::super::record::{ChildAccess, Tree, TurnBody};
 use super::Actor;
 
 impl Actor {
@@ -26,7 +26,11 @@ impl Actor {
         if let Tree::Absent | Tree::Away | Tree::Creating = self.record.body.tree {
             return;
         }
-        if let Err(fault) = self.checkpoint().await {
+        let done = match self.access() {
+            Some(ChildAccess::ReadOnly) => self.tidy_child().await,
+            Some(ChildAccess::Write) | None => self.checkpoint().await,
+        };
+        if let Err(fault) = done {
             let message = format!("what the turn changed could not be committed: {}", failure(fault).message);
             warn!(session = %self.id, message, "no checkpoint");
             self.staged.push(Payload::Warning { message });

@@ -1,5 +1,7 @@
 //! A turn at work: what the backend says becomes facts, live text and events of the machine.
 
+use std::sync::Arc;
+
 use tokio::time::Instant;
 
 use crate::api::event::{AgentUse, Block, Payload, PlanEntry};
@@ -8,13 +10,16 @@ use crate::backend::event::{
     Block as PromptBlock, Command as BackendCommand, Event as BackendEvent, PlanStatus, ToolCall, ToolKind, ToolStatus,
 };
 use crate::backend::failure::{Failure, FailureKind};
+use crate::config::Config;
 use crate::config::resolve::CommitMessage;
 use crate::config::value::format_duration;
+use crate::delegation;
 use crate::id::SessionId;
 use crate::protocol;
 use crate::session::{Asks, Event, Phase, Session, Turn};
 use crate::store::{Change, Durability};
 
+use super::super::agents::role::Role;
 use super::super::blocks::{Blocks, Ended};
 use super::super::prepare::{Prepared, Told, Unprepared};
 use super::super::record::{ConversationRecord, PromptBody, Tree};
@@ -42,6 +47,15 @@ pub(super) struct TurnRun {
     pub(super) wording: CommitMessage,
     /// What it cost so far, repairs included.
     pub(super) usage: Usage,
+    /// Who works, and with which tools.
+    pub(super) role: Option<Arc<Role>>,
+    pub(super) config: Arc<Config>,
+    /// How many tool calls the agent has made.
+    pub(super) steps: u32,
+    /// The last message that was not the response.
+    pub(super) said: Option<String>,
+    /// The plan that a planner has shown.
+    pub(super) plan: Option<String>,
 }
 
 /// How the turn reached its backend.
@@ -71,6 +85,11 @@ impl TurnRun {
             checkpoint: None,
             wording: CommitMessage::Summary,
             usage: Usage::default(),
+            role: None,
+            config: Arc::default(),
+            steps: 0,
+            said: None,
+            plan: None,
         }
     }
 
@@ -115,13 +134,14 @@ impl Actor {
         let sends = matches!(self.state, Session::Turning(Turn { phase: Phase::Preparing, .. }));
         let Some(turn) = self.turn.as_mut().filter(|_| sends) else { return };
         turn.started = Some(Begun { at: clock::now(), exec_at, delivery, agent, blocks });
+        self.record.body.agent = role.record();
+        turn.role = Some(Arc::new(role));
         let before = self.record.body.engine();
         if before != engine {
             let (turn, from, to) = (turn.number, view::engine(before), view::engine(engine.clone()));
             self.staged.push(Payload::Switched { turn, from, to });
             self.record.body.set_engine(engine);
         }
-        self.record.body.agent = role.record();
         // What it has heard of a role is what it had heard before, until it answers.
         let heard = self.record.body.conversation.take().map(|known| known.role).unwrap_or_default();
         self.record.body.conversation = match delivery {
@@ -169,12 +189,8 @@ impl Actor {
             BackendEvent::ToolFinished { call, status, output } => self.tool_finished(call, status, output).await,
             BackendEvent::Approval(request) => self.approval_asked(request).await,
             BackendEvent::ApprovalGone { request } => self.approval_gone(&request).await,
-            // No tools are served to this conversation, so nothing can be asked of them.
-            BackendEvent::ToolRequested(request) => {
-                let outcome = Err(format!("no tool is called `{}`", request.tool));
-                self.tell_backend(BackendCommand::ToolResult { request: request.request, outcome }).await;
-            }
-            BackendEvent::ToolRequestGone { .. } => {}
+            BackendEvent::ToolRequested(request) => self.tool_requested(request).await,
+            BackendEvent::ToolRequestGone { request } => self.tool_request_gone(&request).await,
             BackendEvent::Plan(entries) => {
                 let entries = entries
                     .into_iter()
@@ -209,17 +225,23 @@ impl Actor {
             Some(Overdue::Retry) => self.retry_store().await,
             Some(Overdue::Idle) => self.conversation = None,
             Some(Overdue::Turn(limit)) => {
-                self.time_out(format!("the turn took longer than {}", format_duration(limit))).await;
+                let message = match self.record.body.child {
+                    Some(_) => delegation::TIMEOUT.to_owned(),
+                    None => format!("the turn took longer than {}", format_duration(limit)),
+                };
+                self.time_out(FailureKind::Timeout, message).await;
             }
             Some(Overdue::Stall(limit)) => {
-                self.time_out(format!("the backend said nothing for {}", format_duration(limit))).await;
+                let message = format!("the backend said nothing for {}", format_duration(limit));
+                self.time_out(FailureKind::Timeout, message).await;
             }
         }
     }
 
-    async fn time_out(&mut self, message: String) {
+    /// A limit of the turn is reached.
+    async fn time_out(&mut self, kind: FailureKind, message: String) {
         if let Some(turn) = &mut self.turn {
-            turn.failure = Some(Failure::new(FailureKind::Timeout, message));
+            turn.failure = Some(Failure::new(kind, message));
         }
         self.step(Event::TimedOut).await;
     }
@@ -240,9 +262,16 @@ impl Actor {
         let ended = turn.blocks.interlude();
         let ToolCall { call: id, title, kind, input } = call.clone();
         turn.tools.push(call);
+        let limit = turn.role.as_ref().and_then(|role| role.max_steps);
+        turn.steps += 1;
+        let is_over = delegation::is_out_of_steps(limit, turn.steps);
         self.store_blocks(number, ended).await;
         let tool = tool_name(kind).to_owned();
         self.tell(|turn| Payload::ToolStarted { turn, call: id, tool, title, input }).await;
+        if let (true, Some(limit)) = (is_over, limit) {
+            let message = format!("the agent may make {limit} tool calls in a turn and wanted another");
+            self.time_out(FailureKind::StepLimit, message).await;
+        }
     }
 
     async fn tool_finished(&mut self, call: String, status: ToolStatus, output: String) {
@@ -292,7 +321,9 @@ impl Actor {
             Ok(response) => {
                 let asks = if response.questions.is_empty() { Asks::Nothing } else { Asks::Questions };
                 turn.response = Some(response);
-                Event::Answered(asks)
+                // A person decides about a plan, as about any other question.
+                let decides = self.turn.as_ref().is_some_and(|turn| self.finished_plan(turn).is_some());
+                Event::Answered(if decides { Asks::Questions } else { asks })
             }
             Err(refusal) => {
                 turn.refusal = Some(refusal);
@@ -303,16 +334,17 @@ impl Actor {
     }
 
     async fn failed(&mut self, failure: Failure) {
-        if let Some(turn) = &mut self.turn {
-            turn.blocks.finish();
-            turn.failure.get_or_insert(failure);
-        }
+        let Some(turn) = &mut self.turn else { return };
+        // What it said so far is all there is of it.
+        let (number, ended) = (turn.number, turn.blocks.interlude());
+        turn.failure.get_or_insert(failure);
+        self.store_blocks(number, ended).await;
         self.shared.live.settle(self.id);
         self.step(Event::BackendLost).await;
     }
 
     /// Stores one fact about the turn in progress.
-    async fn tell(&mut self, fact: impl FnOnce(u32) -> Payload) {
+    pub(super) async fn tell(&mut self, fact: impl FnOnce(u32) -> Payload) {
         let Some(turn) = &self.turn else { return };
         self.staged.push(fact(turn.number));
         if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
@@ -322,10 +354,17 @@ impl Actor {
 
     pub(super) async fn store_blocks(&mut self, turn: u32, ended: impl IntoIterator<Item = Ended>) {
         let before = self.staged.len();
-        self.staged.extend(ended.into_iter().map(|block| match block {
-            Ended::Message(text) => Payload::Message { turn, text },
-            Ended::Thought(text) => Payload::Thought { turn, text },
-        }));
+        for block in ended {
+            self.staged.push(match block {
+                Ended::Message(text) => {
+                    if let Some(run) = &mut self.turn {
+                        run.said = Some(text.clone());
+                    }
+                    Payload::Message { turn, text }
+                }
+                Ended::Thought(text) => Payload::Thought { turn, text },
+            });
+        }
         if self.staged.len() > before {
             self.shared.live.settle(self.id);
             if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {

@@ -43,9 +43,6 @@ pub(in super::super) struct Role {
     pub(in super::super) unheld: Option<String>,
     pub(in super::super) max_steps: Option<u32>,
     pub(in super::super) permission: Option<CompactPermission>,
-    /// What the persona or the file wants, whoever works in fact.
-    pub(in super::super) model: Option<String>,
-    pub(in super::super) effort: Option<String>,
     /// What the turn was worked out from: whom it can hand work to, and which skills it can load.
     pub(in super::super) agents: Arc<Agents>,
     note: Option<String>,
@@ -85,8 +82,6 @@ struct Part {
     definition: Definition,
     persona: Option<String>,
     prompt: String,
-    model: Option<String>,
-    effort: Option<String>,
 }
 
 /// Where a session stands in its family.
@@ -116,9 +111,7 @@ impl Part {
             None => None,
         };
         let prompt = persona.as_ref().map_or(&definition.prompt, |persona| &persona.prompt).clone();
-        let model = persona.as_ref().and_then(|persona| persona.model.clone()).or_else(|| definition.model.clone());
-        let effort = persona.as_ref().and_then(|persona| persona.effort.clone()).or_else(|| definition.effort.clone());
-        Ok(Self { persona: persona.map(|persona| persona.name), prompt, model, effort, definition })
+        Ok(Self { persona: persona.map(|persona| persona.name), prompt, definition })
     }
 
     fn selected(found: &select::Selected<'_>) -> Self {
@@ -126,8 +119,6 @@ impl Part {
             definition: found.definition.clone(),
             persona: found.persona.map(|persona| persona.name.clone()),
             prompt: found.prompt.to_owned(),
-            model: found.model.map(|choice| choice.value.to_owned()),
-            effort: found.effort.map(|choice| choice.value.to_owned()),
         }
     }
 }
@@ -181,7 +172,7 @@ fn assemble(
     config: &Config,
     spec: &Spec,
 ) -> Role {
-    let Part { definition, persona, prompt, model, effort } = part;
+    let Part { definition, persona, prompt } = part;
     let surface = surface(&definition, config);
     let standing = Standing {
         depth: session.depth,
@@ -226,8 +217,6 @@ fn assemble(
         unheld,
         max_steps: definition.max_steps,
         permission: definition.permission,
-        model,
-        effort,
         agents,
         note,
     }

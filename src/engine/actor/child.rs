@@ -1,0 +1,291 @@
+//! The child's side of a delegation: its handoff follows its state, and its files go home or leave nothing behind.
+
+use std::sync::Arc;
+
+use crate::api::event::Payload;
+use crate::api::handoff::{Handoff, Integration as Brought};
+use crate::config::Config;
+use crate::git::integrate::{self, Outcome as Merged};
+use crate::git::{self, Oid};
+use crate::session::{Integration, Outcome, Rest, Session};
+use crate::store::{Change, Durability};
+
+use super::super::agents::role::Role;
+use super::super::fault::Fault;
+use super::super::handoff::{self, EndedBy};
+use super::super::record::{ChildAccess, Record, Tree};
+use super::super::{clock, delegate, prepare, view, workflow};
+use super::turn::TurnRun;
+use super::{Actor, blocking};
+
+impl Actor {
+    /// What the store gets about this child's handoff, if something changed; `None` for sessions that nobody delegated.
+    pub(super) fn handoff_changes(&mut self) -> Vec<Change> {
+        let Some(before) = &self.handoff else { return Vec::new() };
+        let ended = if self.closing.is_some() { EndedBy::Daemon } else { EndedBy::Somebody };
+        let after = handoff::follow(before, &self.record, self.state, ended);
+        if after == *before && !self.handoff_touched {
+            return Vec::new();
+        }
+        match handoff::changes(&after) {
+            Ok(changes) => {
+                self.handoff = Some(after);
+                self.handoff_touched = true;
+                changes.to_vec()
+            }
+            // Its ids were read from the store, so they can be written there.
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Wakes those who wait for the handoff; it is in the store.
+    pub(super) fn handoff_stored(&mut self) {
+        if let Some(handoff) = self.handoff.as_ref().filter(|_| self.handoff_touched) {
+            self.shared.handoffs.tell(&handoff.handoff_id);
+        }
+        self.handoff_touched = false;
+    }
+
+    /// A turn of this child ends: its report is part of the handoff.
+    pub(super) fn report(&mut self, outcome: Outcome, turn: &TurnRun) {
+        let error = turn.error(self.id);
+        let head = turn.checkpoint.clone();
+        let is_read_only = self.access() == Some(ChildAccess::ReadOnly);
+        let Some(handoff) = &mut self.handoff else { return };
+        handoff.error = match outcome {
+            Outcome::Completed | Outcome::Asked | Outcome::Interrupted => None,
+            Outcome::Failed => Some(error.message),
+        };
+        let answer = turn.response.as_ref().map(|response| response.answer.clone());
+        handoff.assistant_text = answer.or_else(|| turn.said.clone());
+        if let Some(response) = turn.response.as_ref().map(view::response) {
+            handoff.questions = response.questions;
+            handoff.summary = response.summary.or(handoff.summary.take());
+        }
+        if let Some(head) = head.filter(|_| !is_read_only) {
+            handoff.head_sha = Some(head);
+            handoff.integration = Brought::Pending {};
+        }
+    }
+
+    /// What the end of a turn means for the family.
+    pub(super) async fn after_turn(&mut self, outcome: Outcome, turn: &TurnOver) {
+        match outcome {
+            Outcome::Completed => {
+                if let Some(role) = turn.role.as_ref().filter(|_| self.record.body.child.is_none()) {
+                    let (agent, config) = (role.id.clone(), turn.config.clone());
+                    let review =
+                        workflow::after_turn(self.shared.clone(), self.record.clone(), agent, turn.number, config);
+                    self.shared.tasks.spawn(review);
+                }
+            }
+            Outcome::Asked => {}
+            Outcome::Failed | Outcome::Interrupted => self.stop_children(turn.number),
+        }
+        self.retire_child(outcome).await;
+        self.drop_snapshot().await;
+    }
+
+    /// The branch of a child keeps what it started from.
+    async fn drop_snapshot(&self) {
+        let Some(child) = &self.record.body.child else { return };
+        if self.record.body.tree == Tree::Absent {
+            return;
+        }
+        let (tree, handoff) = (self.tree().await, child.handoff.clone());
+        if let Ok(tree) = tree {
+            // A ref too many does no harm, and the next turn tries again.
+            blocking(move || git::handoff::drop_snapshot(&tree.repo, &handoff)).await.ok();
+        }
+    }
+
+    /// Children that a turn waits for do not outlive it. A daemon that ends has told each of them itself.
+    pub(super) fn stop_children(&self, turn: u32) {
+        if self.closing.is_none() {
+            self.shared.tasks.spawn(delegate::stop_children(self.shared.clone(), self.id, turn));
+        }
+    }
+
+    /// How far this child may go; `None` for sessions that nobody delegated.
+    pub(super) fn access(&self) -> Option<ChildAccess> {
+        self.record.body.child.as_ref().map(|child| child.access)
+    }
+
+    /// Gives another note to a child.
+    pub(super) async fn note(&mut self, note: Option<String>) -> Result<(), Fault> {
+        let id = self.id;
+        let child = self.record.body.child.as_mut().ok_or(Fault::NotAChild { id })?;
+        child.note = note;
+        Ok(self.persist(Durability::Full, Vec::new()).await?)
+    }
+
+    /// A child that only reads leaves nothing behind once it has reported; one that changed nothing gives its tree back.
+    pub(super) async fn retire_child(&mut self, outcome: Outcome) {
+        let rests = match self.state {
+            Session::Resting(Rest::Ready | Rest::Failed | Rest::Interrupted) => self.record.body.order.is_empty(),
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => false,
+        };
+        if !rests || self.closing.is_some() {
+            return;
+        }
+        let done = match self.access() {
+            Some(ChildAccess::ReadOnly) => self.reclaim().await,
+            Some(ChildAccess::Write) if outcome == Outcome::Completed && self.record.body.changes.files == 0 => {
+                self.give_tree_back().await
+            }
+            Some(ChildAccess::Write) | None => return,
+        };
+        if let Err(fault) = done {
+            let message = format!("the child's worktree stays in its place: {}", prepare::failure(fault).message);
+            // Whoever reads the log of a store that refuses this learns of it there.
+            self.shared.note(self.id, &[Payload::Warning { message }]).await.ok();
+        }
+    }
+
+    /// A child that only reads has nothing to commit. What it changed all the same is kept aside, and its tree is as it
+    /// was.
+    pub(super) async fn tidy_child(&mut self) -> Result<(), Fault> {
+        let tree = self.tree().await?;
+        let aside = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
+        let name = aside.clone();
+        if blocking(move || git::handoff::tidy(&tree, &name)).await?.is_some() {
+            let message = format!("the child may only read and changed files all the same; they are kept in `{aside}`");
+            self.staged.push(Payload::Warning { message });
+        }
+        Ok(())
+    }
+
+    /// Removes worktree, branch and refs of a child that only read. Its next turn starts from a fresh snapshot.
+    async fn reclaim(&mut self) -> Result<(), Fault> {
+        if self.record.body.tree == Tree::Absent {
+            return Ok(());
+        }
+        self.end_conversation().await;
+        let tree = self.tree().await?;
+        let root = self.shared.worktrees(&self.record.project);
+        let lock = self.shared.repository(&self.record.project);
+        let handoff = self.record.body.child.as_ref().map(|child| child.handoff.clone()).unwrap_or_default();
+        {
+            let _held = lock.lock().await;
+            blocking(move || git::removal::reclaim(&tree, &root, &handoff)).await?;
+        }
+        self.record.body.tree = Tree::Absent;
+        self.record.body.conversation = None;
+        self.persist(Durability::Normal, Vec::new()).await?;
+        self.shared.sweeper.wake();
+        Ok(())
+    }
+
+    /// Starts from the parent's work tree as it is, where an earlier tree of this child is gone.
+    pub(super) async fn fresh_snapshot(&mut self) -> Result<(), Fault> {
+        let Some(child) = self.record.body.child.clone() else { return Ok(()) };
+        if self.record.body.tree != Tree::Absent || child.access != ChildAccess::ReadOnly || self.record.body.turns == 0
+        {
+            return Ok(());
+        }
+        let parent = self.parent(&child.parent).await?;
+        let repo = prepare::open_repo(&parent).await?;
+        let tree = prepare::tree_of(&parent, &repo)?;
+        let recorded =
+            blocking(move || git::handoff::snapshot(&tree, &child.handoff, git::handoff::Ignored::Left)).await?;
+        self.record.body.base.commit = recorded.commit.to_string();
+        Ok(())
+    }
+
+    async fn parent(&self, id: &crate::id::SessionId) -> Result<Record, Fault> {
+        let row = self.shared.store.session(*id).await?.ok_or(Fault::SessionGone { id: *id })?;
+        Ok(Record::read(row)?)
+    }
+
+    /// Brings this child's files into its parent's work tree, all of them or none.
+    pub(super) async fn integrate_into_parent(&mut self) -> Result<(), Fault> {
+        let Some(child) = self.record.body.child.clone() else { return Err(Fault::NotAChild { id: self.id }) };
+        let parent = self.parent(&child.parent).await?;
+        self.integrate("be integrated").await?;
+        let result = match self.try_integrate(&parent).await {
+            Ok(merged) => self.brought(merged, &parent),
+            Err(fault) => (Integration::Refused, Err(fault)),
+        };
+        if let (_, Ok(())) = &result
+            && let Some(Brought::Integrated { files }) = self.handoff.as_ref().map(|handoff| &handoff.integration)
+            && !files.is_empty()
+        {
+            let commit = self.record.body.merged.clone().unwrap_or_default();
+            let fact = Payload::Integrated { commit, style: "child".to_owned(), files: files.clone() };
+            self.shared.note(parent.id, &[fact]).await?;
+        }
+        self.integrated(result).await
+    }
+
+    async fn try_integrate(&mut self, parent: &Record) -> Result<Merged, Fault> {
+        self.commit_leftovers().await?;
+        let tree = self.tree().await?;
+        let repo = prepare::open_repo(parent).await?;
+        let target = prepare::tree_of(parent, &repo)?;
+        if let Tree::Absent | Tree::Away | Tree::Creating = parent.body.tree {
+            let reason = "it has no work tree; `coppice resume` brings it back".to_owned();
+            return Err(Fault::NotIntegrated { child: self.id, parent: parent.id, reason });
+        }
+        let base: Oid = match &self.record.body.merged {
+            Some(merged) => merged.parse()?,
+            None => self.record.body.base.commit.parse()?,
+        };
+        let lock = self.shared.tree_lock(parent.id);
+        let _held = lock.lock().await;
+        let (merged, head) = blocking(move || {
+            let head = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?.unwrap_or(tree.base);
+            integrate::recover(&target)?;
+            Ok((integrate::integrate(&target, integrate::Child { base, head })?, head))
+        })
+        .await?;
+        if let Merged::Integrated { .. } | Merged::Nothing = merged {
+            self.record.body.merged = Some(head.to_string());
+        }
+        Ok(merged)
+    }
+
+    fn brought(&mut self, merged: Merged, parent: &Record) -> (Integration, Result<(), Fault>) {
+        let names =
+            |files: &[std::path::PathBuf]| files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let (brought, integration, result) = match merged {
+            Merged::Integrated { files } => {
+                let files = files.iter().map(|file| file.path.display().to_string()).collect();
+                (Brought::Integrated { files }, Integration::Merged, Ok(()))
+            }
+            Merged::Nothing => (Brought::Integrated { files: Vec::new() }, Integration::Merged, Ok(())),
+            Merged::Conflict { files } => {
+                let files = names(&files);
+                self.record.body.conflicts.clone_from(&files);
+                let with = format!("the work tree of {}", parent.id);
+                self.staged.push(Payload::Conflict { files: files.clone(), with });
+                (Brought::Conflict { files }, Integration::Conflict, Ok(()))
+            }
+            Merged::Changed { files } | Merged::Refused { files } => {
+                let files = names(&files);
+                let reason = format!("{} are not as they were; nothing was written", files.join(", "));
+                let fault = Fault::NotIntegrated { child: self.id, parent: parent.id, reason };
+                (Brought::Changed { files }, Integration::Refused, Err(fault))
+            }
+        };
+        if let Some(handoff) = &mut self.handoff {
+            handoff.integration = brought;
+            self.handoff_touched = true;
+        }
+        (integration, result)
+    }
+}
+
+/// A turn that is over, as far as the family is concerned.
+pub(super) struct TurnOver {
+    pub(super) number: u32,
+    pub(super) role: Option<Arc<Role>>,
+    pub(super) config: Arc<Config>,
+}
+
+/// The handoff of a child, when its task begins.
+pub(super) async fn load(shared: &super::super::shared::Shared, record: &Record) -> Result<Option<Handoff>, Fault> {
+    match &record.body.child {
+        Some(child) => handoff::find(shared, &child.handoff).await,
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,211 @@
+//! What happens with a finished plan: a person saves, applies, revises or stops it.
+//!
+//! A planner of its own asks at the end of its turn; the plan of a delegated one is decided inside its parent's call.
+
+use std::path::{Path, PathBuf};
+
+use crate::api::event::Payload;
+use crate::api::handoff::Handoff;
+use crate::config::family::{Facade as ConfiguredFacade, PlannerApproval};
+use crate::delegation::Facade;
+use crate::session::{Event, Outcome, Wait};
+use crate::store::Durability;
+use crate::tools::Question;
+use crate::workflow::{self as plans, Applying, Plan, PlanDecision, PlanSource};
+
+use super::super::fault::Fault;
+use super::super::record::{PromptBody, QuestionRecord, Switch};
+use super::super::{delegate, handoff, workflow};
+use super::Actor;
+use super::command::Place;
+use super::question::Asked;
+use super::turn::TurnRun;
+
+/// The purpose of a question about a child's plan begins so and ends with the handoff.
+pub(super) const HANDOFF_PLAN: &str = "planner_plan_decision:";
+
+/// Where saved plans go in a work tree.
+const DIRECTORY: &str = ".coppice/plans";
+
+impl Actor {
+    /// The planner says that its plan is complete. The question that a person gets comes with the end of the turn.
+    pub(super) async fn plan_shown(&mut self, request: String, question: &Question) {
+        let shown = self.turn.as_ref().and_then(|turn| turn.said.clone()).unwrap_or_default();
+        let outcome = plans::check_save_plan(&question.options, &shown).map(|()| {
+            if let Some(turn) = &mut self.turn {
+                turn.plan = Some(shown);
+            }
+            "The plan is recorded. End your turn; a person decides what happens with it.".to_owned()
+        });
+        self.answer_call(request, outcome).await;
+    }
+
+    /// The plan that the turn ends with, if a person is to decide about one.
+    pub(super) fn finished_plan(&self, turn: &TurnRun) -> Option<Plan> {
+        let response = turn.response.as_ref()?;
+        let is_planner = turn.role.as_ref().is_some_and(|role| role.id == workflow::PLANNER);
+        let asks = turn.config.workflow.planner_approval == PlannerApproval::Person;
+        if !is_planner || !asks || self.record.body.child.is_some() || !response.questions.is_empty() {
+            return None;
+        }
+        let text = turn.plan.as_deref().unwrap_or(&response.answer);
+        if text.trim().is_empty() {
+            return None;
+        }
+        let id = format!("p_{}-{}", self.id, turn.number);
+        Some(Plan::new(id, text, &turn.task.text, PlanSource::Turn(turn.number)))
+    }
+
+    /// Stores the plan that a turn ends with, before the turn does; the question about it.
+    pub(super) async fn keep_plan(&mut self, outcome: Outcome, turn: &TurnRun) -> Option<QuestionRecord> {
+        let plan = match outcome {
+            Outcome::Asked => self.finished_plan(turn)?,
+            Outcome::Completed | Outcome::Failed | Outcome::Interrupted => return None,
+        };
+        if let Err(fault) = workflow::keep_plan(&self.shared, &self.record, &plan).await {
+            let message = format!("the plan could not be stored: {}", delegate::text(fault));
+            self.staged.push(Payload::Warning { message });
+        }
+        Some(QuestionRecord {
+            text: plans::DECISION_QUESTION.to_owned(),
+            options: plans::decision_options(self.applying()),
+            answer: None,
+            purpose: Some(plans::PLAN_DECISION.to_owned()),
+        })
+    }
+
+    fn applying(&self) -> Applying {
+        // A planner reads only; whoever applies its plan is somebody else, bound by the session alone.
+        Applying::Offered
+    }
+
+    /// A person decided about the plan of the last turn.
+    pub(super) async fn decide_plan(&mut self, answer: &str) -> Result<(), Fault> {
+        let decision = plans::read_decision(answer, self.applying()).map_err(|reason| Fault::BadDecision { reason })?;
+        let root = workflow::root(&self.record);
+        let Some(kept) = workflow::read(&self.shared, root).await?.plan else {
+            return Err(Fault::BadDecision { reason: "there is no plan".to_owned() });
+        };
+        let source = PlanSource::Turn(self.record.body.turns);
+        let plan = Plan { id: kept.plan_id, title: kept.title, markdown: kept.markdown, source };
+        let turn = self.record.body.turns;
+        self.staged.push(Payload::QuestionAnswered { index: 0, answer: answer.trim().to_owned(), call: None });
+        let follow_up = |text: String, agent: &str| PromptBody {
+            text,
+            switch: Switch { agent: Some((agent.to_owned(), None)), ..Switch::default() },
+            ..PromptBody::default()
+        };
+        let (word, saved, next) = match decision {
+            PlanDecision::Save => {
+                let saved = self.save_plan(&plan).await?;
+                self.staged.push(Payload::Message { turn, text: plans::saved_message(&saved) });
+                ("save", Some(saved), None)
+            }
+            PlanDecision::Stop => {
+                self.staged.push(Payload::Message { turn, text: plans::STOPPED.to_owned() });
+                ("stop", None, None)
+            }
+            PlanDecision::Apply => ("apply", None, Some(follow_up(plan.apply_prompt(), workflow::ENGINEER))),
+            PlanDecision::Revise(wish) => {
+                ("revise", None, Some(follow_up(plan.revise_prompt(wish.as_deref()), workflow::PLANNER)))
+            }
+        };
+        workflow::decide_plan(&self.shared, &self.record, word, saved).await?;
+        match next {
+            Some(prompt) => {
+                self.queue(prompt, Place::First).await?;
+                self.start().await;
+            }
+            None => {
+                self.record.body.questions.clear();
+                if let Some((next, _)) = crate::session::step(self.state, Event::Settle) {
+                    self.state = next;
+                }
+                self.persist(Durability::Full, Vec::new()).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A child has brought a plan: the call that asked for it waits until a person has decided.
+    pub(super) async fn handoff_plan(&mut self, request: String, handoff: Handoff) {
+        let plan = workflow::plan_of(&handoff);
+        if let Err(fault) = workflow::keep_plan(&self.shared, &self.record, &plan).await {
+            return self.call_done(request, Err(delegate::text(fault))).await;
+        }
+        let text = format!("{} ({})", plans::DECISION_QUESTION, plan.title);
+        let purpose = Some(format!("{HANDOFF_PLAN}{}", handoff.handoff_id));
+        let options = plans::decision_options(self.applying());
+        let call_hash = String::new();
+        self.ask(Asked { request, text, options, multiple: false, purpose, call_hash }).await;
+        self.step(Event::Settled(Wait::Child)).await;
+    }
+
+    /// What the model is told about a child's plan and a person's decision.
+    pub(super) async fn handoff_plan_decided(&mut self, id: &str, answer: &str) -> Result<String, String> {
+        let decision = plans::read_decision(answer, self.applying())?;
+        let handoff = handoff::find(&self.shared, id).await.map_err(delegate::text)?;
+        let handoff = handoff.ok_or_else(|| format!("there is no handoff `{id}`"))?;
+        let plan = workflow::plan_of(&handoff);
+        let (word, saved, told) = match decision {
+            PlanDecision::Apply => ("apply", None, "The user wants the plan applied. Carry it out.".to_owned()),
+            PlanDecision::Save => {
+                let saved = self.save_plan(&plan).await.map_err(delegate::text)?;
+                let told =
+                    format!("{} The user does not want it carried out in this turn.", plans::saved_message(&saved));
+                ("save", Some(saved), told)
+            }
+            PlanDecision::Revise(wish) => {
+                let wish = wish.unwrap_or_else(|| "No more was said.".to_owned());
+                ("revise", None, format!("The user wants the plan revised before anything else is done: {wish}"))
+            }
+            PlanDecision::Stop => ("stop", None, plans::STOPPED.to_owned()),
+        };
+        workflow::decide_plan(&self.shared, &self.record, word, saved).await.map_err(delegate::text)?;
+        let facade = self.turn.as_ref().map_or(Facade::Delegate, |turn| facade(turn.config.delegation.facade));
+        Ok(format!("{}\n\n{told}", delegate::result(facade, &handoff)?))
+    }
+
+    /// Writes the plan into the session's work tree, and a copy beside all work trees; where it is in the tree.
+    async fn save_plan(&self, plan: &Plan) -> Result<String, Fault> {
+        let name = plan.file_name(&self.record.body.title, "");
+        let text = format!("{}\n", plan.markdown.trim_end());
+        let copies = self.shared.data.join("plans").join(&self.record.project);
+        let tree = PathBuf::from(&self.record.body.worktree);
+        let saved = format!("{DIRECTORY}/{name}");
+        tokio::task::spawn_blocking(move || {
+            write(&copies, &copies, &name, &text)?;
+            write(&tree, &tree.join(DIRECTORY), &name, &text)
+        })
+        .await??;
+        Ok(saved)
+    }
+}
+
+/// Writes a file below `root`; no link on the way is followed.
+fn write(root: &Path, directory: &Path, name: &str, text: &str) -> Result<(), Fault> {
+    let failed = |act: &'static str, path: &Path| {
+        let path = path.to_owned();
+        move |source| Fault::File { act, path, source }
+    };
+    let below = directory.ancestors().take_while(|path| *path != root);
+    if let Some(link) = below.into_iter().find(|path| path.is_symlink()) {
+        let source = std::io::Error::other("it is a symbolic link, which may lead out of the work tree");
+        return Err(Fault::File { act: "write through", path: link.to_owned(), source });
+    }
+    std::fs::create_dir_all(directory).map_err(failed("create", directory))?;
+    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed("create", directory))?;
+    let path = directory.join(name);
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed("write", &path))?;
+    file.persist(&path).map_err(|error| error.error).map_err(failed("write", &path))?;
+    Ok(())
+}
+
+fn facade(configured: ConfiguredFacade) -> Facade {
+    match configured {
+        ConfiguredFacade::Delegate => Facade::Delegate,
+        ConfiguredFacade::Task => Facade::Task,
+        ConfiguredFacade::SpawnAgent => Facade::SpawnAgent,
+        ConfiguredFacade::Agent => Facade::Agent,
+    }
+}

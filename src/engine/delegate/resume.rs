@@ -1,0 +1,53 @@
+//! A family after a restart: children first, then the parent with what became of each.
+
+use std::sync::Arc;
+
+use crate::api::handoff::{Handoff, HandoffStatus};
+use crate::delegation;
+use crate::id::SessionId;
+
+use super::super::actor::Command;
+use super::super::fault::Fault;
+use super::super::handoff;
+use super::super::shared::Shared;
+use super::tell;
+
+/// Resumes the children of a session that were interrupted together with it, the deepest first. Those in the background
+/// are somebody's decision of their own.
+pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: SessionId) -> Result<(), Fault> {
+    let asked = handoff::of_parent(shared, parent).await?;
+    let interrupted = |handoff: &&Handoff| handoff.status == HandoffStatus::Interrupted && !handoff.background;
+    for handoff in asked.iter().filter(interrupted) {
+        let Ok(child) = handoff.child_session_id.parse::<SessionId>() else { continue };
+        Box::pin(resume_children(shared, child)).await?;
+        // One that cannot be resumed says so in its own state; the others go on.
+        tell(shared, child, Command::Resume).await.ok();
+    }
+    Ok(())
+}
+
+/// What became of the handoffs of a turn that was interrupted, for the model that goes on with it.
+pub(in super::super) async fn of_turn(shared: &Shared, parent: SessionId, turn: u32) -> Result<Option<String>, Fault> {
+    let asked = handoff::of_parent(shared, parent).await?;
+    let told: Vec<_> = asked.iter().filter(|handoff| handoff.parent_turn_id == turn).map(told).collect();
+    if told.is_empty() {
+        return Ok(None);
+    }
+    let head = "You had delegated work in the interrupted turn. Do not delegate it again: `wait` collects what is not \
+                done yet.";
+    Ok(Some(format!("{head}\n\n{}", told.join("\n\n"))))
+}
+
+/// One handoff in words: who it was, how it stands, and what it reported.
+pub(in super::super) fn told(handoff: &Handoff) -> String {
+    let Handoff { handoff_id, child_session_id, child_agent_id, label, status, .. } = handoff;
+    let head = format!(
+        "Handoff {handoff_id} (agent {child_agent_id}, session {child_session_id}), {label}: {}",
+        status.as_str()
+    );
+    let files = handoff::files(handoff);
+    let reply = match delegation::reply(&handoff::report(handoff, files.as_deref())) {
+        Ok(text) | Err(text) => text,
+    };
+    if status.is_final() && !reply.trim().is_empty() { format!("{head}\n{reply}") } else { head }
+}
