@@ -107,7 +107,8 @@ fn a_child_that_takes_too_long_is_ended(agent: Agent) {
     let id = stage.begin_with(parent, &["--agent", "engineer"], "have somebody sleep");
     stage.rests(&id, "ready");
     assert_eq!(stage.last_answer(&id), "it slept");
-    assert!(stage.model(parent).calls()[1].mentions("Subagent timeout"));
+    let told = &stage.model(parent).calls()[1];
+    assert!(told.mentions("Subagent timeout"), "{:#}", told.request.body["input"]);
 }
 
 /// The two programs that are not this one.
@@ -135,9 +136,8 @@ fn delegate(name: &str, task: &str) -> Value {
 /// The one session that another has started.
 #[track_caller]
 fn only_child(stage: &Stage, parent: &str) -> String {
-    let listed = stage.json(&["list", "--json"]);
-    let listed = listed.as_array().expect("a list");
-    let children: Vec<_> = listed.iter().filter(|session| session["parent"] == parent).collect();
-    assert_eq!(children.len(), 1, "{listed:#?}");
-    children[0]["id"].as_str().expect("an id").to_owned()
+    let session = stage.session(parent);
+    let children = session["children"].as_array().expect("children");
+    assert_eq!(children.len(), 1, "{session:#}");
+    children[0].as_str().expect("an id").to_owned()
 }

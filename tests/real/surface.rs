@@ -75,7 +75,7 @@ fn an_agent_without_tools_has_none(agent: Agent) {
 #[test]
 fn codex_refuses_to_edit_without_a_shell() {
     let stage = Stage::new();
-    let agent = "---\ndescription: Edits\nmode: all\nAllowTools: [read, edit]\n---\nEdit.\n";
+    let agent = "---\ndescription: Edits\nmode: all\nAllowTools: [read, write]\n---\nEdit.\n";
     stage.write(".coppice/agents/editor.md", agent);
     stage.commit("an agent");
     let id = stage.begin_with(Agent::Codex, &["--agent", "editor"], "edit");
