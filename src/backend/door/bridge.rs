@@ -22,9 +22,10 @@ pub const ENTRY: [&str; 2] = ["mcp", "--bridge"];
 /// How many lines may wait in each direction.
 const LINES: usize = 64;
 
-/// The command that starts the bridge.
+/// The command that starts the bridge. `/proc/self/exe` is another program to whoever starts it, so links are followed.
 pub fn command(executable: &Path) -> Vec<String> {
     let [entry, flag] = ENTRY;
+    let executable = executable.canonicalize().unwrap_or_else(|_| executable.to_owned());
     vec![executable.to_string_lossy().into_owned(), entry.to_owned(), flag.to_owned()]
 }
 
@@ -143,6 +144,17 @@ mod tests {
         let (replies, reply_receiver) = mpsc::channel(LINES);
         tokio::spawn(run(caller, lines, replies));
         (line_sender, reply_receiver)
+    }
+
+    #[test]
+    fn an_agent_is_told_the_program_itself() {
+        let dir = tempfile::tempdir().unwrap();
+        let (program, link) = (dir.path().join("coppice"), dir.path().join("link"));
+        std::fs::write(&program, "").unwrap();
+        std::os::unix::fs::symlink(&program, &link).unwrap();
+        let real = program.canonicalize().unwrap();
+        assert_eq!(command(&link), [real.to_str().unwrap(), "mcp", "--bridge"]);
+        assert_eq!(command(Path::new("/nowhere/coppice"))[0], "/nowhere/coppice");
     }
 
     #[tokio::test]
