@@ -353,4 +353,45 @@ mod tests {
             refused("backend `gemini` has no reasoning level `high`; it has none")
         );
     }
+
+    #[test]
+    fn a_word_means_the_first_model_of_its_family() {
+        for (wanted, expected) in [
+            ("opus", "claude/claude-opus-4-7"),
+            ("haiku", "claude/claude-haiku-4-5"),
+            ("pro", "gemini/gemini-pro"),
+            ("sonnet", "no backend is called `sonnet`; known are claude, codex, gemini, mine, other, demo"),
+            ("opu", "no backend is called `opu`; known are claude, codex, gemini, mine, other, demo"),
+        ] {
+            assert_eq!(chosen("", ALL, Some(wanted)), expected);
+        }
+        assert!(chosen("", &["codex"], Some("haiku")).starts_with("backend `claude` is not installed"));
+    }
+
+    #[test]
+    fn r17_a_call_for_an_unknown_model_reads_what_there_is() {
+        let registry = Registry::of(specs());
+        let installed = |spec: &Spec| ["codex", "gemini"].contains(&spec.name.as_str());
+        let routed = |wanted| route(&configured(""), &registry, &installed, wanted).map(|chosen| chosen.model);
+        assert_eq!(routed("openai/gpt-5.3"), Ok(Some("gpt-5.3".to_owned())));
+        for unknown in ["no-such", "haiku"] {
+            let said = format!(
+                "unknown model \"{unknown}\" for spawn_agent. Available models: gpt-5.4, gpt-5.3, shared, gemini-pro"
+            );
+            assert_eq!(routed(unknown), Err(said));
+        }
+    }
+
+    #[test]
+    fn r17_a_call_for_an_effort_reads_what_the_model_has() {
+        let specs = specs();
+        let routed = |model, wanted| route_effort(&specs[1], Some(model), wanted);
+        assert_eq!(routed("gpt-5.4", "xhigh"), Ok(Some(R::Xhigh)));
+        assert_eq!(routed("gpt-5.3", "minimal"), Ok(Some(R::Low)));
+        assert_eq!(routed("shared", "none"), Ok(None));
+        let said =
+            "reasoning_effort xhigh is not supported for model \"gpt-5.3\". Supported efforts: none, low, medium, high";
+        assert_eq!(routed("gpt-5.3", "xhigh"), Err(said.to_owned()));
+        assert!(routed("gpt-5.3", "huge").is_err());
+    }
 }

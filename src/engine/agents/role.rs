@@ -3,6 +3,9 @@
 //!
 //! A child keeps the definition that it was made with. Everybody else has what the files say at this moment.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

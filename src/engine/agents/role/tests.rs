@@ -1,0 +1,141 @@
+//! Which tools an agent has where: tables over definitions, settings and backends.
+
+use std::path::Path;
+
+use super::*;
+use crate::backend::registry;
+use crate::backend::spec::NativeTools;
+use crate::config::{self, LayerKind, Origin, Trust};
+
+fn configured(text: &str) -> Config {
+    let origin = Origin { label: "config.toml".into(), kind: LayerKind::User };
+    config::resolve(&[config::parse(text, &origin).unwrap()], Trust::Untrusted)
+}
+
+/// A backend whose own tools can all be taken away, or none of them.
+fn backend(native_tools: NativeTools) -> Spec {
+    Spec { native_tools, ..registry::demo(Path::new("/coppice")) }
+}
+
+fn agents(files: &[(&str, &str)]) -> Arc<Agents> {
+    let of = |(stem, header): &(&str, &str)| FileText {
+        scope: Scope::Project,
+        level: 0,
+        format: Format::Unified,
+        path: format!("{stem}.md"),
+        stem: (*stem).to_owned(),
+        text: format!("---\ndescription: x\nmode: all\n{header}---\nWork.\n"),
+    };
+    let ours = agent::builtin::files();
+    let catalog = agent::catalog::Catalog::build(ours.chain(files.iter().map(of)).collect());
+    Arc::new(Agents { catalog, ..Agents::default() })
+}
+
+fn at(name: &str, header: &str, depth: u32, access: Access, config: &str, spec: &Spec) -> Role {
+    let agents = agents(&[("mine", header)]);
+    let config = configured(config);
+    let part = Part::selected(&pick::find(&agents, Some(name), "builder").unwrap());
+    assemble(part, &Session { depth, access }, agents, None, &config, spec)
+}
+
+fn root(name: &str, header: &str, config: &str) -> Role {
+    at(name, header, 0, Access::Write, config, &backend(NativeTools::Removable))
+}
+
+fn serves(role: &Role, name: &str) -> bool {
+    role.served.iter().any(|tool| tool.name == name)
+}
+
+#[test]
+fn r18_an_agent_that_may_not_write_or_cannot_is_read_only() {
+    for (header, of_child, expected) in [
+        ("", Access::Write, Access::Write),
+        ("", Access::ReadOnly, Access::ReadOnly),
+        ("read_only: true\n", Access::Write, Access::ReadOnly),
+        ("AllowTools: [read, question]\n", Access::Write, Access::ReadOnly),
+        ("AllowTools: [read, bash]\n", Access::Write, Access::Write),
+        ("AllowTools: []\n", Access::Write, Access::ReadOnly),
+    ] {
+        let role = at("mine", header, 1, of_child, "", &backend(NativeTools::Removable));
+        assert_eq!(role.native.access, expected, "{header}");
+    }
+}
+
+#[test]
+fn r43_searching_the_web_exists_only_where_it_is_configured() {
+    let on = "[tools]\nweb_search = true";
+    for name in ["builder", "engineer", "reviewer", "planner"] {
+        assert!(!root(name, "", "").surface.contains("web_search"), "{name}");
+        assert!(root(name, "", on).surface.contains("web_search"), "{name}");
+    }
+    let whole = |config, native_tools| at("builder", "", 0, Access::Write, config, &backend(native_tools));
+    assert_eq!(whole(on, NativeTools::Removable).native, Native::default());
+    let tools = whole("", NativeTools::Removable).native.tools.unwrap();
+    assert!(!tools.contains(&NativeTool::WebSearch) && tools.len() == surface::NATIVE.len() - 1);
+    // Where nothing can be taken away the definition still holds, and the setting does not.
+    let role = whole("", NativeTools::Fixed);
+    assert_eq!((role.native, role.hold), (Native::default(), SurfaceHold::Enforced));
+}
+
+#[test]
+fn r37_what_cannot_be_held_is_refused_unless_it_was_agreed_to() {
+    let role = at("reviewer", "", 0, Access::Write, "", &backend(NativeTools::Fixed));
+    assert_eq!(role.hold, SurfaceHold::Advisory);
+    let refused = held(role.clone(), family::Surface::Enforced).unwrap_err();
+    assert!(refused.message.starts_with("surface_not_enforceable: agent `reviewer` "), "{}", refused.message);
+    assert!(held(role, family::Surface::Advisory).is_ok());
+    assert!(held(root("reviewer", "", ""), family::Surface::Enforced).is_ok());
+}
+
+#[test]
+fn r52_r53_a_child_has_no_tool_to_delegate_with_unless_it_is_listed() {
+    let deep =
+        |name, header, depth, config| at(name, header, depth, Access::Write, config, &backend(NativeTools::Removable));
+    for (name, depth, config, expected) in [
+        ("engineer", 0, "", true),
+        ("builder", 0, "", false),
+        ("mine", 0, "", true),
+        ("mine", 1, "", false),
+        ("orchestrator", 1, "", true),
+        ("orchestrator", 2, "", false),
+        ("mine", 1, "[delegation]\nmax_depth = 2", true),
+        ("mine", 0, "[delegation]\nmax_depth = 0", false),
+        ("mine", 1, "[delegation]\nnested_agents = [\"mine\"]", true),
+    ] {
+        let role = deep(name, "AllowTools: [delegate, wait, read]\n", depth, config);
+        assert_eq!(serves(&role, "delegate"), expected, "{name} {depth} {config}");
+        assert_eq!(serves(&role, "wait"), expected, "{name} {depth} {config}");
+        assert_eq!(role.surface.contains("delegate"), expected, "{name} {depth} {config}");
+    }
+}
+
+#[test]
+fn the_facade_is_the_configured_one_and_offers_who_can_be_handed_work() {
+    let role = root("engineer", "", "[delegation]\nfacade = \"task\"");
+    assert!(serves(&role, "task") && !serves(&role, "delegate"));
+    let tool = role.served.iter().find(|tool| tool.name == "task").unwrap();
+    assert!(tool.description.contains("- explore: ") && !tool.description.contains("- builder: "));
+}
+
+#[test]
+fn todos_are_served_only_where_the_backend_has_none() {
+    let with = |todos| Spec { todos, ..backend(NativeTools::Removable) };
+    let has = |todos| serves(&at("builder", "", 0, Access::Write, "", &with(todos)), "todo_write");
+    assert!(has(spec::Todos::Served) && !has(spec::Todos::Native));
+}
+
+#[test]
+fn r38_skills_are_told_where_they_can_be_loaded() {
+    let skill = Skill { name: "pdf".into(), description: "Makes PDFs".into(), path: "p".into(), text: "Do.".into() };
+    for (header, is_told) in [("", true), ("DisallowedTools: [skill]\n", false)] {
+        let mut agents = Arc::into_inner(agents(&[("mine", header)])).unwrap();
+        agents.skills = vec![skill.clone()];
+        let (agents, config) = (Arc::new(agents), configured(""));
+        let part = Part::selected(&pick::find(&agents, Some("mine"), "builder").unwrap());
+        let session = Session { depth: 0, access: Access::Write };
+        let role = assemble(part, &session, agents, None, &config, &backend(NativeTools::Removable));
+        assert_eq!(role.told().as_role().skills.contains("$pdf"), is_told);
+        assert_eq!(serves(&role, "skill"), is_told);
+        assert_eq!(role.mentioned("use ${pdf} here").len(), 1);
+    }
+}
