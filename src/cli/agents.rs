@@ -226,9 +226,9 @@ mod tests {
         ];
         let text = rows(&agents, "/r").iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
-        a    all, hidden  haiku  /h/a.md                Does a.
-        b    broken       -      .coppice/agents/b.md   decode front matter: no
-        zed  all          -      built-in               Does zed.
+        a    all, hidden  haiku  /h/a.md               Does a.
+        b    broken       -      .coppice/agents/b.md  decode front matter: no
+        zed  all          -      built-in              Does zed.
         ");
         let lines: Vec<_> = broken.iter().map(|said| line(said, "/r").text()).collect();
         assert_eq!(

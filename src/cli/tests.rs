@@ -25,8 +25,9 @@ fn the_commands_are_the_contract() {
     assert_eq!(
         names.join(", "),
         "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, diff, undo, merge, rebase, \
-         integrate, archive, rm, restore, models, doctor, config, config get, config set, config path, trust, demo, mcp, \
-         daemon, daemon run, daemon start, daemon stop, daemon status, daemon logs, completions, man"
+         integrate, archive, rm, restore, agents, agents list, agents show, agents check, agents init, models, doctor, \
+         config, config get, config set, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, \
+         daemon status, daemon logs, completions, man"
     );
 }
 

@@ -5,7 +5,8 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::super::line::{Line, Tone};
-use super::super::{Context, Exit, Failure};
+use super::super::{Context, Exit, Failure, Format, FormatArg};
+use crate::api::agent::SeededAgents;
 
 /// An agent with every setting explained.
 const STARTER: &str = include_str!("../../../templates/starter/agent.md");
@@ -17,29 +18,41 @@ pub(super) struct Args {
     /// Write `.coppice/agents/NAME.md` in the root of this repository instead.
     #[arg(long, value_name = "NAME")]
     project: Option<String>,
+    #[command(flatten)]
+    format: FormatArg,
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    match args.project {
-        Some(name) => begin(&name, context),
-        None => copy(context).await,
+    let (seeded, said) = match args.project {
+        Some(name) => begin(&name, context)?,
+        None => copy(context).await?,
+    };
+    match args.format.choice() {
+        Format::Json => context.output.json(&seeded)?,
+        Format::Human => {
+            let path = |name: &String| Path::new(&seeded.directory).join(name).display().to_string();
+            let paths: Vec<_> = seeded.written.iter().map(|name| Line::new().plain(path(name))).collect();
+            context.output.lines(&paths)?;
+            context.output.say(&said)?;
+        }
     }
+    Ok(Exit::Done)
 }
 
-async fn copy(context: &mut Context) -> Result<Exit, Failure> {
+/// What was written, and what a person should know about it.
+type Written = (SeededAgents, Line);
+
+async fn copy(context: &Context) -> Result<Written, Failure> {
     let seeded = context.client().await?.seed_agents().await?;
     if seeded.written.is_empty() {
         let message = format!("nothing was written: `{}` has {}", seeded.directory, seeded.existing.join(", "));
         return Err(Failure::new(Exit::Failed, message).hint("remove or rename what is there, then try again"));
     }
-    let path = |name: &String| Line::new().plain(Path::new(&seeded.directory).join(name).display().to_string());
-    context.output.lines(&seeded.written.iter().map(path).collect::<Vec<_>>())?;
     let warning = " these copies are used instead of the built-in agents, also when a later version improves those";
-    context.output.say(&Line::toned(Tone::Warn, "warning:").plain(warning))?;
-    Ok(Exit::Done)
+    Ok((seeded, Line::toned(Tone::Warn, "warning:").plain(warning)))
 }
 
-fn begin(name: &str, context: &mut Context) -> Result<Exit, Failure> {
+fn begin(name: &str, context: &Context) -> Result<Written, Failure> {
     if !is_name(name) {
         return Err(Failure::usage(format!("`{name}` cannot be the name of an agent"))
             .hint("use lower-case letters, digits, `-` and `_`, at most 64 of them"));
@@ -49,11 +62,11 @@ fn begin(name: &str, context: &mut Context) -> Result<Exit, Failure> {
         return Err(Failure::usage(format!("`{}` is not in a git repository", cwd.display()))
             .hint("run it in the repository that the agent is for"));
     };
-    let path = root.join(".coppice/agents").join(format!("{name}.md"));
-    write(&path)?;
-    context.output.lines([&Line::new().plain(path.display().to_string())])?;
-    context.output.say(&Line::new().dim(format!("it counts at once: coppice new --agent {name} …")))?;
-    Ok(Exit::Done)
+    let (directory, file) = (root.join(".coppice/agents"), format!("{name}.md"));
+    write(&directory.join(&file))?;
+    let directory = directory.display().to_string();
+    let written = SeededAgents { directory, written: vec![file], existing: Vec::new() };
+    Ok((written, Line::new().dim(format!("it counts at once: coppice new --agent {name} …"))))
 }
 
 fn write(path: &Path) -> Result<(), Failure> {
