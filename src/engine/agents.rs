@@ -39,8 +39,11 @@ const KEPT: usize = 32;
 /// Reads agents for one daemon.
 pub(super) struct AgentReader {
     homes: Homes,
-    kept: Mutex<HashMap<PathBuf, (Vec<Listed>, Arc<Agents>)>>,
+    kept: Mutex<HashMap<PathBuf, Kept>>,
 }
+
+/// What was read, and the files as they were then.
+type Kept = (Vec<Listed>, Arc<Agents>);
 
 /// The agents and skills of one place at one moment.
 #[derive(Debug, Default)]

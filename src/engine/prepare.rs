@@ -45,7 +45,7 @@ pub(super) struct Prepared {
     pub(super) exec_at: i64,
     pub(super) engine: EngineRecord,
     /// Who works, and with which tools.
-    pub(super) role: Role,
+    pub(super) role: Box<Role>,
     pub(super) agent: Option<AgentUse>,
     pub(super) delivery: Told,
     pub(super) blocks: Vec<Block>,

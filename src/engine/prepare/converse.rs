@@ -101,7 +101,7 @@ pub(super) async fn converse(
     });
     let images = image::load(shared.images_dir(record.id), &task.images).await.map_err(failure)?;
     let blocks = image::blocks(&before, &task.text, images);
-    let agent = Some(role.agent_use());
+    let (agent, role) = (Some(role.agent_use()), Box::new(role));
     Ok(Prepared { conversation, conversation_record, exec_at, engine, role, agent, delivery: told, blocks })
 }
 
