@@ -135,7 +135,7 @@ impl Actor {
         let Some(turn) = self.turn.as_mut().filter(|_| sends) else { return };
         turn.started = Some(Begun { at: clock::now(), exec_at, delivery, agent, blocks });
         self.record.body.agent = role.record();
-        turn.role = Some(Arc::new(role));
+        turn.role = Some(Arc::from(role));
         let before = self.record.body.engine();
         if before != engine {
             let (turn, from, to) = (turn.number, view::engine(before), view::engine(engine.clone()));
