@@ -48,11 +48,11 @@ pub(super) fn sort(sessions: &mut [Session]) {
     sessions.sort_by_key(|session| (urgency(session.status), std::cmp::Reverse(session.updated_at)));
 }
 
-/// The session's title; a child's begins with its agent.
+/// The session's title; a child's names its agent.
 pub(super) fn title(session: &Session) -> String {
     let title = one_line(&session.title);
     match (&session.parent, &session.agent) {
-        (Some(_), Some(agent)) if !title.starts_with('@') => format!("@{} {title}", one_line(agent)),
+        (Some(_), Some(agent)) if !title.contains(&format!("@{agent}")) => format!("@{} {title}", one_line(agent)),
         _ => title,
     }
 }

@@ -28,7 +28,7 @@ fn a_session_that_never_delegated_has_no_family() {
 fn only_a_child_is_integrated() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("alone"));
-    let refused = env.coppice(&["integrate", &id]).exits(1);
+    let refused = env.coppice(&["integrate", &id]).exits(2);
     assert!(refused.stderr.contains("is nobody's child"), "{}", refused.stderr);
 }
 
@@ -53,10 +53,13 @@ fn r59_the_parents_stream_holds_every_event_of_its_child_once() {
     let id = parent(&env, &delegate("general", &say("found it")));
     env.wait_for(&id, "ready");
     let child = only_child(&env, &id);
+    // Read first: what is swept up behind the child may follow at any time.
+    let own = env.events(&child);
+    assert!(own.iter().any(|event| event["response"]["answer"] == "found it"), "{own:#?}");
     let wrapped: Vec<_> = env.events(&id).into_iter().filter(|event| event["type"] == "subagent_event").collect();
     assert!(wrapped.iter().all(|event| event["sessionId"] == json!(child) && event["agentType"] == "general"));
     let inner: Vec<_> = wrapped.into_iter().map(|event| event["event"].clone()).collect();
-    assert_eq!(inner, env.events(&child));
+    assert_eq!(inner[..own.len()], own);
     assert!(
         env.coppice(&["events", &id, "--alone", "--json"]).stdout().lines().all(|line| !line.contains("agentType"))
     );
@@ -67,7 +70,7 @@ fn r59_a_stream_that_was_open_before_the_child_resumes_in_the_middle_of_it() {
     let env = TestEnv::new();
     let id = parent(&env, &delegate("general", &say("found it")));
     let mut stream = env.start(&["events", &id, "--follow", "--json", "--since", "0"]);
-    stream.line_where(|line| line.contains("\"all done\"") && line.contains("\"turn_completed\""));
+    stream.line_where(|line| line.contains("all done") && line.contains("\"turn_completed\""));
     let seen: Vec<Value> = stream.seen().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
     let whole = env.events(&id);
     assert_eq!(seen, whole[..seen.len()]);
