@@ -34,6 +34,8 @@ impl Children {
             HandoffStatus::Queued | HandoffStatus::Running if !is_known => {
                 Some(Line::new().dim(one_line(&handoff.label)))
             }
+            // The call that waits for the child brings its files home a moment later.
+            HandoffStatus::Completed if !handoff.background && handoff.integration == Integration::Pending {} => None,
             HandoffStatus::Completed => integration(handoff),
             HandoffStatus::Cancelled | HandoffStatus::TimedOut => Some(standing(handoff.status)),
             HandoffStatus::Queued
@@ -190,6 +192,7 @@ mod tests {
         lines.extend(facts.iter().filter_map(|payload| children.event(&origin(&["efgh3456"]), payload)));
         let integration = Integration::Integrated { files: vec!["a.rs".into()] };
         let ended = Handoff { status: HandoffStatus::Completed, integration, ..sample::handoff() };
+        lines.extend(children.handoff(&Handoff { integration: Integration::Pending {}, ..ended.clone() }));
         lines.extend(children.handoff(&ended));
         lines.extend(children.event(&origin(&["efgh3456", "ijkl4567"]), &tool("listing src")));
         let text = lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
