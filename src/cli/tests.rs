@@ -80,7 +80,7 @@ fn options_without_an_effect_are_not_offered() {
 
 #[test]
 fn what_prints_data_prints_json() {
-    const TALK: &[&str] = &["config", "daemon", "completions", "man", "demo", "coppice"];
+    const TALK: &[&str] = &["config", "daemon", "completions", "man", "demo", "mcp", "coppice"];
     for (name, command) in commands() {
         let last = name.split(' ').next_back().unwrap_or_default();
         let has_json = command.get_arguments().any(|option| option.get_long() == Some("json"));
