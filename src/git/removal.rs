@@ -150,12 +150,22 @@ fn prune(repo: &Repo) -> Result<(), GitError> {
         .try_for_each(|admin| registration::remove(&admin))
 }
 
-/// Forgets what was kept of a removed session: its salvage ref and its checkpoints.
+/// Forgets what was kept of a removed session: its salvage ref, its checkpoints, and what was put aside.
 pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
+    forget_history(repo, session)?;
+    delete(repo, &[format!("refs/coppice/undo/{session}/*")])
+}
+
+/// Forgets how a session came to where it is; what was put aside on the way stays.
+fn forget_history(repo: &Repo, session: SessionId) -> Result<(), GitError> {
+    let checkpoints = format!("refs/coppice/checkpoints/{session}/*");
+    delete(repo, &[salvage_ref(session.as_str()), hidden::refs(session), checkpoints])
+}
+
+fn delete(repo: &Repo, patterns: &[String]) -> Result<(), GitError> {
     let handle = repo.open()?;
-    let below = |kind: &str| format!("refs/coppice/{kind}/{session}/*");
-    for pattern in [salvage_ref(session.as_str()), hidden::refs(session), below("checkpoints"), below("undo")] {
-        let found = handle.references_glob(&pattern).map_err(GitError::library(format!("list `{pattern}`")))?;
+    for pattern in patterns {
+        let found = handle.references_glob(pattern).map_err(GitError::library(format!("list `{pattern}`")))?;
         for mut reference in found.flatten() {
             reference.delete().map_err(GitError::library(format!("delete `{pattern}`")))?;
         }

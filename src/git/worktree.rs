@@ -121,7 +121,11 @@ pub fn create_by(
     let branch = format!("coppice/{}/{}", new.id, new.slug);
     let tree = open(repo, &new.root.join(new.id.as_str()), &branch, new.base);
     make_root(new.root)?;
-    if let Some(taken) = [&tree.path, &tree.admin].into_iter().find(|path| path.symlink_metadata().is_ok()) {
+    // A session whose tree became the spare takes it back, or puts it out of its way.
+    let is_own_spare =
+        |admin: &Path| ways == Ways::Best && spare::find(repo, new.root).is_some_and(|spare| spare.admin == admin);
+    let is_taken = |path: &Path| path.symlink_metadata().is_ok() && !is_own_spare(path);
+    if let Some(taken) = [&tree.path, &tree.admin].into_iter().find(|path| is_taken(path)) {
         return Err(GitError::PathTaken { path: taken.clone() });
     }
     // The branch comes first: from it alone an interrupted creation can be completed.

@@ -1,10 +1,11 @@
-//! The end of a child that left nothing: after it no directory, registration, branch or ref of the session exists.
+//! The end of a child that left nothing: after it no directory, registration or branch of the session exists, and
+//! no ref but those of what was put aside.
 //!
 //! Each step can be repeated, so that a kill in between costs no more than another call.
 
 use std::path::Path;
 
-use super::{GitError, Recycled, Trashed, forget, pending, prune, recycle, restore, salvage, trash};
+use super::{GitError, Recycled, Trashed, forget_history, pending, prune, recycle, restore, salvage, trash};
 use crate::git::history::tree_of;
 use crate::git::{Worktree, handoff, status};
 
@@ -40,7 +41,7 @@ pub fn reclaim(tree: &Worktree, root: &Path, handoff: &str) -> Result<Reclaimed,
     }
     drop_branch(tree)?;
     if let Some(session) = tree.session() {
-        forget(&tree.repo, session)?;
+        forget_history(&tree.repo, session)?;
     }
     handoff::drop_snapshot(&tree.repo, handoff)?;
     prune(&tree.repo)?;

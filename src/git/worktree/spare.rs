@@ -48,6 +48,11 @@ pub(super) fn take(tree: &Worktree, root: &Path) -> Result<bool, GitError> {
         head.is_some_and(|head| attributes::differ(&tree.repo, head, tree.attributes).is_ok_and(|differ| !differ));
     if !is_suitable {
         debug!(spare = %spare.path.display(), "spare worktree has other attributes");
+        if spare.admin == tree.admin {
+            // It stands where the git directory of this worktree goes.
+            removal::trash_unsaved(&spare.path, root)?;
+            registration::remove(&spare.admin)?;
+        }
         return Ok(false);
     }
     // Renaming the git directory is the claim: of two creations at the same time only one succeeds.
