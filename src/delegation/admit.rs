@@ -5,7 +5,8 @@ use crate::agent::Mode;
 /// How deep the agents that are listed for it may nest.
 const NESTED_DEPTH: u32 = 2;
 
-const DEPTH_REACHED: &str = "Agent depth limit reached. Solve the task yourself.";
+/// What a child hears that must not hand its work on.
+pub const DEPTH_REACHED: &str = "Agent depth limit reached. Solve the task yourself.";
 
 /// Where a session stands that wants to hand out work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::api::event::{Payload, PlanEntry};
 use crate::backend::event::{Command as BackendCommand, ToolRequest};
+use crate::delegation::DEPTH_REACHED;
 use crate::session::{Event, Wait};
 use crate::tools::{self, Request};
 
 use super::super::delegate::{self, Caller, News, What};
-use super::Actor;
+use super::{Actor, plan};
 
 /// How many pieces of news of the calls may wait.
 const NEWS: usize = 128;
@@ -73,7 +74,7 @@ impl Actor {
         };
         // It is not in the list that the model was given; a model that calls it all the same is refused here.
         if !role.served.iter().any(|served| served.name == tool) {
-            let text = format!("tool `{tool}` is not available to agent `{}`", role.id);
+            let text = self.unavailable(&tool, &role.id);
             return self.answer_call(request, Err(text)).await;
         }
         match tools::parse(&tool, &arguments) {
@@ -98,6 +99,15 @@ impl Actor {
                 // It is not bound to the turn: what it has begun to make must not be left half made.
                 self.shared.tasks.spawn(delegate::perform(shared, caller, request, asked, sender));
             }
+        }
+    }
+
+    /// Why a tool is not there. A child that would hand its work on is told to do it.
+    fn unavailable(&self, tool: &str, agent: &str) -> String {
+        let hands_on = self.turn.as_ref().is_some_and(|turn| plan::facade(&turn.config).name() == tool);
+        match (&self.record.body.child, hands_on) {
+            (Some(_), true) => DEPTH_REACHED.to_owned(),
+            (Some(_), false) | (None, _) => format!("tool `{tool}` is not available to agent `{agent}`"),
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::event::Payload;
 use crate::api::handoff::Handoff;
+use crate::config::Config;
 use crate::config::family::{Facade as ConfiguredFacade, PlannerApproval};
 use crate::delegation::Facade;
 use crate::session::{Event, Outcome, Wait};
@@ -162,7 +163,7 @@ impl Actor {
             PlanDecision::Stop => ("stop", None, plans::STOPPED.to_owned()),
         };
         workflow::decide_plan(&self.shared, &self.record, word, saved).await.map_err(delegate::text)?;
-        let facade = self.turn.as_ref().map_or(Facade::Delegate, |turn| facade(turn.config.delegation.facade));
+        let facade = self.turn.as_ref().map_or(Facade::Delegate, |turn| facade(&turn.config));
         Ok(format!("{}\n\n{told}", delegate::result(facade, &handoff)?))
     }
 
@@ -201,8 +202,9 @@ fn write(root: &Path, directory: &Path, name: &str, text: &str) -> Result<(), Fa
     Ok(())
 }
 
-fn facade(configured: ConfiguredFacade) -> Facade {
-    match configured {
+/// How the sessions of a configuration delegate.
+pub(super) fn facade(config: &Config) -> Facade {
+    match config.delegation.facade {
         ConfiguredFacade::Delegate => Facade::Delegate,
         ConfiguredFacade::Task => Facade::Task,
         ConfiguredFacade::SpawnAgent => Facade::SpawnAgent,
