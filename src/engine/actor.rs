@@ -316,7 +316,7 @@ impl Actor {
     async fn take(&mut self, message: Message) {
         match message {
             Message::Command(command, reply) => {
-                let stops = matches!(command, Command::Stop);
+                let stops = matches!(command, Command::Stop | Command::Abort { .. });
                 let result = self.obey(command).await;
                 if stops && result.is_ok() {
                     return self.stopping.push(reply);

@@ -80,10 +80,21 @@ impl Actor {
                 }
             }
             Outcome::Asked => {}
-            Outcome::Failed | Outcome::Interrupted => self.stop_children(turn.number),
+            Outcome::Failed | Outcome::Interrupted => {
+                self.stop_children(turn.number);
+                self.end_unfinished().await;
+            }
         }
         self.retire_child(outcome).await;
         self.drop_snapshot().await;
+    }
+
+    /// Nothing of a child that was cut short goes on working: its agent may have left processes behind. One that is to
+    /// hear something else at once keeps its conversation.
+    async fn end_unfinished(&mut self) {
+        if self.record.body.child.is_some() && !self.go_on {
+            self.end_conversation().await;
+        }
     }
 
     /// The branch of a child keeps what it started from.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::future::join_all;
+
 use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::request::When;
 use crate::api::session::Status;
@@ -184,7 +186,7 @@ async fn shut(shared: &Arc<Shared>, id: &str, reason: &str) {
     }
 }
 
-/// Stops what a session does, if it does anything.
+/// Stops what a session does, if it does anything; it rests when this returns.
 pub(super) async fn stop(shared: &Arc<Shared>, id: &str, reason: &str) {
     if let Ok(id) = id.parse::<SessionId>() {
         // One that is at rest needs no stop.
@@ -196,9 +198,9 @@ pub(super) async fn stop(shared: &Arc<Shared>, id: &str, reason: &str) {
 pub(in super::super) async fn stop_children(shared: Arc<Shared>, parent: SessionId, turn: u32) {
     let Ok(asked) = handoff::of_parent(&shared, parent).await else { return };
     let belongs = |handoff: &Handoff| handoff.parent_turn_id == turn && !handoff.background;
-    for handoff in asked.iter().filter(|handoff| belongs(handoff) && !handoff.status.is_final()) {
-        stop(&shared, &handoff.child_session_id, "the turn that asked for it was stopped").await;
-    }
+    let running = asked.iter().filter(|handoff| belongs(handoff) && !handoff.status.is_final());
+    let reason = "the turn that asked for it was stopped";
+    join_all(running.map(|handoff| stop(&shared, &handoff.child_session_id, reason))).await;
 }
 
 /// A work tree is nobody else's while its session works in it.
