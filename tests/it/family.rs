@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
-use crate::script::{ask_to_run, say, steps};
+use crate::script::{ask_to_run, delegate, say, steps};
 
 fn get(env: &TestEnv, path: &str) -> Value {
     serde_json::from_str(&crate::http::get(env, path, &[])).unwrap()
@@ -30,12 +30,6 @@ fn only_a_child_is_integrated() {
     let id = env.create_ready(&say("alone"));
     let refused = env.coppice(&["integrate", &id]).exits(2);
     assert!(refused.stderr.contains("is nobody's child"), "{}", refused.stderr);
-}
-
-/// A call that hands a script to a child.
-fn delegate(agent: &str, script: &str) -> String {
-    let arguments = json!({ "agent_id": agent, "task": script, "context_summary": "none" });
-    format!("@call delegate {arguments}")
 }
 
 /// Starts a parent that delegates, and waits until a person is wanted or it is done.

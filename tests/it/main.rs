@@ -13,6 +13,7 @@ mod agents;
 mod approval;
 mod cli;
 mod daemon;
+mod delegate;
 mod demo;
 mod env;
 mod events;

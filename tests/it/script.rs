@@ -1,5 +1,7 @@
 //! Prompts for the scripted agent: one directive per line, so that a test says what the agent does and nothing else.
 
+use serde_json::{Value, json};
+
 /// Several directives in order.
 pub(crate) fn steps<S: AsRef<str>>(steps: &[S]) -> String {
     steps.iter().map(AsRef::as_ref).collect::<Vec<_>>().join("\n")
@@ -63,4 +65,34 @@ pub(crate) fn stray(path: &str) -> String {
 /// Ends the turn with the number of turns that the agent remembers.
 pub(crate) fn recall() -> String {
     "@echo-history".to_owned()
+}
+
+/// Calls a served tool; its result is part of the answer.
+pub(crate) fn call(tool: &str, arguments: &Value) -> String {
+    format!("@call {tool} {arguments}")
+}
+
+/// The same calls, all of them at once.
+pub(crate) fn together<S: AsRef<str>>(calls: &[S]) -> String {
+    calls.iter().map(|call| call.as_ref().replacen("@call ", "@call& ", 1)).collect::<Vec<_>>().join("\n")
+}
+
+/// Hands a script to a child.
+pub(crate) fn delegate(agent: &str, script: &str) -> String {
+    call("delegate", &json!({ "agent_id": agent, "task": script, "context_summary": "none" }))
+}
+
+/// Asks a person in the middle of the turn; the answer is part of the agent's own.
+pub(crate) fn question(text: &str, options: &[&str]) -> String {
+    call("question", &json!({ "question": text, "options": options }))
+}
+
+/// Goes on when the file is there.
+pub(crate) fn wait_for_file(path: &std::path::Path) -> String {
+    format!("@wait {}", path.display())
+}
+
+/// Ends the turn with the text of a file of the worktree.
+pub(crate) fn read(path: &str) -> String {
+    format!("@read {path}")
 }
