@@ -104,6 +104,7 @@ pub(super) fn router(app: App) -> Router {
     // Decisions that belong to a person. An agent reaches the socket too, so these look at who asks.
     let personal = Router::new()
         .route("/v1/sessions/{id}/approvals/{request}", post(session::decide))
+        .route("/v1/sessions/{id}/answers", post(session::answer))
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/sessions/{id}/integrate", post(family::integrate))
         .route("/v1/trust", post(project::grant_trust))
@@ -120,7 +121,6 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}", get(session::read).delete(session::remove))
         .route("/v1/sessions/{id}/turns", get(session::turns))
         .route("/v1/sessions/{id}/prompts", post(session::prompt))
-        .route("/v1/sessions/{id}/answers", post(session::answer))
         .route("/v1/sessions/{id}/stop", post(session::stop))
         .route("/v1/sessions/{id}/resume", post(session::resume))
         .route("/v1/sessions/{id}/diff", get(session::diff))
