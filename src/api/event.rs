@@ -153,6 +153,12 @@ pub enum Payload {
     /// A delegation of this session began, moved on or ended.
     HandoffUpdated {
         handoff: Box<Handoff>,
+        /// The same in one line.
+        #[serde(default)]
+        text: String,
+        /// Whether the child has come to an end.
+        #[serde(default)]
+        is_final: bool,
     },
     /// What happened in a descendant, on the stream of this session. It is wrapped when it is read and never stored.
     SubagentEvent {

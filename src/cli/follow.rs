@@ -60,7 +60,7 @@ impl Follower {
                 self.children.clear();
                 self.talk(payload)
             }
-            Payload::HandoffUpdated { handoff } => {
+            Payload::HandoffUpdated { handoff, .. } => {
                 let line = self.children.handoff(handoff);
                 self.say(line)
             }

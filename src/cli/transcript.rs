@@ -139,7 +139,7 @@ fn detail(payload: &Payload) -> String {
         }
         Payload::QuestionAnswered { index, answer, .. } => format!("{}: {}", index + 1, folded(answer)),
         Payload::QuestionGone { call, outcome } => format!("{call} {outcome}"),
-        Payload::HandoffUpdated { handoff } => {
+        Payload::HandoffUpdated { handoff, .. } => {
             let agent = &handoff.child_agent_id;
             format!("{agent} ({}) {}: {}", handoff.child_session_id, handoff.status.as_str(), one_line(&handoff.label))
         }
@@ -289,7 +289,7 @@ mod tests {
             Payload::Restored {},
             Payload::Warning { message: "a hook was ignored".into() },
             Payload::Switched { turn, from: engine(None, Some("high")), to: engine(Some("fast"), None) },
-            Payload::HandoffUpdated { handoff: Box::new(sample::handoff()) },
+            Payload::HandoffUpdated { handoff: Box::new(sample::handoff()), text: String::new(), is_final: true },
             Payload::SubagentEvent {
                 origin: Origin {
                     agent_type: "explore".into(),

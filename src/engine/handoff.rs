@@ -4,12 +4,13 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
 use crate::api::event::Payload;
 use crate::api::handoff::{Handoff, HandoffStatus, Integration, PendingPermission, PendingQuestion};
-use crate::delegation::{self, Cause, Child, Report, Status};
+use crate::delegation::{self, Cause, Child, Report, Status, Watched};
 use crate::id::SessionId;
 use crate::session::{Phase, Rest, Session};
 use crate::store::{Change, HandoffRow};
@@ -73,8 +74,22 @@ pub(super) async fn of_parent(shared: &Shared, parent: SessionId) -> Result<Vec<
 /// What the store gets for a handoff that changed: its row, and the fact on the parent's stream.
 pub(super) fn changes(handoff: &Handoff) -> Result<[Change; 2], Fault> {
     let row = row(handoff)?;
-    let told = event(row.parent, &Payload::HandoffUpdated { handoff: Box::new(handoff.clone()) });
+    let (text, is_final) = (line(handoff), handoff.status.is_final());
+    let told = Payload::HandoffUpdated { handoff: Box::new(handoff.clone()), text, is_final };
+    let told = event(row.parent, &told);
     Ok([Change::Handoff(row), told])
+}
+
+fn line(handoff: &Handoff) -> String {
+    let lasted = handoff.finished_at.and_then(|end| u64::try_from(end - handoff.started_at).ok());
+    delegation::watch_line(&Watched {
+        agent: &handoff.child_agent_id,
+        persona: handoff.persona.as_deref(),
+        id: &handoff.child_session_id,
+        state: core_status(handoff.status).lifecycle(),
+        lasted: lasted.map(Duration::from_millis),
+        text: handoff.error.as_deref().or(handoff.assistant_text.as_deref()).unwrap_or_default(),
+    })
 }
 
 /// Who ended a turn that did not end by itself.
