@@ -137,12 +137,13 @@ impl Actor {
 
 /// What the agent's own map of permissions forbids about a call. Other verdicts of the map are not its to give.
 fn vetoed(map: &CompactPermission, request: &ApprovalRequest, record: &Record) -> Option<String> {
-    let tool = match request.kind {
-        ToolKind::Read => "read",
-        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => "edit",
-        ToolKind::Search => "search",
-        ToolKind::Execute => "bash",
-        ToolKind::Fetch => "web_fetch",
+    // A backend tells what a call does, not which of our names for it a map uses.
+    let tools: &[&str] = match request.kind {
+        ToolKind::Read => &["read"],
+        ToolKind::Edit | ToolKind::Delete | ToolKind::Move => &["edit", "write", "patch"],
+        ToolKind::Search => &["search"],
+        ToolKind::Execute => &["bash"],
+        ToolKind::Fetch => &["web_fetch"],
         ToolKind::Think | ToolKind::Other => return None,
     };
     let from_tree =
@@ -152,8 +153,9 @@ fn vetoed(map: &CompactPermission, request: &ApprovalRequest, record: &Record) -
         Reach::Command { text, .. } => vec![text.clone()],
         Reach::Elsewhere => Vec::new(),
     };
-    let denies = |target: &&String| map.evaluate(tool, Some(target)) == Some(Action::Deny);
-    let pattern = targets.iter().find(denies)?;
+    let calls = tools.iter().flat_map(|tool| targets.iter().map(move |target| (tool, target)));
+    let denies = |(tool, target): &(&&str, &String)| map.evaluate(tool, Some(target)) == Some(Action::Deny);
+    let (tool, pattern) = calls.into_iter().find(denies)?;
     Some(format!("Tool \"{tool}\" denied by policy for pattern: {pattern}"))
 }
 

@@ -76,7 +76,10 @@ pub(in super::super) async fn resolve(
         },
     };
     let note = child.and_then(|child| child.note.clone());
-    let role = assemble(part, &session, agents, note, &settings.config, spec);
+    let mut role = assemble(part, &session, agents, note, &settings.config, spec);
+    if let Some(home) = shared.own_environment.get("HOME") {
+        role.permission = role.permission.map(|map| map.at_home(home));
+    }
     held(role, settings.config.tools.surface)
 }
 
