@@ -8,7 +8,9 @@ use crate::api::session::{
 use crate::protocol;
 use crate::session;
 
-use super::record::{ApprovalRecord, EngineRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody};
+use super::record::{
+    ApprovalRecord, ChildHold, EngineRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody,
+};
 
 /// The session object.
 pub(super) fn session(record: &Record) -> Session {
@@ -74,7 +76,12 @@ pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
     let rest = match record.status {
         Status::Asking => Some(Wants::Answer { questions: questions(record) }),
         Status::Conflict => Some(Wants::Resolution { files: record.body.conflicts.clone() }),
+        // Whoever delegated is told, and decides.
+        Status::Failed if is_foreground(record) => None,
         Status::Failed => record.body.last_error.clone().map(|error| Wants::Attention { error }),
+        Status::Interrupted if record.body.calls.iter().any(|call| call.answer.is_none()) => {
+            Some(Wants::Answer { questions: questions(record) })
+        }
         Status::Draft
         | Status::Queued
         | Status::Preparing
@@ -87,6 +94,10 @@ pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
         | Status::Archived => None,
     };
     approvals.chain(rest.map(|wants| item(record.updated_at, wants))).collect()
+}
+
+fn is_foreground(record: &Record) -> bool {
+    record.body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Foreground)
 }
 
 /// One turn of a session.
@@ -183,15 +194,34 @@ fn next(record: &Record) -> Vec<&'static str> {
     }
     let always = core_status(record.status).next().iter().copied();
     let is_empty = record.body.changes.files == 0;
+    let is_child = record.body.child.is_some();
     // Offering what is bound to be refused helps nobody.
     let fits = |name: &&str| match *name {
         "merge" => !is_empty && record.body.base.branch.is_some(),
         "undo" => !is_empty,
+        // The base of a child is a snapshot, not a branch; its work goes home to its parent.
+        "rebase" => !is_child,
         _ => true,
     };
+    let home: &[&str] = if is_child && !is_empty && goes_home(record.status) { &["integrate"] } else { &[] };
     let expired = open_approvals(record).any(|approval| approval.expired);
     let decide: &[&str] = if expired && record.status == Status::Interrupted { &["approve", "deny"] } else { &[] };
-    decide.iter().copied().chain(always.filter(fits)).collect()
+    decide.iter().chain(home).copied().chain(always.filter(fits)).collect()
+}
+
+/// Whether a child in this state can bring its work home.
+fn goes_home(status: Status) -> bool {
+    match status {
+        Status::Ready | Status::Asking | Status::Failed | Status::Interrupted | Status::Conflict => true,
+        Status::Draft
+        | Status::Queued
+        | Status::Preparing
+        | Status::Running
+        | Status::Approval
+        | Status::Integrating
+        | Status::Merged
+        | Status::Archived => false,
+    }
 }
 
 /// What the session asks: first what a turn waits for, then what the last turn ended with.
