@@ -6,7 +6,7 @@ use super::show::question_lines;
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::Answer;
-use crate::api::session::{Question, Session};
+use crate::api::session::{Question, Session, WaitingFor};
 
 /// Answers the questions of a session; when all are answered, it goes on.
 ///
@@ -51,7 +51,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         (given, _) => choose(&open, given)?,
     };
     let after = client.answer(&session.id, &Answer { answers }).await?;
-    let left = after.questions.iter().filter(|question| question.answer.is_none()).count();
+    // One that goes on has heard everything it asked.
+    let waits = after.waiting_for == Some(WaitingFor::Answer);
+    let left = after.questions.iter().filter(|question| waits && question.answer.is_none()).count();
     match args.format.choice() {
         Format::Json => context.output.json(&after)?,
         Format::Human if left > 0 => {
