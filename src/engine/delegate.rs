@@ -119,16 +119,13 @@ async fn delegate(shared: &Arc<Shared>, caller: &Caller, order: &Order, line: &L
         family::stop(shared, &made.child_session_id, "the turn that asked for it was stopped").await;
         return Err("the turn was stopped".to_owned());
     }
-    match (order.hold, order.facade) {
-        (Hold::Foreground, _) => {}
-        (Hold::Detached | Hold::Background, Facade::SpawnAgent) => {
-            let note = made.thread_note.as_deref();
-            return Ok(Delegated::Text(delegation::spawn_text(&made.child_session_id, note)));
-        }
-        (Hold::Detached | Hold::Background, Facade::Agent | Facade::Delegate | Facade::Task) => {
-            let text = delegation::background_text(&made.child_agent_id, &made.child_session_id);
-            return Ok(Delegated::Text(text));
-        }
+    if order.hold != Hold::Foreground || made.background {
+        return Ok(Delegated::Text(match order.facade {
+            Facade::SpawnAgent => delegation::spawn_text(&made.child_session_id, made.thread_note.as_deref()),
+            Facade::Agent | Facade::Delegate | Facade::Task => {
+                delegation::background_text(&made.child_agent_id, &made.child_session_id)
+            }
+        }));
     }
     line.send(What::Waits).await;
     let hold = delegation::hold(caller.config.delegation.max_block, caller.hold);

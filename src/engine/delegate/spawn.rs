@@ -10,7 +10,7 @@ use crate::api::handoff::{Handoff, HandoffStatus, Integration};
 use crate::api::session::{Changes, Usage};
 use crate::backend::Access;
 use crate::config::Config;
-use crate::delegation::{self, AgentKind, Candidate, DelegationTool, Facade, Limits, Order, Standing};
+use crate::delegation::{self, AgentKind, Candidate, DelegationTool, Facade, Hold, Limits, Order, Standing};
 use crate::git::handoff::{Ignored, snapshot};
 use crate::git::{Base, Repo};
 use crate::protocol::naming;
@@ -23,6 +23,9 @@ use super::super::record::{AgentRecord, Body, ChildAccess, ChildRecord, EngineRe
 use super::super::shared::Shared;
 use super::super::{clock, handoff, prepare};
 use super::{Caller, bound, route, tell, text};
+
+/// Takes any task.
+const GENERAL: &str = "general";
 
 /// A delegation that somebody wants.
 pub(in super::super) struct Wish {
@@ -82,8 +85,14 @@ fn choose<'a>(
     effort: Option<&'a str>,
 ) -> Result<Selected<'a>, String> {
     let order = &wish.order;
+    // Who names nobody gets one like itself, or somebody for everything where nobody delegates to its like.
+    let like_itself = known.catalog.lookup(&wish.agent, &wish.agent).is_ok_and(|own| own.mode.is_delegatable());
+    let agent = match order.agent.trim() {
+        "" | "default" if !like_itself => GENERAL,
+        agent => agent,
+    };
     let wanted = Wanted {
-        agent: Some(order.agent.as_str()).filter(|agent| !agent.trim().is_empty()),
+        agent: Some(agent).filter(|agent| !agent.is_empty()),
         persona: order.persona.as_deref(),
         model: order.model.as_deref(),
         effort: order.effort.as_deref(),
@@ -150,6 +159,7 @@ async fn make(
     let order = &wish.order;
     let persona = selected.persona.map(|persona| persona.name.clone());
     let own = parent.body.child.as_ref();
+    let hold = hold(wish, definition);
     let record = ChildRecord {
         handoff: id.clone(),
         parent: parent.id,
@@ -157,7 +167,7 @@ async fn make(
         depth: own.map_or(0, |child| child.depth) + 1,
         rules: own.map_or_else(|| parent.body.base.commit.clone(), |child| child.rules.clone()),
         access: access(wish, definition),
-        hold: bound(order.hold),
+        hold: bound(hold),
         timeout_ms: u64::try_from(timeout(wish, definition).as_millis()).unwrap_or(u64::MAX),
         note: delegation::note(order.note.as_deref(), &definition.id, persona.as_deref(), &definition.description),
         definition: known.keep(definition),
@@ -186,7 +196,7 @@ async fn make(
         status: HandoffStatus::Queued,
         label: label.clone(),
         depth: record.depth,
-        background: order.hold == delegation::Hold::Background,
+        background: hold == Hold::Background,
         assistant_text: None,
         error: None,
         pending_permission: None,
@@ -237,6 +247,15 @@ fn access(wish: &Wish, definition: &Definition) -> ChildAccess {
     let reads =
         definition.access == agent::Access::ReadOnly || wish.access == Access::ReadOnly || !is_mutating(definition);
     if reads { ChildAccess::ReadOnly } else { ChildAccess::Write }
+}
+
+/// A definition may ask for the background; only readers get it, because nobody brings their work home.
+fn hold(wish: &Wish, definition: &Definition) -> Hold {
+    let reads = access(wish, definition) == ChildAccess::ReadOnly;
+    match wish.order.hold {
+        Hold::Foreground if reads && definition.background == Some(true) => Hold::Background,
+        hold @ (Hold::Foreground | Hold::Detached | Hold::Background) => hold,
+    }
 }
 
 fn timeout(wish: &Wish, definition: &Definition) -> Duration {
