@@ -211,6 +211,10 @@ impl Actor {
     /// Brings this child's files into its parent's work tree, all of them or none.
     pub(super) async fn integrate_into_parent(&mut self) -> Result<(), Fault> {
         let Some(child) = self.record.body.child.clone() else { return Err(Fault::NotAChild { id: self.id }) };
+        if child.access == ChildAccess::ReadOnly {
+            let reason = "the child only reads".to_owned();
+            return Err(Fault::NotIntegrated { child: self.id, parent: child.parent, reason });
+        }
         let parent = self.parent(&child.parent).await?;
         self.integrate("be integrated").await?;
         let result = match self.try_integrate(&parent).await {

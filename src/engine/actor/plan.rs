@@ -99,6 +99,7 @@ impl Actor {
         let (word, saved, next) = match decision {
             PlanDecision::Save => {
                 let saved = self.save_plan(&plan).await?;
+                self.commit_leftovers().await?;
                 self.staged.push(Payload::Message { turn, text: plans::saved_message(&saved) });
                 ("save", Some(saved), None)
             }
