@@ -64,6 +64,14 @@ impl Spec {
             NativeTools::Fixed => Err(format!("backend `{name}` has no way to take an agent's own tools away")),
         }
     }
+
+    /// Whether an agent that is kept to these tools has one of them.
+    pub fn has(&self, native: &Native, tool: NativeTool) -> bool {
+        match self.native_tools {
+            NativeTools::Removable => native.offers(tool),
+            NativeTools::Sandboxed | NativeTools::Fixed => native.lists(tool),
+        }
+    }
 }
 
 /// Where nothing may be written, the sandbox makes the shell and the patch tool harmless. Where something may, both do

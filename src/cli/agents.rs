@@ -134,7 +134,7 @@ async fn check(args: CheckArgs, context: &mut Context) -> Result<Exit, Failure> 
             let files = context.client().await?.agent_files(&AgentPlace { cwd: Some(cwd.clone()) }).await?;
             let of = format!(
                 "{} and {}",
-                count(files.agents.len(), "file of an agent"),
+                count(files.agents.len(), "agent file"),
                 count(files.skills.len() + files.diagnostics.len(), "skill")
             );
             let of_agents = files.agents.into_iter().flat_map(|agent| agent.diagnostics);

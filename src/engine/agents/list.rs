@@ -132,7 +132,9 @@ fn on_backend(role: &role::Role, spec: &Spec) -> AgentOnBackend {
     let words = |tools: &std::collections::BTreeSet<NativeTool>| {
         surface::NATIVE
             .iter()
-            .filter(|name| role::native_tool(name).is_some_and(|tool| tools.contains(&tool)))
+            .filter(|name| {
+                role::native_tool(name).is_some_and(|tool| tools.contains(&tool) && spec.has(&role.native, tool))
+            })
             .map(|name| (*name).to_owned())
             .collect()
     };
