@@ -16,7 +16,7 @@ use crate::repo::{Random, entries, forget, git, prepare};
 use crate::{Bar, Options, Report};
 
 /// How many files the parent has changed, and how many it has made.
-const CHANGED: usize = 200;
+pub(crate) const CHANGED: usize = 200;
 
 #[derive(Clone, Copy, Default)]
 struct Round {
@@ -104,7 +104,7 @@ impl Run {
 }
 
 /// Appends a line to some files, and puts another file beside each.
-fn change(tree: &Path, files: usize) {
+pub(crate) fn change(tree: &Path, files: usize) {
     for entry in entries(files).iter().step_by(files / CHANGED).take(CHANGED) {
         let path = tree.join(&entry.path);
         let text = fs::read_to_string(&path).unwrap();

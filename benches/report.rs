@@ -17,6 +17,7 @@ mod checkpoint;
 mod codex;
 mod daemon;
 mod delegate;
+mod family;
 mod flood;
 mod home;
 mod measure;
@@ -44,7 +45,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "worktree",
     "launch",
     "list",
@@ -56,6 +57,7 @@ const SECTIONS: [&str; 13] = [
     "stream",
     "checkpoint",
     "delegate",
+    "children",
     "turn",
     "codex_memory",
 ];
@@ -114,6 +116,10 @@ fn main() {
     }
     if options.wants("delegate") {
         delegate::run(&options, &mut report);
+        family::starts(&options, &mut report);
+    }
+    if options.wants("children") {
+        family::crowd(&options, &mut report);
     }
     if options.wants("turn") {
         turn::run(&options, &mut report);
