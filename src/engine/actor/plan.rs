@@ -115,7 +115,12 @@ impl Actor {
         workflow::decide_plan(&self.shared, &self.record, word, saved).await?;
         match next {
             Some(prompt) => {
-                self.queue(prompt, Place::First).await?;
+                let before = self.record.body.questions.clone();
+                self.record.body.questions.iter_mut().for_each(|asked| asked.answer = Some(answer.trim().to_owned()));
+                if let Err(fault) = self.queue(prompt, Place::First).await {
+                    self.record.body.questions = before;
+                    return Err(fault);
+                }
                 self.start().await;
             }
             None => {
