@@ -3,6 +3,7 @@
 mod abort;
 mod facade;
 mod family;
+mod restart;
 mod tree;
 
 use serde_json::{Value, json};
@@ -28,8 +29,20 @@ pub(crate) fn played(env: &TestEnv, script: &str) -> (String, String) {
 /// The delegations of a session, oldest first.
 #[track_caller]
 pub(crate) fn handoffs(env: &TestEnv, id: &str) -> Vec<Value> {
-    let page = crate::http::get(env, &format!("/v1/sessions/{id}/handoffs"), &[]);
-    serde_json::from_str::<Value>(&page).unwrap()["items"].as_array().unwrap().clone()
+    get(env, &format!("/v1/sessions/{id}/handoffs"))["items"].as_array().unwrap().clone()
+}
+
+/// What the API says; a daemon is started where none runs.
+#[track_caller]
+pub(crate) fn get(env: &TestEnv, path: &str) -> Value {
+    env.coppice(&["daemon", "start"]).succeeds();
+    serde_json::from_str(&crate::http::get(env, path, &[])).unwrap()
+}
+
+/// The number of the last event that a session's stream holds.
+#[track_caller]
+pub(crate) fn last_seq(env: &TestEnv, id: &str) -> u64 {
+    env.events(id).last().unwrap()["seq"].as_u64().unwrap()
 }
 
 #[track_caller]
@@ -72,8 +85,9 @@ pub(crate) fn define(env: &TestEnv, name: &str, header: &str) {
     env.write(&format!(".coppice/agents/{name}.md"), &text);
 }
 
+/// The record of a delegation as a model reads it.
 #[track_caller]
-fn record(text: &str) -> Value {
+pub(crate) fn record(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
@@ -116,7 +130,6 @@ fn r47_r60_a_child_is_a_session_in_a_worktree_of_its_own_and_its_record_is_kept(
         assert_eq!(told[field], kept[field], "{field}");
     }
     env.kill_daemon();
-    assert_eq!(env.session(&id)["children"], json!([child]));
     assert_eq!(handoff(&env, &id), kept);
 }
 

@@ -355,6 +355,14 @@ impl TestEnv {
         assert!(left.is_empty(), "these processes outlived their daemon: {left:?}");
     }
 
+    /// Lets the daemon end, and waits until it has: everybody in it has then done what was left to do.
+    #[track_caller]
+    pub(crate) fn end_daemon(&self, options: &[&str]) {
+        let daemon = self.daemon_pid().and_then(Process::of).expect("a daemon runs");
+        self.coppice(&[&["daemon", "stop"], options].concat()).succeeds();
+        assert!(daemon.ends_before(Instant::now() + DEATH), "the daemon still runs");
+    }
+
     /// Sends a signal to the daemon.
     #[track_caller]
     pub(crate) fn signal_daemon(&self, signal: Signal) {

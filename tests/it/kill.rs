@@ -130,7 +130,7 @@ fn finish(env: &TestEnv, prompt: &str) {
 }
 
 /// That numbers only grow, that no prompt was sent twice, and that every turn that started has one end.
-fn assert_history(events: &[Value]) {
+pub(crate) fn assert_history(events: &[Value]) {
     let numbers: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     let started: Vec<_> = events.iter().filter(|event| event["type"] == "turn_started").collect();

@@ -34,4 +34,5 @@ mod switch;
 mod tape;
 mod tidy;
 mod utility;
+mod workflow;
 mod worktree;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{child, children, handoff, handoffs, played, record, wait_for_handoffs};
+use super::{child, children, handoff, handoffs, last_seq, played, record, wait_for_handoffs};
 use crate::env::TestEnv;
 use crate::script::{call, delegate, hang, say, steps, wait_for_file};
 
@@ -35,11 +35,11 @@ fn r62_wait_returns_with_the_first_that_is_done() {
     let go = env.path("go");
     let (id, _) = played(&env, &steps(&[spawn(&hang()), spawn(&steps(&[wait_for_file(&go), say("done")]))]));
     let [hangs, ends] = children(&env, &id).try_into().unwrap();
+    let seen = last_seq(&env, &id);
     env.coppice(&["send", &id, &call("wait", &json!({ "ids": [hangs, ends] }))]).succeeds();
     wait_for_handoffs(&env, &id, "running", 2);
     std::fs::write(go, "").unwrap();
-    env.wait_for_event(&ends, "turn_completed", 0);
-    env.wait_for_event(&id, "turn_completed", env.events(&ends).last().unwrap()["seq"].as_u64().unwrap());
+    env.wait_for_event(&id, "turn_completed", seen);
     let expected = json!({ "status": { &ends: { "completed": "done" } }, "timed_out": false });
     assert_eq!(record(&env.last_answer(&id)), expected);
     let texts = told(
@@ -73,10 +73,9 @@ fn r63_input_is_queued_or_interrupts_and_needs_somebody_who_is_there() {
     env.wait_for(&child, "ready");
     assert_eq!((env.last_answer(&child), &handoff(&env, &id)["child_turn_id"]), ("second".to_owned(), &json!(2)));
 
+    let seen = last_seq(&env, &child);
     told(&env, &id, &[input(&hang(), false)]);
-    let seen =
-        env.wait_for_event(&child, "turn_started", env.events(&child).last().unwrap()["seq"].as_u64().unwrap() - 1);
-    drop(seen);
+    env.wait_for_event(&child, "turn_started", seen);
     told(&env, &id, &[input(&say("third"), true)]);
     env.wait_for(&child, "ready");
     assert_eq!(env.last_answer(&child), "third");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{child, children, define, handoff, handoffs, parent, played, record, wait_for_handoffs};
+use super::{child, children, define, handoff, handoffs, last_seq, parent, played, record, wait_for_handoffs};
 use crate::env::TestEnv;
 use crate::script::{delegate, read, run, say, steps, together, wait_for_file, write};
 
@@ -15,7 +15,7 @@ fn file(tree: &Path, name: &str) -> String {
 /// What children left in the repository: all that is not the user's or the parent's. A spare tree is the project's own.
 fn traces(env: &TestEnv, parent: &str) -> Vec<String> {
     // A daemon ends when everybody in it has tidied up.
-    env.coppice(&["daemon", "stop"]).succeeds();
+    env.end_daemon(&[]);
     let refs = env.git(&["for-each-ref", "--format=%(refname)"]);
     let trees = env.git(&["worktree", "list", "--porcelain"]);
     let trees = trees.lines().filter_map(|line| line.strip_prefix("worktree "));
@@ -138,7 +138,7 @@ fn with_manual_integration_a_person_brings_the_files_between_turns() {
     let (child, tree) = (child(&env, &id), env.worktree(&id));
     assert_eq!(record(&answer)["integration"], json!({ "state": "pending" }));
     assert!(!tree.join("a.txt").exists());
-    let seen = env.events(&id).last().unwrap()["seq"].as_u64().unwrap();
+    let seen = last_seq(&env, &id);
     env.coppice(&["send", &id, "@hang"]).succeeds();
     env.wait_for_event(&id, "turn_started", seen);
     let refused = env.coppice(&["integrate", &child]).exits(1);

@@ -1,0 +1,318 @@
+//! Tasks, reviews, plans and todos as agents keep them and a person decides about them.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::delegate::{child, children, get, handoff, parent, played, record};
+use crate::env::TestEnv;
+use crate::script::{call, delegate, say, steps};
+
+#[track_caller]
+fn workflow(env: &TestEnv, id: &str) -> Value {
+    get(env, &format!("/v1/sessions/{id}/workflow"))
+}
+
+fn task(arguments: &Value) -> String {
+    call("task_workflow", arguments)
+}
+
+/// A task that is done.
+fn done(name: &str) -> String {
+    steps(&[
+        task(&json!({ "action": "create", "task_id": name, "title": format!("Do {name}") })),
+        task(&json!({ "action": "complete", "task_id": name, "summary": "did it" })),
+    ])
+}
+
+/// A plan, shown and handed over. Whoever is told to carry it out ends with this answer.
+fn plan(title: &str, answer: &str) -> String {
+    let ends = json!({ "question": "Done?", "options": ["Save plan", "Stop"], "purpose": "planner_save_plan" });
+    steps(&[format!("@say <<END\n# {title}\n\n1. Do it.\n\n@answer {answer}\nEND"), call("question", &ends)])
+}
+
+#[track_caller]
+fn planned(env: &TestEnv, script: &str) -> String {
+    let id = env.create_with(&["--model", "demo", "--agent", "planner", "--title", "Parser work"], script);
+    env.wait_for(&id, "asking");
+    id
+}
+
+/// Who worked in each turn.
+fn agents(env: &TestEnv, id: &str) -> Vec<Value> {
+    let started = env.events(id).into_iter().filter(|event| event["type"] == "turn_started");
+    started.map(|event| event["agent"]["id"].clone()).collect()
+}
+
+#[test]
+fn r94_a_person_saves_a_plan_and_no_model_is_asked() {
+    let env = TestEnv::new();
+    let id = planned(&env, &plan("Rewrite the parser", "applied"));
+    let asked = &env.session(&id)["questions"][0];
+    assert_eq!(asked["text"], "What should happen with the completed plan?");
+    assert_eq!(asked["options"], json!(["Save plan", "Apply plan", "Revise plan", "Stop"]));
+    let kept = workflow(&env, &id)["plan"].clone();
+    assert_eq!((&kept["title"], &kept["decision"]), (&json!("Rewrite the parser"), &Value::Null));
+    assert_eq!((&kept["created_by"], &kept["source"]), (&json!(id), &json!("turn 1")));
+    // What was decided about is the same after a restart.
+    env.kill_daemon();
+    assert_eq!(env.status(&id), "asking");
+    env.coppice(&["answer", &id, "Save plan"]).succeeds();
+    env.wait_for(&id, "ready");
+    let path = ".coppice/plans/parser-work-plan.md";
+    let saved = fs::read_to_string(env.worktree(&id).join(path)).unwrap();
+    assert_eq!(saved, "# Rewrite the parser\n\n1. Do it.\n\n@answer applied\n");
+    let kept = workflow(&env, &id)["plan"].clone();
+    assert_eq!((&kept["decision"], &kept["saved_to"]), (&json!("save"), &json!(path)));
+    let said = env.events(&id).into_iter().rfind(|event| event["type"] == "message").unwrap();
+    assert_eq!(said["text"], format!("Saved plan to `{path}`."));
+    assert_eq!(agents(&env, &id), ["planner"]);
+    assert!(!env.repo().join(".coppice").exists(), "the checkout of the user is left alone");
+}
+
+#[test]
+fn r94_a_plan_is_revised_by_the_planner_and_applied_by_an_engineer() {
+    let env = TestEnv::new();
+    let id = planned(&env, &plan("First", "# Second"));
+    env.coppice(&["answer", &id, "Revise plan: shorter"]).succeeds();
+    // The answer of a planner that hands nothing over is its plan.
+    env.wait_for(&id, "asking");
+    let kept = workflow(&env, &id)["plan"].clone();
+    assert_eq!(
+        (&kept["title"], &kept["source"], &kept["decision"]),
+        (&json!("Second"), &json!("turn 2"), &Value::Null)
+    );
+    let queued = env.events(&id).into_iter().rfind(|event| event["type"] == "prompt_queued").unwrap();
+    assert!(queued["text"].as_str().unwrap().contains("shorter"), "{queued:#}");
+    let refused = env.coppice(&["answer", &id, "7"]).exits(2);
+    assert!(refused.stderr.contains("`7` is not one of the 4 options"), "{}", refused.stderr);
+    env.coppice(&["answer", &id, "2"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(agents(&env, &id), ["planner", "planner", "engineer"]);
+    assert_eq!(
+        (&env.session(&id)["agent"], &workflow(&env, &id)["plan"]["decision"]),
+        (&json!("engineer"), &json!("apply"))
+    );
+}
+
+#[test]
+fn r94_a_plan_that_is_stopped_is_neither_saved_nor_applied() {
+    let env = TestEnv::new();
+    let id = planned(&env, &plan("First", "x"));
+    env.coppice(&["answer", &id, "stop"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(agents(&env, &id), ["planner"]);
+    assert!(!env.worktree(&id).join(".coppice").exists());
+    let said = env.events(&id).into_iter().rfind(|event| event["type"] == "message").unwrap();
+    assert_eq!(said["text"], "Stopped. The plan was not saved or applied.");
+
+    let ends = |options: Value| {
+        call("question", &json!({ "question": "Done?", "options": options, "purpose": "planner_save_plan" }))
+    };
+    let id = planned(&env, &steps(&[ends(json!(["a", "b"])), "@say # Shown".to_owned(), ends(json!(["a"])), say("x")]));
+    let outputs: Vec<_> =
+        env.events(&id).iter().filter_map(|event| event["output"].as_str().map(str::to_owned)).collect();
+    assert_eq!(
+        outputs,
+        [
+            "error: question failed: show the complete plan as text first, then ask again.",
+            "error: question failed: planner_save_plan requires exactly two options: one that accepts the plan and one \
+             that revises it."
+        ]
+    );
+    env.configure("[workflow]\nplanner_approval = false");
+    let id = env.create_with(&["--model", "demo", "--agent", "planner"], &say("# A plan"));
+    env.wait_for(&id, "ready");
+}
+
+#[test]
+fn r95_the_plan_of_a_delegated_planner_is_decided_about_at_its_parent() {
+    let env = TestEnv::new();
+    let id = parent(&env, &delegate("planner", &steps(&[plan("Rewrite it", "x"), say("# Rewrite it")])));
+    env.wait_for(&id, "asking");
+    let child = child(&env, &id);
+    assert_eq!(env.status(&child), "ready");
+    assert!(!env.kinds(&child).contains(&"question_asked".to_owned()));
+    let asked = &env.session(&id)["questions"][0];
+    assert_eq!(asked["text"], "What should happen with the completed plan? (Rewrite it)");
+    assert_eq!(asked["options"], json!(["Save plan", "Apply plan", "Revise plan", "Stop"]));
+    env.coppice(&["answer", &id, "Apply plan"]).succeeds();
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    let (told, decision) = answer.split_once("\n\n").unwrap();
+    assert_eq!(
+        (&record(told)["status"], decision),
+        (&json!("completed"), "The user wants the plan applied. Carry it out.")
+    );
+    assert_eq!(agents(&env, &id), ["engineer"]);
+    let kept = workflow(&env, &id)["plan"].clone();
+    assert_eq!((&kept["decision"], &kept["source"]), (&json!("apply"), &handoff(&env, &id)["handoff_id"]));
+}
+
+#[test]
+fn r96_r97_a_review_starts_by_itself_only_when_all_work_is_done_and_some_not_reviewed() {
+    let env = TestEnv::new();
+    // Whether a review began is known when the daemon has ended.
+    let reviews = |id: &str| {
+        env.end_daemon(&[]);
+        children(&env, id).len()
+    };
+    for mode in ["off", "manual"] {
+        env.configure(&format!("[workflow]\nreview_mode = \"{mode}\""));
+        let (id, _) = played(&env, &done("a"));
+        assert_eq!(reviews(&id), 0, "{mode}");
+    }
+    env.configure("[workflow]\nreview_mode = \"auto\"\nreview_model = \"demo/scripted-small\"");
+    let (id, _) = played(&env, &say("nothing to review"));
+    assert_eq!(reviews(&id), 0, "no tasks");
+    env.send_ready(&id, &[], &steps(&[done("a"), task(&json!({ "action": "create", "title": "Open" }))]));
+    assert_eq!(reviews(&id), 0, "an open task");
+    let open = workflow(&env, &id)["tasks"][1]["task_id"].clone();
+    let close = task(&json!({ "action": "complete", "task_id": open, "summary": "s" }));
+    env.coppice(&["send", &id, &steps(&[close.clone(), crate::script::fail("broke")])]).succeeds();
+    env.wait_for(&id, "failed");
+    assert_eq!(reviews(&id), 0, "a failed turn");
+    env.send_ready(&id, &["--agent", "builder"], &say("x"));
+    assert_eq!(reviews(&id), 0, "another agent");
+    env.send_ready(&id, &["--agent", "engineer"], &say("x"));
+    let [review] = crate::delegate::wait_for_handoffs(&env, &id, "queued", 1).try_into().unwrap();
+    drop(env.coppice(&["wait", &review, "--timeout", "30s"]));
+    let kept = handoff(&env, &id);
+    assert_eq!((&kept["child_agent_id"], &kept["background"]), (&json!("reviewer"), &json!(true)));
+    assert_eq!((&kept["backend"], &kept["model"]), (&json!("demo"), &json!("scripted-small")));
+    assert_eq!(env.session(&id)["model"], Value::Null, "the session's own model is as it was");
+    assert_eq!(reviews(&id), 1, "it does not start itself again");
+}
+
+#[test]
+fn r98_tasks_follow_their_rules_and_outlive_the_daemon() {
+    let env = TestEnv::new();
+    let (id, answer) = played(
+        &env,
+        &steps(&[
+            task(
+                &json!({ "action": "create", "task_id": "epic", "title": "All of it", "kind": "epic", "status": "in_progress" }),
+            ),
+            task(
+                &json!({ "action": "create", "task_id": "one", "title": "One", "parent_task_id": "epic", "status": "in_progress" }),
+            ),
+            task(&json!({ "action": "create", "task_id": "two", "title": "Two", "status": "in_progress" })),
+            task(&json!({ "action": "complete", "task_id": "epic", "summary": "s" })),
+            task(&json!({ "action": "update", "task_id": "one", "status": "blocked", "progress": "no key" })),
+            task(&json!({ "action": "update", "task_id": "one", "status": "completed", "notes": "got one" })),
+            task(&json!({ "action": "complete", "task_id": "epic", "summary": "all" })),
+            task(&json!({ "action": "create", "title": "Late", "parent_task_id": "epic" })),
+            task(&json!({ "action": "update", "task_id": "none", "progress": "p" })),
+            task(&json!({ "action": "create" })),
+            task(&json!({ "action": "update", "task_id": "one" })),
+            task(&json!({ "action": "block", "task_id": "one" })),
+            task(&json!({ "action": "complete", "task_id": "one" })),
+            task(&json!({ "action": "review" })),
+            task(&json!({ "action": "create", "title": "x", "status": "completed" })),
+            call("task_review", &json!({ "action": "list" })),
+        ]),
+    );
+    let errors: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("error: ")).collect();
+    assert_eq!(
+        errors,
+        [
+            "task_workflow: one is already in progress. Update, block, or complete it first.",
+            "task_workflow: complete child tasks before completing the parent.",
+            "task_workflow: parent task is complete. Use a pending parent_task_id or omit parent_task_id.",
+            "task_workflow: task none not found. Use list, then retry with an existing task_id.",
+            "task_workflow: create needs title.",
+            "task_workflow: update needs status, progress, or notes.",
+            "task_workflow: block needs block_reason.",
+            "task_workflow: complete needs task_id and summary.",
+            "task_workflow: action must be list, create, update, block, or complete. Use task_review for reviews.",
+            "task_workflow: status must be pending or in_progress. Use complete to finish or block to block.",
+            "tool `task_review` is not available to agent `engineer`",
+        ]
+    );
+    let kept = workflow(&env, &id);
+    let one = &kept["tasks"][1];
+    assert_eq!(
+        (&one["status"], &one["block_reason"], &one["summary"]),
+        (&json!("completed"), &Value::Null, &json!("got one"))
+    );
+    assert_eq!(kept["tasks"].as_array().unwrap().len(), 2);
+    env.kill_daemon();
+    env.send_ready(&id, &[], &task(&json!({ "action": "list" })));
+    assert!(env.last_answer(&id).contains("All of it"));
+    assert_eq!(workflow(&env, &id), kept);
+}
+
+#[test]
+fn r69_r99_a_delegated_reviewer_records_outcomes_on_its_parents_tasks() {
+    let env = TestEnv::new();
+    let review = |status: &str, summary: &str| {
+        call(
+            "task_review",
+            &json!({ "action": "review", "task_id": "a", "review_status": status, "review_summary": summary }),
+        )
+    };
+    let script = steps(&[
+        call("task_review", &json!({ "action": "list" })),
+        review("concern", "no test"),
+        review("pass", "it has one"),
+        review("fine", "x"),
+        task(&json!({ "action": "list" })),
+    ]);
+    let (id, answer) = played(&env, &steps(&[done("a"), delegate("reviewer", &script)]));
+    let told = answer.split("\n\n").last().unwrap();
+    let said = record(told)["assistant_text"].as_str().unwrap().to_owned();
+    assert!(said.contains("Do a") && said.contains("Recorded concern for a."), "{said}");
+    assert!(
+        said.contains("error: task_review failed: review_status must be pass, concern, fail, or accepted."),
+        "{said}"
+    );
+    assert!(said.ends_with("error: tool `task_workflow` is not available to agent `reviewer`"), "{said}");
+    let (child, kept) = (child(&env, &id), workflow(&env, &id));
+    assert_eq!(kept["tasks"][0]["status"], "completed");
+    assert_eq!(
+        kept["tasks"][0]["reviews"],
+        json!([
+            { "status": "concern", "summary": "no test", "by": child },
+            { "status": "pass", "summary": "it has one", "by": child },
+        ])
+    );
+    // The family has one list, whoever of it is asked.
+    assert_eq!(workflow(&env, &child), kept);
+}
+
+#[test]
+fn r100_todos_are_replaced_as_a_whole() {
+    let env = TestEnv::new();
+    let todo = |todos: Value| call("todo_write", &json!({ "todos": todos }));
+    let item = |content: &str, status: &str| json!({ "content": content, "status": status });
+    let id = env.create_ready(&steps(&[
+        todo(json!([item("a", "in_progress"), item("b", "pending")])),
+        todo(json!([item("b", "in_progress"), item("c", "in_progress")])),
+        todo(json!([item("b", "completed")])),
+        todo(json!([])),
+    ]));
+    let errors: Vec<_> =
+        env.last_answer(&id).lines().filter(|line| line.starts_with("error: ")).map(str::to_owned).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    let plans = env.events(&id).into_iter().filter(|event| event["type"] == "plan_updated");
+    let plans: Vec<_> = plans.map(|event| event["entries"].clone()).collect();
+    let expected =
+        [json!([item("a", "in_progress"), item("b", "pending")]), json!([item("b", "completed")]), json!([])];
+    assert_eq!(plans, expected);
+    assert!(!env.kinds(&id).contains(&"approval_requested".to_owned()));
+    assert_eq!(workflow(&env, &id), json!({ "tasks": [], "plan": null }));
+}
+
+#[test]
+fn skills_are_found_by_their_words_and_read_by_their_name() {
+    let env = TestEnv::new();
+    env.write(".coppice/skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the tool.\n");
+    let id = env.create_ready(&steps(&[
+        call("search_skills", &json!({ "query": "pdf" })),
+        call("skill", &json!({ "name": "$pdf" })),
+        call("skill", &json!({ "name": "none" })),
+    ]));
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("Makes PDFs") && answer.contains("Use the tool."), "{answer}");
+    assert!(answer.ends_with("error: no skill is called `none`; there are pdf"), "{answer}");
+}
