@@ -190,6 +190,32 @@ fn r49_a_childs_question_is_answered_at_the_parent_and_the_call_goes_on() {
 }
 
 #[test]
+fn r49_answers_at_the_parent_reach_the_child_that_asked() {
+    let env = TestEnv::new();
+    let ask = |what: &str| delegate("general", &question(what, &[]));
+    let id = parent(&env, &together(&[ask("Which colour?"), ask("Which shape?")]));
+    wait_for_handoffs(&env, &id, "pending_question", 2);
+    let asked = env.session(&id)["questions"].clone();
+    let answers = [0, 1].map(|at| format!("about {}", asked[at]["text"].as_str().unwrap()));
+    env.coppice(&["answer", &id, &answers[0], &answers[1]]).succeeds();
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    let told: Vec<_> = answer.split("\n\n").map(|text| record(text)["assistant_text"].clone()).collect();
+    assert_eq!(told, ["about Which colour?", "about Which shape?"]);
+}
+
+#[test]
+fn a_family_needs_no_more_slots_than_one() {
+    let env = TestEnv::new();
+    env.configure("[limits]\nparallel_turns = 1");
+    let both = together(&[delegate("general", &say("one")), delegate("general", &say("two"))]);
+    let (_, answer) = played(&env, &delegate("orchestrator", &both));
+    let middle = record(&answer)["assistant_text"].as_str().unwrap().to_owned();
+    let told: Vec<_> = middle.split("\n\n").map(|text| record(text)["assistant_text"].clone()).collect();
+    assert_eq!(told, ["one", "two"]);
+}
+
+#[test]
 fn a_child_whose_turn_ended_with_questions_completes_with_the_turn_that_answers_them() {
     let env = TestEnv::new();
     let script = steps(&[crate::script::ask("Which?", &["red", "green"]), "@then".to_owned(), say("took it")]);

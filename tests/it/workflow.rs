@@ -169,7 +169,7 @@ fn r96_r97_a_review_starts_by_itself_only_when_all_work_is_done_and_some_not_rev
     assert_eq!(reviews(&id), 0, "an open task");
     let open = workflow(&env, &id)["tasks"][1]["task_id"].clone();
     let close = task(&json!({ "action": "complete", "task_id": open, "summary": "s" }));
-    env.coppice(&["send", &id, &steps(&[close.clone(), crate::script::fail("broke")])]).succeeds();
+    env.coppice(&["send", &id, &steps(&[close, crate::script::fail("broke")])]).succeeds();
     env.wait_for(&id, "failed");
     assert_eq!(reviews(&id), 0, "a failed turn");
     env.send_ready(&id, &["--agent", "builder"], &say("x"));

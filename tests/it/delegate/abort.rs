@@ -39,6 +39,32 @@ fn r56_a_background_child_outlives_the_turn_and_dies_with_the_session() {
 }
 
 #[test]
+fn r56_another_prompt_that_cuts_in_ends_the_children_too() {
+    let env = TestEnv::new();
+    let id = parent(&env, &delegate("general", &hang()));
+    wait_for_handoffs(&env, &id, "running", 1);
+    env.send_ready(&id, &["--now"], &say("instead"));
+    assert_eq!(env.last_answer(&id), "instead");
+    wait_for_handoffs(&env, &id, "cancelled", 1);
+    env.wait_for(&child(&env, &id), "interrupted");
+}
+
+#[test]
+fn a_child_that_a_person_stops_is_reported_and_its_parent_goes_on() {
+    let env = TestEnv::new();
+    let id =
+        parent(&env, &delegate("general", &steps(&["@say half way".to_owned(), crate::script::run("true"), hang()])));
+    let [child] = wait_for_handoffs(&env, &id, "running", 1).try_into().unwrap();
+    env.wait_for_event(&child, "tool_finished", 0);
+    env.coppice(&["stop", &child]).succeeds();
+    env.wait_for(&id, "ready");
+    let told = record(&env.last_answer(&id));
+    assert_eq!((&told["status"], &told["assistant_text"]), (&json!("failed"), &json!("half way")));
+    assert_eq!(told["error"], "The subagent was stopped before it finished.");
+    assert_eq!(handoff(&env, &id)["status"], "cancelled");
+}
+
+#[test]
 fn a_background_child_gets_no_answers_unless_they_may_queue() {
     let env = TestEnv::new();
     let background = |script: &str| {

@@ -144,6 +144,10 @@ fn delegate_says_what_is_missing_and_gives_the_results_of_earlier_handoffs_on() 
         })),
     );
     assert_eq!(env.last_answer(&id), "error: there is no handoff `h_none`");
+    // A person can give a result on as well.
+    env.send_ready(&id, &["--with", first.as_str().unwrap()], &say("read it"));
+    let told = crate::tape::texts(&env).pop().unwrap();
+    assert!(told.contains("the answer is 42"), "{told}");
 }
 
 #[test]

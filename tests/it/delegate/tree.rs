@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{child, children, define, handoff, handoffs, last_seq, parent, played, record, wait_for_handoffs};
 use crate::env::TestEnv;
-use crate::script::{delegate, read, run, say, steps, together, wait_for_file, write};
+use crate::script::{call, delegate, read, run, say, steps, together, wait_for_file, write};
 
 fn file(tree: &Path, name: &str) -> String {
     std::fs::read_to_string(tree.join(name)).unwrap()
@@ -148,6 +148,25 @@ fn with_manual_integration_a_person_brings_the_files_between_turns() {
     env.coppice(&["integrate", &child]).succeeds();
     assert_eq!(file(&tree, "a.txt"), "a\n");
     assert_eq!(handoff(&env, &id)["integration"], json!({ "state": "integrated", "files": ["a.txt"] }));
+}
+
+#[test]
+fn the_files_of_a_background_child_wait_for_a_person() {
+    let env = TestEnv::new();
+    env.configure("[delegation]\nfacade = \"Agent\"");
+    let script = steps(&[write("a.txt", "a"), say("a")]);
+    let arguments = json!({ "subagent_type": "general", "prompt": script, "run_in_background": true });
+    let (id, _) = played(&env, &call("Agent", &arguments));
+    let (child, tree) = (child(&env, &id), env.worktree(&id));
+    env.send_ready(&id, &[], &call("wait", &json!({ "ids": [child] })));
+    let branch = env.session(&child)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(
+        record(&env.last_answer(&id))["status"][&child]["completed"],
+        format!("a\n\nIts changes are on the branch `{branch}`; `coppice integrate {child}` brings them here.")
+    );
+    assert!(!tree.join("a.txt").exists());
+    env.coppice(&["integrate", &child]).succeeds();
+    assert_eq!(file(&tree, "a.txt"), "a\n");
 }
 
 #[test]
