@@ -136,42 +136,36 @@ fn r47_r60_a_child_is_a_session_in_a_worktree_of_its_own_and_its_record_is_kept(
 #[test]
 fn r48_r49_a_child_completes_fails_or_waits_for_a_person_who_answers_it_there() {
     let env = TestEnv::new();
-    env.configure("[delegation]\nmax_block = \"1s\"");
-    let children = [
+    let scripts = [
         say("done"),
         fail("it broke"),
         steps(&[ask_to_run("true"), say("ran it")]),
         question("Which colour?", &["red", "green"]),
     ];
-    let calls = children.map(|script| delegate("general", &script));
-    let id = parent(&env, &together(&calls));
-    env.wait_for_event(&id, "turn_completed", 0);
-    let answer = env.last_answer(&id);
-    let [completed, failed, permission, asked] =
-        answer.split("\n\n").map(record).collect::<Vec<_>>().try_into().unwrap();
-    assert_eq!((&completed["status"], &completed["assistant_text"]), (&json!("completed"), &json!("done")));
-    assert_eq!(failed["status"], "failed");
-    assert!(failed["error"].as_str().unwrap().contains("it broke"), "{failed:#}");
-    let wanted = &permission["pending_permission"];
-    assert_eq!((&permission["status"], &wanted["tool_name"]), (&json!("pending_permission"), &json!("execute")));
+    let id = parent(&env, &together(&scripts.map(|script| delegate("general", &script))));
+    let of =
+        |child: &str| handoffs(&env, &id).into_iter().find(|kept| kept["child_session_id"] == json!(child)).unwrap();
+    let [runs] = wait_for_handoffs(&env, &id, "pending_permission", 1).try_into().unwrap();
+    let (kept, wanted) = (of(&runs), of(&runs)["pending_permission"].clone());
+    assert_eq!((&kept["status"], &wanted["tool_name"]), (&json!("pending_permission"), &json!("execute")));
     assert_eq!((&wanted["kind"], &wanted["command"]), (&json!("execution"), &json!("true")), "{wanted:#}");
-    let wanted = &asked["pending_question"];
-    assert_eq!((&asked["status"], &wanted["question"]), (&json!("pending_question"), &json!("Which colour?")));
+    assert_eq!(wanted["working_directory"], env.session(&runs)["worktree"]);
+    let [asks] = wait_for_handoffs(&env, &id, "pending_question", 1).try_into().unwrap();
+    let (kept, wanted) = (of(&asks), of(&asks)["pending_question"].clone());
+    assert_eq!((&kept["status"], &wanted["question"]), (&json!("pending_question"), &json!("Which colour?")));
     assert_eq!((&wanted["tool_name"], &wanted["options"]), (&json!("question"), &json!(["red", "green"])));
-    let hint = permission["hint"].as_str().unwrap();
-    assert!(hint.contains("waits for a person's permission") && hint.contains("Call wait"), "{hint}");
 
-    let child = |record: &Value| record["child_session_id"].as_str().unwrap().to_owned();
-    let (runs, asks) = (child(&permission), child(&asked));
     env.coppice(&["approve", &runs]).succeeds();
     env.coppice(&["answer", &asks, "2"]).succeeds();
-    for (child, answer) in [(runs, "ran it"), (asks, "green")] {
-        env.wait_for(&child, "ready");
-        let of = |kept: &&Value| kept["child_session_id"] == json!(child);
-        let kept = handoffs(&env, &id).iter().find(of).unwrap().clone();
-        assert_eq!((&kept["status"], &kept["assistant_text"]), (&json!("completed"), &json!(answer)));
-        assert_eq!((&kept["pending_permission"], &kept["pending_question"]), (&Value::Null, &Value::Null));
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    let [completed, failed, ran, asked] = answer.split("\n\n").map(record).collect::<Vec<_>>().try_into().unwrap();
+    for (told, text) in [(completed, "done"), (ran, "ran it"), (asked, "green")] {
+        assert_eq!((&told["status"], &told["assistant_text"]), (&json!("completed"), &json!(text)));
+        assert_eq!((&told["pending_permission"], &told["pending_question"]), (&Value::Null, &Value::Null));
     }
+    assert_eq!(failed["status"], "failed");
+    assert!(failed["error"].as_str().unwrap().contains("it broke"), "{failed:#}");
 }
 
 #[test]

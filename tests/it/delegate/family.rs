@@ -103,6 +103,7 @@ fn r64_an_agent_closes_what_is_below_it_and_nothing_else() {
         played(&env, &steps(&[delegate("orchestrator", &delegate("general", &hang())), delegate("general", &hang())]));
     let [middle, sibling] = children(&env, &id).try_into().unwrap();
     env.wait_for_event(&middle, "turn_completed", 0);
+    env.wait_for_event(&sibling, "turn_started", 0);
     let leaf = child(&env, &middle);
     let close = |id: &str| call("close_agent", &json!({ "id": id }));
     assert_eq!(
