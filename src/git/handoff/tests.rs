@@ -306,6 +306,40 @@ fn a_child_that_left_nothing_leaves_no_trace() {
 }
 
 #[test]
+fn a_child_that_comes_again_takes_its_own_tree_back_or_puts_it_out_of_its_way() {
+    let sandbox = Sandbox::new();
+    let parent = busy(&sandbox);
+    let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    write(&parent.path.join("README"), "edited again\n");
+    let (child, method) = child_of(&parent, &sandbox, Ways::Best);
+    assert_eq!((method, text(&child.path.join("README")).as_deref()), (Method::Spare, Some("edited again\n")));
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    // A tree that was checked out by other rules is of no use.
+    sandbox.write(".gitattributes", "* text eol=crlf\n");
+    sandbox.commit_all("attributes");
+    let new = New { root: &root(&sandbox), id: id(CHILD), slug: "help", base: sandbox.head() };
+    let created = worktree::create(&parent.repo, new, &mut |_| {}).unwrap();
+    assert_ne!(created.method, Method::Spare);
+    assert_eq!(created.worktree.health().unwrap(), Health::Sound);
+    assert!(!root(&sandbox).join(".spare").join(CHILD).exists());
+}
+
+#[test]
+fn what_was_put_aside_outlives_the_child_and_not_the_session() {
+    const ASIDE: &str = "refs/coppice/undo/bbbbbbbb/1";
+    let sandbox = Sandbox::new();
+    let parent = busy(&sandbox);
+    let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+    write(&child.path.join("README"), "written all the same\n");
+    assert!(tidy(&child, ASIDE).unwrap().is_some());
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(sandbox.git(&["show", &format!("{ASIDE}:README")]), "written all the same\n");
+    removal::forget(&parent.repo, id(CHILD)).unwrap();
+    assert_eq!(parent.repo.find_ref(ASIDE).unwrap(), None);
+}
+
+#[test]
 fn a_child_with_work_is_not_reclaimed() {
     let sandbox = Sandbox::new();
     let parent = busy(&sandbox);
