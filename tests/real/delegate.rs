@@ -1,18 +1,28 @@
 //! A session hands work to others on other programs: each child in a worktree of its own, its change in the parent's.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, for_each_agent};
-use crate::model::script::{Step, answer, changed, serve, serve_all, shell_beyond, write};
+use crate::gate::{Gate, HOLD};
+use crate::kill::processes_of;
+use crate::model::script::{Step, answer, changed, serve, serve_all, shell, shell_beyond, write};
 use crate::stage::Stage;
+use crate::user;
+
+/// What only the parent is told.
+const TASK: &str = "have the work of three done";
+
+/// A command that only somebody else ends.
+const ENDLESS: &str = "tail -f /dev/null";
 
 for_each_agent!(
     two_children_on_two_other_programs_bring_their_changes,
-    a_childs_question_is_answered_at_the_child,
-    a_childs_approval_is_given_at_the_child,
-    a_child_that_takes_too_long_is_ended,
+    a_child_waits_for_a_person_and_goes_on,
+    a_stopped_parent_stops_its_child,
+    a_killed_daemon_loses_no_handoff,
 );
 
 /// R47, R54: both run at once where the program calls tools at once, and both changes are in the parent's work tree.
@@ -58,57 +68,151 @@ fn two_children_on_two_other_programs_bring_their_changes(agent: Agent) {
     stage.assert_only_the_asked_ran();
 }
 
-/// R49: the served tool waits for a person, and the same handoff goes on.
-fn a_childs_question_is_answered_at_the_child(agent: Agent) {
+/// R49: what a child wants is given at the child or at its parent, and the same handoff goes on.
+fn a_child_waits_for_a_person_and_goes_on(agent: Agent) {
     let (stage, parent) = (Stage::new(), others(agent)[0]);
-    define(&stage, "asker", agent, "");
-    stage.commit("an agent");
-    let question = json!({"question": "Which colour?", "options": ["red", "green"]});
-    stage.model(agent).plays([serve("question", question), answer("painted")]);
-    stage.model(parent).plays([serve("delegate", delegate("asker", "paint it")), answer("it is painted")]);
-    let id = stage.begin_with(parent, &["--agent", "engineer"], "have it painted");
-    stage.model(agent).wait_for_call(1);
-    let child = only_child(&stage, &id);
-    stage.wait_for(&child, "asking");
-    stage.coppice(&["answer", &child, "2"]).succeeds();
-    stage.rests(&id, "ready");
-    assert_eq!(stage.last_answer(&id), "it is painted");
-    assert!(stage.model(agent).calls()[1].mentions("green"));
-    assert!(stage.model(parent).calls()[1].mentions("painted"));
-}
-
-/// R49: a call beyond the worktree waits for a person, and the parent waits with it.
-fn a_childs_approval_is_given_at_the_child(agent: Agent) {
-    let (stage, parent) = (Stage::new(), others(agent)[1]);
-    define(&stage, "reacher", agent, "");
+    define(&stage, "painter", agent, "");
     stage.commit("an agent");
     let outside = stage.path("outside.txt");
-    let command = format!("echo out > {}", outside.display());
-    stage.model(agent).plays([shell_beyond(&command), answer("reached")]);
-    stage.model(parent).plays([serve("delegate", delegate("reacher", "reach out")), answer("it was reached")]);
-    let id = stage.begin_with(parent, &["--agent", "engineer"], "have it reached");
-    stage.model(agent).wait_for_call(1);
+    let question = |text: &str| serve("question", json!({"question": text, "options": ["red", "green", "blue"]}));
+    let reach = shell_beyond(&format!("echo out > {}", outside.display()));
+    stage.model(agent).plays([question("Which wall?"), question("Which door?"), reach, answer("the house is done")]);
+    stage.model(parent).plays([serve("delegate", delegate("painter", "paint it")), answer("it is painted")]);
+    let id = stage.begin_with(parent, &["--agent", "engineer"], "have it painted");
+
+    waits(&stage, &id, 3, "Which wall?");
     let child = only_child(&stage, &id);
-    stage.wait_for(&child, "approval");
+    stage.coppice(&["answer", &child, "2"]).succeeds();
+    waits(&stage, &id, 3, "Which door?");
+    stage.coppice(&["answer", &id, "3"]).succeeds();
+    waits(&stage, &id, 4, "outside.txt");
     assert!(!outside.exists());
-    stage.coppice(&["approve", &child]).succeeds();
+    stage.coppice(&["approve", &id]).succeeds();
     stage.rests(&id, "ready");
+
     assert_eq!(fs::read_to_string(&outside).unwrap(), "out\n");
-    assert!(stage.model(parent).calls()[1].mentions("reached"));
+    let calls = stage.model(agent).calls();
+    assert_eq!(calls.len(), 4, "each answer is told once, in the turn that asked");
+    assert!(calls[1].mentions("green") && calls[2].mentions("blue"));
+    assert!(stage.model(parent).calls()[1].mentions("the house is done"));
+    let states: Vec<_> = states(&stage, &id).into_iter().map(|state| state.1).collect();
+    for state in ["running", "pending_question", "pending_permission", "completed"] {
+        assert!(states.contains(&state.to_owned()), "{state}: {states:?}");
+    }
 }
 
-/// R55: the parent reads that the time is over, and nothing of the child is left running.
-fn a_child_that_takes_too_long_is_ended(agent: Agent) {
-    let (stage, parent) = (Stage::new(), others(agent)[0]);
-    define(&stage, "sleeper", agent, "timeout: 2s\n");
+/// R56: a program that waits for a served call can be stopped, its child ends with it, and its conversation goes on.
+fn a_stopped_parent_stops_its_child(agent: Agent) {
+    let (stage, helper) = (Stage::new(), others(agent)[1]);
+    define(&stage, "holder", helper, "");
     stage.commit("an agent");
-    stage.model(agent).always(Step::Hang);
-    stage.model(parent).plays([serve("delegate", delegate("sleeper", "sleep")), answer("it slept")]);
-    let id = stage.begin_with(parent, &["--agent", "engineer"], "have somebody sleep");
+    stage.model(helper).plays([shell(HOLD)]);
+    stage.model(agent).plays([serve("delegate", delegate("holder", "hold on")), answer("gone on")]);
+    let id = stage.begin_with(agent, &["--agent", "engineer"], "have somebody hold on");
+    stage.model(helper).wait_for_call(1);
+    let child = only_child(&stage, &id);
+    let gate = Gate::pass(&stage, &child);
+    stage.coppice(&["stop", &id]).succeeds();
+    stage.rests(&id, "interrupted");
+    gate.assert_command_ends();
+    stage.rests(&child, "interrupted");
+    assert_eq!(last_states(&stage, &id).into_values().collect::<Vec<_>>(), ["cancelled"]);
+
+    stage.send(&id, "go on without", "ready");
+    assert_eq!(stage.last_answer(&id), "gone on");
+    let calls = stage.model(agent).calls();
+    assert_eq!((calls.len(), stage.model(helper).calls().len()), (2, 1));
+    assert!(calls[1].mentions("have somebody hold on") && calls[1].mentions("go on without"));
+}
+
+/// R55: the parent reads that the time is over, and nothing of the children is left running.
+#[test]
+fn children_that_take_too_long_are_ended() {
+    let stage = Stage::new();
+    for agent in Agent::ALL {
+        define(&stage, agent.name(), agent, "timeout: 5s\n");
+        stage.model(agent).always(shell(ENDLESS));
+    }
+    stage.commit("agents");
+    let orders = Agent::ALL.map(|agent| ("delegate", delegate(agent.name(), "work for ever")));
+    stage.model(Agent::Claude).plays_to(TASK, [serve_all(orders), answer("all are late")]);
+    let id = stage.begin_with(Agent::Claude, &["--agent", "engineer"], TASK);
     stage.rests(&id, "ready");
-    assert_eq!(stage.last_answer(&id), "it slept");
-    let told = &stage.model(parent).calls()[1];
-    assert!(told.mentions("Subagent timeout"), "{:#}", told.request.body["input"]);
+    assert_eq!(stage.last_answer(&id), "all are late");
+    let calls = stage.model(Agent::Claude).calls();
+    let told = calls.iter().rfind(|call| call.mentions(TASK)).unwrap().request.body.to_string();
+    assert_eq!(told.matches("Subagent timeout").count(), 3, "{told}");
+    stage.wait_for_ends(ENDLESS);
+    stage.wait_for_ends("--acp");
+    assert_eq!(processes_of(&stage, Agent::Claude).len(), 1, "only the parent's own");
+    let ends: Vec<_> = last_states(&stage, &id).into_values().collect();
+    assert_eq!(ends, ["timed_out"; 3]);
+}
+
+/// R47: the handoffs survive, nothing runs by itself or twice, and the parent gets what its children do once it goes on.
+fn a_killed_daemon_loses_no_handoff(agent: Agent) {
+    let stage = Stage::new();
+    for child in Agent::ALL {
+        define(&stage, child.name(), child, "");
+        stage.model(child).always(Step::Hang);
+    }
+    stage.commit("agents");
+    let parent = stage.model(agent);
+    // One program calls one tool after the other, so its model starts the children first and waits then.
+    match agent {
+        Agent::Claude | Agent::Codex => {
+            let orders = Agent::ALL.map(|child| ("delegate", delegate(child.name(), &task(child))));
+            parent.plays_to(TASK, [serve_all(orders)]);
+        }
+        Agent::Gemini => {
+            stage.configure(&format!("{}\n[delegation]\nfacade = \"spawn_agent\"\n", user::COPPICE));
+            let orders = Agent::ALL.map(|child| ("spawn_agent", spawn(child.name(), &task(child))));
+            parent.plays_to(TASK, [serve_all(orders), Step::Held(Box::new(shell("true")))]);
+        }
+    }
+    let id = stage.begin_with(agent, &["--agent", "engineer"], TASK);
+    for child in Agent::ALL {
+        stage.model(child).wait_for(|call| call.mentions(&task(child)) && !call.mentions(TASK));
+    }
+    if agent == Agent::Gemini {
+        let ids: Vec<_> = last_states(&stage, &id).into_keys().collect();
+        parent.plays_to(TASK, [serve("wait", json!({"ids": ids}))]);
+        parent.release();
+        let mut stream = stage.start(&["events", &id, "--follow", "--alone", "--since", "0", "--json"]);
+        stream.line_where(|line| line.contains("\"tool_started\"") && line.contains(&ids[0]));
+    }
+    let heard = |agent: Agent| stage.model(agent).calls().len();
+    let before = Agent::ALL.map(heard);
+    stage.kill_daemon();
+
+    assert_eq!(stage.status(&id), "interrupted");
+    let handoffs = last_states(&stage, &id);
+    assert_eq!(handoffs.values().collect::<Vec<_>>(), ["interrupted"; 3]);
+    assert_eq!(Agent::ALL.map(heard), before, "nothing goes on by itself");
+
+    for child in Agent::ALL {
+        let file = write(&format!("{}.txt", child.name()), "made\n");
+        let done = changed(&format!("the word of {}", child.name()), "Add a file");
+        stage.model(child).clear().plays([file, done]);
+    }
+    let waits = handoffs.keys().map(|handoff| serve("wait", json!({"ids": [handoff]})));
+    parent.plays_to(TASK, waits.chain([changed("all is done", "Add files")]));
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+
+    assert_eq!(stage.last_answer(&id), "all is done");
+    assert_eq!(last_states(&stage, &id).values().collect::<Vec<_>>(), ["completed"; 3]);
+    let tree = stage.worktree(&id);
+    let calls = parent.calls();
+    let (first, last) = (&calls[before[agent as usize]..], calls.last().unwrap());
+    let woken = first.iter().find(|call| call.mentions(TASK)).unwrap();
+    assert!(woken.mentions("Do not delegate it again"), "{}", woken.request.body);
+    for child in Agent::ALL {
+        assert_eq!(fs::read_to_string(tree.join(format!("{}.txt", child.name()))).unwrap(), "made\n");
+        assert!(last.mentions(&format!("the word of {}", child.name())), "{}", last.request.body);
+    }
+    let expected = Agent::ALL.map(|child| before[child as usize] + 2 + if child == agent { 4 } else { 0 });
+    assert_eq!(Agent::ALL.map(heard), expected, "nobody is asked twice");
 }
 
 /// The two programs that are not this one.
@@ -140,4 +244,36 @@ fn only_child(stage: &Stage, parent: &str) -> String {
     let children = session["children"].as_array().expect("children");
     assert_eq!(children.len(), 1, "{session:#}");
     children[0].as_str().expect("an id").to_owned()
+}
+
+/// The arguments of the call that does not wait.
+fn spawn(name: &str, task: &str) -> Value {
+    json!({"agent_type": name, "message": task})
+}
+
+/// What one child of three is told.
+fn task(child: Agent) -> String {
+    format!("add the file of {}", child.name())
+}
+
+/// Waits until a session or one of its children wants somebody, with this exit code and for this reason.
+#[track_caller]
+fn waits(stage: &Stage, id: &str, code: i32, reason: &str) {
+    drop(stage.coppice(&["wait", id, "--timeout", "50s"]).exits(code));
+    let session = stage.session(id);
+    assert!(session.to_string().contains(reason), "{reason}: {session:#}");
+}
+
+/// Every handoff of a session and every state it had, in order.
+#[track_caller]
+fn states(stage: &Stage, parent: &str) -> Vec<(String, String)> {
+    let updates = stage.of_kind(parent, "handoff_updated").into_iter();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    updates.map(|event| (text(&event["handoff"]["handoff_id"]), text(&event["handoff"]["status"]))).collect()
+}
+
+/// How each handoff of a session stands.
+#[track_caller]
+fn last_states(stage: &Stage, parent: &str) -> BTreeMap<String, String> {
+    states(stage, parent).into_iter().collect()
 }

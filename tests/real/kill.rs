@@ -147,7 +147,7 @@ fn a_stopped_codex_session_leaves_the_others_alone() {
 }
 
 /// The agent's own processes, without the supervisor above and the commands below them.
-fn processes_of(stage: &Stage, agent: Agent) -> Vec<Pid> {
+pub(crate) fn processes_of(stage: &Stage, agent: Agent) -> Vec<Pid> {
     let is_agent = |command: &str| {
         let program = command.split_whitespace().next().unwrap_or_default();
         let program = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();

@@ -42,6 +42,8 @@ struct Played {
     always: Option<Step>,
     /// What is said to calls that mention a text, beside the script.
     apart: Vec<(String, Step)>,
+    /// Scripts of their own for calls that mention a text.
+    parts: Vec<(String, VecDeque<Step>)>,
     calls: Vec<Call>,
     others: Vec<Request>,
 }
@@ -91,10 +93,17 @@ impl Model {
         self
     }
 
+    /// Adds replies to a script of its own for the conversation that mentions a text, beside that of the others.
+    pub(crate) fn plays_to(&self, text: &str, steps: impl IntoIterator<Item = Step>) -> &Self {
+        self.state().parts.push((text.to_owned(), steps.into_iter().collect()));
+        self
+    }
+
     /// Forgets the rest of the script.
     pub(crate) fn clear(&self) -> &Self {
         let mut state = self.state();
         state.steps.clear();
+        state.parts.clear();
         state.always = None;
         drop(state);
         self
@@ -123,14 +132,27 @@ impl Model {
     /// Waits for the call of that number, from 1.
     #[track_caller]
     pub(crate) fn wait_for_call(&self, number: usize) -> Call {
+        self.wait_until(|calls| calls.get(number - 1).cloned())
+    }
+
+    /// Waits for a call that is like this.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, fits: impl Fn(&Call) -> bool) -> Call {
+        self.wait_until(|calls| calls.iter().find(|call| fits(call)).cloned())
+    }
+
+    #[track_caller]
+    fn wait_until(&self, find: impl Fn(&[Call]) -> Option<Call>) -> Call {
         let deadline = Instant::now() + LIMIT;
         let mut state = self.state();
-        while state.calls.len() < number {
+        loop {
+            if let Some(call) = find(&state.calls) {
+                return call;
+            }
             let left = deadline.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "call {number} never came, only {}", state.calls.len());
+            assert!(!left.is_zero(), "the call never came, only {} others", state.calls.len());
             state = self.shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.calls[number - 1].clone()
     }
 
     fn state(&self) -> MutexGuard<'_, Played> {
@@ -182,7 +204,11 @@ impl Shared {
         let mut step = None;
         self.note(|state| {
             let apart = state.apart.iter().find(|(text, _)| call.mentions(text)).map(|(_, step)| step.clone());
-            step = apart.or_else(|| state.steps.pop_front()).or_else(|| state.always.clone());
+            let mut parts = state.parts.iter_mut().filter(|(text, _)| call.mentions(text)).peekable();
+            step = apart.or_else(|| match parts.peek() {
+                Some(_) => parts.find_map(|(_, steps)| steps.pop_front()),
+                None => state.steps.pop_front().or_else(|| state.always.clone()),
+            });
             state.calls.push(call);
         });
         step
