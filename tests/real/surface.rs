@@ -15,19 +15,26 @@ for_each_agent!(
     an_agent_without_tools_has_none,
 );
 
-/// A child is a session of Coppice: agents, timers, dialogs and modes of the program itself are off.
+/// A child is a session of Coppice: agents, timers, dialogs and modes of the program itself are off. Another agent has
+/// other tools in the same conversation.
 fn no_model_is_offered_agents_of_its_programs_own(agent: Agent) {
     let stage = Stage::new();
-    stage.model(agent).plays([answer("first"), answer("second")]);
+    stage.model(agent).plays([answer("first"), answer("second"), answer("third")]);
     let id = stage.begin(agent, "look around");
+    stage.rests(&id, "ready");
+    stage.coppice(&["send", &id, "--agent", "engineer", "once more"]).succeeds();
     stage.rests(&id, "ready");
     // A conversation that comes back is launched again.
     stage.kill_daemon();
-    stage.send(&id, "once more", "ready");
+    stage.send(&id, "the last time", "ready");
     let calls = stage.model(agent).calls();
-    assert_eq!(calls.len(), 2);
-    for call in &calls {
-        assert!(!call.offered().is_empty());
+    assert_eq!(calls.len(), 3);
+    let delegate = agent.dialect().served("delegate");
+    for (call, has_delegate) in calls.iter().zip([false, true, true]) {
+        assert!(call.mentions("look around"));
+        let offered = call.offered();
+        assert_eq!(offered.contains(&delegate), has_delegate, "{offered:?}");
+        assert!(offered.contains(&agent.dialect().served("question")), "{offered:?}");
         assert_none_of(call, agents_of(agent));
     }
 }
@@ -114,9 +121,8 @@ fn agents_of(agent: Agent) -> &'static [&'static str] {
             "Task",
             "Workflow",
         ],
-        Agent::Codex => {
-            &["close_agent", "request_user_input", "send_input", "sleep", "spawn_agent", "tool_search", "wait_agent"]
-        }
+        // Some names for the same things are ours as well.
+        Agent::Codex => &["request_user_input", "sleep", "spawn_agent", "tool_search", "wait_agent"],
         Agent::Gemini => &["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode", "invoke_agent"],
     }
 }
