@@ -1,6 +1,7 @@
 //! Delegation as a parent's model and a person meet it: who may hand work to whom, and what comes back.
 
 mod abort;
+mod again;
 mod facade;
 mod family;
 mod restart;

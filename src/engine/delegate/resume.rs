@@ -19,6 +19,10 @@ pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: Sess
     let interrupted = |handoff: &&Handoff| handoff.status == HandoffStatus::Interrupted && !handoff.background;
     for handoff in asked.iter().filter(interrupted) {
         let Ok(child) = handoff.child_session_id.parse::<SessionId>() else { continue };
+        if let Some(environment) = shared.environment(parent) {
+            // Whoever resumes a family lends all of it the same environment.
+            shared.set_environment(child, environment);
+        }
         Box::pin(resume_children(shared, child)).await?;
         // One that cannot be resumed says so in its own state; the others go on.
         tell(shared, child, Command::Resume).await.ok();

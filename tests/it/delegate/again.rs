@@ -1,0 +1,21 @@
+//! Families that a daemon left in the middle of their work, and that a person resumes.
+
+use super::{parent, wait_for_handoffs};
+use crate::env::TestEnv;
+use crate::script::{delegate, hang, run, steps};
+
+#[test]
+fn children_are_resumed_with_the_environment_of_whoever_resumes_their_parent() {
+    let mut env = TestEnv::new();
+    env.set("LC_WHOSE", "first");
+    let id = parent(&env, &delegate("general", &steps(&[run("echo $LC_WHOSE >> whose.txt"), hang()])));
+    let [child] = wait_for_handoffs(&env, &id, "running", 1).try_into().unwrap();
+    env.wait_for_event(&child, "tool_finished", 0);
+    env.kill_daemon();
+    env.set("LC_WHOSE", "daemon");
+    let seen = env.events(&child).last().unwrap()["seq"].as_u64().unwrap();
+    env.set("LC_WHOSE", "second");
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for_event(&child, "tool_finished", seen);
+    assert_eq!(std::fs::read_to_string(env.worktree(&child).join("whose.txt")).unwrap(), "first\nsecond\n");
+}
