@@ -197,7 +197,9 @@ pub(super) async fn stop(shared: &Arc<Shared>, id: &str, reason: &str) {
 /// Stops the children that belong to a turn which did not come to its end.
 pub(in super::super) async fn stop_children(shared: Arc<Shared>, parent: SessionId, turn: u32) {
     let Ok(asked) = handoff::of_parent(&shared, parent).await else { return };
-    let belongs = |handoff: &Handoff| handoff.parent_turn_id == turn && !handoff.background;
+    // Those of a turn that this one takes up again are its own.
+    let turns = super::resume::attempts(&shared, parent, turn).await.unwrap_or(turn..=turn);
+    let belongs = |handoff: &Handoff| turns.contains(&handoff.parent_turn_id) && !handoff.background;
     let running = asked.iter().filter(|handoff| belongs(handoff) && !handoff.status.is_final());
     let reason = "the turn that asked for it was stopped";
     join_all(running.map(|handoff| stop(&shared, &handoff.child_session_id, reason))).await;

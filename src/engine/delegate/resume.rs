@@ -1,14 +1,17 @@
 //! A family after a restart: children first, then the parent with what became of each.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::api::handoff::{Handoff, HandoffStatus};
+use crate::api::session::TurnState;
 use crate::delegation;
 use crate::id::SessionId;
 
 use super::super::actor::Command;
 use super::super::fault::Fault;
 use super::super::handoff;
+use super::super::record::TurnBody;
 use super::super::shared::Shared;
 use super::tell;
 
@@ -30,10 +33,30 @@ pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: Sess
     Ok(())
 }
 
+/// The turns that tried the same prompt, this one the last: its children may be those of an earlier one.
+pub(super) async fn attempts(shared: &Shared, parent: SessionId, turn: u32) -> Result<RangeInclusive<u32>, Fault> {
+    let read = async |number| Ok::<_, Fault>(shared.store.turn(parent, number).await?.map(|row| TurnBody::read(&row)));
+    let mut first = turn;
+    let Some(last) = read(turn).await?.transpose()? else { return Ok(turn..=turn) };
+    while let Some(before) = first.checked_sub(1) {
+        let Some(body) = read(before).await?.transpose()? else { break };
+        let is_open = match body.state {
+            TurnState::Failed | TurnState::Interrupted => true,
+            TurnState::Running | TurnState::Completed => false,
+        };
+        if !is_open || body.prompt != last.prompt {
+            break;
+        }
+        first = before;
+    }
+    Ok(first..=turn)
+}
+
 /// What became of the handoffs of a turn that was interrupted, for the model that goes on with it.
 pub(in super::super) async fn of_turn(shared: &Shared, parent: SessionId, turn: u32) -> Result<Option<String>, Fault> {
+    let attempts = attempts(shared, parent, turn).await?;
     let asked = handoff::of_parent(shared, parent).await?;
-    let told: Vec<_> = asked.iter().filter(|handoff| handoff.parent_turn_id == turn).map(told).collect();
+    let told: Vec<_> = asked.iter().filter(|handoff| attempts.contains(&handoff.parent_turn_id)).map(told).collect();
     if told.is_empty() {
         return Ok(None);
     }

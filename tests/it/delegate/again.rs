@@ -19,3 +19,19 @@ fn children_are_resumed_with_the_environment_of_whoever_resumes_their_parent() {
     env.wait_for_event(&child, "tool_finished", seen);
     assert_eq!(std::fs::read_to_string(env.worktree(&child).join("whose.txt")).unwrap(), "first\nsecond\n");
 }
+
+#[test]
+fn r56_children_of_an_earlier_attempt_belong_to_the_turn_that_takes_it_up_again() {
+    let env = TestEnv::new();
+    let id = parent(&env, &steps(&[delegate("general", &hang())]));
+    let [first] = wait_for_handoffs(&env, &id, "running", 1).try_into().unwrap();
+    env.kill_daemon();
+    let seen = env.events(&first).last().unwrap()["seq"].as_u64().unwrap();
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for_event(&first, "turn_started", seen);
+    // The demo does as it is told, whatever it is told beside that, and asks a second child.
+    let [_, second] = wait_for_handoffs(&env, &id, "running", 2).try_into().unwrap();
+    assert_eq!([&first, &second].map(|child| env.status(child)), ["running", "running"]);
+    env.coppice(&["stop", &id]).succeeds();
+    wait_for_handoffs(&env, &id, "cancelled", 2);
+}
