@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, for_each_agent};
 use crate::gate::{Gate, HOLD};
 use crate::kill::processes_of;
-use crate::model::script::{Step, answer, changed, serve, serve_all, shell, shell_beyond, write};
+use crate::model::script::{Step, answer, changed, read, serve, serve_all, shell, shell_beyond, write};
 use crate::stage::Stage;
 use crate::user;
 
@@ -21,6 +21,7 @@ const ENDLESS: &str = "tail -f /dev/null";
 for_each_agent!(
     two_children_on_two_other_programs_bring_their_changes,
     a_child_waits_for_a_person_and_goes_on,
+    a_reader_works_on_the_same_program_and_leaves_nothing,
     a_stopped_parent_stops_its_child,
     a_killed_daemon_loses_no_handoff,
 );
@@ -99,6 +100,40 @@ fn a_child_waits_for_a_person_and_goes_on(agent: Agent) {
     for state in ["running", "pending_question", "pending_permission", "completed"] {
         assert!(states.contains(&state.to_owned()), "{state}: {states:?}");
     }
+}
+
+/// R50, R71: a child works on its parent's program unless its agent says otherwise; one that only reads sees the files
+/// as they are and leaves nothing behind, whatever its model tries.
+fn a_reader_works_on_the_same_program_and_leaves_nothing(agent: Agent) {
+    let (stage, words) = (Stage::new(), ["the word is heron", "the word is egret"]);
+    let known = |word: &str| write("known.txt", &format!("{word}\n"));
+    let tries =
+        |say: &str| [write("made.txt", "made\n"), shell("echo made > shell.txt"), read("known.txt"), answer(say)];
+    let order = serve("delegate", delegate("explore", "find the word"));
+    stage
+        .model(agent)
+        .plays_to(TASK, [known(words[0]), order, changed("found it", "Add a word")])
+        .plays(tries("it is a bird"));
+    let id = stage.begin_with(agent, &["--agent", "engineer"], TASK);
+    stage.rests(&id, "ready");
+    let child = only_child(&stage, &id);
+    fs::write(stage.worktree(&id).join("known.txt"), words[1]).unwrap();
+    stage.model(agent).plays(tries("it is another bird"));
+    stage.send(&child, "find it again", "ready");
+
+    let calls = stage.model(agent).calls();
+    let (parents, childs): (Vec<_>, Vec<_>) = calls.iter().partition(|call| call.mentions(TASK));
+    assert_eq!((parents.len(), childs.len()), (3, 8));
+    assert!(parents[2].mentions("it is a bird"));
+    assert!(childs[3].mentions(words[0]) && !childs[3].mentions(words[1]) && childs[7].mentions(words[1]));
+    assert!(childs.iter().all(|call| call.model() == agent.model()));
+    let tree = stage.worktree(&id);
+    assert!(!tree.join("made.txt").exists() && !tree.join("shell.txt").exists());
+    // A daemon ends when everybody in it has tidied up.
+    stage.coppice(&["daemon", "stop"]).succeeds();
+    let (refs, trees) = (stage.git(&["for-each-ref"]), stage.git(&["worktree", "list"]));
+    let mut left = refs.lines().chain(trees.lines()).filter(|line| line.contains(&child) && !line.contains("/.spare/"));
+    assert_eq!(left.next(), None);
 }
 
 /// R56: a program that waits for a served call can be stopped, its child ends with it, and its conversation goes on.
