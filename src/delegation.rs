@@ -17,7 +17,7 @@ use std::time::Duration;
 pub use admit::{Candidate, DEPTH_REACHED, DelegationTool, Standing, admit, inherit, may_delegate};
 pub use family::{Member, close_order, invalid_id, is_closed, list_text, not_found};
 pub use limit::{AgentKind, Limits, hold, limit};
-pub use note::{Watched, note, preview, watch_line};
+pub use note::{Watched, note, one_line, preview, watch_line};
 pub use status::{Cause, Child, Lifecycle, STEP_LIMIT, TIMEOUT, is_out_of_steps, of_child};
 pub use text::{Awaited, agent_text, background_text, delegate_text, reply, result, spawn_text, task_text, wait_text};
 

@@ -9,7 +9,7 @@ const PREVIEW_CHARS: usize = 160;
 /// The note of a child: what was asked for, or who it is. A blank wish is none at all.
 pub fn note(wish: Option<&str>, agent: &str, persona: Option<&str>, description: &str) -> Option<String> {
     if let Some(wish) = wish {
-        return said(wish).map(str::to_owned);
+        return said(&one_line(wish)).map(str::to_owned);
     }
     let parts =
         [("agent_type", said(agent)), ("agent_name", persona.and_then(said)), ("agent_description", said(description))];
@@ -51,10 +51,15 @@ pub fn watch_line(child: &Watched<'_>) -> String {
     format!("agent {}{persona} ({}) {word}{lasted}{preview}", child.agent, child.id)
 }
 
+/// A text without ends of lines and other characters that control something.
+pub fn one_line(text: &str) -> String {
+    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// One line of at most 160 characters.
 pub fn preview(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let line = spaced.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line = one_line(text);
     match line.chars().count() <= PREVIEW_CHARS {
         true => line,
         false => line.chars().take(PREVIEW_CHARS - 1).chain(['…']).collect(),
