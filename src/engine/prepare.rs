@@ -5,7 +5,7 @@
 mod converse;
 mod furnish;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
@@ -15,6 +15,7 @@ use crate::api::request::Environment;
 use crate::backend::Conversation;
 use crate::backend::event::Block;
 use crate::backend::failure::{Failure, FailureKind};
+use crate::git::integrate::{self, Recovered};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
@@ -213,6 +214,33 @@ async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktr
         note(shared, record, Payload::Warning { message: message.to_owned() }).await?;
     }
     Ok(tree)
+}
+
+/// Puts a work tree back that a daemon was filling with a child's files when it ended: all of them or none.
+pub(super) async fn undo_integration(shared: &Shared, record: &Record) -> Result<(), Fault> {
+    if !integrate::is_pending(Path::new(&record.body.worktree)) {
+        return Ok(());
+    }
+    let repo = open_repo(record).await?;
+    let tree = tree_of(record, &repo)?;
+    let lock = shared.tree_lock(record.id);
+    let _held = lock.lock().await;
+    let undone = tokio::task::spawn_blocking(move || integrate::recover(&tree)).await??;
+    let message = match undone {
+        Recovered::Nothing => return Ok(()),
+        Recovered::Undone { saved } if saved.is_empty() => {
+            "the daemon ended while it brought a child's files home; the work tree is as it was before".to_owned()
+        }
+        Recovered::Undone { saved } => {
+            let saved: Vec<_> = saved.iter().map(ToString::to_string).collect();
+            format!(
+                "the daemon ended while it brought a child's files home; the work tree is as it was before, and what \
+                 was written since is kept in {}",
+                saved.join(", ")
+            )
+        }
+    };
+    note(shared, record, Payload::Warning { message }).await
 }
 
 /// What the session's processes see: the client's environment, or the daemon's own after a restart.

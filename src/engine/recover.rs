@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::handoff::{self, EndedBy};
 use super::record::{ApprovalRecord, PromptBody, Record, State, TurnBody};
 use super::shared::{Shared, event};
-use super::{clock, view};
+use super::{clock, prepare, view};
 
 /// Settles every session that was in progress.
 pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
@@ -26,6 +26,9 @@ pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
         };
         one(shared, &mut record).await?;
         abandoned(shared, &record).await?;
+        if let Err(fault) = prepare::undo_integration(shared, &record).await {
+            warn!(session = %record.id, %fault, "an integration stays half done until the next turn");
+        }
     }
     Ok(())
 }
@@ -123,6 +126,8 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
         Fact::TurnEnded(_) => {
             let turn = record.body.turns + 1;
             record.body.turns = turn;
+            // Its prompt is still in the queue: a resume must not put it there again.
+            record.body.unfinished = false;
             let reason = "the daemon ended before the prompt was sent".to_owned();
             let prompts = shared.store.queued_prompts(id).await?;
             let next = prompts.iter().find(|prompt| Some(&prompt.number) == record.body.order.first());

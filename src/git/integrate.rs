@@ -68,6 +68,12 @@ pub fn integrate(parent: &Worktree, child: Child) -> Result<Outcome, GitError> {
     integrate_by(parent, child, &mut || Ok(()))
 }
 
+/// Whether a killed integration has left something in the work tree of this path.
+pub fn is_pending(worktree: &Path) -> bool {
+    let (Some(beside), Some(name)) = (worktree.parent(), worktree.file_name()) else { return false };
+    scratch::place(beside, name).symlink_metadata().is_ok()
+}
+
 /// Undoes what a killed integration has left half done; to be called before anything else looks at the tree.
 pub fn recover(parent: &Worktree) -> Result<Recovered, GitError> {
     match Scratch::find(parent) {

@@ -130,6 +130,9 @@ impl Actor {
                 return None;
             }
         };
+        if let Err(fault) = prepare::undo_integration(&self.shared, &self.record).await {
+            tracing::warn!(session = %self.id, %fault, "an integration that was cut short could not be undone");
+        }
         if self.record.body.interrupted.is_some()
             && let Tree::Ready = self.record.body.tree
             && let Err(fault) = self.commit_leftovers().await

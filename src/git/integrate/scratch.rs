@@ -4,6 +4,7 @@
 //! `seen/<path>`, copies for git to hash; and the journal, which exists exactly while the tree may be half changed.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -209,7 +210,12 @@ impl Scratch {
 /// Beside the worktree: on the same file system, and where no agent writes.
 fn directory(parent: &Worktree) -> PathBuf {
     let beside = parent.path.parent().unwrap_or(&parent.path);
-    beside.join(".integrate").join(parent.admin.file_name().unwrap_or_default())
+    place(beside, parent.admin.file_name().unwrap_or_default())
+}
+
+/// The directory of one session, beside the worktrees.
+pub(super) fn place(beside: &Path, session: &OsStr) -> PathBuf {
+    beside.join(".integrate").join(session)
 }
 
 /// What a comparison of one file comes to.
