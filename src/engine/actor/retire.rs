@@ -29,6 +29,7 @@ impl Actor {
             return Err(error.into());
         }
         self.close_family();
+        self.drop_snapshot().await;
         self.give_tree_back().await
     }
 
@@ -61,6 +62,7 @@ impl Actor {
         crash::point();
         self.shared.forget_environment(self.id);
         self.close_family();
+        self.drop_snapshot().await;
         self.give_tree_back().await
     }
 
@@ -119,6 +121,9 @@ impl Actor {
 
     /// Runs the project's teardown command. Its failure is a warning: the tree goes all the same.
     async fn tear_down(&mut self, tree: &Worktree) {
+        if self.record.body.child.is_some() {
+            return;
+        }
         let Ok(settings) = self.shared.settings.session(&self.record, &tree.repo).await else { return };
         let Some(command) = settings.config.worktree.teardown.filter(|_| tree.path.is_dir()) else { return };
         let problem = match prepare::run_command(&self.shared, &self.record, tree, &command).await {
