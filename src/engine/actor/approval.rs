@@ -33,11 +33,11 @@ impl Actor {
             return; // The store refused, and the turn is over.
         }
         let call_hash = call_hash(&request);
-        if let Some(decision) = self.carried(&call_hash) {
-            return self.decide_at_once(request.request, decision).await;
-        }
         if let Some(message) = self.refusal(&request) {
             let decision = DecisionRecord::Deny { message: Some(message) };
+            return self.decide_at_once(request.request, decision).await;
+        }
+        if let Some(decision) = self.carried(&call_hash) {
             return self.decide_at_once(request.request, decision).await;
         }
         if self.is_allowed(&request.reach) {
