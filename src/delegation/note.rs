@@ -51,15 +51,14 @@ pub fn watch_line(child: &Watched<'_>) -> String {
     format!("agent {}{persona} ({}) {word}{lasted}{preview}", child.agent, child.id)
 }
 
-/// A text without ends of lines and other characters that control something.
+/// A text without ends of lines and other characters that control something, and without the space around it.
 pub fn one_line(text: &str) -> String {
-    let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().trim().to_owned()
 }
 
 /// One line of at most 160 characters.
 pub fn preview(text: &str) -> String {
-    let line = one_line(text);
+    let line = one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.chars().count() <= PREVIEW_CHARS {
         true => line,
         false => line.chars().take(PREVIEW_CHARS - 1).chain(['…']).collect(),

@@ -32,7 +32,7 @@ use super::record::{ChildHold, Record};
 use super::shared::Shared;
 use super::{handoff, prepare, workflow};
 pub(super) use family::{close_family, refuse_while_parent_works, stop_children};
-pub(super) use resume::{of_turn, resume_children, told};
+pub(super) use resume::{of_unfinished, resume_children, told};
 pub(super) use spawn::{Wish, child};
 
 /// Who calls, as it was when its turn began.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
+use crate::api;
 use crate::api::event::Payload;
 use crate::api::handoff::{Handoff, HandoffStatus, Integration, PendingPermission, PendingQuestion};
 use crate::delegation::{self, Cause, Child, Report, Status, Watched};
@@ -103,7 +104,10 @@ pub(super) enum EndedBy {
 pub(super) fn follow(before: &Handoff, record: &Record, state: Session, ended: EndedBy) -> Handoff {
     let mut handoff = before.clone();
     let body = &record.body;
-    if let Some(child) = stands(record, state, ended) {
+    // What ended a turn is known when it ends. A child at rest afterwards says nothing more about that.
+    let is_told = before.status.is_final() && before.child_turn_id == Some(record.body.turns);
+    let rests = state == Session::Resting(Rest::Interrupted) && record.status == api::session::Status::Interrupted;
+    if let Some(child) = stands(record, state, ended).filter(|_| !(is_told && rests)) {
         handoff.status = status_of(delegation::of_child(child));
     }
     handoff.child_turn_id = (body.turns > 0).then_some(body.turns);
@@ -204,6 +208,7 @@ pub(super) fn files(handoff: &Handoff) -> Option<String> {
     let (child, branch) = (&handoff.child_session_id, &handoff.branch);
     match &handoff.integration {
         Integration::Nothing {} => None,
+        Integration::Integrated { files } if files.is_empty() => None,
         Integration::Pending {} => {
             Some(format!("Its changes are on the branch `{branch}`; `coppice integrate {child}` brings them here."))
         }

@@ -6,6 +6,7 @@ use crate::api::event::Payload;
 use crate::api::handoff::{Handoff, Integration as Brought};
 use crate::config::Config;
 use crate::git::integrate::{self, Outcome as Merged};
+use crate::git::removal::Reclaimed;
 use crate::git::{self, Oid};
 use crate::session::{Integration, Outcome, Rest, Session};
 use crate::store::{Change, Durability};
@@ -49,8 +50,6 @@ impl Actor {
     /// A turn of this child ends: its report is part of the handoff.
     pub(super) fn report(&mut self, outcome: Outcome, turn: &TurnRun) {
         let error = turn.error(self.id);
-        let head = turn.checkpoint.clone();
-        let is_read_only = self.access() == Some(ChildAccess::ReadOnly);
         let Some(handoff) = &mut self.handoff else { return };
         handoff.error = match outcome {
             Outcome::Completed | Outcome::Asked | Outcome::Interrupted => None,
@@ -62,9 +61,17 @@ impl Actor {
             handoff.questions = response.questions;
             handoff.summary = response.summary.or(handoff.summary.take());
         }
-        if let Some(head) = head.filter(|_| !is_read_only) {
-            handoff.head_sha = Some(head);
+    }
+
+    /// A commit of this child's is there to be brought home, whichever turn it was made for.
+    pub(super) fn committed(&mut self, commit: &str) {
+        if self.access() != Some(ChildAccess::Write) {
+            return;
+        }
+        if let Some(handoff) = &mut self.handoff {
+            handoff.head_sha = Some(commit.to_owned());
             handoff.integration = Brought::Pending {};
+            self.handoff_touched = true;
         }
     }
 
@@ -86,7 +93,7 @@ impl Actor {
             }
         }
         self.retire_child(outcome).await;
-        self.drop_snapshot().await;
+        self.drop_spent_snapshot().await;
     }
 
     /// Nothing of a child that was cut short goes on working: its agent may have left processes behind. One that is to
@@ -97,12 +104,16 @@ impl Actor {
         }
     }
 
-    /// The branch of a child keeps what it started from.
-    async fn drop_snapshot(&self) {
-        let Some(child) = &self.record.body.child else { return };
-        if self.record.body.tree == Tree::Absent {
-            return;
+    /// The branch of a child keeps what it started from. A writer that never began starts from the snapshot when it is
+    /// resumed; a reader takes another one.
+    async fn drop_spent_snapshot(&self) {
+        if self.record.body.tree != Tree::Absent || self.access() == Some(ChildAccess::ReadOnly) {
+            self.drop_snapshot().await;
         }
+    }
+
+    pub(super) async fn drop_snapshot(&self) {
+        let Some(child) = &self.record.body.child else { return };
         let (tree, handoff) = (self.tree().await, child.handoff.clone());
         if let Ok(tree) = tree {
             // A ref too many does no harm, and the next turn tries again.
@@ -176,9 +187,17 @@ impl Actor {
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);
         let handoff = self.record.body.child.as_ref().map(|child| child.handoff.clone()).unwrap_or_default();
-        {
+        let became = {
             let _held = lock.lock().await;
-            blocking(move || git::removal::reclaim(&tree, &root, &handoff)).await?;
+            blocking(move || git::removal::reclaim(&tree, &root, &handoff)).await?
+        };
+        match became {
+            Reclaimed::Spare | Reclaimed::Trash | Reclaimed::Gone => {}
+            Reclaimed::Kept => {
+                let message = "the child's worktree holds something that is kept nowhere else, so it stays".to_owned();
+                self.staged.push(Payload::Warning { message });
+                return Ok(self.persist(Durability::Normal, Vec::new()).await?);
+            }
         }
         self.record.body.tree = Tree::Absent;
         self.record.body.conversation = None;
@@ -197,9 +216,14 @@ impl Actor {
         let parent = self.parent(&child.parent).await?;
         let repo = prepare::open_repo(&parent).await?;
         let tree = prepare::tree_of(&parent, &repo)?;
+        let lock = self.shared.tree_lock(parent.id);
+        let _held = lock.lock().await;
         let recorded =
             blocking(move || git::handoff::snapshot(&tree, &child.handoff, git::handoff::Ignored::Left)).await?;
         self.record.body.base.commit = recorded.commit.to_string();
+        if let Some(handoff) = &mut self.handoff {
+            handoff.base_sha = recorded.commit.to_string();
+        }
         Ok(())
     }
 
@@ -248,8 +272,7 @@ impl Actor {
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
         let (merged, head) = blocking(move || {
-            let head = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?.unwrap_or(tree.base);
-            integrate::recover(&target)?;
+            let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
             Ok((integrate::integrate(&target, integrate::Child { base, head })?, head))
         })
         .await?;

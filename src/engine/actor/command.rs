@@ -274,7 +274,7 @@ impl Actor {
         let turn = self.record.body.turns;
         let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
         let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
-        let context = delegate::of_turn(&self.shared, self.id, turn).await?;
+        let context = delegate::of_unfinished(&self.shared, &self.record).await?;
         Ok(PromptBody { text, images, context, ..PromptBody::default() })
     }
 }

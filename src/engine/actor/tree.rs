@@ -56,6 +56,7 @@ impl Actor {
         let Some(recorded) = recorded else { return Ok(()) };
         self.record.body.changes = changes(diff::total(&files));
         let commit = recorded.commit.to_string();
+        self.committed(&commit);
         if let Some(turn) = &mut self.turn {
             turn.checkpoint = Some(commit.clone());
         }
@@ -140,6 +141,7 @@ impl Actor {
         .await?;
         let Some((commit, files)) = files else { return Ok(()) };
         self.record.body.changes = changes(diff::total(&files));
+        self.committed(&commit.to_string());
         if let Some(row) = self.shared.store.turn(self.id, turn).await? {
             let mut body = TurnBody::read(&row)?;
             body.checkpoint = Some(commit.to_string());

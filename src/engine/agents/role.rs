@@ -41,6 +41,8 @@ pub(in super::super) struct Role {
     pub(in super::super) surface: Surface,
     pub(in super::super) served: Vec<Tool>,
     pub(in super::super) native: Native,
+    /// What children may not exceed: a role that has no tool to write with may still hand writing to others.
+    pub(in super::super) bound: Access,
     pub(in super::super) hold: SurfaceHold,
     /// Why the backend cannot be held to it, where it cannot.
     pub(in super::super) unheld: Option<String>,
@@ -193,10 +195,11 @@ fn assemble(
         true => (surface, tools::Delegation::Shown),
         false => (surface.without_delegation(), tools::Delegation::Hidden),
     };
-    let access = match (definition.access, session.access, surface.is_mutating()) {
-        (agent::Access::Inherit, Access::Write, true) => Access::Write,
-        (agent::Access::ReadOnly, _, _) | (_, Access::ReadOnly, _) | (_, _, false) => Access::ReadOnly,
+    let bound = match (definition.access, session.access) {
+        (agent::Access::Inherit, Access::Write) => Access::Write,
+        (agent::Access::ReadOnly, _) | (_, Access::ReadOnly) => Access::ReadOnly,
     };
+    let access = if surface.is_mutating() { bound } else { Access::ReadOnly };
     let (native, unheld) = native(&surface, access, config, spec);
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
@@ -219,6 +222,7 @@ fn assemble(
         surface,
         served,
         native,
+        bound,
         hold,
         unheld,
         max_steps: definition.max_steps,

@@ -89,8 +89,8 @@ pub(super) async fn lifecycle(shared: &Shared, handoff: &Handoff) -> Lifecycle {
 }
 
 /// The handoffs behind some ids, each its own or its child's; `None` where the caller's family has none.
-pub(super) async fn handoffs(shared: &Shared, caller: &Caller, ids: &[String]) -> Result<Vec<Option<Handoff>>, String> {
-    let family = relatives(shared, &caller.record).await.map_err(text)?;
+pub(super) async fn handoffs(shared: &Shared, of: &Record, ids: &[String]) -> Result<Vec<Option<Handoff>>, String> {
+    let family = relatives(shared, of).await.map_err(text)?;
     let named = |id: &String| {
         let is_meant = |handoff: &&Handoff| handoff.handoff_id == *id || handoff.child_session_id == *id;
         family.iter().filter_map(|relative| relative.handoff.as_ref()).find(is_meant).cloned()
@@ -100,7 +100,7 @@ pub(super) async fn handoffs(shared: &Shared, caller: &Caller, ids: &[String]) -
 
 /// The agent that an id means, in the caller's family.
 async fn find(shared: &Shared, caller: &Caller, id: &str) -> Result<(SessionId, Handoff), String> {
-    let found = handoffs(shared, caller, &[id.to_owned()]).await?.into_iter().next().flatten();
+    let found = handoffs(shared, &caller.record, &[id.to_owned()]).await?.into_iter().next().flatten();
     let Some(handoff) = found else {
         let is_id = id.parse::<SessionId>().is_ok() || id.starts_with("h_");
         return Err(match is_id {
@@ -109,6 +109,15 @@ async fn find(shared: &Shared, caller: &Caller, id: &str) -> Result<(SessionId, 
         });
     };
     let child = handoff.child_session_id.parse().map_err(|_| delegation::not_found(id))?;
+    Ok((child, handoff))
+}
+
+/// The same, for those who want something of it: a root reaches everybody, a child those below it only.
+async fn reach(shared: &Shared, caller: &Caller, id: &str) -> Result<(SessionId, Handoff), String> {
+    let (child, handoff) = find(shared, caller, id).await?;
+    let (_, members) = members(shared, caller).await?;
+    delegation::close_order(caller.record.id.as_str(), child.as_str(), &members)
+        .map_err(|refusal| refusal.replace("to close", "to reach"))?;
     Ok((child, handoff))
 }
 
@@ -122,7 +131,7 @@ pub(super) async fn send_input(
     caller: &Caller,
     input: delegation::Input,
 ) -> Result<String, String> {
-    let (child, handoff) = find(shared, caller, &input.id).await?;
+    let (child, handoff) = reach(shared, caller, &input.id).await?;
     if lifecycle(shared, &handoff).await == Lifecycle::Shutdown {
         return Err(delegation::is_closed(&input.id));
     }
@@ -142,15 +151,15 @@ pub(super) async fn set_note(
     id: &str,
     note: Option<String>,
 ) -> Result<String, String> {
-    let (child, _) = find(shared, caller, id).await?;
-    let note = note.map(|note| note.trim().to_owned()).filter(|note| !note.is_empty());
+    let (child, _) = reach(shared, caller, id).await?;
+    let note = note.map(|note| delegation::one_line(&note)).filter(|note| !note.is_empty());
     let session = tell(shared, child, Command::Note { note }).await?;
     Ok(serde_json::json!({ "thread_note": session.thread_note }).to_string())
 }
 
 /// Opens an agent again that was closed or interrupted; one that is at work goes on.
 pub(super) async fn reopen(shared: &Arc<Shared>, caller: &Caller, id: &str) -> Result<String, String> {
-    let (child, handoff) = find(shared, caller, id).await?;
+    let (child, handoff) = reach(shared, caller, id).await?;
     let state = lifecycle(shared, &handoff).await;
     let wanted = state == Lifecycle::Shutdown || handoff.status == HandoffStatus::Interrupted;
     if wanted {

@@ -3,32 +3,57 @@
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use crate::api::handoff::{Handoff, HandoffStatus};
+use crate::api::handoff::{Handoff, HandoffStatus, Integration};
 use crate::api::session::TurnState;
+use crate::config::family::Integrate;
 use crate::delegation;
 use crate::id::SessionId;
+use crate::session::{Rest, Session};
 
 use super::super::actor::Command;
 use super::super::fault::Fault;
-use super::super::handoff;
-use super::super::record::TurnBody;
+use super::super::record::{Record, TurnBody};
 use super::super::shared::Shared;
+use super::super::{handoff, prepare};
 use super::tell;
 
-/// Resumes the children of a session that were interrupted together with it, the deepest first. Those in the background
-/// are somebody's decision of their own.
+/// Lets the children of a session that were interrupted together with it go on, the deepest first, and brings home what
+/// was done when the daemon ended. Those in the background are somebody's decision of their own. A parent that is not
+/// interrupted itself leaves its children alone.
 pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: SessionId) -> Result<(), Fault> {
-    let asked = handoff::of_parent(shared, parent).await?;
-    let interrupted = |handoff: &&Handoff| handoff.status == HandoffStatus::Interrupted && !handoff.background;
-    for handoff in asked.iter().filter(interrupted) {
+    let Some(row) = shared.store.session(parent).await? else { return Ok(()) };
+    let record = Record::read(row)?;
+    match record.found() {
+        Session::Resting(Rest::Interrupted | Rest::Failed) => {}
+        Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => return Ok(()),
+    }
+    let repo = prepare::open_repo(&record).await?;
+    let wanted = shared.settings.session(&record, &repo).await?.config.delegation.integrate;
+    for handoff in unfinished(shared, &record).await?.iter().filter(|handoff| !handoff.background) {
         let Ok(child) = handoff.child_session_id.parse::<SessionId>() else { continue };
-        if let Some(environment) = shared.environment(parent) {
-            // Whoever resumes a family lends all of it the same environment.
-            shared.set_environment(child, environment);
+        let is_pending = handoff.integration == Integration::Pending {};
+        match handoff.status {
+            HandoffStatus::Interrupted => {
+                if let Some(environment) = shared.environment(parent) {
+                    shared.set_environment(child, environment);
+                }
+                Box::pin(resume_children(shared, child)).await?;
+                // One that cannot be resumed says so in its own state; the others go on.
+                tell(shared, child, Command::Resume).await.ok();
+            }
+            // What stands in the way is in the handoff.
+            HandoffStatus::Completed if is_pending && wanted == Integrate::Auto => {
+                tell(shared, child, Command::Integrate).await.ok();
+            }
+            HandoffStatus::Completed
+            | HandoffStatus::Queued
+            | HandoffStatus::Running
+            | HandoffStatus::PendingPermission
+            | HandoffStatus::PendingQuestion
+            | HandoffStatus::Failed
+            | HandoffStatus::Cancelled
+            | HandoffStatus::TimedOut => {}
         }
-        Box::pin(resume_children(shared, child)).await?;
-        // One that cannot be resumed says so in its own state; the others go on.
-        tell(shared, child, Command::Resume).await.ok();
     }
     Ok(())
 }
@@ -52,11 +77,16 @@ pub(super) async fn attempts(shared: &Shared, parent: SessionId, turn: u32) -> R
     Ok(first..=turn)
 }
 
-/// What became of the handoffs of a turn that was interrupted, for the model that goes on with it.
-pub(in super::super) async fn of_turn(shared: &Shared, parent: SessionId, turn: u32) -> Result<Option<String>, Fault> {
-    let attempts = attempts(shared, parent, turn).await?;
-    let asked = handoff::of_parent(shared, parent).await?;
-    let told: Vec<_> = asked.iter().filter(|handoff| attempts.contains(&handoff.parent_turn_id)).map(told).collect();
+/// The handoffs of all attempts at the task of the last turn.
+async fn unfinished(shared: &Shared, parent: &Record) -> Result<Vec<Handoff>, Fault> {
+    let attempts = attempts(shared, parent.id, parent.body.turns).await?;
+    let asked = handoff::of_parent(shared, parent.id).await?;
+    Ok(asked.into_iter().filter(|handoff| attempts.contains(&handoff.parent_turn_id)).collect())
+}
+
+/// What became of the handoffs of a task that was interrupted, for the model that goes on with it.
+pub(in super::super) async fn of_unfinished(shared: &Shared, parent: &Record) -> Result<Option<String>, Fault> {
+    let told: Vec<_> = unfinished(shared, parent).await?.iter().map(told).collect();
     if told.is_empty() {
         return Ok(None);
     }

@@ -22,7 +22,7 @@ use super::super::fault::Fault;
 use super::super::record::{AgentRecord, Body, ChildAccess, ChildRecord, EngineRecord, Record};
 use super::super::shared::Shared;
 use super::super::{clock, handoff, prepare};
-use super::{Caller, bound, route, tell, text};
+use super::{Caller, bound, family, route, tell, text};
 
 /// Takes any task.
 const GENERAL: &str = "general";
@@ -48,7 +48,7 @@ impl Wish {
             parent: caller.record.clone(),
             turn: caller.turn,
             agent: caller.role.id.clone(),
-            access: caller.role.native.access,
+            access: caller.role.bound,
             order: order.clone(),
             config: caller.config.clone(),
             context: order.context.clone(),
@@ -58,6 +58,9 @@ impl Wish {
 
 /// Makes a child and lets it begin.
 pub(in super::super) async fn child(shared: &Arc<Shared>, wish: &Wish) -> Result<Handoff, String> {
+    if shared.slots.is_draining() {
+        return Err(text(Fault::Draining));
+    }
     let repo = prepare::open_repo(&wish.parent).await.map_err(text)?;
     let known = super::known(shared, &wish.parent).await.map_err(text)?;
     let engine = wish.parent.body.engine();
@@ -128,8 +131,8 @@ async fn admit(shared: &Shared, wish: &Wish, candidate: &Definition) -> Result<(
 async fn context(shared: &Shared, wish: &Wish) -> Result<Option<String>, String> {
     let mut parts: Vec<String> = wish.context.iter().filter(|text| !text.trim().is_empty()).cloned().collect();
     for id in &wish.order.sources {
-        let source = handoff::find(shared, id).await.map_err(text)?;
-        let source = source.ok_or_else(|| format!("there is no handoff `{id}`"))?;
+        let found = family::handoffs(shared, &wish.parent, std::slice::from_ref(id)).await?;
+        let source = found.into_iter().flatten().next().ok_or_else(|| format!("there is no handoff `{id}`"))?;
         parts.push(super::told(&source));
     }
     Ok((!parts.is_empty()).then(|| parts.join("\n\n")))
@@ -149,11 +152,14 @@ async fn make(
     let id = format!("h_{}", clock::draw_id()?);
     let tree = prepare::tree_of(parent, repo)?;
     let (name, ignored) = (id.clone(), wish.config.delegation.ignored.clone());
+    let lock = shared.tree_lock(parent.id);
+    let held = lock.lock().await;
     let recorded = blocking(move || {
         let ignored = if ignored.is_empty() { Ignored::Left } else { Ignored::Taken(&ignored) };
         snapshot(&tree, &name, ignored)
     })
     .await?;
+    drop(held);
     let base = Base { name: format!("work tree of {}", parent.id), branch: None, commit: recorded.commit };
     let definition = selected.definition;
     let order = &wish.order;

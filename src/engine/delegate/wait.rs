@@ -40,7 +40,7 @@ pub(super) async fn until_final(
 
 /// `wait`: the first of some agents that is done, with those that are done as well.
 pub(super) async fn wait(shared: &Arc<Shared>, caller: &Caller, asked: &Wait, line: &Line) -> Result<String, String> {
-    let known = family::handoffs(shared, caller, &asked.ids).await?;
+    let known = family::handoffs(shared, &caller.record, &asked.ids).await?;
     let is_done = |handoff: &Option<Handoff>| handoff.as_ref().is_none_or(|handoff| handoff.status.is_final());
     let mut found = known;
     if !found.iter().any(is_done) {
@@ -52,7 +52,7 @@ pub(super) async fn wait(shared: &Arc<Shared>, caller: &Caller, asked: &Wait, li
         });
         // Whichever comes first; whatever else is done by then is told as well.
         drop(select_all(waits).await);
-        found = family::handoffs(shared, caller, &asked.ids).await?;
+        found = family::handoffs(shared, &caller.record, &asked.ids).await?;
     }
     let mut told = Vec::new();
     for (id, handoff) in asked.ids.iter().zip(found) {
