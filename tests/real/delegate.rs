@@ -130,7 +130,7 @@ fn a_reader_works_on_the_same_program_and_leaves_nothing(agent: Agent) {
     let tree = stage.worktree(&id);
     assert!(!tree.join("made.txt").exists() && !tree.join("shell.txt").exists());
     // A daemon ends when everybody in it has tidied up.
-    stage.coppice(&["daemon", "stop"]).succeeds();
+    stage.end_daemon(&[]);
     let (refs, trees) = (stage.git(&["for-each-ref"]), stage.git(&["worktree", "list"]));
     let mut left = refs.lines().chain(trees.lines()).filter(|line| line.contains(&child) && !line.contains("/.spare/"));
     assert_eq!(left.next(), None);
