@@ -91,7 +91,7 @@ pub(in super::super) async fn of_unfinished(shared: &Shared, parent: &Record) ->
         return Ok(None);
     }
     let head = "You had delegated work in the interrupted turn. Do not delegate it again: `wait` collects what is not \
-                done yet.";
+                done yet, and brings changes that are not in your work tree.";
     Ok(Some(format!("{head}\n\n{}", told.join("\n\n"))))
 }
 
