@@ -46,7 +46,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::api::error::Error;
 use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendPrompt, Undo};
-use crate::api::session::Session;
+use crate::api::session::{Session, Status};
 use crate::id::{self, SessionId};
 use crate::store::{Removed, Store, StoreError};
 
@@ -162,7 +162,10 @@ impl Engine {
         if let Some(env) = request.env {
             self.shared.set_environment(id, env);
         }
-        delegate::resume_children(&self.shared, id).await.map_err(Error::from)?;
+        // Children go on with a parent that was cut short, not with one that refuses to be resumed.
+        if matches!(self.session(id.as_str()).await?.status, Status::Interrupted | Status::Failed) {
+            delegate::resume_children(&self.shared, id).await.map_err(Error::from)?;
+        }
         self.tell(id, Command::Resume).await
     }
 

@@ -1,8 +1,10 @@
 //! Families that a daemon left in the middle of their work, and that a person resumes.
 
-use super::{parent, wait_for_handoffs};
+use serde_json::json;
+
+use super::{parent, played, wait_for_handoffs};
 use crate::env::TestEnv;
-use crate::script::{delegate, hang, run, steps};
+use crate::script::{call, delegate, hang, run, steps};
 
 #[test]
 fn children_are_resumed_with_the_environment_of_whoever_resumes_their_parent() {
@@ -34,4 +36,18 @@ fn r56_children_of_an_earlier_attempt_belong_to_the_turn_that_takes_it_up_again(
     assert_eq!([&first, &second].map(|child| env.status(child)), ["running", "running"]);
     env.coppice(&["stop", &id]).succeeds();
     wait_for_handoffs(&env, &id, "cancelled", 2);
+}
+
+#[test]
+fn a_parent_that_cannot_be_resumed_leaves_its_children_alone() {
+    let env = TestEnv::new();
+    env.configure("[delegation]\nfacade = \"spawn_agent\"");
+    let spawn = call("spawn_agent", &json!({ "agent_type": "general", "message": hang() }));
+    let (id, _) = played(&env, &spawn);
+    let [child] = wait_for_handoffs(&env, &id, "running", 1).try_into().unwrap();
+    env.kill_daemon();
+    let refused = env.coppice(&["resume", &id]).exits(1);
+    assert!(refused.stderr.contains("is ready: it cannot be resumed"), "{}", refused.stderr);
+    assert_eq!([&id, &child].map(|id| env.status(id)), ["ready", "interrupted"]);
+    env.coppice(&["resume", &child]).succeeds();
 }
