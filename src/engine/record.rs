@@ -148,11 +148,14 @@ pub(super) struct QuestionCall {
     pub(super) text: String,
     pub(super) options: Vec<String>,
     pub(super) multiple: bool,
-    pub(super) purpose: Option<String>,
+    /// The handoff whose plan is decided with the answer. Only the engine sets it: a model names no purpose of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) plan: Option<String>,
     pub(super) asked_at: i64,
     /// Identifies the call: an answer to an expired question is used once for the first identical one.
     pub(super) call_hash: String,
     pub(super) expired: bool,
+    /// What the model is told; it stays here until the call is answered with it.
     pub(super) answer: Option<String>,
 }
 

@@ -98,10 +98,11 @@ pub(super) async fn keep_plan(shared: &Shared, record: &Record, plan: &Plan) -> 
     store(shared, root, &api::Workflow { plan: Some(plan), ..workflow }).await
 }
 
-/// Remembers what was decided about the last plan.
+/// Remembers what was decided about a plan, as long as it is the last one of the family.
 pub(super) async fn decide_plan(
     shared: &Shared,
     record: &Record,
+    id: &str,
     decision: &str,
     saved_to: Option<String>,
 ) -> Result<(), Fault> {
@@ -109,7 +110,7 @@ pub(super) async fn decide_plan(
     let lock = shared.family_lock(root);
     let _held = lock.lock().await;
     let mut workflow = read(shared, root).await?;
-    if let Some(plan) = &mut workflow.plan {
+    if let Some(plan) = workflow.plan.as_mut().filter(|plan| plan.plan_id == id) {
         plan.decision = Some(decision.to_owned());
         plan.saved_to = saved_to;
     }

@@ -16,6 +16,17 @@ pub(crate) fn get(env: &TestEnv, path: &str, headers: &[(&str, &str)]) -> String
     body.to_owned()
 }
 
+/// The whole reply to a request with a body.
+#[track_caller]
+pub(crate) fn post(env: &TestEnv, path: &str, body: &serde_json::Value) -> String {
+    let (mut text, body) = (String::new(), body.to_string());
+    let length = body.len();
+    let head = format!("POST {path} HTTP/1.1\r\nhost: coppice\r\nconnection: close\r\n");
+    let head = format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n");
+    send(env, &format!("{head}{body}")).read_to_string(&mut text).unwrap();
+    text
+}
+
 /// The lines of a stream up to the first blank line after an event with a number.
 #[track_caller]
 pub(crate) fn stream(env: &TestEnv, path: &str, headers: &[(&str, &str)]) -> Vec<String> {
@@ -32,11 +43,14 @@ pub(crate) fn stream(env: &TestEnv, path: &str, headers: &[(&str, &str)]) -> Vec
 }
 
 fn request(env: &TestEnv, path: &str, headers: &[(&str, &str)], connection: &str) -> BufReader<UnixStream> {
+    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    send(env, &format!("GET {path} HTTP/1.1\r\nhost: coppice\r\nconnection: {connection}\r\n{headers}\r\n"))
+}
+
+fn send(env: &TestEnv, request: &str) -> BufReader<UnixStream> {
     let status = env.json(&["daemon", "status"]);
     let mut socket = UnixStream::connect(status["socket"].as_str().unwrap()).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    let request = format!("GET {path} HTTP/1.1\r\nhost: coppice\r\nconnection: {connection}\r\n{headers}\r\n");
     socket.write_all(request.as_bytes()).unwrap();
     BufReader::new(socket)
 }

@@ -24,6 +24,7 @@ mod limits;
 mod mcp;
 mod models;
 mod parallel;
+mod plan;
 mod prompt;
 mod response;
 mod resume;

@@ -60,6 +60,7 @@ impl Actor {
         }
         let abort = CancellationToken::new();
         let task = self.turn.as_ref().map(|turn| turn.task.clone()).unwrap_or_default();
+        let task = self.with_decisions(task).await;
         let engine = task.switch.apply(self.record.body.engine());
         let open = self.conversation.take().zip(self.open.take());
         let plan = prepare::Plan { record: self.record.clone(), engine, task, open };
@@ -87,6 +88,7 @@ impl Actor {
             .into_iter()
             .partition(|approval| approval.decision.is_some() && !approval.expired);
         self.record.body.approvals = open;
+        self.record.body.calls.retain(|call| call.answer.is_none() || call.expired);
         self.persist(Durability::Normal, Vec::new()).await?;
         let decided: Vec<super::super::record::ApprovalRecord> = decided;
         for approval in decided {

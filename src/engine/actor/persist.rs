@@ -164,8 +164,10 @@ impl Actor {
         // What expires with this daemon, or was decided for a turn that never began, is still worth something.
         let (ends, begun) = (self.closing.is_some(), turn.started.is_some());
         body.approvals.retain(|approval| approval.expired && (ends || !begun));
-        body.calls.retain(|call| call.expired && (ends || !begun));
-        body.unfinished = begun && matches!(outcome, Outcome::Failed | Outcome::Interrupted);
+        let is_cut = matches!(outcome, Outcome::Failed | Outcome::Interrupted);
+        // A decision about a plan comes with the prompt, so a turn that is to be taken up again has to hear it again.
+        body.calls.retain(|call| call.expired && (ends || !begun || is_cut && call.plan.is_some()));
+        body.unfinished = begun && is_cut;
         match (state, response.clone()) {
             (TurnState::Completed, Some(response)) => {
                 let asked = |question: &AskedQuestion| QuestionRecord {

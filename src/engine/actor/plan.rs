@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::api::event::Payload;
 use crate::api::handoff::Handoff;
+use crate::backend::Access;
 use crate::config::Config;
 use crate::config::family::{Facade as ConfiguredFacade, PlannerApproval};
 use crate::delegation::Facade;
@@ -15,18 +16,37 @@ use crate::tools::Question;
 use crate::workflow::{self as plans, Applying, Plan, PlanDecision, PlanSource};
 
 use super::super::fault::Fault;
-use super::super::record::{PromptBody, QuestionRecord, Switch};
+use super::super::record::{ChildAccess, PromptBody, QuestionRecord, Switch};
 use super::super::{delegate, handoff, workflow};
 use super::Actor;
 use super::command::Place;
 use super::question::Asked;
 use super::turn::TurnRun;
 
-/// The purpose of a question about a child's plan begins so and ends with the handoff.
-pub(super) const HANDOFF_PLAN: &str = "planner_plan_decision:";
+/// A planner of its own reads only; whoever applies its plan is somebody else, bound by the session alone.
+const OWN: Applying = Applying::Offered;
 
 /// Where saved plans go in a work tree.
 const DIRECTORY: &str = ".coppice/plans";
+
+/// What a child that nobody watches is told about the plan of its own child.
+const UNDECIDED: &str = "Nobody is there to decide about the plan; decide yourself what to do with it, and say so in \
+                         your report.";
+
+/// What follows a decision.
+enum Next {
+    Turn(PromptBody),
+    /// Nothing but this message.
+    Rest(String),
+}
+
+/// A decision about a child's plan, once it is carried out.
+pub(super) struct Decided {
+    /// The decision in words for the model.
+    pub(super) told: String,
+    /// The plan with it, as the call that waits gives it.
+    pub(super) result: String,
+}
 
 impl Actor {
     /// The planner says that its plan is complete. The question that a person gets comes with the end of the turn.
@@ -69,28 +89,31 @@ impl Actor {
         }
         Some(QuestionRecord {
             text: plans::DECISION_QUESTION.to_owned(),
-            options: plans::decision_options(self.applying()),
+            options: plans::decision_options(OWN),
             answer: None,
             purpose: Some(plans::PLAN_DECISION.to_owned()),
         })
     }
 
+    /// Whether whoever asked for a child's plan could carry it out.
     fn applying(&self) -> Applying {
-        // A planner reads only; whoever applies its plan is somebody else, bound by the session alone.
-        Applying::Offered
+        let reads = |turn: &TurnRun| turn.role.as_ref().is_some_and(|role| role.native.access == Access::ReadOnly);
+        let is_reader = self.access() == Some(ChildAccess::ReadOnly) || self.turn.as_ref().is_some_and(reads);
+        if is_reader { Applying::Withheld } else { Applying::Offered }
     }
 
     /// A person decided about the plan of the last turn.
     pub(super) async fn decide_plan(&mut self, answer: &str) -> Result<(), Fault> {
-        let decision = plans::read_decision(answer, self.applying()).map_err(|reason| Fault::BadDecision { reason })?;
+        if self.record.body.questions.iter().all(|question| question.answer.is_some()) {
+            return Err(Fault::TooManyAnswers { id: self.id, asked: 0, given: 1 });
+        }
+        let decision = plans::read_decision(answer, OWN).map_err(|reason| Fault::BadDecision { reason })?;
         let root = workflow::root(&self.record);
         let Some(kept) = workflow::read(&self.shared, root).await?.plan else {
             return Err(Fault::BadDecision { reason: "there is no plan".to_owned() });
         };
         let source = PlanSource::Turn(self.record.body.turns);
         let plan = Plan { id: kept.plan_id, title: kept.title, markdown: kept.markdown, source };
-        let turn = self.record.body.turns;
-        self.staged.push(Payload::QuestionAnswered { index: 0, answer: answer.trim().to_owned(), call: None });
         let follow_up = |text: String, agent: &str| PromptBody {
             text,
             switch: Switch { agent: Some((agent.to_owned(), None)), ..Switch::default() },
@@ -100,64 +123,77 @@ impl Actor {
             PlanDecision::Save => {
                 let saved = self.save_plan(&plan).await?;
                 self.commit_leftovers().await?;
-                self.staged.push(Payload::Message { turn, text: plans::saved_message(&saved) });
-                ("save", Some(saved), None)
+                let message = plans::saved_message(&saved);
+                ("save", Some(saved), Next::Rest(message))
             }
-            PlanDecision::Stop => {
-                self.staged.push(Payload::Message { turn, text: plans::STOPPED.to_owned() });
-                ("stop", None, None)
-            }
-            PlanDecision::Apply => ("apply", None, Some(follow_up(plan.apply_prompt(), workflow::ENGINEER))),
+            PlanDecision::Stop => ("stop", None, Next::Rest(plans::STOPPED.to_owned())),
+            PlanDecision::Apply => ("apply", None, Next::Turn(follow_up(plan.apply_prompt(), workflow::ENGINEER))),
             PlanDecision::Revise(wish) => {
-                ("revise", None, Some(follow_up(plan.revise_prompt(wish.as_deref()), workflow::PLANNER)))
+                ("revise", None, Next::Turn(follow_up(plan.revise_prompt(wish.as_deref()), workflow::PLANNER)))
             }
         };
-        workflow::decide_plan(&self.shared, &self.record, word, saved).await?;
-        match next {
-            Some(prompt) => {
-                let before = self.record.body.questions.clone();
-                self.record.body.questions.iter_mut().for_each(|asked| asked.answer = Some(answer.trim().to_owned()));
-                if let Err(fault) = self.queue(prompt, Place::First).await {
-                    self.record.body.questions = before;
-                    return Err(fault);
-                }
-                self.start().await;
+        workflow::decide_plan(&self.shared, &self.record, &plan.id, word, saved).await?;
+        self.plan_decided(answer.trim(), next).await
+    }
+
+    /// The answer and what follows from it are one fact; a store that refuses it leaves the question open.
+    async fn plan_decided(&mut self, answer: &str, next: Next) -> Result<(), Fault> {
+        let (before, kept) = ((self.state, self.record.body.questions.clone()), self.unsaved.len());
+        self.staged.push(Payload::QuestionAnswered { index: 0, answer: answer.to_owned(), call: None });
+        let follows = matches!(next, Next::Turn(_));
+        let stored = match next {
+            Next::Turn(prompt) => {
+                let open = &mut self.record.body.questions;
+                open.iter_mut().for_each(|question| question.answer = Some(answer.to_owned()));
+                self.queue(prompt, Place::First).await
             }
-            None => {
+            Next::Rest(text) => {
+                self.staged.push(Payload::Message { turn: self.record.body.turns, text });
                 self.record.body.questions.clear();
                 if let Some((next, _)) = crate::session::step(self.state, Event::Settle) {
                     self.state = next;
                 }
-                self.persist(Durability::Full, Vec::new()).await?;
+                self.persist(Durability::Full, Vec::new()).await.map_err(Fault::from)
             }
+        };
+        if stored.is_err() {
+            self.forget_refused(kept);
+            (self.state, self.record.body.questions) = before;
+        }
+        stored?;
+        if follows {
+            self.start().await;
         }
         Ok(())
     }
 
-    /// A child has brought a plan: the call that asked for it waits until a person has decided.
+    /// A child has brought a plan: the call that asked for it waits until a person has decided. Where nobody is asked,
+    /// the model gets the plan as it is.
     pub(super) async fn handoff_plan(&mut self, request: String, handoff: Handoff) {
+        if self.asks_nobody() {
+            let result = self.plan_result(&handoff, UNDECIDED);
+            return self.call_done(request, Ok(result)).await;
+        }
         let plan = workflow::plan_of(&handoff);
         if let Err(fault) = workflow::keep_plan(&self.shared, &self.record, &plan).await {
             return self.call_done(request, Err(delegate::text(fault))).await;
         }
         let text = format!("{} ({})", plans::DECISION_QUESTION, plan.title);
-        let purpose = Some(format!("{HANDOFF_PLAN}{}", handoff.handoff_id));
         let options = plans::decision_options(self.applying());
-        let call_hash = String::new();
-        self.ask(Asked { request, text, options, multiple: false, purpose, call_hash }).await;
+        let (plan, call_hash) = (Some(handoff.handoff_id), String::new());
+        self.ask(Asked { request, text, options, multiple: false, plan, call_hash }).await;
         self.step(Event::Settled(Wait::Child)).await;
     }
 
-    /// What the model is told about a child's plan and a person's decision.
-    pub(super) async fn handoff_plan_decided(&mut self, id: &str, answer: &str) -> Result<String, String> {
-        let decision = plans::read_decision(answer, self.applying())?;
-        let handoff = handoff::find(&self.shared, id).await.map_err(delegate::text)?;
-        let handoff = handoff.ok_or_else(|| format!("there is no handoff `{id}`"))?;
+    /// Does what a person decided about a child's plan. What stands in the way is told to that person, who can decide
+    /// again.
+    pub(super) async fn handoff_plan_decided(&mut self, id: &str, decision: PlanDecision) -> Result<Decided, Fault> {
+        let handoff = handoff::find(&self.shared, id).await?.ok_or_else(|| Fault::NoHandoff { id: id.to_owned() })?;
         let plan = workflow::plan_of(&handoff);
         let (word, saved, told) = match decision {
             PlanDecision::Apply => ("apply", None, "The user wants the plan applied. Carry it out.".to_owned()),
             PlanDecision::Save => {
-                let saved = self.save_plan(&plan).await.map_err(delegate::text)?;
+                let saved = self.save_plan(&plan).await?;
                 let told =
                     format!("{} The user does not want it carried out in this turn.", plans::saved_message(&saved));
                 ("save", Some(saved), told)
@@ -168,9 +204,29 @@ impl Actor {
             }
             PlanDecision::Stop => ("stop", None, plans::STOPPED.to_owned()),
         };
-        workflow::decide_plan(&self.shared, &self.record, word, saved).await.map_err(delegate::text)?;
+        workflow::decide_plan(&self.shared, &self.record, &plan.id, word, saved).await?;
+        let result = self.plan_result(&handoff, &told);
+        Ok(Decided { told, result })
+    }
+
+    /// What the call that asked for a plan gives.
+    fn plan_result(&self, handoff: &Handoff, told: &str) -> String {
         let facade = self.turn.as_ref().map_or(Facade::Delegate, |turn| facade(&turn.config));
-        Ok(format!("{}\n\n{told}", delegate::result(facade, &handoff)?))
+        let (Ok(result) | Err(result)) = delegate::result(facade, handoff);
+        format!("{result}\n\n{told}")
+    }
+
+    /// A prompt with what a person decided about plans while no turn ran: the calls that waited for it are gone.
+    pub(super) async fn with_decisions(&self, mut task: PromptBody) -> PromptBody {
+        for call in self.record.body.calls.iter().filter(|call| call.expired) {
+            let (Some(id), Some(told)) = (&call.plan, &call.answer) else { continue };
+            let is_told = task.context.as_ref().is_some_and(|context| context.contains(id));
+            let handoff = if is_told { None } else { handoff::find(&self.shared, id).await.ok().flatten() };
+            let decided = format!("A person decided about the plan of handoff {id}: {told}");
+            let parts = [task.context.take(), handoff.as_ref().map(delegate::told), Some(decided)];
+            task.context = Some(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"));
+        }
+        task
     }
 
     /// Writes the plan into the session's work tree, and a copy beside all work trees; where it is in the tree.
@@ -206,6 +262,14 @@ fn write(root: &Path, directory: &Path, name: &str, text: &str) -> Result<(), Fa
     std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed("write", &path))?;
     file.persist(&path).map_err(|error| error.error).map_err(failed("write", &path))?;
     Ok(())
+}
+
+/// What a person could choose when they were asked.
+pub(super) fn offered(options: &[String]) -> Applying {
+    match options == plans::decision_options(Applying::Withheld) {
+        true => Applying::Withheld,
+        false => Applying::Offered,
+    }
 }
 
 /// How the sessions of a configuration delegate.

@@ -8,12 +8,14 @@ use crate::config::family::BackgroundApprovals;
 use crate::session::{Event, Wait};
 use crate::store::Durability;
 use crate::tools::{Choice, Question};
+use crate::workflow::{PlanDecision, read_decision};
 
 use super::super::clock;
 use super::super::fault::Fault;
 use super::super::record::{ChildHold, QuestionCall};
 use super::super::settings::hash;
-use super::{Actor, command};
+use super::plan::Decided;
+use super::{Actor, command, plan};
 
 /// What a child that nobody watches is told instead of an answer.
 const NOBODY: &str =
@@ -28,7 +30,8 @@ impl Actor {
         if question.purpose.as_deref() == Some(crate::workflow::SAVE_PLAN) {
             return self.plan_shown(request, &question).await;
         }
-        let Question { text, options, choice, purpose } = question;
+        // Any other purpose is the model's own word and means nothing here.
+        let Question { text, options, choice, purpose: _ } = question;
         let call_hash = hash(&arguments.to_string());
         let calls = &mut self.record.body.calls;
         let carried = calls.iter().position(|old| old.expired && old.answer.is_some() && old.call_hash == call_hash);
@@ -40,12 +43,12 @@ impl Actor {
             return self.answer_call(request, Ok(answer)).await;
         }
         let multiple = choice == Choice::Several;
-        self.ask(Asked { request, text, options, multiple, purpose, call_hash }).await;
+        self.ask(Asked { request, text, options, multiple, plan: None, call_hash }).await;
     }
 
     /// Opens a question that a call waits for.
     pub(super) async fn ask(&mut self, asked: Asked) {
-        let Asked { request, text, options, multiple, purpose, call_hash } = asked;
+        let Asked { request, text, options, multiple, plan, call_hash } = asked;
         let Some(turn) = &mut self.turn else { return };
         let number = turn.number;
         let ended = turn.blocks.interlude();
@@ -62,7 +65,7 @@ impl Actor {
             text,
             options,
             multiple,
-            purpose,
+            plan,
             asked_at,
             call_hash,
             expired: false,
@@ -71,7 +74,8 @@ impl Actor {
         self.step(Event::Waits(Wait::Question)).await;
     }
 
-    fn asks_nobody(&self) -> bool {
+    /// Whether this is a child that nobody watches.
+    pub(super) fn asks_nobody(&self) -> bool {
         let is_background = self.record.body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Background);
         let denies = |turn: &super::TurnRun| turn.config.delegation.background_approvals == BackgroundApprovals::Deny;
         is_background && self.turn.as_ref().is_some_and(denies)
@@ -79,36 +83,37 @@ impl Actor {
 
     /// Answers the questions that the turn waits for, in their order. What is left over answers nothing.
     pub(super) async fn answer_calls(&mut self, answers: Vec<String>) -> Result<(), Fault> {
-        let open: Vec<_> =
-            self.record.body.calls.iter().filter(|call| call.answer.is_none()).map(|call| call.id.clone()).collect();
+        let open: Vec<_> = self.record.body.calls.iter().filter(|call| call.answer.is_none()).collect();
         if answers.len() > open.len() {
             return Err(Fault::TooManyAnswers { id: self.id, asked: open.len(), given: answers.len() });
         }
-        for (id, given) in open.into_iter().zip(answers) {
-            self.answer_one(&id, &given).await?;
+        // One that cannot be read is the person's to mend, so all are read before the first is taken.
+        let given =
+            open.into_iter().zip(&answers).map(|(call, given)| Ok((call.id.clone(), Given::read(call, given)?)));
+        for (id, given) in given.collect::<Result<Vec<_>, Fault>>()? {
+            self.answer_one(&id, given).await?;
         }
         Ok(())
     }
 
-    async fn answer_one(&mut self, id: &str, given: &str) -> Result<(), Fault> {
-        let Some(call) = self.record.body.calls.iter_mut().find(|call| call.id == id) else { return Ok(()) };
-        let answer = match call.multiple {
-            true => given.split(',').map(|part| command::chosen(&call.options, part)).collect::<Vec<_>>().join(", "),
-            false => command::chosen(&call.options, given),
+    async fn answer_one(&mut self, id: &str, given: Given) -> Result<(), Fault> {
+        let (answer, told, result) = match given {
+            Given::Words(answer) => (answer.clone(), answer.clone(), answer),
+            Given::Plan { handoff, decision, answer } => {
+                let Decided { told, result } = self.handoff_plan_decided(&handoff, decision).await?;
+                (answer, told, result)
+            }
         };
-        call.answer = Some(answer.clone());
-        let (request, expired, purpose) = (call.request.clone(), call.expired, call.purpose.clone());
-        self.staged.push(Payload::QuestionAnswered { index: 0, answer: answer.clone(), call: Some(id.to_owned()) });
+        let Some(call) = self.record.body.calls.iter_mut().find(|call| call.id == id) else { return Ok(()) };
+        call.answer = Some(told);
+        let (request, expired) = (call.request.clone(), call.expired);
+        self.staged.push(Payload::QuestionAnswered { index: 0, answer, call: Some(id.to_owned()) });
         if expired {
+            // It waits in the record for the turn that goes on.
             self.persist(Durability::Full, Vec::new()).await?;
             return self.resume_if_interrupted().await;
         }
-        self.record.body.calls.retain(|call| call.id != id);
-        let outcome = match purpose.as_deref().and_then(|purpose| purpose.strip_prefix(super::plan::HANDOFF_PLAN)) {
-            Some(handoff) => self.handoff_plan_decided(handoff, &answer).await,
-            None => Ok(answer),
-        };
-        self.call_done(request, outcome).await;
+        self.call_done(request, Ok(result)).await;
         Ok(())
     }
 
@@ -117,7 +122,9 @@ impl Actor {
         let calls = &mut self.record.body.calls;
         let Some(at) = calls.iter().position(|call| call.request == request && !call.expired) else { return };
         let gone = calls.remove(at);
-        self.staged.push(Payload::QuestionGone { call: gone.id, outcome: "cancelled".to_owned() });
+        if gone.answer.is_none() {
+            self.staged.push(Payload::QuestionGone { call: gone.id, outcome: "cancelled".to_owned() });
+        }
     }
 
     /// Tells that the open questions are over, one way or the other.
@@ -134,6 +141,64 @@ pub(super) struct Asked {
     pub(super) text: String,
     pub(super) options: Vec<String>,
     pub(super) multiple: bool,
-    pub(super) purpose: Option<String>,
+    /// The handoff whose plan is decided.
+    pub(super) plan: Option<String>,
     pub(super) call_hash: String,
+}
+
+/// What a person said, once it makes sense.
+#[derive(Debug, PartialEq, Eq)]
+enum Given {
+    Words(String),
+    Plan { handoff: String, decision: PlanDecision, answer: String },
+}
+
+impl Given {
+    fn read(call: &QuestionCall, given: &str) -> Result<Self, Fault> {
+        let answer = match call.multiple {
+            true => given.split(',').map(|part| command::chosen(&call.options, part)).collect::<Vec<_>>().join(", "),
+            false => command::chosen(&call.options, given),
+        };
+        let Some(handoff) = call.plan.clone() else { return Ok(Given::Words(answer)) };
+        let decision = read_decision(&answer, plan::offered(&call.options));
+        Ok(Given::Plan { handoff, decision: decision.map_err(|reason| Fault::BadDecision { reason })?, answer })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(plan: Option<&str>, options: &[&str]) -> QuestionCall {
+        QuestionCall {
+            id: "1".into(),
+            request: "r".into(),
+            text: "?".into(),
+            options: options.iter().map(|option| option.to_string()).collect(),
+            multiple: false,
+            plan: plan.map(str::to_owned),
+            asked_at: 0,
+            call_hash: String::new(),
+            expired: false,
+            answer: None,
+        }
+    }
+
+    #[test]
+    fn only_a_question_of_the_engine_decides_about_a_plan() {
+        let all = ["Save plan", "Apply plan", "Revise plan", "Stop"];
+        let read = |plan, options: &[&str], given| match Given::read(&call(plan, options), given) {
+            Ok(Given::Words(answer)) => answer,
+            Ok(Given::Plan { handoff, decision, .. }) => format!("{handoff} {decision:?}"),
+            Err(fault) => fault.to_string(),
+        };
+        assert_eq!(read(None, &all, "2"), "Apply plan");
+        assert_eq!(read(None, &all, "7"), "7");
+        assert_eq!(read(Some("h_1"), &all, "2"), "h_1 Apply");
+        assert_eq!(read(Some("h_1"), &all, "shorter"), "h_1 Revise(Some(\"shorter\"))");
+        assert!(read(Some("h_1"), &all, "7").contains("`7` is not one of the 4 options"));
+        let withheld = ["Save plan", "Revise plan", "Stop"];
+        assert_eq!(read(Some("h_1"), &withheld, "2"), "h_1 Revise(None)");
+        assert!(read(Some("h_1"), &withheld, "Apply plan").contains("the session is read-only"));
+    }
 }

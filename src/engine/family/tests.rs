@@ -72,7 +72,7 @@ fn question(name: &str) -> QuestionCall {
         text: format!("{name}?"),
         options: vec![],
         multiple: false,
-        purpose: None,
+        plan: None,
         asked_at: 0,
         call_hash: String::new(),
         expired: false,
