@@ -46,6 +46,8 @@ pub(super) struct Shared {
     pub(super) sweeper: Sweeper,
     /// Those who wait for a child.
     pub(super) handoffs: Waiters,
+    /// Held while a review that nobody asked for is looked for and started: two turns that end do not both start one.
+    pub(super) reviews: tokio::sync::Mutex<()>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
     /// How many sessions and background jobs have something going on; the daemon ends only when it is none.
@@ -88,6 +90,7 @@ impl Shared {
             own_environment: environment,
             sweeper: Sweeper::default(),
             handoffs: Waiters::default(),
+            reviews: tokio::sync::Mutex::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             active: watch::Sender::new(0),

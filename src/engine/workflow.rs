@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::oneshot;
+
 use crate::api::event::Payload;
 use crate::api::handoff::Handoff;
 use crate::api::workflow as api;
@@ -18,8 +20,10 @@ use crate::workflow::{
     due_review,
 };
 
+use super::actor::{self, Message};
 use super::delegate::{self, Wish};
 use super::fault::Fault;
+use super::handoff;
 use super::record::{self, Record, json};
 use super::shared::{Shared, event};
 
@@ -118,24 +122,69 @@ pub(super) async fn decide_plan(
 }
 
 /// A turn of a session ended well: starts a review if that is due. It runs as a child that only reads.
-pub(super) async fn after_turn(shared: Arc<Shared>, record: Record, agent: String, turn: u32, config: Arc<Config>) {
-    let mode = match config.workflow.review_mode {
+pub(super) fn after_turn(
+    shared: Arc<Shared>,
+    record: Record,
+    agent: String,
+    turn: u32,
+    config: Arc<Config>,
+) -> impl Future<Output = ()> {
+    // Counted before the task begins: a daemon that drains waits for it.
+    let going = shared.busy();
+    async move {
+        let id = record.id;
+        let wish = Wish {
+            parent: record,
+            turn,
+            agent,
+            access: Access::ReadOnly,
+            order: review_order(&config),
+            config,
+            context: None,
+        };
+        if let Err(reason) = start_review(&shared, wish).await {
+            let message = format!("the review did not start: {reason}");
+            // A store that refuses this has told it elsewhere.
+            shared.note(id, &[Payload::Warning { message }]).await.ok();
+        }
+        drop(going);
+    }
+}
+
+async fn start_review(shared: &Arc<Shared>, wish: Wish) -> Result<(), String> {
+    let mode = match wish.config.workflow.review_mode {
         family::ReviewMode::Off => ReviewMode::Off,
         family::ReviewMode::Manual => ReviewMode::Manual,
         family::ReviewMode::Auto => ReviewMode::Auto,
     };
-    let Ok(workflow) = read(&shared, root(&record)).await else { return };
-    let is_root = record.body.child.is_none();
-    if !is_root || !due_review(mode, &agent, TurnEnd::Completed, &tasks(&workflow)) {
-        return;
+    let parent = &wish.parent;
+    let _held = shared.reviews.lock().await;
+    let workflow = read(shared, root(parent)).await.map_err(delegate::text)?;
+    let is_root = parent.body.child.is_none();
+    if !is_root || !due_review(mode, &wish.agent, TurnEnd::Completed, &tasks(&workflow)) {
+        return Ok(());
     }
-    let (id, order) = (record.id, review_order(&config));
-    let wish = Wish { parent: record, turn, agent, access: Access::ReadOnly, order, config, context: None };
-    if let Err(reason) = delegate::child(&shared, &wish).await {
-        let message = format!("the review did not start: {reason}");
-        // A store that refuses this has told it elsewhere.
-        shared.note(id, &[Payload::Warning { message }]).await.ok();
+    let asked = handoff::of_parent(shared, parent.id).await.map_err(delegate::text)?;
+    // A child that is made while the daemon drains cannot begin.
+    if is_reviewed(&asked) || shared.slots.is_draining() {
+        return Ok(());
     }
+    let made = delegate::child(shared, &wish).await?;
+    if shared.slots.is_draining()
+        && let Ok(child) = made.child_session_id.parse::<SessionId>()
+    {
+        // It may have come too late to be told of the end with the others.
+        let (done, ended) = oneshot::channel();
+        actor::deliver(shared, child, Message::Shutdown(done));
+        // An error means that its task is gone, which is what is wanted.
+        ended.await.ok();
+    }
+    Ok(())
+}
+
+/// Whether a reviewer is at work, whoever asked for it.
+fn is_reviewed(asked: &[Handoff]) -> bool {
+    asked.iter().any(|handoff| handoff.child_agent_id == REVIEWER && !handoff.status.is_final())
 }
 
 fn review_order(config: &Config) -> Order {

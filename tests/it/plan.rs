@@ -1,11 +1,11 @@
-//! Plans and questions between a person and a family: what is decided counts once, and for those it was about.
+//! Plans, questions and reviews between a person and a family: what is decided counts once, and for those it was about.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
 use serde_json::{Value, json};
 
-use crate::delegate::{child, handoff, parent, wait_for_handoffs};
+use crate::delegate::{child, children, handoff, handoffs, parent, wait_for_handoffs};
 use crate::env::TestEnv;
 use crate::script::{call, delegate, hang, question, say, steps};
 use crate::tape;
@@ -202,4 +202,29 @@ fn the_planner_of_a_background_child_asks_nobody() {
     let said = handoff(&env, &id)["assistant_text"].as_str().unwrap().to_owned();
     assert!(said.contains("# First this") && said.contains("Nobody is there to decide about the plan"), "{said}");
     assert_eq!(count(&env, &child(&env, &id), "question_asked"), 0);
+}
+
+#[test]
+fn r98_one_review_at_a_time_starts_by_itself() {
+    let env = TestEnv::new();
+    // The reviewer never comes to its first word.
+    env.configure(
+        "[tools]\nsurface = \"advisory\"\n[workflow]\nreview_mode = \"auto\"\nreview_model = \"mute\"\n\
+         [backends.mute]\ntransport = \"acp\"\ncommand = [\"tail\", \"-f\", \"/dev/null\"]\n",
+    );
+    let task = |fields: Value| call("task_workflow", &fields);
+    let id = parent(
+        &env,
+        &steps(&[
+            task(json!({ "action": "create", "title": "Parse", "task_id": "t1" })),
+            task(json!({ "action": "complete", "task_id": "t1", "summary": "done" })),
+        ]),
+    );
+    env.wait_for_event(&id, "handoff_updated", 0);
+    for _ in ["again", "and again"] {
+        env.send_ready(&id, &[], &say("on"));
+    }
+    let [review] = handoffs(&env, &id).try_into().unwrap();
+    assert_eq!((&review["child_agent_id"], &review["background"]), (&json!("reviewer"), &json!(true)));
+    assert_eq!(children(&env, &id).len(), 1);
 }
