@@ -190,6 +190,9 @@ pub struct Question {
     /// The child that asks, where the question is shown at its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// `planner_plan_decision` where the answer decides what happens with a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<String>,
 }
 
 /// A call of the agent that a person must allow or deny.

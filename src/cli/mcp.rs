@@ -24,7 +24,8 @@ const LINES: usize = 64;
 /// Serves sessions to another program as an MCP server, over stdin and stdout.
 ///
 /// Its tools are `new`, `list`, `show`, `wait`, `send`, `answer` and `diff`. With `mcp.approve` set to true there are
-/// `approve` and `deny` too; without it, decisions about what an agent may do stay with you.
+/// `approve` and `deny` too, and `answer` decides about plans; without it, decisions about what an agent may do stay
+/// with you.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

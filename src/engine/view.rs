@@ -7,6 +7,7 @@ use crate::api::session::{
 };
 use crate::protocol;
 use crate::session;
+use crate::workflow::PLAN_DECISION;
 
 use super::record::{
     ApprovalRecord, ChildHold, EngineRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody,
@@ -234,6 +235,7 @@ pub(super) fn questions(record: &Record) -> Vec<Question> {
         multiple: call.multiple,
         expired: call.expired,
         session: None,
+        purpose: call.plan.as_ref().map(|_| PLAN_DECISION.to_owned()),
     });
     calls.chain(record.body.questions.iter().map(question)).collect()
 }
@@ -247,6 +249,7 @@ fn question(record: &QuestionRecord) -> Question {
         multiple: false,
         expired: false,
         session: None,
+        purpose: record.purpose.clone(),
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::ChildStdin;
 use serde_json::{Value, json};
 
 use crate::env::{Running, TestEnv};
-use crate::script::{ask, ask_to_run, hang, say, steps, write};
+use crate::script::{ask, ask_to_run, delegate, hang, say, steps, write};
 
 /// A client of the server.
 struct Client {
@@ -194,6 +194,36 @@ fn decisions_stay_with_the_person() {
         assert!(refusal.starts_with("`mcp.approve` is not set: a person decides\nhint: "), "{refusal}");
     }
     assert_eq!(env.status(id.as_str().unwrap()), "approval");
+    client.leave();
+}
+
+#[test]
+fn what_happens_with_a_plan_is_a_decision_too() {
+    let env = TestEnv::new();
+    let mut client = Client::new(&env);
+    let prompts = [("planner", say("# Do it")), ("engineer", delegate("planner", &say("# Do it")))];
+    let ids = prompts.map(|(agent, prompt)| {
+        let (_, session) = client.done("new", json!({"prompt": prompt, "model": "demo", "agent": agent}));
+        session["id"].clone()
+    });
+    for id in &ids {
+        let (_, waited) = client.done("wait", json!({"ids": [id]}));
+        assert_eq!(waited["items"][0]["questions"][0]["purpose"], "planner_plan_decision", "{waited:#}");
+        for answer in ["2", "Stop"] {
+            let refusal = client.refused("answer", json!({"id": id, "answers": [answer]}));
+            let expected = format!(
+                "`mcp.approve` is not set: a person decides\nhint: ask for `coppice answer {}`",
+                id.as_str().unwrap()
+            );
+            assert_eq!(refusal, expected);
+        }
+    }
+    env.configure("[mcp]\napprove = true\n");
+    for id in &ids {
+        client.done("answer", json!({"id": id, "answers": ["Stop"]}));
+        let (_, waited) = client.done("wait", json!({"ids": [id]}));
+        assert_eq!(waited["items"][0]["status"], "ready");
+    }
     client.leave();
 }
 

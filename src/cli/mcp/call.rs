@@ -17,6 +17,9 @@ use crate::mcp::Output;
 /// The key that lets other programs decide.
 const APPROVE: &str = "mcp.approve";
 
+/// The purpose of a question whose answer lets an agent act, or not.
+const PLAN_DECISION: &str = "planner_plan_decision";
+
 /// Performs a call. The context is the call's own, and nothing is written to its output.
 pub(super) async fn perform(tool: &str, arguments: Value, context: &Context) -> Result<Output, Failure> {
     match tool {
@@ -143,6 +146,11 @@ async fn answer_questions(args: tool::Answer, context: &Context) -> Result<Outpu
         let message = format!("session `{}` asks nothing: it is {}", session.id, session.status.as_str());
         return Err(Failure::new(Exit::Failed, message));
     }
+    let decides =
+        open.iter().take(args.answers.len()).any(|question| question.purpose.as_deref() == Some(PLAN_DECISION));
+    if decides {
+        refuse_unless_allowed(context, format!("ask for `coppice answer {}`", session.id)).await?;
+    }
     let answers = answer::choose(&open, &args.answers)?;
     standing(&client.answer(&session.id, &Answer { answers }).await?)
 }
@@ -154,14 +162,18 @@ async fn diff(args: tool::Diff, context: &Context) -> Result<Output, Failure> {
 }
 
 /// The configuration is asked again: what was allowed when the tools were listed may be taken back.
-async fn decide(id: &str, request: Option<&str>, decision: &Decide, context: &Context) -> Result<Output, Failure> {
+async fn refuse_unless_allowed(context: &Context, hint: String) -> Result<(), Failure> {
     match decisions(context).await? {
-        Decisions::Allowed => {}
+        Decisions::Allowed => Ok(()),
         Decisions::Kept => {
             let failure = Failure::new(Exit::Failed, format!("`{APPROVE}` is not set: a person decides"));
-            return Err(failure.hint(format!("ask for `coppice approve {id}` or `coppice deny {id}`")));
+            Err(failure.hint(hint))
         }
     }
+}
+
+async fn decide(id: &str, request: Option<&str>, decision: &Decide, context: &Context) -> Result<Output, Failure> {
+    refuse_unless_allowed(context, format!("ask for `coppice approve {id}` or `coppice deny {id}`")).await?;
     let client = context.client().await?;
     let session = client.session(id).await?;
     let approval = wanted(&session, request)?;
