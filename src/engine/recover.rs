@@ -48,7 +48,13 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
             record.settle(next, clock::now());
         }
         None => {
-            let follows = found == Session::Resting(Rest::Ready) && !record.body.order.is_empty();
+            let is_answered = record.body.questions.iter().all(|asked| asked.answer.is_some());
+            let goes_on = match found {
+                Session::Resting(Rest::Ready) => true,
+                Session::Resting(Rest::Asking) => is_answered,
+                Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => false,
+            };
+            let follows = goes_on && !record.body.order.is_empty();
             if !follows && record.status == view::status(found.status()) {
                 return Ok(());
             }

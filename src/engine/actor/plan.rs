@@ -97,7 +97,7 @@ impl Actor {
 
     /// Whether whoever asked for a child's plan could carry it out.
     fn applying(&self) -> Applying {
-        let reads = |turn: &TurnRun| turn.role.as_ref().is_some_and(|role| role.native.access == Access::ReadOnly);
+        let reads = |turn: &TurnRun| turn.role.as_ref().is_some_and(|role| role.bound == Access::ReadOnly);
         let is_reader = self.access() == Some(ChildAccess::ReadOnly) || self.turn.as_ref().is_some_and(reads);
         if is_reader { Applying::Withheld } else { Applying::Offered }
     }
