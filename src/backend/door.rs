@@ -1,7 +1,7 @@
 //! The way of MCP agents to the tools of their session: one listener on the loopback for all conversations.
 //!
 //! A token opens it, belongs to one conversation and dies with it. What is called there becomes an event of that
-//! conversation; [`carry`] puts it among the others.
+//! conversation; `carry` puts it among the others.
 
 pub mod bridge;
 pub(crate) mod caller;
