@@ -44,8 +44,9 @@ fn r71_a_read_only_child_sees_the_parents_files_as_they_are_and_leaves_nothing_b
     let finished = env.events(&id).into_iter().rfind(|event| event["tool"] == "execute").unwrap();
     assert_eq!(finished["output"].as_str().unwrap().trim_end(), " M README.md\n?? untracked.txt");
     let child = child(&env, &id);
-    assert!(!Path::new(env.session(&child)["worktree"].as_str().unwrap()).exists());
+    let worktree = env.worktree(&child);
     assert_eq!(traces(&env, &id), Vec::<String>::new());
+    assert!(!worktree.exists());
     assert_eq!(handoff(&env, &id)["integration"], json!({ "state": "nothing" }));
 
     // A further question starts from the files of that moment.
