@@ -36,7 +36,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     let root = options.root.join(format!("delegations-{}", std::process::id()));
     let mut run = Run { repo, base, root, random: Random(0xde1e) };
     let parent = run.create(base, Ways::Populate).0;
-    change(&parent.path, options.files);
+    change(&parent.path, options.files, 0);
     let rounds: Vec<Round> = (0..options.rounds).map(|_| run.round(&parent)).collect();
     let middle = |part: fn(&Round) -> Duration| median(&rounds.iter().map(part).collect::<Vec<_>>());
     let (status, snapshot) = (middle(|round| round.status), middle(|round| round.snapshot));
@@ -104,11 +104,11 @@ impl Run {
 }
 
 /// Appends a line to some files, and puts another file beside each.
-pub(crate) fn change(tree: &Path, files: usize) {
+pub(crate) fn change(tree: &Path, files: usize, round: usize) {
     for entry in entries(files).iter().step_by(files / CHANGED).take(CHANGED) {
         let path = tree.join(&entry.path);
         let text = fs::read_to_string(&path).unwrap();
         fs::write(&path, format!("{text}\n// changed\n")).unwrap();
-        fs::write(path.with_extension("fresh"), "fresh\n").unwrap();
+        fs::write(path.with_extension(format!("fresh{round}")), "fresh\n").unwrap();
     }
 }

@@ -21,9 +21,10 @@ pub(crate) fn starts(options: &Options, report: &mut Report) {
     let home = Home::new(options, prepare(&options.root, options.files));
     let parent = begin(&home, "say hello");
     let tree = PathBuf::from(shown(&home, &parent)["worktree"].as_str().unwrap());
-    change(&tree, options.files);
     let mut rounds = Vec::new();
-    for _ in 0..options.rounds {
+    for round in 0..options.rounds {
+        // The end of a turn commits what the parent has.
+        change(&tree, options.files, round);
         let status = cost(|| git(&tree, &["status", "--porcelain"]));
         assert_eq!(status.0.lines().count(), 2 * CHANGED);
         eat_spare(&home);
@@ -33,6 +34,7 @@ pub(crate) fn starts(options: &Options, report: &mut Report) {
         let plain_spare = plain(&home, "spare");
         home.coppice(&["archive", &latest(&home)]);
         wait_for_spare(&home);
+        change(&tree, options.files, options.rounds + round);
         rounds.push((status.1.wall, cold, (plain_spare, child(&home, &parent, "spare"))));
         wait_for_spare(&home);
     }
