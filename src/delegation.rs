@@ -14,7 +14,7 @@ mod text;
 
 use std::time::Duration;
 
-pub use admit::{Candidate, DEPTH_REACHED, DelegationTool, Standing, admit, inherit, may_delegate};
+pub use admit::{Candidate, DEPTH_REACHED, DelegationTool, Standing, admit, may_delegate};
 pub use family::{Member, close_order, invalid_id, is_closed, list_text, not_found};
 pub use limit::{AgentKind, Limits, hold, limit};
 pub use note::{Watched, note, one_line, preview, watch_line};

@@ -18,6 +18,9 @@ pub use plan::{
 pub use review::{ReviewFields, due_review};
 pub use todo::{todo_text, todos};
 
+/// The agent that works through a list of tasks and carries plans out.
+pub const ENGINEER: &str = "engineer";
+
 /// The tasks of one root session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tasks {

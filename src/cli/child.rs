@@ -10,7 +10,7 @@ use super::transcript;
 use crate::api::event::Payload;
 use crate::api::handoff::{Handoff, HandoffStatus, Integration, Origin};
 
-/// An answer is shown no longer than this: it is the parent that reads it.
+/// An answer is cut at this length: it is the parent that reads it.
 const PREVIEW: usize = 80;
 
 /// What was said about each child in the turn, so that nothing is said twice.

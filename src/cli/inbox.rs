@@ -77,7 +77,9 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
 /// A child says whose it is: its own title is hardly more than its agent.
 fn title(item: &InboxItem) -> String {
     match (&item.agent, &item.parent) {
-        (Some(agent), Some(parent)) => format!("[{}] {}, child of {parent}", one_line(agent), one_line(&item.title)),
+        (Some(agent), Some(parent)) => {
+            format!("[subagent:{}] {}, child of {parent}", one_line(agent), one_line(&item.title))
+        }
         _ => one_line(&item.title),
     }
 }
@@ -141,7 +143,7 @@ mod tests {
         };
         let text = lines(&[item], NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
-        efgh3456  question  1m  [explore] find the parser, child of abcd2345
+        efgh3456  question  1m  [subagent:explore] find the parser, child of abcd2345
             1. Which port?
             coppice answer efgh3456 '…'
         ");

@@ -63,13 +63,6 @@ pub fn admit(parent: &Standing<'_>, child: Candidate<'_>) -> Result<(), String> 
     }
 }
 
-/// What a child takes from the call, else from its own definition, else from the parent's turn. There is no chain of
-/// fallbacks behind it.
-pub fn inherit<'a>(call: Option<&'a str>, own: Option<&'a str>, parent: Option<&'a str>) -> Option<&'a str> {
-    let is_said = |text: &&str| !text.trim().is_empty();
-    call.filter(is_said).or(own.filter(is_said)).or(parent)
-}
-
 /// How deep the children of a session may be. A limit of 0 turns delegation off for everybody.
 fn deepest(parent: &Standing<'_>) -> u32 {
     let is_nested = parent.nested_agents.iter().any(|id| id == parent.agent);

@@ -24,8 +24,8 @@ pub(super) enum Wish {
 }
 
 /// The backend and model that a request means. A name is a backend, `BACKEND/MODEL`, the vendor of its models instead
-/// of the backend, a model that one backend alone knows, or the one word for a family of models. Without a name it is the configured default, and the first
-/// backend that is installed where the default is not.
+/// of the backend, a model that one backend alone knows, or the one word for a family of models. Without a name it is the
+/// configured default, and the first backend that is installed where the default is not.
 pub(super) fn choose<'a>(
     config: &Config,
     registry: &'a Registry,

@@ -112,7 +112,7 @@ enum Delegated {
 }
 
 async fn delegate(shared: &Arc<Shared>, caller: &Caller, order: &Order, line: &Line) -> Result<Delegated, String> {
-    let wish = Wish::called(caller, order)?;
+    let wish = Wish::called(caller, order);
     let made = child(shared, &wish).await?;
     if caller.cancel.is_cancelled() {
         // Its turn ended while the child was made: nobody owns it.

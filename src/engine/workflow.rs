@@ -29,8 +29,6 @@ use super::shared::{Shared, event};
 
 /// The agent whose finished plans a person decides about.
 pub(super) const PLANNER: &str = "planner";
-/// Who carries a plan out.
-pub(super) const ENGINEER: &str = "engineer";
 const REVIEWER: &str = "reviewer";
 
 /// The session whose list a session works on.

@@ -1,6 +1,6 @@
 //! Reviews of tasks: recording one, and when one starts by itself.
 
-use super::{Review, ReviewChange, ReviewMode, ReviewStatus, TaskStatus, Tasks, TurnEnd};
+use super::{ENGINEER, Review, ReviewChange, ReviewMode, ReviewStatus, TaskStatus, Tasks, TurnEnd};
 
 /// A call of `task_review` as it came: values without the space around them, blank ones absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -67,5 +67,5 @@ pub fn due_review(mode: ReviewMode, agent: &str, end: TurnEnd, tasks: &Tasks) ->
     };
     let is_done = !tasks.list.is_empty() && tasks.list.iter().all(|task| task.status == TaskStatus::Completed);
     let has_unreviewed = tasks.list.iter().any(|task| task.reviews.is_empty());
-    is_wanted && agent == "engineer" && end == TurnEnd::Completed && is_done && has_unreviewed
+    is_wanted && agent == ENGINEER && end == TurnEnd::Completed && is_done && has_unreviewed
 }

@@ -36,19 +36,6 @@ fn r46_only_those_that_take_work_are_given_work() {
 }
 
 #[test]
-fn r50_a_child_has_its_own_model_else_that_of_the_parents_turn() {
-    for (call, own, parent, expected) in [
-        (Some("call"), Some("own"), Some("parent"), Some("call")),
-        (None, Some("own"), Some("parent"), Some("own")),
-        (None, None, Some("parent"), Some("parent")),
-        (Some(" "), Some(""), Some("parent"), Some("parent")),
-        (None, None, None, None),
-    ] {
-        assert_eq!(inherit(call, own, parent), expected);
-    }
-}
-
-#[test]
 fn r52_a_child_does_not_delegate_though_its_file_allows_it() {
     let nested = nested();
     let child = standing(1, "general", &nested);

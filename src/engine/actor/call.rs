@@ -12,8 +12,9 @@ use crate::delegation::DEPTH_REACHED;
 use crate::session::{Event, Wait};
 use crate::tools::{self, Request};
 
+use super::super::agents::role;
 use super::super::delegate::{self, Caller, News, What};
-use super::{Actor, plan};
+use super::Actor;
 
 /// How many pieces of news of the calls may wait.
 const NEWS: usize = 128;
@@ -104,7 +105,7 @@ impl Actor {
 
     /// Why a tool is not there. A child that would hand its work on is told to do it.
     fn unavailable(&self, tool: &str, agent: &str) -> String {
-        let hands_on = self.turn.as_ref().is_some_and(|turn| plan::facade(&turn.config).name() == tool);
+        let hands_on = self.turn.as_ref().is_some_and(|turn| role::facade(&turn.config).name() == tool);
         match (&self.record.body.child, hands_on) {
             (Some(_), true) => DEPTH_REACHED.to_owned(),
             (Some(_), false) | (None, _) => format!("tool `{tool}` is not available to agent `{agent}`"),

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::api::event::Payload;
 use crate::api::handoff::Handoff;
 use crate::backend::Access;
-use crate::config::Config;
-use crate::config::family::{Facade as ConfiguredFacade, PlannerApproval};
+use crate::config::family::PlannerApproval;
 use crate::delegation::Facade;
 use crate::session::{Event, Outcome, Wait};
 use crate::store::Durability;
 use crate::tools::Question;
 use crate::workflow::{self as plans, Applying, Plan, PlanDecision, PlanSource};
 
+use super::super::agents::role;
 use super::super::fault::Fault;
 use super::super::record::{ChildAccess, PromptBody, QuestionRecord, Switch};
 use super::super::{delegate, handoff, workflow};
@@ -127,7 +127,7 @@ impl Actor {
                 ("save", Some(saved), Next::Rest(message))
             }
             PlanDecision::Stop => ("stop", None, Next::Rest(plans::STOPPED.to_owned())),
-            PlanDecision::Apply => ("apply", None, Next::Turn(follow_up(plan.apply_prompt(), workflow::ENGINEER))),
+            PlanDecision::Apply => ("apply", None, Next::Turn(follow_up(plan.apply_prompt(), plans::ENGINEER))),
             PlanDecision::Revise(wish) => {
                 ("revise", None, Next::Turn(follow_up(plan.revise_prompt(wish.as_deref()), workflow::PLANNER)))
             }
@@ -211,7 +211,7 @@ impl Actor {
 
     /// What the call that asked for a plan gives.
     fn plan_result(&self, handoff: &Handoff, told: &str) -> String {
-        let facade = self.turn.as_ref().map_or(Facade::Delegate, |turn| facade(&turn.config));
+        let facade = self.turn.as_ref().map_or(Facade::Delegate, |turn| role::facade(&turn.config));
         let (Ok(result) | Err(result)) = delegate::result(facade, handoff);
         format!("{result}\n\n{told}")
     }
@@ -269,15 +269,5 @@ pub(super) fn offered(options: &[String]) -> Applying {
     match options == plans::decision_options(Applying::Withheld) {
         true => Applying::Withheld,
         false => Applying::Offered,
-    }
-}
-
-/// How the sessions of a configuration delegate.
-pub(super) fn facade(config: &Config) -> Facade {
-    match config.delegation.facade {
-        ConfiguredFacade::Delegate => Facade::Delegate,
-        ConfiguredFacade::Task => Facade::Task,
-        ConfiguredFacade::SpawnAgent => Facade::SpawnAgent,
-        ConfiguredFacade::Agent => Facade::Agent,
     }
 }

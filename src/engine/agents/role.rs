@@ -205,7 +205,7 @@ fn assemble(
     let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
     let served = tools::served(&tools::Context {
         has: &|name| surface.contains(name),
-        facade: facade(config.delegation.facade),
+        facade: facade(config),
         agents: &offers,
         delegation,
         todos: match spec.todos {
@@ -287,8 +287,9 @@ fn offer(agent: &Definition) -> tools::Offer {
     tools::Offer { id: agent.id.clone(), description: agent.description.clone(), personas }
 }
 
-fn facade(facade: family::Facade) -> Facade {
-    match facade {
+/// The tool that models delegate with, as it is configured.
+pub(in super::super) fn facade(config: &Config) -> Facade {
+    match config.delegation.facade {
         family::Facade::Delegate => Facade::Delegate,
         family::Facade::Task => Facade::Task,
         family::Facade::SpawnAgent => Facade::SpawnAgent,

@@ -43,8 +43,8 @@ pub(in super::super) struct Wish {
 
 impl Wish {
     /// What a model asks for.
-    pub(super) fn called(caller: &Caller, order: &Order) -> Result<Self, String> {
-        Ok(Self {
+    pub(super) fn called(caller: &Caller, order: &Order) -> Self {
+        Self {
             parent: caller.record.clone(),
             turn: caller.turn,
             agent: caller.role.id.clone(),
@@ -52,7 +52,7 @@ impl Wish {
             order: order.clone(),
             config: caller.config.clone(),
             context: order.context.clone(),
-        })
+        }
     }
 }
 
