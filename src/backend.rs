@@ -32,6 +32,7 @@ use crate::backend::event::{Command, Event};
 use crate::backend::spec::{Reasoning, Spec, Transport};
 use crate::backend::transport::spawn::Spawner;
 use crate::mcp;
+use crate::permission::Posture;
 
 /// Everything one conversation needs to begin.
 pub struct Launch {
@@ -60,6 +61,10 @@ pub struct Launch {
     pub tools: Vec<ServedTool>,
     /// What is left of the agent's own tools.
     pub native: Native,
+    /// What happens with calls that no rule decides; the agent's own modes follow it.
+    pub posture: Posture,
+    /// What the agent and its commands may reach.
+    pub confines: Confines,
     /// Where the agent may keep its own state.
     pub state_dir: PathBuf,
     /// An empty directory of ours for processes that must not stand in a work tree.
@@ -67,6 +72,36 @@ pub struct Launch {
     /// The program and its arguments that bring served tools to agents that know no HTTP.
     pub bridge: Vec<String>,
     pub spawn: Arc<dyn Spawner>,
+}
+
+/// What the processes of a conversation may reach. An agent that confines its own commands turns this into its own
+/// rules; around the others the one who starts them builds a cage.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Confines {
+    /// `None` is no limit at all.
+    pub limits: Option<Limits>,
+    /// The directory for temporary files, which is the session's own; `None` leaves it to the environment.
+    pub temp: Option<PathBuf>,
+}
+
+/// Places and hosts that can be reached; everything else cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Besides the work tree and what may be written.
+    pub read: Vec<PathBuf>,
+    /// The work tree is among them unless it may only be read.
+    pub write: Vec<PathBuf>,
+    /// Never to be read, whatever lies around it.
+    pub hidden: Vec<PathBuf>,
+    pub hosts: Hosts,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Hosts {
+    #[default]
+    Any,
+    /// Through the proxy that listens on this port of the own machine, which lets these hosts through.
+    Only { hosts: Vec<String>, proxy: u16 },
 }
 
 /// What a conversation is for.
@@ -200,6 +235,8 @@ impl Launch {
             roots: Vec::new(),
             tools: Vec::new(),
             native: Native::default(),
+            posture: Posture::Attended,
+            confines: Confines::default(),
             neutral_dir: state_dir.clone(),
             state_dir,
             bridge: Vec::new(),

@@ -2,11 +2,19 @@
 //!
 //! The rule is one: inside the work tree yes, else a person decides. Whoever calls it resolves symbolic links first.
 
+mod call;
 mod command;
 pub mod compact;
+mod posture;
+pub mod rule;
+mod scene;
 mod shell;
 
 use std::path::{Component, Path, PathBuf};
+
+pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
+pub use posture::{Hold, Level, Posture, UnknownWord};
+pub use scene::{Access, Audience, Overlay, Places, Scene};
 
 /// What one tool call touches, as far as the backend tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,25 +23,22 @@ pub enum Reach {
     Paths(Vec<PathBuf>),
     /// A shell command and the directory it runs in.
     Command { text: String, cwd: PathBuf },
-    /// The network, another program, a way out of a sandbox, or something unknown.
+    /// A page or a search.
+    Url(String),
+    /// A tool of an external server.
+    Mcp { server: String, tool: String, effect: Effect },
+    /// Another program, a way out of a sandbox, or something unknown.
     Elsewhere,
 }
 
-/// Whether a call may go ahead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Allow,
-    Ask,
-}
-
-/// Decides about one call of a session whose work tree is `tree`.
-pub fn verdict(reach: &Reach, tree: &Path) -> Verdict {
+/// Whether a call stays in the work tree `tree`, by its words.
+pub fn leads(reach: &Reach, tree: &Path) -> Leads {
     let stays = match reach {
         Reach::Paths(paths) => !paths.is_empty() && paths.iter().all(|path| is_inside(path, tree)),
         Reach::Command { text, cwd } => is_inside(cwd, tree) && command::stays(text, tree),
-        Reach::Elsewhere => false,
+        Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => false,
     };
-    if stays { Verdict::Allow } else { Verdict::Ask }
+    if stays { Leads::Inside } else { Leads::Elsewhere }
 }
 
 /// A place that a command names; whoever knows the disk looks where it leads.
@@ -73,15 +78,15 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(reach: &Reach, expected: Verdict) {
-        assert_eq!(verdict(reach, Path::new("/data/tree")), expected, "{reach:?}");
+    fn check(reach: &Reach, expected: Leads) {
+        assert_eq!(leads(reach, Path::new("/data/tree")), expected, "{reach:?}");
     }
 
     #[test]
     fn files_of_the_tree_are_free_and_all_others_are_asked_about() {
         let paths = |paths: &[&str]| Reach::Paths(paths.iter().map(PathBuf::from).collect());
         for inside in [&["/data/tree/a.rs"][..], &["/data/tree/src/a", "/data/tree/b"], &["/data/tree"]] {
-            check(&paths(inside), Verdict::Allow);
+            check(&paths(inside), Leads::Inside);
         }
         for outside in [
             &["/data/tree2/a.rs"][..],
@@ -92,15 +97,15 @@ mod tests {
             &["/data/tree/sub/.git/config"],
             &[],
         ] {
-            check(&paths(outside), Verdict::Ask);
+            check(&paths(outside), Leads::Elsewhere);
         }
-        check(&Reach::Elsewhere, Verdict::Ask);
+        check(&Reach::Elsewhere, Leads::Elsewhere);
     }
 
     #[test]
     fn a_command_is_free_in_the_tree_only() {
         let command = |cwd: &str| Reach::Command { text: "cargo test".into(), cwd: cwd.into() };
-        check(&command("/data/tree/sub"), Verdict::Allow);
-        check(&command("/home/me"), Verdict::Ask);
+        check(&command("/data/tree/sub"), Leads::Inside);
+        check(&command("/home/me"), Leads::Elsewhere);
     }
 }

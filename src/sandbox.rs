@@ -6,6 +6,7 @@
 use std::io;
 use std::path::PathBuf;
 
+pub mod cage;
 pub mod command;
 pub mod launch;
 pub mod peer;

@@ -25,7 +25,7 @@ use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::spec::NativeTools;
 use crate::backend::transport::drive;
-use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::transport::spawn::{Needs, SpawnRequest};
 use crate::backend::{Launch, Purpose};
 
 /// Runs a conversation with any agent, from its process's start to its end.
@@ -40,7 +40,7 @@ pub(crate) async fn run(
     if launch.spec.native_tools == NativeTools::Removable {
         native::tell(&mut env, &launch.native);
     }
-    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd };
+    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd, needs: Needs::default() };
     let policy = Policy {
         stop: launch.spec.stop,
         images: launch.spec.images,

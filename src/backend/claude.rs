@@ -30,12 +30,12 @@ use crate::backend::claude::client::{Client, Opening, Wishes};
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{
-    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec, StopLadder,
-    Todos, ToolList, Transport, Version, Versions,
+    Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
+    StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::drive;
 use crate::backend::transport::machine::{Input, Machine};
-use crate::backend::transport::spawn::{Child, SpawnRequest};
+use crate::backend::transport::spawn::{Child, Needs, SpawnRequest};
 use crate::protocol::SchemaDialect;
 
 /// The agent ends an interrupted turn within half a second, also in the middle of a command.
@@ -74,6 +74,8 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "CLAUDE.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Pipe,
         native_tools: NativeTools::Removable,
+        confined_by: ConfinedBy::Coppice,
+        hosts: ["api.anthropic.com", "console.anthropic.com", "platform.claude.com"].map(str::to_owned).to_vec(),
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerStart,
         todos: Todos::Native,
@@ -188,6 +190,7 @@ async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> O
         argv: argv::argv(launch, &begin),
         env: argv::environment(launch, &home),
         cwd: launch.cwd.clone(),
+        needs: Needs::default(),
     };
     let child = drive::spawn(launch, request, events).await?;
     let wishes = Wishes {

@@ -31,10 +31,10 @@ use crate::backend::codex::settings::Wishes;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::Failure;
 use crate::backend::spec::{
-    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec, StopLadder,
-    Todos, ToolList, Transport, Version, Versions,
+    Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
+    StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
-use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::transport::spawn::{Needs, SpawnRequest};
 use crate::backend::{Launch, Purpose};
 use crate::protocol::SchemaDialect;
 
@@ -68,6 +68,8 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Coppice },
         carrier: Carrier::Dynamic,
         native_tools: NativeTools::Sandboxed,
+        confined_by: ConfinedBy::Agent,
+        hosts: ["api.openai.com", "chatgpt.com", "auth.openai.com"].map(str::to_owned).to_vec(),
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerConversation,
         todos: Todos::Native,
@@ -93,7 +95,12 @@ pub(crate) async fn run(pool: Pool, launch: Launch, commands: mpsc::Receiver<Com
         }
     };
     let join = || {
-        let request = || SpawnRequest { argv: key.argv.clone(), env: key.env.clone(), cwd: launch.neutral_dir.clone() };
+        let request = || SpawnRequest {
+            argv: key.argv.clone(),
+            env: key.env.clone(),
+            cwd: launch.neutral_dir.clone(),
+            needs: Needs::default(),
+        };
         pool.join(&key, &launch.spawn, request, launch.spec.stop)
     };
     conversation::run(wishes, join, commands, events).await;

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tracing::debug;
 
 use crate::backend::spec::{self, Spec, Version, Versions};
-use crate::backend::transport::spawn::{Child, Exit, SpawnRequest, Spawner};
+use crate::backend::transport::spawn::{Child, Exit, Needs, SpawnRequest, Spawner};
 
 /// A program on Node takes five seconds to print its version on a loaded machine.
 const LIMIT: Duration = Duration::from_secs(20);
@@ -107,6 +107,7 @@ impl Discovery {
             argv: vec![program.to_string_lossy().into_owned(), "--version".to_owned()],
             env: surroundings.env.to_vec(),
             cwd: surroundings.cwd.to_owned(),
+            needs: Needs::default(),
         };
         debug!(program = %program.display(), "asking for the version");
         // Dropping the process ends it, so one that hangs is gone when this returns.

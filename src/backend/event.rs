@@ -167,6 +167,22 @@ pub enum ToolKind {
     Other,
 }
 
+impl ToolKind {
+    /// The tool that a call of this kind is taken for, where the backend names none.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Delete => "delete_file",
+            Self::Move => "move_file",
+            Self::Search => "search",
+            Self::Execute => "bash",
+            Self::Fetch => "web_fetch",
+            Self::Think | Self::Other => "unknown",
+        }
+    }
+}
+
 /// How a tool call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolStatus {
@@ -182,6 +198,8 @@ pub struct ApprovalRequest {
     /// Names the request within its conversation.
     pub request: String,
     pub call: String,
+    /// The tool by a name that `permission` knows, or the agent's own.
+    pub tool: String,
     pub title: String,
     pub kind: ToolKind,
     pub input: Option<Value>,

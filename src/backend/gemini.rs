@@ -29,10 +29,10 @@ use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::gemini::home::Furniture;
 use crate::backend::gemini::served::Served;
 use crate::backend::spec::{
-    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Todos,
-    ToolList, Transport, Version, Versions,
+    Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
+    StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
-use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::transport::spawn::{Needs, SpawnRequest};
 use crate::backend::{Launch, Native, Purpose, ServedTool, acp};
 
 const PRO: &str = "gemini-3.1-pro-preview";
@@ -61,6 +61,10 @@ pub(crate) fn spec() -> Spec {
         instructions: Instructions { file: "GEMINI.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,
         native_tools: NativeTools::Removable,
+        confined_by: ConfinedBy::Coppice,
+        hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"]
+            .map(str::to_owned)
+            .to_vec(),
         // The program that makes a call is waited for without a limit.
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerStart,
@@ -148,7 +152,7 @@ async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: Arc<Path
     // The model goes on the command line: the protocol would take any word for one.
     let model = launch.model.take().or_else(|| launch.spec.models.fallback.clone());
     let argv = arguments(&launch.argv, model.as_deref(), &policy);
-    Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone() })
+    Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone(), needs: Needs::default() })
 }
 
 /// What a home is made for.

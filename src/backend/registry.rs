@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::backend::spec::{
-    Carrier, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec, StopLadder, Todos,
-    ToolList, Transport,
+    Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
+    StopLadder, Todos, ToolList, Transport,
 };
 use crate::backend::{claude, codex, gemini};
 
@@ -130,6 +130,8 @@ pub fn demo(executable: &Path) -> Spec {
         state_env: Some(DEMO_STATE_ENV.to_owned()),
         models,
         native_tools: NativeTools::Removable,
+        confined_by: ConfinedBy::Coppice,
+        hosts: Vec::new(),
         scripted: true,
         ..from_config("demo", command, Vec::new(), Vec::new())
     }
@@ -151,6 +153,8 @@ pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>,
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,
         native_tools: NativeTools::Fixed,
+        confined_by: ConfinedBy::Coppice,
+        hosts: Vec::new(),
         hold: Duration::from_secs(8 * 60),
         tool_list: ToolList::PerStart,
         todos: Todos::Served,

@@ -36,6 +36,10 @@ pub struct Spec {
     pub tool_list: ToolList,
     /// Who keeps the list of todos.
     pub todos: Todos,
+    /// Who keeps the agent's commands within their limits.
+    pub confined_by: ConfinedBy,
+    /// Hosts without which the agent cannot think.
+    pub hosts: Vec<String>,
     pub stop: StopLadder,
     /// The variable that tells the agent where to keep its own state, if it has one.
     pub state_env: Option<String>,
@@ -157,6 +161,15 @@ pub enum NativeTools {
     Sandboxed,
     /// The protocol has no way.
     Fixed,
+}
+
+/// Who keeps an agent within its limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfinedBy {
+    /// A cage around the whole process.
+    Coppice,
+    /// The agent's own sandbox around each command; a cage around the agent would break it.
+    Agent,
 }
 
 /// How long the served tools of a conversation stay the same.

@@ -119,6 +119,8 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
         roots: Vec::new(),
         tools: Vec::new(),
         native: crate::backend::Native::default(),
+        posture: crate::permission::Posture::Plan,
+        confines: crate::backend::Confines::default(),
         state_dir,
         neutral_dir,
         bridge: Vec::new(),

@@ -24,7 +24,13 @@ pub(super) fn runner(shared: &Arc<Shared>, record: &Record) -> impl Fn(HookRun) 
         let mut env = environment.clone();
         env.extend(hook.environment.into_iter().map(|(name, value)| (name.to_owned(), text(value))));
         let argv = std::iter::once(hook.program.into_os_string()).chain(hook.arguments).map(text).collect();
-        let spawn = Spawn { executable: executable.clone(), argv, env: env.into_iter().collect(), cwd: hook.directory };
+        let spawn = Spawn {
+            executable: executable.clone(),
+            argv,
+            env: env.into_iter().collect(),
+            cwd: hook.directory,
+            cage: None,
+        };
         match runtime.block_on(command::run(spawn, LIMITS, &mut |_: &str| {})) {
             Ok(finished) if finished.is_success() => HookResult::Passed,
             Ok(finished) => {

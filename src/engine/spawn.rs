@@ -5,19 +5,23 @@ use std::path::PathBuf;
 use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
+use crate::backend::transport::spawn::{Child, Control, Exit, Needs, Signal, SpawnRequest, Spawner};
 use crate::sandbox::SandboxError;
+use crate::sandbox::cage::Cage;
 use crate::sandbox::launch::{self, Spawn, Status, Stop, Stopper};
 
 /// Starts every backend process under a supervisor of its own.
 pub(super) struct Supervised {
     pub(super) executable: PathBuf,
+    /// What they may reach; `None` for programs that confine what they start themselves.
+    pub(super) cage: Option<Cage>,
 }
 
 impl Spawner for Supervised {
     fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
-        let SpawnRequest { argv, env, cwd } = request;
-        let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd };
+        let SpawnRequest { argv, env, cwd, needs } = request;
+        let cage = self.cage.clone().map(|cage| with(cage, needs));
+        let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage };
         async move {
             let supervised = launch::spawn(spawn).await.map_err(failure)?;
             let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
@@ -63,6 +67,13 @@ impl Drop for Handle {
     fn drop(&mut self) {
         self.stopper.stop(Stop::Kill);
     }
+}
+
+/// The cage with the places that the backend itself cannot do without.
+fn with(mut cage: Cage, needs: Needs) -> Cage {
+    cage.read.extend(needs.read);
+    cage.write.extend(needs.write);
+    cage
 }
 
 fn failure(error: SandboxError) -> Failure {

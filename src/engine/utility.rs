@@ -113,6 +113,8 @@ fn launch(
         roots: Vec::new(),
         tools: Vec::new(),
         native: crate::backend::Native::default(),
+        posture: crate::permission::Posture::Plan,
+        confines: crate::backend::Confines::default(),
         state_dir,
         neutral_dir,
         bridge: Vec::new(),
@@ -247,6 +249,7 @@ mod tests {
         let approval = Event::Approval(ApprovalRequest {
             request: "r1".to_owned(),
             call: "c1".to_owned(),
+            tool: "read".to_owned(),
             title: "read a file".to_owned(),
             kind: ToolKind::Read,
             input: None,

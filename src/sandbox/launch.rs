@@ -19,6 +19,7 @@ use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
 use super::SandboxError;
+use super::cage::Cage;
 use super::supervisor::ENTRY;
 use super::wire::{self, Ending, Failure, Launch, Order, Report, Step, Streams};
 
@@ -32,6 +33,8 @@ pub struct Spawn {
     /// The whole environment: nothing is inherited.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
+    /// Without one, the command reaches all that the user can.
+    pub cage: Option<Cage>,
 }
 
 /// A running command and its pipes.
@@ -98,7 +101,7 @@ pub(super) async fn start(spawn: Spawn, streams: Streams) -> Result<Process, San
     let command = name(&spawn)?;
     tracing::debug!(command, arguments = spawn.argv.len() - 1, cwd = %spawn.cwd.display(), "starting a command");
     let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
-    let launch = Launch { argv: spawn.argv, env: spawn.env, cwd: spawn.cwd.clone().into_os_string() };
+    let launch = Launch { argv: spawn.argv, env: spawn.env, cwd: spawn.cwd.clone().into_os_string(), cage: spawn.cage };
     let (supervisor, socket) = start_supervisor(&spawn.executable).map_err(failed)?;
     let mut process = Process { pid: 0, exec_at_ms: 0, socket: Arc::new(socket), supervisor, unread: Vec::new() };
     match process.send(&launch, &streams).await {

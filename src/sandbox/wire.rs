@@ -14,6 +14,8 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::cage::Cage;
+
 /// stdin, stdout and stderr of the command.
 pub(super) type Streams = [OwnedFd; 3];
 
@@ -24,6 +26,7 @@ pub(super) struct Launch {
     pub(super) env: Vec<(String, String)>,
     /// Not text: a path may hold bytes that are not UTF-8.
     pub(super) cwd: OsString,
+    pub(super) cage: Option<Cage>,
 }
 
 /// From the second stage to the supervisor; the end of the stream after `Ready` means that the exec took place.
@@ -158,7 +161,8 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let streams = [writer.try_clone().unwrap().into(), writer.try_clone().unwrap().into(), writer.into()];
         let long = "é".repeat(400_000);
-        let sent = Launch { argv: vec![long.clone()], env: vec![("A".into(), "b\nc".into())], cwd: "/".into() };
+        let sent =
+            Launch { argv: vec![long.clone()], env: vec![("A".into(), "b\nc".into())], cwd: "/".into(), cage: None };
         let sender = std::thread::spawn(move || send_launch(&ours, &sent, &streams).unwrap());
 
         let (launch, [_, out, _]) = receive_launch(&theirs).unwrap().unwrap();

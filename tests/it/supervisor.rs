@@ -34,6 +34,7 @@ fn command(argv: &[&str]) -> Spawn {
         argv: argv.iter().map(ToString::to_string).collect(),
         env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         cwd: PathBuf::from("/"),
+        cage: None,
     }
 }
 

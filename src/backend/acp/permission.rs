@@ -32,11 +32,13 @@ pub(crate) fn read(id: Value, params: &Value, cwd: &str, titles: Titles) -> Pend
 }
 
 fn approval(id: &Value, tool: ToolUpdate, reach: Reach) -> ApprovalRequest {
+    let kind = tool.kind.unwrap_or(ToolKind::Other);
     ApprovalRequest {
         request: id.to_string(),
+        tool: kind.tool().to_owned(),
         title: tool.title.unwrap_or_else(|| tool.call.clone()),
         call: tool.call,
-        kind: tool.kind.unwrap_or(ToolKind::Other),
+        kind,
         input: tool.input,
         preview: tool.output.map(|text| output::bounded(&text)).unwrap_or_default(),
         reach,

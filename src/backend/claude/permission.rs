@@ -46,6 +46,7 @@ pub(crate) fn read(id: &str, mut request: Value, cwd: &Path) -> Pending {
     let name = request["tool_name"].as_str().unwrap_or_default();
     let approval = ApprovalRequest {
         request: id.to_owned(),
+        tool: name.to_owned(),
         call: request["tool_use_id"].as_str().unwrap_or(id).to_owned(),
         title: tool::title(name, &input, cwd),
         kind: tool::kind(name),
@@ -127,6 +128,7 @@ mod tests {
         let expected = ApprovalRequest {
             request: "r".to_owned(),
             call: "t".to_owned(),
+            tool: "Bash".to_owned(),
             title: "touch made".to_owned(),
             kind: ToolKind::Execute,
             input: Some(json!({"command": "touch made"})),

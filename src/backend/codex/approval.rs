@@ -87,7 +87,16 @@ pub(super) fn read(id: &Value, method: &str, params: &Value, started: Option<&Va
         _ => return None,
     };
     let call = params["itemId"].as_str().unwrap_or_default().to_owned();
-    let approval = ApprovalRequest { request: id.to_string(), call, title, kind, input: Some(input), preview, reach };
+    let approval = ApprovalRequest {
+        request: id.to_string(),
+        call,
+        tool: kind.tool().to_owned(),
+        title,
+        kind,
+        input: Some(input),
+        preview,
+        reach,
+    };
     Some(Pending { id: id.clone(), approval, form })
 }
 

@@ -21,6 +21,14 @@ pub struct SpawnRequest {
     pub argv: Vec<String>,
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
+    pub needs: Needs,
+}
+
+/// Places that the program itself cannot do without: where it is installed, where its login is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Needs {
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
 }
 
 /// A running process. Dropping its control ends it and everything it started.

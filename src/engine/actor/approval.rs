@@ -9,7 +9,7 @@ use crate::backend::Access;
 use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision, ToolKind};
 use crate::config::family::BackgroundApprovals;
 use crate::permission::compact::{Action, CompactPermission};
-use crate::permission::{self, Place, Reach, Verdict};
+use crate::permission::{self, Leads, Place, Reach};
 use crate::session::{Event, Wait};
 use crate::store::Durability;
 
@@ -103,9 +103,9 @@ impl Actor {
                 }
                 Reach::Command { text, cwd }
             }
-            Reach::Elsewhere => Reach::Elsewhere,
+            Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => Reach::Elsewhere,
         };
-        permission::verdict(&reach, &tree) == Verdict::Allow
+        permission::leads(&reach, &tree) == Leads::Inside
     }
 
     /// A decision on the same call that could not be delivered before; it is used once.
@@ -151,7 +151,7 @@ fn vetoed(map: &CompactPermission, request: &ApprovalRequest, record: &Record) -
     let targets: Vec<String> = match &request.reach {
         Reach::Paths(paths) => paths.iter().map(from_tree).collect(),
         Reach::Command { text, .. } => vec![text.clone()],
-        Reach::Elsewhere => Vec::new(),
+        Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => Vec::new(),
     };
     let calls = tools.iter().flat_map(|tool| targets.iter().map(move |target| (tool, target)));
     let denies = |(tool, target): &(&&str, &String)| map.evaluate(tool, Some(target)) == Some(Action::Deny);

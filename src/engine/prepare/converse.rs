@@ -213,6 +213,8 @@ async fn launch(
         roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
         tools: role.carried(),
         native: role.native.clone(),
+        posture: crate::permission::Posture::Edits,
+        confines: crate::backend::Confines::default(),
         state_dir,
         neutral_dir,
         bridge: crate::backend::door::bridge::command(&shared.executable),

@@ -90,6 +90,7 @@ pub(in super::super) async fn run_command(
         argv: ["/bin/sh", "-c", command].map(str::to_owned).to_vec(),
         env: env.into_iter().collect(),
         cwd: tree.path.clone(),
+        cage: None,
     };
     let (lines, mut spoken) = tokio::sync::mpsc::channel::<String>(LINES_AHEAD);
     let mut on_line = move |line: &str| {

@@ -7,7 +7,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("id", &[]),
     ("protocol", &["id"]),
     ("session", &["id", "protocol"]),
-    ("config", &["id"]),
+    ("config", &["id", "permission"]),
     ("permission", &["id"]),
     ("mcp", &[]),
     ("agent", &["id", "permission"]),

@@ -1,0 +1,63 @@
+//! What a decision about a call depends on besides the call.
+
+use std::path::PathBuf;
+
+use super::compact::CompactPermission;
+use super::rule::{Rule, Rules};
+use super::{Hold, Posture};
+
+/// The session in which a call is made.
+pub struct Scene<'a> {
+    pub posture: Posture,
+    pub overlay: Overlay,
+    /// Whether the kernel keeps commands in the work tree whatever they say.
+    pub hold: Hold,
+    pub access: Access,
+    /// Whether the agent has a tool, by its canonical name.
+    pub has_tool: &'a (dyn Fn(&str) -> bool + Sync),
+    pub agent: Option<&'a CompactPermission>,
+    pub rules: &'a Rules,
+    /// What a person allowed for this session.
+    pub grants: &'a [Rule],
+    pub audience: Audience,
+    pub places: &'a Places,
+}
+
+/// What lies over the posture.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Overlay {
+    #[default]
+    None,
+    /// Whatever is not denied and need not be asked about goes ahead.
+    Yolo,
+}
+
+/// Whether the agent may change anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Write,
+    ReadOnly,
+}
+
+/// Who answers when somebody has to be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    Person,
+    Nobody,
+}
+
+/// The places that calls are measured against; all of them absolute, with their links followed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The work tree.
+    pub tree: PathBuf,
+    /// Where else the session may write: its own temporary files and caches.
+    pub roots: Vec<PathBuf>,
+    pub home: PathBuf,
+    /// Where Coppice keeps its own data.
+    pub state: PathBuf,
+    /// The user's checkout of the repository.
+    pub checkout: Option<PathBuf>,
+    /// The only file that may be written while a plan is made.
+    pub plan: Option<PathBuf>,
+}
