@@ -10,6 +10,7 @@ pub mod error;
 pub mod event;
 pub mod handoff;
 pub mod image;
+pub mod permission;
 pub mod project;
 pub mod request;
 pub mod session;

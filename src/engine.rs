@@ -22,6 +22,7 @@ mod hooks;
 mod image;
 mod live;
 mod naming;
+mod posture;
 mod prepare;
 mod project;
 mod query;
@@ -45,7 +46,7 @@ use std::sync::Arc;
 use tokio::sync::{oneshot, watch};
 
 use crate::api::error::Error;
-use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendPrompt, Undo};
+use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendPrompt, SetPosture, Undo};
 use crate::api::session::{Session, Status};
 use crate::id::{self, SessionId};
 use crate::store::{Removed, Store, StoreError};
@@ -122,15 +123,19 @@ impl Engine {
 
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
-        let SendPrompt { text, images, model, reasoning, agent, with, when, env } = request;
+        let SendPrompt { text, images, model, reasoning, agent, posture, yolo, with, when, env } = request;
         let images = image::read(images)?;
         let id = self.find(id).await?;
+        let posture = posture::parse(posture.as_deref())?;
         let wishes = create::Wishes { model, reasoning, agent };
         let switch = create::switch(&self.shared, id, wishes, env.as_ref()).await?;
         if let Some(env) = env {
             self.shared.set_environment(id, env);
         }
         let context = self.results(&with).await?;
+        if posture.is_some() || yolo.is_some() {
+            self.tell(id, Command::SetPosture { posture, yolo }).await?;
+        }
         self.tell(id, Command::Send { draft: Draft { text, images, switch, context }, when }).await
     }
 
@@ -150,6 +155,12 @@ impl Engine {
         let (asker, request) = self.decider(id, request).await?;
         self.tell(asker, Command::Decide { request, decide }).await?;
         self.session(id.as_str()).await
+    }
+
+    /// Changes what a session may do by itself, in the middle of a turn too. Its children follow.
+    pub async fn set_posture(&self, id: &str, request: SetPosture) -> Result<Session, Error> {
+        let posture = posture::parse(request.posture.as_deref())?;
+        self.tell(self.find(id).await?, Command::SetPosture { posture, yolo: request.yolo }).await
     }
 
     pub async fn stop(&self, id: &str) -> Result<Session, Error> {

@@ -240,6 +240,10 @@ pub enum Payload {
         commit: String,
     },
     Restored {},
+    PostureChanged {
+        posture: String,
+        yolo: bool,
+    },
     Warning {
         message: String,
     },
@@ -319,6 +323,7 @@ impl Payload {
             Payload::Removed { .. } => "removed",
             Payload::Saved { .. } => "saved",
             Payload::Restored {} => "restored",
+            Payload::PostureChanged { .. } => "posture_changed",
             Payload::Warning { .. } => "warning",
         }
     }

@@ -31,6 +31,12 @@ pub struct CreateSession {
     /// `AGENT` or `AGENT:PERSONA`; the configured one when absent.
     #[serde(default)]
     pub agent: Option<String>,
+    /// `plan`, `attended`, `edits` or `unattended`; the configured one when absent.
+    #[serde(default)]
+    pub posture: Option<String>,
+    /// Whether everything goes ahead that no rule forbids or asks about.
+    #[serde(default)]
+    pub yolo: bool,
     /// A branch, tag or commit; the current branch when absent.
     #[serde(default)]
     pub base: Option<String>,
@@ -90,6 +96,12 @@ pub struct SendPrompt {
     /// `AGENT` or `AGENT:PERSONA` from this prompt on; the session's own when absent.
     #[serde(default)]
     pub agent: Option<String>,
+    /// `plan`, `attended`, `edits` or `unattended` from here on; the session's own when absent.
+    #[serde(default)]
+    pub posture: Option<String>,
+    /// Whether everything goes ahead that no rule forbids or asks about.
+    #[serde(default)]
+    pub yolo: Option<bool>,
     /// Handoffs whose results go with the prompt.
     #[serde(default)]
     pub with: Vec<String>,
@@ -122,11 +134,71 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "decision", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Decide {
-    Allow,
+    Allow {
+        #[serde(default)]
+        scope: AllowScope,
+    },
     Deny {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        #[serde(default)]
+        scope: DenyScope,
     },
+}
+
+/// How far a consent goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AllowScope {
+    #[default]
+    Once,
+    /// Calls that the saved rules match go ahead until the session ends.
+    Session,
+    /// The same, and the rules are written to the user's own file of the repository.
+    Always,
+}
+
+/// How far a refusal goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DenyScope {
+    #[default]
+    Once,
+    /// The rules are written to the user's own file of the repository.
+    Never,
+}
+
+/// `POST /v1/sessions/{id}/posture`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetPosture {
+    /// `plan`, `attended`, `edits` or `unattended`; the session's own when absent.
+    #[serde(default)]
+    pub posture: Option<String>,
+    #[serde(default)]
+    pub yolo: Option<bool>,
+}
+
+/// `POST /v1/permissions/explain`: what would happen with a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainPermission {
+    /// A directory inside the repository.
+    pub cwd: String,
+    /// The session that makes the call; a fresh one of the repository when absent.
+    #[serde(default)]
+    pub session: Option<String>,
+    #[serde(default)]
+    pub agent: Option<String>,
+    #[serde(default)]
+    pub posture: Option<String>,
+    #[serde(default)]
+    pub yolo: bool,
+    /// A tool in any spelling, `mcp:SERVER:TOOL`, or a prefix of a rule such as `Bash`.
+    pub tool: String,
+    /// Paths, a command, a URL.
+    #[serde(default)]
+    pub arguments: Vec<String>,
 }
 
 /// `POST /v1/sessions/{id}/resume`

@@ -22,7 +22,11 @@ pub struct Session {
     pub persona: Option<String>,
     /// `enforced` when the agent's tools are held to what its definition says, else `advisory`.
     pub surface: String,
+    /// `plan`, `attended`, `edits` or `unattended`.
     pub posture: String,
+    /// Whether everything goes ahead that no rule forbids or asks about.
+    #[serde(default)]
+    pub yolo: bool,
     pub sandbox: Sandbox,
     /// The repository's common git directory.
     pub project: String,
@@ -133,8 +137,12 @@ pub struct Subagent {
 /// How far the operating system holds the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sandbox {
+    /// `off`, `workspace` or `restricted`.
     pub level: String,
     pub enforced: bool,
+    /// Why it is not enforced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
 }
 
 /// Where the session's branch began.
@@ -203,6 +211,20 @@ pub struct Approval {
     pub title: String,
     /// What would happen: the command, the diff, the address.
     pub preview: Option<String>,
+    /// Why a person is asked.
+    #[serde(default)]
+    pub reason: String,
+    /// The step that decided so, and its rule.
+    #[serde(default)]
+    pub layer: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The exact rules that allowing it for the session or always saves; without any, it can only be allowed once.
+    #[serde(default)]
+    pub saves: Vec<String>,
+    /// What a person should look at twice.
+    #[serde(default)]
+    pub warnings: Vec<String>,
     pub requested_at: i64,
     /// The daemon restarted since: answering resumes the session and the decision is used once for the same call.
     pub expired: bool,

@@ -150,6 +150,7 @@ fn fact(payload: &Payload) -> Option<Line> {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
+        | Payload::PostureChanged { .. }
         | Payload::Restored {} => None,
     }
 }

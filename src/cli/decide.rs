@@ -3,7 +3,7 @@
 use super::line::{Line, Tone, one_line};
 use super::{Context, Exit, Failure, Format};
 use crate::api::error::ErrorKind;
-use crate::api::request::Decide;
+use crate::api::request::{AllowScope, Decide, DenyScope};
 use crate::api::session::{Approval, Session};
 
 /// Allows the call that a session waits with, once.
@@ -44,11 +44,11 @@ struct Target {
 }
 
 pub(super) async fn approve(args: ApproveArgs, context: &mut Context) -> Result<Exit, Failure> {
-    decide(args.target, &Decide::Allow, context).await
+    decide(args.target, &Decide::Allow { scope: AllowScope::Once }, context).await
 }
 
 pub(super) async fn deny(args: DenyArgs, context: &mut Context) -> Result<Exit, Failure> {
-    decide(args.target, &Decide::Deny { message: args.message }, context).await
+    decide(args.target, &Decide::Deny { message: args.message, scope: DenyScope::Once }, context).await
 }
 
 async fn decide(target: Target, decision: &Decide, context: &mut Context) -> Result<Exit, Failure> {
@@ -61,7 +61,7 @@ async fn decide(target: Target, decision: &Decide, context: &mut Context) -> Res
         Format::Json => context.output.json(&after)?,
         Format::Human => {
             let (tone, word) = match decision {
-                Decide::Allow => (Tone::Good, "allowed"),
+                Decide::Allow { .. } => (Tone::Good, "allowed"),
                 Decide::Deny { .. } => (Tone::Bad, "denied"),
             };
             context.output.say(&Line::toned(tone, word).plain(format!(" {}", one_line(&approval.title))))?;

@@ -94,6 +94,7 @@ impl Follower {
             | Payload::Archived {}
             | Payload::Removed { .. }
             | Payload::Saved { .. }
+            | Payload::PostureChanged { .. }
             | Payload::Restored {}
             | Payload::Warning { .. } => self.talk(payload),
         }
@@ -225,6 +226,7 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Reworded { .. }
         | Payload::Undone { .. }
         | Payload::Saved { .. }
+        | Payload::PostureChanged { .. }
         | Payload::Restored {}
         | Payload::Warning { .. } => false,
     }

@@ -51,7 +51,20 @@ impl SessionOptions {
         let SessionOptions { engine: EngineArg { model, reasoning, agent }, images, base, title } = self;
         let images = images.read()?;
         let (cwd, env) = (context.cwd()?, context.environment());
-        Ok(CreateSession { cwd, prompt, images, start, model, reasoning, agent, base, title, env })
+        Ok(CreateSession {
+            cwd,
+            prompt,
+            images,
+            start,
+            model,
+            reasoning,
+            agent,
+            posture: None,
+            yolo: false,
+            base,
+            title,
+            env,
+        })
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         model: args.engine.model,
         reasoning: args.engine.reasoning,
         agent: args.engine.agent,
+        posture: None,
+        yolo: None,
         with: args.with,
         when: if args.now { When::Now } else { When::InOrder },
         env: args.env.then(|| context.environment()),

@@ -62,6 +62,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
+        | Payload::PostureChanged { .. }
         | Payload::Restored {} => None,
     }
 }
@@ -101,6 +102,7 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
+        | Payload::PostureChanged { .. }
         | Payload::Restored {} => Tone::Accent,
     }
 }
@@ -175,6 +177,7 @@ fn detail(payload: &Payload) -> String {
             format!("into {} as {} ({style})", target.trim_start_matches("refs/heads/"), short(commit))
         }
         Payload::Conflict { files, with } => format!("with {with}: {}", files.join(", ")),
+        Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", yolo" } else { "" }),
         Payload::Archived {} | Payload::Restored {} => String::new(),
         Payload::Saved { reference, commit } => format!("{} in {reference}", short(commit)),
         Payload::Removed { salvage } => match salvage {

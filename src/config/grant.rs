@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::key::Authority;
-use super::layer::Layer;
-use super::value::one_line;
+use super::key::{self, Authority};
+use super::layer::{Entry, Layer};
+use super::value::{Kind, Value, one_line};
 
 /// The granting part of a repository's configuration, spelled the same way however the file spells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +22,31 @@ impl fmt::Display for GrantText {
     }
 }
 
-/// Collects what a layer grants, and what `.worktreeinclude` would bring into worktrees; `None` when that is nothing.
-pub fn grants(layer: Option<&Layer>, worktreeinclude: Option<&str>) -> Option<GrantText> {
+/// Collects what a layer grants, what `.worktreeinclude` would bring into worktrees, and the rules of the repository that
+/// allow something; `None` when that is nothing.
+pub fn grants(layer: Option<&Layer>, worktreeinclude: Option<&str>, allows: &[String]) -> Option<GrantText> {
     let entries = layer.map_or(&[][..], |layer| &layer.entries);
-    let granting = entries.iter().filter(|entry| entry.authority == Authority::Grants);
+    let granting = entries.iter().filter(|entry| may_grant(entry));
     let mut lines: Vec<_> = granting.map(|entry| format!("{} = {}", entry.path, entry.value)).collect();
     lines.sort();
     let patterns = worktreeinclude.unwrap_or_default().lines();
     let patterns = patterns.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     // Their order has a meaning, so it stays.
     lines.extend(patterns.map(|pattern| format!(".worktreeinclude: {}", one_line(pattern))));
+    lines.extend(allows.iter().map(|rule| format!("allow: {}", one_line(rule))));
     (!lines.is_empty()).then(|| GrantText(lines.join("\n") + "\n"))
+}
+
+/// Whether an entry can make something possible. The strictest choice never can.
+fn may_grant(entry: &Entry) -> bool {
+    match entry.authority {
+        Authority::Grants => true,
+        Authority::Tightens => match (key::find(&entry.path).map(|key| key.kind), &entry.value) {
+            (Some(Kind::Choice(choices)), Value::Text(chosen)) => {
+                choices.iter().find(|choice| !choice.is_empty()) != Some(&chosen.as_str())
+            }
+            _ => true,
+        },
+        Authority::Anyone | Authority::Lowers | Authority::Machine => false,
+    }
 }

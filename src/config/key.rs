@@ -22,6 +22,9 @@ pub enum Authority {
     Anyone,
     /// A repository may ask for less than the user allows, never for more.
     Lowers,
+    /// A repository may be stricter than the user by itself, and less strict once it is trusted. The choices of such a key
+    /// stand from the strictest to the widest; nothing chosen is the widest.
+    Tightens,
     /// A repository's word can run programs, move files or spend money, so it counts only after it is trusted.
     Grants,
     /// The whole machine shares one value: a repository or a project cannot have its own.
@@ -60,6 +63,41 @@ pub const KEYS: &[Key] = &[
         Some("\"builder\""),
         Authority::Anyone,
         "Agent, or agent and persona as `AGENT:PERSONA`, of sessions that name none",
+    ),
+    row(
+        "default.posture",
+        Kind::Choice(&["", "plan", "attended", "edits", "unattended"]),
+        Some("\"\""),
+        Authority::Tightens,
+        "What happens with a call that no rule decides; empty means `unattended` where the sandbox is enforced, else `attended`",
+    ),
+    row(
+        "sandbox.level",
+        Kind::Choice(&["restricted", "workspace", "off"]),
+        Some("\"workspace\""),
+        Authority::Tightens,
+        "What the processes of a session can reach; `restricted` lets them connect to listed hosts only",
+    ),
+    row(
+        "sandbox.hosts",
+        Kind::List,
+        Some("[]"),
+        Authority::Grants,
+        "Hosts that `restricted` sessions can reach besides the model's",
+    ),
+    row(
+        "sandbox.caches",
+        Kind::List,
+        Some("[]"),
+        Authority::Grants,
+        "Directories that all sessions may write, such as shared caches",
+    ),
+    row(
+        "sandbox.read",
+        Kind::List,
+        Some("[]"),
+        Authority::Grants,
+        "Further directories that sessions may read, such as toolchains",
     ),
     row(
         "limits.parallel_turns",
@@ -203,6 +241,21 @@ pub const KEYS: &[Key] = &[
         "Whether clients of `coppice mcp` may answer approvals",
     ),
     row(
+        "mcp.servers.*.command",
+        Kind::Command,
+        None,
+        Authority::Grants,
+        "Program and arguments of an external MCP server whose tools every agent gets",
+    ),
+    row("mcp.servers.*.env", Kind::Variables, None, Authority::Grants, "Environment variables for the server"),
+    row(
+        "mcp.servers.*.trust",
+        Kind::Flag,
+        None,
+        Authority::Grants,
+        "Whether what the server says about its tools is believed: those that only read are not asked about",
+    ),
+    row(
         "merge.style",
         Kind::Choice(&["squash", "no-ff", "rebase"]),
         Some("\"squash\""),
@@ -268,6 +321,7 @@ pub const KEYS: &[Key] = &[
     row("backends.*.transport", Kind::Choice(&["acp"]), None, Authority::Grants, "Protocol that the backend speaks"),
     row("backends.*.command", Kind::Command, None, Authority::Grants, "Program and arguments that start the backend"),
     row("backends.*.env", Kind::Variables, None, Authority::Grants, "Environment variables for the backend"),
+    row("backends.*.paths", Kind::List, None, Authority::Grants, "Directories of its own that the backend may write"),
     row("backends.*.models", Kind::List, None, Authority::Grants, "Models to offer when the backend cannot be asked"),
 ];
 

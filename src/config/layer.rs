@@ -87,7 +87,7 @@ pub(super) fn allowed(key: &Key, path: &str, kind: LayerKind, place: &Place) -> 
             Err(ConfigError::WrongLayer { place: place.clone(), key: path.to_owned(), kind })
         }
         (Authority::Machine, LayerKind::User | LayerKind::Flag) => Ok(()),
-        (Authority::Anyone | Authority::Lowers | Authority::Grants, _) => Ok(()),
+        (Authority::Anyone | Authority::Lowers | Authority::Tightens | Authority::Grants, _) => Ok(()),
     }
 }
 
@@ -106,7 +106,7 @@ impl Reader<'_> {
                 // A quoted dot is part of the name; joined with the path it would pass for a section.
                 return Err(unknown(&path.replace(name, &one_line(name)), place));
             }
-            if prefix == "backends" && !key::is_name(name) {
+            if matches!(prefix, "backends" | "mcp.servers") && !key::is_name(name) {
                 return Err(ConfigError::InvalidName { place, name: name.escape_debug().to_string() });
             }
             self.item(path, place, item)?;

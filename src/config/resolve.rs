@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use toml_edit::Item;
 
+use super::confine::{Hints, McpServer, Sandbox};
 use super::error::{ConfigError, Place};
 use super::family::{
     BackgroundApprovals, Delegation, Facade, Integrate, Models, PlannerApproval, ReviewMode, Surface, Tools, WebSearch,
     Workflow,
 };
-use super::key::{Authority, KEYS};
+use super::key::{self, Authority, KEYS};
 use super::layer::{Entry, Layer, LayerKind, known};
-use super::value::Value;
+use super::value::{Kind, Value};
+use crate::permission::{Level, Posture};
 
 /// Whether the user agreed to what the repository's file grants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,10 @@ pub struct Config {
     pub default_reasoning: Option<String>,
     /// `AGENT` or `AGENT:PERSONA`.
     pub default_agent: String,
+    /// `None` follows what is enforced.
+    pub default_posture: Option<Posture>,
+    pub sandbox: Sandbox,
+    pub mcp_servers: BTreeMap<String, McpServer>,
     pub delegation: Delegation,
     pub workflow: Workflow,
     pub tools: Tools,
@@ -98,6 +104,8 @@ pub struct Backend {
     pub command: Option<Vec<String>>,
     pub env: BTreeMap<String, String>,
     pub models: Vec<String>,
+    /// Directories of its own that it may write.
+    pub paths: Vec<String>,
 }
 
 /// One effective value.
@@ -185,7 +193,16 @@ impl Settings {
                 let raises = self.0.get(&entry.path).is_some_and(|(below, _)| below.is_below(&entry.value));
                 raises.then_some(Reason::Raises)
             }
-            (LayerKind::Repository, Authority::Grants | Authority::Anyone | Authority::Machine, _) => None,
+            (LayerKind::Repository, Authority::Tightens, Trust::Untrusted) => {
+                let widens =
+                    self.0.get(&entry.path).is_some_and(|(below, _)| is_wider(&entry.path, &entry.value, below));
+                widens.then_some(Reason::Untrusted)
+            }
+            (
+                LayerKind::Repository,
+                Authority::Grants | Authority::Anyone | Authority::Machine | Authority::Tightens,
+                _,
+            ) => None,
             (LayerKind::User | LayerKind::Project | LayerKind::Flag, _, _) => None,
         }
     }
@@ -207,6 +224,9 @@ impl Settings {
             default_model: self.text("default.model").unwrap_or_default(),
             default_reasoning: self.text("default.reasoning").filter(|level| !level.is_empty()),
             default_agent: self.text("default.agent").unwrap_or_default(),
+            default_posture: self.text("default.posture").and_then(|word| word.parse().ok()),
+            sandbox: self.sandbox(),
+            mcp_servers: self.mcp_servers(),
             delegation: self.delegation(),
             workflow: self.workflow(),
             tools: self.tools(),
@@ -283,6 +303,28 @@ impl Settings {
         }
     }
 
+    fn sandbox(&self) -> Sandbox {
+        Sandbox {
+            level: self.text("sandbox.level").and_then(|word| word.parse().ok()).unwrap_or(Level::Workspace),
+            hosts: self.list("sandbox.hosts").unwrap_or_default(),
+            caches: self.list("sandbox.caches").unwrap_or_default(),
+            read: self.list("sandbox.read").unwrap_or_default(),
+        }
+    }
+
+    fn mcp_servers(&self) -> BTreeMap<String, McpServer> {
+        let names = self.0.keys().filter_map(|key| key.strip_prefix("mcp.servers.")?.split('.').next());
+        let server = |name: &str| McpServer {
+            command: self.list(&format!("mcp.servers.{name}.command")).unwrap_or_default(),
+            env: self.variables(&format!("mcp.servers.{name}.env")),
+            hints: match self.flag(&format!("mcp.servers.{name}.trust")) {
+                true => Hints::Believed,
+                false => Hints::Ignored,
+            },
+        };
+        names.map(|name| (name.to_owned(), server(name))).collect()
+    }
+
     fn backends(&self) -> BTreeMap<String, Backend> {
         let names = self.0.keys().filter_map(|key| key.strip_prefix("backends.")?.split('.').next());
         let backend = |name: &str| Backend {
@@ -290,6 +332,7 @@ impl Settings {
             command: self.list(&format!("backends.{name}.command")),
             env: self.variables(&format!("backends.{name}.env")),
             models: self.list(&format!("backends.{name}.models")).unwrap_or_default(),
+            paths: self.list(&format!("backends.{name}.paths")).unwrap_or_default(),
         };
         names.map(|name| (name.to_owned(), backend(name))).collect()
     }
@@ -344,6 +387,16 @@ impl fmt::Display for Ignored {
         };
         write!(f, "{}: `{}` is ignored: {reason}", self.place, self.key)
     }
+}
+
+/// Whether a choice of a key whose choices stand from the strictest on is wider than another.
+fn is_wider(path: &str, value: &Value, than: &Value) -> bool {
+    let Some(Kind::Choice(choices)) = key::find(path).map(|key| key.kind) else { return false };
+    let rank = |value: &Value| match value {
+        Value::Text(text) if text.is_empty() => choices.len(),
+        value => choices.iter().position(|choice| *value == Value::Text((*choice).to_owned())).unwrap_or(choices.len()),
+    };
+    rank(value) > rank(than)
 }
 
 /// Reads a default as a file would spell it; a test holds every row to it.

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::key::{KEYS, nearest};
 use super::resolve::{Backend, CommitMessage, Limits, MergeStyle, Titles, Worktree, default_of};
 use super::*;
+use crate::permission::Level;
 
 fn origin(kind: LayerKind) -> Origin {
     let label = match kind {
@@ -42,6 +43,9 @@ fn the_defaults_are_those_of_the_table() {
         default_model: String::new(),
         default_reasoning: None,
         default_agent: "builder".into(),
+        default_posture: None,
+        sandbox: confine::Sandbox { level: Level::Workspace, hosts: vec![], caches: vec![], read: vec![] },
+        mcp_servers: BTreeMap::new(),
         delegation: family::Delegation {
             facade: family::Facade::Delegate,
             timeout: hours(4),
@@ -117,6 +121,7 @@ fn a_full_file_is_read() {
         command: Some(vec!["opencode".into(), "acp".into()]),
         env: BTreeMap::from([("A.B".into(), "1".into())]),
         models: vec!["a/b".into()],
+        paths: vec![],
     };
     assert_eq!(config.backends, BTreeMap::from([("open-code".into(), backend)]));
     assert_eq!(config.ignored, []);
@@ -279,7 +284,7 @@ fn a_repository_spends_money_only_when_it_is_trusted() {
     };
     assert_eq!(asked(Trust::Untrusted), (Titles::Prompt, CommitMessage::Summary));
     assert_eq!(asked(Trust::Trusted), (Titles::Model, CommitMessage::Model));
-    let text = grants(Some(&repository), None).unwrap();
+    let text = grants(Some(&repository), None, &[]).unwrap();
     assert_eq!(text.as_str(), "commit.message = \"model\"\ntitles = \"model\"\n");
 }
 
@@ -304,12 +309,12 @@ fn grants_read_the_same_however_they_are_spelled() {
     );
     let expected =
         "backends.x.env = { \"A\" = \"1\", \"B\" = \"2\" }\nworktree.copy = [\"a\"]\nworktree.setup = \"npm ci\"\n";
-    assert_eq!(grants(Some(&one), None).unwrap().as_str(), expected);
-    assert_eq!(grants(Some(&one), None), grants(Some(&other), Some("# only a comment\n\n")));
-    assert_eq!(grants(Some(&layer(LayerKind::Repository, "merge.style = \"rebase\"")), None), None);
-    assert_eq!(grants(None, None), None);
+    assert_eq!(grants(Some(&one), None, &[]).unwrap().as_str(), expected);
+    assert_eq!(grants(Some(&one), None, &[]), grants(Some(&other), Some("# only a comment\n\n"), &[]));
+    assert_eq!(grants(Some(&layer(LayerKind::Repository, "merge.style = \"rebase\"")), None, &[]), None);
+    assert_eq!(grants(None, None, &[]), None);
     assert_eq!(
-        grants(None, Some("# x\n.env\n!/b\n")).unwrap().to_string(),
+        grants(None, Some("# x\n.env\n!/b\n"), &[]).unwrap().to_string(),
         ".worktreeinclude: \".env\"\n.worktreeinclude: \"!/b\"\n"
     );
 }
@@ -318,7 +323,7 @@ fn grants_read_the_same_however_they_are_spelled() {
 fn a_grant_cannot_be_forged_by_a_value() {
     let forged = layer(LayerKind::Repository, r#"worktree.setup = "x\nworktree.teardown = \"y\"""#);
     assert_eq!(
-        grants(Some(&forged), Some("a\u{202e}b\u{1b}\n")).unwrap().as_str(),
+        grants(Some(&forged), Some("a\u{202e}b\u{1b}\n"), &[]).unwrap().as_str(),
         "worktree.setup = \"x\\nworktree.teardown = \\\"y\\\"\"\n.worktreeinclude: \"a\\u202Eb\\u001B\"\n"
     );
 }
@@ -408,4 +413,44 @@ proptest! {
     ) {
         parse(&pieces.concat(), &origin(LayerKind::Repository)).ok();
     }
+}
+
+#[test]
+fn a_repository_is_stricter_by_itself_and_wider_only_when_it_is_trusted() {
+    let user = |text: &str| layer(LayerKind::User, text);
+    let repository = |text: &str| layer(LayerKind::Repository, text);
+    for (below, above, untrusted, trusted) in [
+        ("sandbox.level = \"workspace\"", "sandbox.level = \"restricted\"", "restricted", "restricted"),
+        ("sandbox.level = \"workspace\"", "sandbox.level = \"off\"", "workspace", "off"),
+        ("default.posture = \"attended\"", "default.posture = \"plan\"", "plan", "plan"),
+        ("default.posture = \"attended\"", "default.posture = \"unattended\"", "attended", "unattended"),
+        ("", "default.posture = \"edits\"", "edits", "edits"),
+    ] {
+        let key = above.split(" =").next().unwrap();
+        for (trust, expected) in [(Trust::Untrusted, untrusted), (Trust::Trusted, trusted)] {
+            let config = resolve(&[user(below), repository(above)], trust);
+            assert_eq!(config.get(key).unwrap().unwrap().value, Value::Text(expected.into()), "{above} {trust:?}");
+        }
+    }
+}
+
+#[test]
+fn what_can_only_tighten_needs_no_trust() {
+    let grants_of =
+        |text: &str| grants(Some(&layer(LayerKind::Repository, text)), None, &[]).map(|text| text.to_string());
+    assert_eq!(grants_of("sandbox.level = \"restricted\"\ndefault.posture = \"plan\""), None);
+    assert_eq!(grants_of("sandbox.level = \"off\"").as_deref(), Some("sandbox.level = \"off\"\n"));
+    assert_eq!(grants_of("default.posture = \"edits\"").as_deref(), Some("default.posture = \"edits\"\n"));
+    let rules = ["Bash(make *)".to_owned()];
+    assert_eq!(grants(None, None, &rules).unwrap().as_str(), "allow: Bash(make *)\n");
+}
+
+#[test]
+fn an_external_server_is_read_with_its_trust() {
+    let text = "[mcp.servers.db]\ncommand = [\"db-mcp\", \"--ro\"]\nenv = { A = \"1\" }\ntrust = true";
+    let config = resolve(&[layer(LayerKind::User, text)], Trust::Untrusted);
+    let server = &config.mcp_servers["db"];
+    assert_eq!((server.command.join(" "), server.hints), ("db-mcp --ro".into(), confine::Hints::Believed));
+    let untrusted = resolve(&[layer(LayerKind::Repository, text)], Trust::Untrusted);
+    assert!(untrusted.mcp_servers.is_empty());
 }

@@ -36,6 +36,7 @@ use crate::api::{self, request::When};
 use crate::backend::Conversation;
 use crate::backend::event::Event as BackendEvent;
 use crate::id::SessionId;
+use crate::permission::Posture;
 use crate::session::{self, Event};
 use crate::store::{Change, StoreError};
 
@@ -80,6 +81,10 @@ pub(super) enum Command {
     Decide {
         request: String,
         decide: Decide,
+    },
+    SetPosture {
+        posture: Option<Posture>,
+        yolo: Option<bool>,
     },
     Stop,
     /// Stops the turn in progress, if there is one, for a reason of the engine's own.

@@ -17,6 +17,7 @@ use crate::config::family::Models;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::id::SessionId;
+use crate::permission::Hold;
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 
@@ -29,15 +30,17 @@ use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Rec
 use super::settings::hex;
 use super::shared::{Shared, event};
 use super::standing::Standing;
-use super::{clock, image, prepare, view};
+use super::{clock, image, posture, prepare, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, images, start, model, reasoning, agent, base, title, env } = request;
+    let CreateSession { cwd, prompt, images, start, model, reasoning, agent, posture, yolo, base, title, env } =
+        request;
     if prompt.trim().is_empty() {
         return Err(Fault::EmptyPrompt);
     }
     let images = image::read(images)?;
+    let posture = posture::parse(posture.as_deref())?;
     let here = Standing::find(shared, PathBuf::from(cwd)).await?;
     let base = here.base(base).await?;
     let ground = Ground::of_standing(&here, base.commit);
@@ -65,7 +68,9 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let agent = AgentRecord { id: picked.id, persona: picked.persona, ..AgentRecord::default() };
-    let body = Body { title, place, backend: backend.name.clone(), model, reasoning, agent, ..Body::default() };
+    let posture = posture::initial(posture, yolo, &settings.config, Hold::Advisory);
+    let body =
+        Body { title, place, backend: backend.name.clone(), model, reasoning, agent, posture, ..Body::default() };
     let fresh = Fresh { at: received, base, body, text: prompt, context: None, images };
     let record = write(shared, &repo, fresh, |_| Ok(Vec::new())).await?;
     warn(shared, record.id, warning.into_iter().chain(picked.warnings)).await?;

@@ -10,6 +10,7 @@ use crate::backend::spec::Reasoning;
 use crate::git::GitError;
 use crate::git::oid::InvalidOid;
 use crate::id::{PrefixError, SessionId};
+use crate::permission::UnknownWord;
 use crate::store::StoreError;
 
 use super::record::Unreadable;
@@ -41,6 +42,8 @@ pub(super) enum Fault {
     NoLevel { backend: String, model: Option<String>, level: &'static str, known: Vec<&'static str> },
     #[error("no reasoning level is called `{level}`; known are {}", Reasoning::ALL.map(Reasoning::as_str).join(", "))]
     UnknownLevel { level: String },
+    #[error("posture {0}")]
+    UnknownPosture(#[from] UnknownWord),
     #[error(transparent)]
     NoBackend(Error),
     #[error("{error}")]
@@ -121,6 +124,7 @@ impl Fault {
             | Fault::AmbiguousModel { .. }
             | Fault::NoLevel { .. }
             | Fault::UnknownLevel { .. }
+            | Fault::UnknownPosture(_)
             | Fault::NoAgent { .. }
             | Fault::NotSelectable { .. }
             | Fault::AgentList(_)
@@ -191,6 +195,7 @@ impl Fault {
             | Fault::NotRemoved { .. }
             | Fault::BadImage { .. }
             | Fault::UnknownLevel { .. }
+            | Fault::UnknownPosture(_)
             | Fault::TooManyAnswers { .. }
             | Fault::NoHandoff { .. }
             | Fault::BadDecision { .. }

@@ -2,12 +2,15 @@
 //!
 //! Readers are tolerant: a field that an older record lacks takes its default.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
 use crate::api::workflow::Workflow;
 use crate::id::SessionId;
+use crate::permission::Posture;
 use crate::session::{Open, Phase, Rest, Session, Turn};
 use crate::store::{HandoffRow, SessionRow, TurnRow, WorkflowRow};
 
@@ -37,6 +40,11 @@ pub(super) struct Body {
     /// The word for how hard the model thinks.
     pub(super) reasoning: Option<String>,
     pub(super) agent: AgentRecord,
+    pub(super) posture: PostureRecord,
+    /// What the processes of the last turn could reach.
+    pub(super) reach: ReachRecord,
+    /// Rules that a person allowed for this session.
+    pub(super) grants: Vec<String>,
     /// What makes the session the child of another.
     pub(super) child: Option<ChildRecord>,
     pub(super) base: BaseRecord,
@@ -84,6 +92,32 @@ pub(super) struct AgentRecord {
     pub(super) persona: Option<String>,
     /// Whether the tools of the last turn were held to the definition.
     pub(super) surface: SurfaceHold,
+}
+
+/// What happens with calls that no rule decides.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct PostureRecord {
+    /// Empty in records of sessions that knew only one.
+    pub(super) word: String,
+    pub(super) yolo: bool,
+}
+
+/// What the processes of a session can reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ReachRecord {
+    /// Empty in records of sessions that were never held.
+    pub(super) level: String,
+    pub(super) enforced: bool,
+    /// Why it is not enforced.
+    pub(super) note: Option<String>,
+}
+
+impl PostureRecord {
+    pub(super) fn posture(&self) -> Posture {
+        self.word.parse().unwrap_or(Posture::Attended)
+    }
 }
 
 /// How far an agent is held to its tools.
@@ -201,11 +235,64 @@ pub(super) struct ApprovalRecord {
     pub(super) tool: String,
     pub(super) title: String,
     pub(super) preview: Option<String>,
+    /// The verdict: why a person is asked, by which step and rule.
+    #[serde(default)]
+    pub(super) reason: String,
+    #[serde(default)]
+    pub(super) layer: String,
+    #[serde(default)]
+    pub(super) rule: Option<String>,
+    /// The rules that a wider consent saves.
+    #[serde(default)]
+    pub(super) saves: Vec<String>,
+    #[serde(default)]
+    pub(super) warnings: Vec<String>,
+    /// What the call is, to be judged again when something was allowed.
+    #[serde(default)]
+    pub(super) call: Option<CallRecord>,
     pub(super) requested_at: i64,
     /// Identifies the call: a decision on an expired approval is used once for the first identical one.
     pub(super) call_hash: String,
     pub(super) expired: bool,
     pub(super) decision: Option<DecisionRecord>,
+}
+
+/// A call as it was asked about, by its words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CallRecord {
+    pub(super) tool: String,
+    pub(super) reach: CallReach,
+    /// Who makes it.
+    #[serde(default)]
+    pub(super) origin: CallOrigin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CallReach {
+    Paths(Vec<PathBuf>),
+    Command { text: String, cwd: PathBuf },
+    Url(String),
+    Mcp { server: String, tool: String, effect: CallEffect },
+    Elsewhere,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CallEffect {
+    Reads,
+    Adds,
+    Destroys,
+}
+
+/// Who performs a call once it is allowed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CallOrigin {
+    #[default]
+    Backend,
+    /// One of the tools that Coppice serves.
+    Served,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -87,7 +87,7 @@ impl SettingsReader {
             config::parse(&String::from_utf8_lossy(&bytes), &Origin { label, kind: LayerKind::Repository })
         });
         let repository = repository.transpose()?;
-        let grants = config::grants(repository.as_ref(), include.as_deref());
+        let grants = config::grants(repository.as_ref(), include.as_deref(), &[]);
         let trust = match (&grants, &trusted) {
             (Some(grants), Some(trusted)) if hash(grants.as_str()) == trusted.hash => Trust::Trusted,
             (Some(_) | None, Some(_) | None) => Trust::Untrusted,

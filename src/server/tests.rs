@@ -17,7 +17,7 @@ use super::socket;
 use crate::api::daemon::{StopDaemon, StopHow};
 use crate::api::error::{Error, ErrorKind};
 use crate::api::project::{GrantTrust, SetConfig};
-use crate::api::request::{CreateSession, Decide, EventQuery, ListSessions, Merge};
+use crate::api::request::{AllowScope, CreateSession, Decide, DenyScope, EventQuery, ListSessions, Merge};
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -84,8 +84,8 @@ async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
     let set = SetConfig { key: "limits.parallel_turns".into(), value: "9".into() };
     let grant = GrantTrust { cwd: "/".into(), hash: String::new() };
     for refused in [
-        refusal(client.decide("abc", "oldest", &Decide::Allow).await),
-        refusal(client.decide("abc", "oldest", &Decide::Deny { message: None }).await),
+        refusal(client.decide("abc", "oldest", &Decide::Allow { scope: AllowScope::Once }).await),
+        refusal(client.decide("abc", "oldest", &Decide::Deny { message: None, scope: DenyScope::Once }).await),
         refusal(client.merge("abc", &Merge::default()).await),
         refusal(client.integrate("abc").await),
         refusal(client.grant_trust(&grant).await),

@@ -64,6 +64,7 @@ impl Actor {
             | Payload::Archived {}
             | Payload::Removed { .. }
             | Payload::Saved { .. }
+            | Payload::PostureChanged { .. }
             | Payload::Restored {}
             | Payload::Warning { .. } => return None,
         };

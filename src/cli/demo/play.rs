@@ -4,7 +4,9 @@ use super::board::{self, Actor};
 use super::cast::{Part, ROLES};
 use super::stage::Stage;
 use crate::api::event::Event;
-use crate::api::request::{Answer, CreateSession, Decide, DiffQuery, EventQuery, Merge, Resume, Start};
+use crate::api::request::{
+    AllowScope, Answer, CreateSession, Decide, DenyScope, DiffQuery, EventQuery, Merge, Resume, Start,
+};
 use crate::api::session::{Approval, Question, Session, Status};
 use crate::cli::answer::picked;
 use crate::cli::context::Context;
@@ -107,8 +109,8 @@ impl Play {
                 self.pause(context)?;
                 let permission = decide_permission(name, approval, context).await?;
                 let decision = match permission {
-                    Permission::Given => Decide::Allow,
-                    Permission::Refused => Decide::Deny { message: None },
+                    Permission::Given => Decide::Allow { scope: AllowScope::Once },
+                    Permission::Refused => Decide::Deny { message: None, scope: DenyScope::Once },
                 };
                 self.client.decide(&session.id, &approval.id, &decision).await?;
                 self.permission = Some(permission);

@@ -5,7 +5,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::tool::{self, Decisions};
-use crate::api::request::{Answer, CreateSession, Decide, DiffQuery, ListSessions, ListTurns, SendPrompt, Start, When};
+use crate::api::request::{
+    AllowScope, Answer, CreateSession, Decide, DenyScope, DiffQuery, ListSessions, ListTurns, SendPrompt, Start, When,
+};
 use crate::api::session::Session;
 use crate::cli::age::parse_duration;
 use crate::cli::decide::wanted;
@@ -32,11 +34,11 @@ pub(super) async fn perform(tool: &str, arguments: Value, context: &Context) -> 
         "diff" => diff(read(tool, arguments)?, context).await,
         "approve" => {
             let tool::Approve { id, request } = read(tool, arguments)?;
-            decide(&id, request.as_deref(), &Decide::Allow, context).await
+            decide(&id, request.as_deref(), &Decide::Allow { scope: AllowScope::Once }, context).await
         }
         "deny" => {
             let tool::Deny { id, request, message } = read(tool, arguments)?;
-            decide(&id, request.as_deref(), &Decide::Deny { message }, context).await
+            decide(&id, request.as_deref(), &Decide::Deny { message, scope: DenyScope::Once }, context).await
         }
         _ => Err(Failure::new(Exit::NotFound, format!("there is no tool `{tool}`"))),
     }

@@ -3,13 +3,14 @@
 use crate::api::event::Payload;
 use crate::api::request::{Decide, When};
 use crate::api::session::Status;
+use crate::permission::Posture;
 use crate::protocol::prompt::{self, Answer};
 use crate::session::{Event, Rest, Session, Wait};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 use crate::workflow::PLAN_DECISION;
 
 use super::super::fault::Fault;
-use super::super::record::{DecisionRecord, PromptBody, Redirect, TurnBody, json};
+use super::super::record::{DecisionRecord, PostureRecord, PromptBody, Redirect, TurnBody, json};
 use super::super::{clock, delegate, image, view};
 use super::{Actor, Command, Draft};
 
@@ -48,6 +49,7 @@ impl Actor {
             Command::Merge { style } => self.merge(style).await,
             Command::Rebase => self.rebase().await,
             Command::Integrate => self.integrate_into_parent().await,
+            Command::SetPosture { posture, yolo } => self.set_posture(posture, yolo).await,
             Command::Note { note } => self.note(note).await,
             Command::Archive => self.archive().await,
             Command::Remove => self.remove().await,
@@ -199,8 +201,8 @@ impl Actor {
             return Err(Fault::NoApproval { id: self.id, request });
         };
         let (outcome, message, decision) = match decide {
-            Decide::Allow => ("allowed", None, DecisionRecord::Allow),
-            Decide::Deny { message } => ("denied", message.clone(), DecisionRecord::Deny { message }),
+            Decide::Allow { scope: _ } => ("allowed", None, DecisionRecord::Allow),
+            Decide::Deny { message, scope: _ } => ("denied", message.clone(), DecisionRecord::Deny { message }),
         };
         approval.decision = Some(decision);
         let (approval, expired) = (approval.id.clone(), approval.expired);
@@ -220,6 +222,22 @@ impl Actor {
             Session::Resting(Rest::Interrupted) => self.resume().await,
             Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => Ok(()),
         }
+    }
+
+    /// Changes what the session may do by itself, from the next call on.
+    async fn set_posture(&mut self, posture: Option<Posture>, yolo: Option<bool>) -> Result<(), Fault> {
+        let record = &self.record.body.posture;
+        let wanted = PostureRecord {
+            word: posture.unwrap_or_else(|| record.posture()).as_str().to_owned(),
+            yolo: yolo.unwrap_or(record.yolo),
+        };
+        if *record == wanted {
+            return Ok(());
+        }
+        self.staged.push(Payload::PostureChanged { posture: wanted.word.clone(), yolo: wanted.yolo });
+        self.record.body.posture = wanted;
+        self.persist(Durability::Full, Vec::new()).await?;
+        Ok(())
     }
 
     async fn stop(&mut self) -> Result<(), Fault> {
