@@ -7,6 +7,7 @@ mod acp;
 mod claude;
 mod codex;
 pub mod demo;
+mod diff;
 pub mod discovery;
 pub mod door;
 pub mod event;
@@ -14,6 +15,7 @@ pub mod failure;
 pub mod gemini;
 mod hold;
 mod output;
+mod posture;
 #[cfg(test)]
 mod promise;
 pub mod registry;
@@ -63,10 +65,14 @@ pub struct Launch {
     pub native: Native,
     /// What happens with calls that no rule decides; the agent's own modes follow it.
     pub posture: Posture,
+    /// The one file that may be written while a plan is made; it lies outside of the work tree.
+    pub plan_file: Option<PathBuf>,
     /// What the agent and its commands may reach.
     pub confines: Confines,
     /// Where the agent may keep its own state.
     pub state_dir: PathBuf,
+    /// Where the login is that the conversations of this backend share, if it cannot stay where the user keeps it.
+    pub login_dir: PathBuf,
     /// An empty directory of ours for processes that must not stand in a work tree.
     pub neutral_dir: PathBuf,
     /// The program and its arguments that bring served tools to agents that know no HTTP.
@@ -236,7 +242,9 @@ impl Launch {
             tools: Vec::new(),
             native: Native::default(),
             posture: Posture::Attended,
+            plan_file: None,
             confines: Confines::default(),
+            login_dir: state_dir.join("login"),
             neutral_dir: state_dir.clone(),
             state_dir,
             bridge: Vec::new(),

@@ -24,7 +24,6 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
-use crate::backend::Launch;
 use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::{Client, Opening, Wishes};
 use crate::backend::event::{Command, Event};
@@ -36,6 +35,7 @@ use crate::backend::spec::{
 use crate::backend::transport::drive;
 use crate::backend::transport::machine::{Input, Machine};
 use crate::backend::transport::spawn::{Child, Needs, SpawnRequest};
+use crate::backend::{Launch, posture};
 use crate::protocol::SchemaDialect;
 
 /// The agent ends an interrupted turn within half a second, also in the middle of a command.
@@ -197,7 +197,7 @@ async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> O
         begin,
         cwd: launch.cwd.clone(),
         purpose: launch.purpose,
-        native: launch.native.clone(),
+        native: posture::left(launch),
         model: argv::model(launch).map(str::to_owned),
         has_schema: launch.schema.is_some(),
         tools: launch.tools.clone(),

@@ -127,6 +127,11 @@ impl Shared {
         self.data.join("neutral")
     }
 
+    /// Where the sessions of a backend share a login.
+    pub(super) fn login_dir(&self, backend: &str) -> PathBuf {
+        self.data.join("login").join(backend)
+    }
+
     /// Where a backend that is only asked what it offers keeps its state.
     pub(super) fn survey_dir(&self, backend: &str) -> PathBuf {
         self.data.join("survey").join(backend)

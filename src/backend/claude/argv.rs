@@ -9,7 +9,8 @@ use serde_json::json;
 
 use crate::backend::claude::{mcp, surface};
 use crate::backend::spec::Reasoning;
-use crate::backend::{Launch, Purpose};
+use crate::backend::{Launch, Purpose, posture};
+use crate::permission::Posture;
 
 /// Names that an agent gives to what it starts; a Coppice that runs inside of one must not hand them on.
 const NESTED: &[&str] = &[
@@ -69,13 +70,13 @@ pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
     if let Some(level) = launch.reasoning {
         add(&["--effort", effort(level, model(launch))]);
     }
-    add(&["--permission-mode", "default", "--permission-prompt-tool", "stdio"]);
+    add(&["--permission-mode", mode(launch.posture), "--permission-prompt-tool", "stdio"]);
     add(&["--setting-sources", "", "--settings", r#"{"disableAllHooks":true}"#, "--strict-mcp-config"]);
     match launch.purpose {
         Purpose::Session => {
             add(&["--add-dir", &launch.cwd.to_string_lossy()]);
             add(&["--disallowedTools", &surface::NEVER.join(",")]);
-            if let Some(names) = surface::only(&launch.native) {
+            if let Some(names) = surface::only(&posture::left(launch)) {
                 add(&["--tools", &names.join(",")]);
             }
             match begin {
@@ -96,6 +97,14 @@ pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
         add(&["--append-system-prompt", rules]);
     }
     argv
+}
+
+/// The agent's own mode. None of them lets a call pass our callback, which has every one asked about.
+fn mode(posture: Posture) -> &'static str {
+    match posture {
+        Posture::Plan | Posture::Attended | Posture::Unattended => "default",
+        Posture::Edits => "acceptEdits",
+    }
 }
 
 /// The whole environment of the process, whose state is in `home`.

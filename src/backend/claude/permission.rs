@@ -51,7 +51,7 @@ pub(crate) fn read(id: &str, mut request: Value, cwd: &Path) -> Pending {
         title: tool::title(name, &input, cwd),
         kind: tool::kind(name),
         input: Some(input.clone()),
-        preview: tool::preview(name, &input),
+        preview: tool::preview(name, &input, cwd),
         reach: tool::reach(name, &input, cwd),
     };
     Pending { approval, input }

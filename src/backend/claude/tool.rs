@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::backend::claude::mcp;
+use crate::backend::diff;
 use crate::backend::event::ToolKind;
 use crate::backend::output::bounded;
-use crate::permission::Reach;
+use crate::permission::{Effect, Reach};
 
 /// The tool through which the model gives its response; it is no tool to anybody else.
 pub(crate) const RESPONSE: &str = "StructuredOutput";
@@ -18,7 +19,7 @@ const TITLE_LIMIT: usize = 200;
 pub(crate) fn kind(tool: &str) -> ToolKind {
     match tool {
         "Read" => ToolKind::Read,
-        "Edit" | "Write" | "NotebookEdit" => ToolKind::Edit,
+        "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => ToolKind::Edit,
         "Grep" | "Glob" => ToolKind::Search,
         "Bash" => ToolKind::Execute,
         "WebFetch" | "WebSearch" => ToolKind::Fetch,
@@ -35,6 +36,7 @@ pub(crate) fn title(tool: &str, input: &Value, cwd: &Path) -> String {
     };
     let title = match tool {
         "Read" | "Edit" | "Write" => format!("{tool} {}", place("file_path")),
+        "MultiEdit" => format!("Edit {}", place("file_path")),
         "NotebookEdit" => format!("Edit {}", place("notebook_path")),
         "Bash" => text("command").lines().next().unwrap_or_default().to_owned(),
         "Grep" | "Glob" if text("path").is_empty() => format!("Search `{}`", text("pattern")),
@@ -54,7 +56,7 @@ pub(crate) fn reach(tool: &str, input: &Value, cwd: &Path) -> Reach {
     let path = |member: &str| input[member].as_str().filter(|path| !path.is_empty()).map(|path| cwd.join(path));
     let paths = |path: Option<PathBuf>| Reach::Paths(path.into_iter().collect());
     match tool {
-        "Read" | "Edit" | "Write" => paths(path("file_path")),
+        "Read" | "Edit" | "MultiEdit" | "Write" => paths(path("file_path")),
         "NotebookEdit" => paths(path("notebook_path")),
         "Grep" => paths(path("path").or_else(|| Some(cwd.to_owned()))),
         // The pattern may climb out of the place it starts from.
@@ -65,18 +67,40 @@ pub(crate) fn reach(tool: &str, input: &Value, cwd: &Path) -> Reach {
         "Bash" if input["dangerouslyDisableSandbox"] != true => input["command"]
             .as_str()
             .map_or(Reach::Elsewhere, |command| Reach::Command { text: command.to_owned(), cwd: cwd.to_owned() }),
-        _ => Reach::Elsewhere,
+        // A search reaches whatever its service makes of it; only a page has an address.
+        "WebFetch" => input["url"].as_str().map_or(Reach::Elsewhere, |url| Reach::Url(url.to_owned())),
+        _ => foreign(tool).unwrap_or(Reach::Elsewhere),
     }
 }
 
+/// A tool of a server that is not ours. The agent does not pass on what the server says about it.
+fn foreign(tool: &str) -> Option<Reach> {
+    let (server, tool) = tool.strip_prefix("mcp__")?.split_once("__")?;
+    let is_named = !server.is_empty() && !tool.is_empty() && server != mcp::SERVER;
+    is_named.then(|| Reach::Mcp { server: server.to_owned(), tool: tool.to_owned(), effect: Effect::Destroys })
+}
+
 /// What a call would do, for the one who decides about it.
-pub(crate) fn preview(tool: &str, input: &Value) -> String {
+pub(crate) fn preview(tool: &str, input: &Value, cwd: &Path) -> String {
     let text = |member: &str| input[member].as_str().unwrap_or_default();
-    let lines = |mark: char, text: &str| text.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+    let place = |member: &str| {
+        let path = Path::new(text(member));
+        path.strip_prefix(cwd).unwrap_or(path).display().to_string()
+    };
+    let piece = |edit: &'_ Value| {
+        let text = |member: &str| edit[member].as_str().unwrap_or_default().to_owned();
+        (text("old_string"), text("new_string"))
+    };
+    let pieces = |edits: Vec<(String, String)>| {
+        diff::of_pieces(&place("file_path"), edits.iter().map(|(old, new)| (old.as_str(), new.as_str())))
+    };
     let preview = match tool {
-        "Edit" => lines('-', text("old_string")) + &lines('+', text("new_string")),
-        "Write" => lines('+', text("content")),
-        "NotebookEdit" => lines('+', text("new_source")),
+        "Edit" => pieces(vec![piece(input)]),
+        "MultiEdit" => pieces(input["edits"].as_array().into_iter().flatten().map(piece).collect()),
+        "Write" => diff::of_pieces(&place("file_path"), [("", text("content"))]),
+        "NotebookEdit" => diff::of_pieces(&place("notebook_path"), [("", text("new_source"))]),
+        "WebFetch" => text("url").to_owned(),
+        "WebSearch" => text("query").to_owned(),
         "Bash" if text("description").is_empty() => text("command").to_owned(),
         "Bash" => format!("{}\n({})", text("command"), text("description")),
         _ => serde_json::to_string_pretty(input).unwrap_or_default(),
@@ -144,6 +168,11 @@ mod tests {
     fn a_call_reaches_what_its_input_names() {
         let paths = |path: &str| Reach::Paths(vec![PathBuf::from(path)]);
         let command = |text: &str| Reach::Command { text: text.to_owned(), cwd: PathBuf::from(CWD) };
+        let mcp = |server: &str, tool: &str| Reach::Mcp {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            effect: Effect::Destroys,
+        };
         for (tool, input, expected) in [
             ("Read", json!({"file_path": "/etc/passwd"}), paths("/etc/passwd")),
             ("Edit", json!({"file_path": "src/a"}), paths("/tree/src/a")),
@@ -157,7 +186,14 @@ mod tests {
             ("Bash", json!({"command": "make"}), command("make")),
             ("Bash", json!({"command": "make", "dangerouslyDisableSandbox": true}), Reach::Elsewhere),
             ("Bash", json!({}), Reach::Elsewhere),
-            ("WebFetch", json!({"url": "https://example.com"}), Reach::Elsewhere),
+            ("MultiEdit", json!({"file_path": "a"}), paths("/tree/a")),
+            ("WebFetch", json!({"url": "https://example.com"}), Reach::Url("https://example.com".to_owned())),
+            ("WebFetch", json!({}), Reach::Elsewhere),
+            ("mcp__github__create_pr", json!({}), mcp("github", "create_pr")),
+            ("mcp__a_b__c__d", json!({}), mcp("a_b", "c__d")),
+            ("mcp__coppice__delegate", json!({}), Reach::Elsewhere),
+            ("mcp__github", json!({}), Reach::Elsewhere),
+            ("mcp____tool", json!({}), Reach::Elsewhere),
             ("WebSearch", json!({"query": "x"}), Reach::Elsewhere),
             ("Skill", json!({"skill": "x"}), Reach::Elsewhere),
             ("FromTheFuture", json!({"file_path": "/tree/a"}), Reach::Elsewhere),
@@ -169,13 +205,29 @@ mod tests {
     #[test]
     fn a_preview_shows_what_would_happen() {
         for (tool, input, expected) in [
-            ("Edit", json!({"old_string": "a\nb", "new_string": "c"}), "-a\n-b\n+c"),
-            ("Write", json!({"content": "x\ny\n"}), "+x\n+y"),
+            (
+                "Edit",
+                json!({"file_path": "/tree/f", "old_string": "a\nb", "new_string": "c\nb"}),
+                "--- f\n+++ f\n@@ @@\n-a\n+c\n b",
+            ),
+            (
+                "MultiEdit",
+                json!({"file_path": "/etc/f", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c"}]}),
+                "--- /etc/f\n+++ /etc/f\n@@ @@\n-a\n+b\n@@ @@\n-c",
+            ),
+            ("Write", json!({"file_path": "f", "content": "x\ny\n"}), "--- f\n+++ f\n@@ @@\n+x\n+y"),
+            (
+                "NotebookEdit",
+                json!({"notebook_path": "/tree/n.ipynb", "new_source": "1 + 1"}),
+                "--- n.ipynb\n+++ n.ipynb\n@@ @@\n+1 + 1",
+            ),
             ("Bash", json!({"command": "make", "description": "Builds"}), "make\n(Builds)"),
             ("Bash", json!({"command": "make"}), "make"),
-            ("WebFetch", json!({"url": "u"}), "{\n  \"url\": \"u\"\n}"),
+            ("WebFetch", json!({"url": "https://a.example/x", "prompt": "p"}), "https://a.example/x"),
+            ("WebSearch", json!({"query": "rust"}), "rust"),
+            ("FromTheFuture", json!({"a": 1}), "{\n  \"a\": 1\n}"),
         ] {
-            assert_eq!(preview(tool, &input), expected, "{tool}");
+            assert_eq!(preview(tool, &input, Path::new(CWD)), expected, "{tool}");
         }
     }
 

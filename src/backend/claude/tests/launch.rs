@@ -13,6 +13,7 @@ use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
 use crate::backend::transport::spawn::{Child, SpawnRequest, Spawner};
 use crate::backend::{Access, Launch, Native, NativeTool, Purpose};
+use crate::permission::Posture;
 
 struct Nobody;
 
@@ -136,6 +137,44 @@ fn a_surface_is_told_at_every_start() {
             let never = words.iter().position(|word| word == "--disallowedTools").map(|place| &words[place + 1]);
             assert!(never.is_some_and(|names| names.contains("Task,") && names.contains("Agent,")), "{never:?}");
         }
+    }
+}
+
+/// The agent never decides by itself, whatever the posture: no mode lets calls pass our callback.
+#[test]
+fn a_posture_has_the_mode_that_fits() {
+    for (posture, mode) in [
+        (Posture::Plan, "default"),
+        (Posture::Attended, "default"),
+        (Posture::Edits, "acceptEdits"),
+        (Posture::Unattended, "default"),
+    ] {
+        for begin in [fresh(), Begin::Resume("id".to_owned())] {
+            follows(&Launch { posture, ..launch() }, &begin, "--permission-mode", Some(mode));
+        }
+    }
+}
+
+#[test]
+fn r91_a_plan_is_made_by_reading_and_written_to_one_file() {
+    let plan = |native: Native, plan_file: Option<&str>| Launch {
+        posture: Posture::Plan,
+        plan_file: plan_file.map(PathBuf::from),
+        native,
+        ..launch()
+    };
+    let reading = "Glob,Grep,Read,TaskCreate,TaskGet,TaskList,TaskUpdate,WebFetch,WebSearch";
+    let writing = "Edit,Glob,Grep,NotebookEdit,Read,TaskCreate,TaskGet,TaskList,TaskUpdate,WebFetch,WebSearch,Write";
+    let some = |tools: &[NativeTool]| Native { tools: Some(tools.iter().copied().collect()), access: Access::Write };
+    let read_only = Native { tools: None, access: Access::ReadOnly };
+    for (launch, tools) in [
+        (plan(Native::default(), None), reading),
+        (plan(Native::default(), Some("/plans/a.md")), writing),
+        (plan(read_only, Some("/plans/a.md")), reading),
+        (plan(some(&[NativeTool::Read, NativeTool::Bash, NativeTool::Write]), Some("/plans/a.md")), "Read,Write"),
+        (plan(some(&[NativeTool::Bash]), Some("/plans/a.md")), ""),
+    ] {
+        follows(&launch, &fresh(), "--tools", Some(tools));
     }
 }
 

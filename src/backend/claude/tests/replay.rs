@@ -106,7 +106,7 @@ fn an_allowed_call_runs() {
     started fresh-id restored=false models=opus
     text "I will write."
     tool started "Write new.txt" Edit
-    approval "Write new.txt" Edit "+hi" Paths(["/repo/new.txt"])
+    approval "Write new.txt" Edit "--- new.txt\n+++ new.txt\n@@ @@\n+hi" Paths(["/repo/new.txt"])
     tool finished Completed "File created successfully at: /repo/new.txt (file state is current in your context — no need to Read it back)"
     tool started "touch made && echo done" Execute
     approval "touch made && echo done" Execute "touch made && echo done\n(run)" Command { text: "touch made && echo done", cwd: "/repo" }
