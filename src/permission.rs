@@ -5,16 +5,23 @@
 mod call;
 mod command;
 pub mod compact;
+pub mod flag;
+mod floor;
+pub mod offer;
 mod posture;
 pub mod rule;
 mod scene;
 mod shell;
+mod verb;
 
 use std::path::{Component, Path, PathBuf};
 
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
+pub use floor::catastrophe;
 pub use posture::{Hold, Level, Posture, UnknownWord};
 pub use scene::{Access, Audience, Overlay, Places, Scene};
+pub use shell::segments;
+pub use verb::{only_git_reads, only_reads};
 
 /// What one tool call touches, as far as the backend tells.
 #[derive(Debug, Clone, PartialEq, Eq)]

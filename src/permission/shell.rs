@@ -47,6 +47,12 @@ pub(super) fn parse(text: &str) -> Option<Vec<Vec<Word>>> {
     Some(reader.commands)
 }
 
+/// Every simple command of `text` as one line, those of its substitutions included; `None` when it cannot be read.
+pub fn segments(text: &str) -> Option<Vec<String>> {
+    let line = |words: &Vec<Word>| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    Some(parse(text)?.iter().map(line).collect())
+}
+
 struct Reader<'a> {
     rest: Peekable<Chars<'a>>,
     commands: Vec<Vec<Word>>,
