@@ -7,6 +7,8 @@ pub mod tool;
 
 use std::str::FromStr;
 
+use tool::Spelled;
+
 /// Rules in the order of the file; the last one that matches decides.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompactPermission {
@@ -23,7 +25,7 @@ pub struct Rule {
     pub action: Action,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     Allow,
     Ask,
@@ -92,13 +94,18 @@ impl CompactPermission {
     /// What the map says about a call; `None` is no opinion. A call without a target is matched as `*`.
     pub fn evaluate(&self, tool: &str, target: Option<&str>) -> Option<Action> {
         let target = target.unwrap_or("*");
-        let decides = |rule: &&Rule| glob::matches(&rule.pattern, target);
-        self.rules_for(tool).find(decides).map(|rule| rule.action)
+        self.ruling(&Spelled::new(tool), |pattern| glob::matches(pattern, target)).map(|rule| rule.action)
+    }
+
+    /// The rule that decides about a call whose target is what `is_meant` says.
+    pub(super) fn ruling(&self, tool: &Spelled<'_>, is_meant: impl Fn(&str) -> bool) -> Option<&Rule> {
+        self.rules.iter().rev().find(|rule| tool.is_meant_by(&rule.tool) && is_meant(&rule.pattern))
     }
 
     /// Whether some call of a tool could go ahead; a tool that never can need not exist for the agent.
     pub fn may_ever_run(&self, tool: &str) -> bool {
-        for rule in self.rules_for(tool) {
+        let tool = Spelled::new(tool);
+        for rule in self.rules.iter().rev().filter(|rule| tool.is_meant_by(&rule.tool)) {
             match rule.action {
                 Action::Allow | Action::Ask => return true,
                 Action::Deny if is_everything(&rule.pattern) => return false,
@@ -106,11 +113,6 @@ impl CompactPermission {
             }
         }
         true
-    }
-
-    /// The rules about a tool, the one that decides first.
-    fn rules_for(&self, tool: &str) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().rev().filter(move |rule| tool::means(&rule.tool, tool))
     }
 }
 

@@ -7,29 +7,40 @@ pub fn is_pattern(text: &str) -> bool {
 
 /// Whether a pattern is the whole of a text: `*` is any run of characters, `/` and a leading dot included, `?` is one.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    // All that is looked for is ASCII, which no part of another character ever is.
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut read) = (0, 0);
-    // Where to go on when the run of the last star has to be one character longer.
+    // Where to go on when the run of the last star has to be longer.
     let mut retry: Option<(usize, usize)> = None;
     while read < text.len() {
         match pattern.get(at) {
-            Some('*') => {
+            Some(b'*') => {
                 retry = Some((at + 1, read));
                 at += 1;
             }
-            Some(wanted) if *wanted == '?' || *wanted == text[read] => {
+            Some(b'?') => {
+                at += 1;
+                read += character(&text[read..]);
+            }
+            Some(wanted) if *wanted == text[read] => {
                 at += 1;
                 read += 1;
             }
             Some(_) | None => {
                 let Some((after_star, taken)) = retry else { return false };
-                retry = Some((after_star, taken + 1));
-                at = after_star;
-                read = taken + 1;
+                let next = taken + character(&text[taken..]);
+                retry = Some((after_star, next));
+                (at, read) = (after_star, next);
             }
         }
     }
-    pattern[at..].iter().all(|rest| *rest == '*')
+    pattern[at..].iter().all(|rest| *rest == b'*')
+}
+
+/// How long the first character is.
+fn character(text: &[u8]) -> usize {
+    let is_rest = |byte: &&u8| **byte & 0xC0 == 0x80;
+    1 + text.iter().skip(1).take_while(is_rest).count()
 }
 
 #[cfg(test)]

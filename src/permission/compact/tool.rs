@@ -38,7 +38,7 @@ const SPELLINGS: &[&[&str]] = &[
     &["question", "AskUserQuestion", "ask_user_question", "request_user_input"],
     &["skill"],
     &["search_skills"],
-    &["exit_plan_mode"],
+    &["exit_plan_mode", "ExitPlanMode"],
     // Code intelligence.
     &["symbols"],
     &["definition"],
@@ -140,32 +140,54 @@ pub fn is_mutating(name: &str) -> bool {
 
 /// Whether a name or pattern of an agent's file means a tool; either may be in any spelling.
 pub fn means(pattern: &str, tool: &str) -> bool {
-    let tool = canonical(tool);
-    let is_named = if glob::is_pattern(pattern) {
-        spellings(&tool).iter().any(|spelling| glob::matches(pattern, spelling))
-    } else {
-        canonical(pattern) == tool
-    };
-    is_named || is_short_for(pattern, &tool)
+    Spelled::new(tool).is_meant_by(pattern)
+}
+
+/// A tool in all of its spellings, to be held against many patterns.
+pub(in crate::permission) struct Spelled<'a> {
+    canonical: Cow<'a, str>,
+    spellings: Vec<Cow<'a, str>>,
+    /// `SERVER_TOOL` of a tool of an external server.
+    short: Option<String>,
+}
+
+impl<'a> Spelled<'a> {
+    pub(in crate::permission) fn new(name: &'a str) -> Self {
+        let canonical = canonical(name);
+        if let Some(row) = row(&canonical) {
+            let spellings = row.iter().map(|spelling| Cow::Borrowed(*spelling)).collect();
+            return Self { canonical, spellings, short: None };
+        }
+        let mut spellings = vec![canonical.clone()];
+        let mut short = None;
+        if let Some((server, tool)) = server_and_tool(&canonical) {
+            spellings.push(Cow::Owned(format!("mcp__{server}__{tool}")));
+            spellings.push(Cow::Owned(format!("mcp/{server}/{tool}")));
+            short = Some(format!("{server}_{tool}"));
+        }
+        Self { canonical, spellings, short }
+    }
+
+    pub(in crate::permission) fn canonical(&self) -> &str {
+        &self.canonical
+    }
+
+    pub(in crate::permission) fn is_meant_by(&self, pattern: &str) -> bool {
+        let is_named = if glob::is_pattern(pattern) {
+            self.spellings.iter().any(|spelling| glob::matches(pattern, spelling))
+        } else {
+            // Only what names a server has spellings that are in no list.
+            let is_other = || pattern.starts_with("mcp") && canonical(pattern) == self.canonical;
+            self.spellings.iter().any(|spelling| spelling == pattern) || is_other()
+        };
+        is_named || self.short.as_ref().is_some_and(|short| is_short_for(pattern, short))
+    }
 }
 
 /// `SERVER_TOOL` looks like any other name, so it counts only where it cannot mean a tool of our own.
-fn is_short_for(pattern: &str, tool: &str) -> bool {
-    let Some((server, name)) = server_and_tool(tool) else { return false };
+fn is_short_for(pattern: &str, short: &str) -> bool {
     let is_ours = || SPELLINGS.iter().flat_map(|row| row.iter()).any(|spelling| glob::matches(pattern, spelling));
-    glob::matches(pattern, &format!("{server}_{name}")) && !is_ours()
-}
-
-fn spellings(canonical: &str) -> Vec<Cow<'_, str>> {
-    if let Some(row) = row(canonical) {
-        return row.iter().map(|spelling| Cow::Borrowed(*spelling)).collect();
-    }
-    let mut found = vec![Cow::Borrowed(canonical)];
-    if let Some((server, tool)) = server_and_tool(canonical) {
-        found.push(Cow::Owned(format!("mcp__{server}__{tool}")));
-        found.push(Cow::Owned(format!("mcp/{server}/{tool}")));
-    }
-    found
+    glob::matches(pattern, short) && !is_ours()
 }
 
 fn row(name: &str) -> Option<&'static [&'static str]> {
