@@ -2,6 +2,7 @@
 //!
 //! Every carrier of ours shares it: the pipe of an agent, the door on the loopback, standard input and output.
 
+pub(crate) mod jsonrpc;
 pub mod sse;
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ const REVISION: &str = "2025-11-25";
 
 pub const PARSE_ERROR: i64 = -32700;
 pub const INVALID_REQUEST: i64 = -32600;
+/// The peer asked for something we do not have.
 pub const METHOD_NOT_FOUND: i64 = -32601;
 pub const INTERNAL_ERROR: i64 = -32603;
 

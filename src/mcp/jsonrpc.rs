@@ -4,8 +4,7 @@
 
 use serde_json::{Value, json};
 
-/// The peer asked for something we do not have.
-pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+pub(crate) use super::METHOD_NOT_FOUND;
 
 /// One message from the peer.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,7 +75,7 @@ pub(crate) fn notification(method: &str, params: Value) -> String {
 }
 
 pub(crate) fn response(id: &Value, result: Value) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+    super::reply(id, result).to_string()
 }
 
 pub(crate) fn error(id: &Value, code: i64, message: &str, data: Value) -> String {
