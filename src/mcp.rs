@@ -1,7 +1,9 @@
 //! The Model Context Protocol as a server of tools speaks it: a message in, the reply out.
 //!
-//! Every carrier of ours shares it: the pipe of an agent, the door on the loopback, standard input and output.
+//! Every carrier of ours shares it: the pipe of an agent, the door on the loopback, standard input and output. `client` is
+//! the other side, for servers that are not ours.
 
+pub mod client;
 pub(crate) mod jsonrpc;
 pub mod sse;
 #[cfg(test)]
@@ -42,6 +44,26 @@ pub enum Annotations {
     /// It changes something, and nothing that was there is lost.
     Additive,
     Destructive,
+}
+
+impl Annotations {
+    /// Reads the hints of a listed tool; one that says nothing is destructive, as the protocol has it.
+    pub fn read(hints: &Value) -> Self {
+        let says = |hint: &str| hints[hint].as_bool();
+        match (says("readOnlyHint"), says("destructiveHint")) {
+            (Some(true), _) => Self::ReadOnly,
+            (_, Some(false)) => Self::Additive,
+            (_, Some(true) | None) => Self::Destructive,
+        }
+    }
+
+    fn hints(self) -> Value {
+        match self {
+            Self::ReadOnly => json!({"readOnlyHint": true}),
+            Self::Additive => json!({"readOnlyHint": false, "destructiveHint": false}),
+            Self::Destructive => json!({"readOnlyHint": false, "destructiveHint": true}),
+        }
+    }
 }
 
 /// What one message of the client asks for.
@@ -160,12 +182,7 @@ fn describe(tool: &Tool) -> Value {
         ("inputSchema".to_owned(), tool.input_schema.clone()),
     ]);
     if let Some(annotations) = tool.annotations {
-        let hints = match annotations {
-            Annotations::ReadOnly => json!({"readOnlyHint": true}),
-            Annotations::Additive => json!({"readOnlyHint": false, "destructiveHint": false}),
-            Annotations::Destructive => json!({"readOnlyHint": false, "destructiveHint": true}),
-        };
-        described.insert("annotations".to_owned(), hints);
+        described.insert("annotations".to_owned(), annotations.hints());
     }
     Value::Object(described)
 }

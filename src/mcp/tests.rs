@@ -43,6 +43,21 @@ fn r112_annotations_are_listed_where_there_are_some() {
 }
 
 #[test]
+fn hints_are_read_as_they_are_written() {
+    for annotations in [Annotations::ReadOnly, Annotations::Additive, Annotations::Destructive] {
+        assert_eq!(Annotations::read(&annotations.hints()), annotations);
+    }
+    for (hints, expected) in [
+        (Value::Null, Annotations::Destructive),
+        (json!({"readOnlyHint": "true"}), Annotations::Destructive),
+        (json!({"title": "t", "readOnlyHint": false}), Annotations::Destructive),
+        (json!({"destructiveHint": false}), Annotations::Additive),
+    ] {
+        assert_eq!(Annotations::read(&hints), expected, "{hints}");
+    }
+}
+
+#[test]
 fn every_request_has_an_answer_and_every_notification_has_none() {
     replied(json!({"id": 1, "method": "ping"}), ok(json!(1), json!({})));
     let unknown = refusal(&json!(1), METHOD_NOT_FOUND, "method `resources/list` not found");
