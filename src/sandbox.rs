@@ -8,10 +8,12 @@ use std::path::PathBuf;
 
 pub mod cage;
 pub mod command;
+mod confine;
 pub mod launch;
 pub mod peer;
 mod stage;
 pub mod supervisor;
+pub mod support;
 mod tree;
 mod wire;
 

@@ -22,6 +22,7 @@ use super::SandboxError;
 use super::cage::Cage;
 use super::supervisor::ENTRY;
 use super::wire::{self, Ending, Failure, Launch, Order, Report, Step, Streams};
+use crate::permission::Hold;
 
 /// What to start.
 #[derive(Debug, Clone)]
@@ -51,6 +52,7 @@ pub struct Supervised {
 pub struct Process {
     pid: i32,
     exec_at_ms: i64,
+    hold: Hold,
     socket: Arc<UnixStream>,
     supervisor: Child,
     unread: Vec<u8>,
@@ -103,7 +105,8 @@ pub(super) async fn start(spawn: Spawn, streams: Streams) -> Result<Process, San
     let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
     let launch = Launch { argv: spawn.argv, env: spawn.env, cwd: spawn.cwd.clone().into_os_string(), cage: spawn.cage };
     let (supervisor, socket) = start_supervisor(&spawn.executable).map_err(failed)?;
-    let mut process = Process { pid: 0, exec_at_ms: 0, socket: Arc::new(socket), supervisor, unread: Vec::new() };
+    let socket = Arc::new(socket);
+    let mut process = Process { pid: 0, exec_at_ms: 0, hold: Hold::Advisory, socket, supervisor, unread: Vec::new() };
     match process.send(&launch, &streams).await {
         // Gone already: the missing report says so.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -111,7 +114,9 @@ pub(super) async fn start(spawn: Spawn, streams: Streams) -> Result<Process, San
     }
     drop(streams);
     match process.read_report().await {
-        Some(Report::Started { pid, exec_at_ms }) => Ok(Process { pid, exec_at_ms, ..process }),
+        Some(Report::Started { pid, exec_at_ms, held }) => {
+            Ok(Process { pid, exec_at_ms, hold: held.into(), ..process })
+        }
         Some(Report::Failed(failure)) => Err(describe(failure, command, spawn.cwd)),
         Some(Report::Exited(_)) | None => Err(SandboxError::Lost { command }),
     }
@@ -126,6 +131,11 @@ impl Process {
     /// When the command was executed, in milliseconds since the epoch.
     pub fn exec_at_ms(&self) -> i64 {
         self.exec_at_ms
+    }
+
+    /// Whether the kernel holds the command to its cage; without one nothing does.
+    pub fn hold(&self) -> Hold {
+        self.hold
     }
 
     /// A handle that can stop this process from elsewhere.

@@ -13,8 +13,10 @@ use std::process::Command;
 use rustix::process::{getppid, setsid};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::confine::confine;
 use super::tree;
 use super::wire::{self, Failure, Launch, StageReport, Step, Streams};
+use crate::permission::Hold;
 
 /// Replaces this process by the command; returns only when that fails.
 pub(super) fn main() {
@@ -34,17 +36,21 @@ fn become_command(
     [stdin, stdout, stderr]: Streams,
     supervisor: Option<rustix::process::Pid>,
 ) -> Failure {
-    let confined = tree::die_with(supervisor).and_then(|()| {
+    let bound = tree::die_with(supervisor).and_then(|()| {
         // A session of its own: `kill 0` in a script must not reach the supervisor.
         setsid()?;
         Ok(())
     });
-    if let Err(error) = confined {
+    if let Err(error) = bound {
         return Failure::new(Step::Confine, &error);
     }
     if let Err(error) = std::env::set_current_dir(&launch.cwd) {
         return Failure::new(Step::Directory, &error);
     }
+    let hold = match launch.cage.as_ref().map_or(Ok(Hold::Advisory), confine) {
+        Ok(hold) => hold,
+        Err(error) => return Failure::new(Step::Confine, &error),
+    };
     let Some((program, arguments)) = launch.argv.split_first() else {
         return Failure::new(Step::Exec, &rustix::io::Errno::INVAL.into());
     };
@@ -52,7 +58,9 @@ fn become_command(
     command.args(arguments).env_clear().envs(launch.env).stdin(stdin).stdout(stdout).stderr(stderr);
     // Whatever a careless ancestor left open stays outside.
     close_fds::set_fds_cloexec(3, &[]);
-    match wire::line(&StageReport::Ready { exec_at_ms: now_ms() }).and_then(|line| channel.write_all(&line)) {
+    match wire::line(&StageReport::Ready { exec_at_ms: now_ms(), held: hold.into() })
+        .and_then(|line| channel.write_all(&line))
+    {
         Ok(()) => Failure::new(Step::Exec, &command.exec()),
         Err(error) => Failure::new(Step::Supervise, &error),
     }

@@ -131,14 +131,14 @@ impl Stage {
         let mut ready = None;
         loop {
             match wire::read(&mut channel) {
-                Ok(Some(StageReport::Ready { exec_at_ms })) => ready = Some(exec_at_ms),
+                Ok(Some(StageReport::Ready { exec_at_ms, held })) => ready = Some((exec_at_ms, held)),
                 Ok(Some(StageReport::Failed(failure))) => return Report::Failed(failure),
                 Ok(None) => break,
                 Err(error) => return Report::Failed(Failure::new(Step::Supervise, &error)),
             }
         }
         match ready {
-            Some(exec_at_ms) => Report::Started { pid: self.command.as_raw_nonzero().get(), exec_at_ms },
+            Some((exec_at_ms, held)) => Report::Started { pid: self.command.as_raw_nonzero().get(), exec_at_ms, held },
             None => Report::Failed(Failure { step: Step::Supervise, errno: Errno::CHILD.raw_os_error() }),
         }
     }

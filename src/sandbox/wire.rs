@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::cage::Cage;
+use crate::permission::Hold;
 
 /// stdin, stdout and stderr of the command.
 pub(super) type Streams = [OwnedFd; 3];
@@ -33,8 +34,16 @@ pub(super) struct Launch {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum StageReport {
-    Ready { exec_at_ms: i64 },
+    Ready { exec_at_ms: i64, held: Held },
     Failed(Failure),
+}
+
+/// `Hold`, as it travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Held {
+    Enforced,
+    Advisory,
 }
 
 /// The step that failed and the number the system gave for it.
@@ -57,7 +66,7 @@ pub(super) enum Step {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Report {
-    Started { pid: i32, exec_at_ms: i64 },
+    Started { pid: i32, exec_at_ms: i64, held: Held },
     Failed(Failure),
     Exited(Ending),
 }
@@ -76,6 +85,24 @@ pub(super) enum Order {
     Int,
     Term,
     Kill,
+}
+
+impl From<Hold> for Held {
+    fn from(hold: Hold) -> Self {
+        match hold {
+            Hold::Enforced => Self::Enforced,
+            Hold::Advisory => Self::Advisory,
+        }
+    }
+}
+
+impl From<Held> for Hold {
+    fn from(held: Held) -> Self {
+        match held {
+            Held::Enforced => Self::Enforced,
+            Held::Advisory => Self::Advisory,
+        }
+    }
 }
 
 impl Failure {

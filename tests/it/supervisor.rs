@@ -4,9 +4,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use coppice::permission::Hold;
 use coppice::sandbox::SandboxError;
+use coppice::sandbox::cage::{Cage, Network};
 use coppice::sandbox::command::{End, Finished, Limits, run};
 use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
+use coppice::sandbox::support::support;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -63,13 +66,18 @@ impl Watch {
     }
 }
 
-async fn tree() -> (Supervised, Watch) {
-    let mut supervised = spawn(command(&["sh", "-c", TREE])).await.unwrap();
+async fn read_tree(supervised: &mut Supervised) -> Vec<i32> {
     let mut lines = BufReader::new(&mut supervised.stdout).lines();
     let mut pids = Vec::new();
     while pids.len() < TREE_SIZE {
         pids.push(lines.next_line().await.unwrap().unwrap().parse().unwrap());
     }
+    pids
+}
+
+async fn tree() -> (Supervised, Watch) {
+    let mut supervised = spawn(command(&["sh", "-c", TREE])).await.unwrap();
+    let pids = read_tree(&mut supervised).await;
     let watch = Watch::over(&pids);
     watch.all_live();
     assert!(pids.contains(&supervised.process.pid()));
@@ -230,6 +238,78 @@ async fn owner_of_a_listing() {
     }
     assert!(Path::new("/proc/self/fd/9").exists());
     println!("\nopen: {}", capture(&["sh", "-c", "echo $(ls /proc/self/fd)"]).await.output);
+}
+
+/// A command that may read the system and write `tree`.
+fn caged(argv: &[&str], tree: &Path) -> Spawn {
+    let read = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc"].map(PathBuf::from).to_vec();
+    let cage = Cage { read, write: vec![tree.to_owned()], network: Network::Open };
+    Spawn { cwd: tree.to_owned(), cage: Some(cage), ..command(argv) }
+}
+
+#[tokio::test]
+async fn a_caged_command_reaches_what_is_listed_and_says_whether_the_kernel_holds_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (tree, outside) = (dir.path().join("tree"), dir.path().join("outside"));
+    std::fs::create_dir(&tree).unwrap();
+    std::fs::write(&outside, "before").unwrap();
+    let script = "echo one > inside; read go; echo two > ../outside || cat ../outside || exit 7";
+    let mut supervised = spawn(caged(&["sh", "-c", script], &tree)).await.unwrap();
+    assert_eq!(supervised.process.hold(), support().hold());
+    drop(supervised.stdin);
+    let status = supervised.process.wait().await;
+    assert_eq!(std::fs::read_to_string(tree.join("inside")).unwrap(), "one\n");
+    let (ended, left) = match support().hold() {
+        Hold::Enforced => (Status::Exited(7), "before"),
+        Hold::Advisory => (Status::Exited(0), "two\n"),
+    };
+    assert_eq!((status, std::fs::read_to_string(&outside).unwrap().as_str()), (ended, left));
+
+    let supervised = spawn(command(&["true"])).await.unwrap();
+    assert_eq!(supervised.process.hold(), Hold::Advisory);
+}
+
+#[tokio::test]
+async fn what_is_listed_and_missing_is_no_hindrance_and_a_link_opens_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    for name in ["tree", "secret", "real"] {
+        std::fs::create_dir(path(name)).unwrap();
+        std::fs::write(path(name).join("file"), name).unwrap();
+    }
+    std::os::unix::fs::symlink(path("secret"), path("link")).unwrap();
+    std::os::unix::fs::symlink(path("real"), path("way")).unwrap();
+    let mut given = caged(&["sh", "-c", "cat ../way/file; cat ../real/file; cat ../link/file"], &path("tree"));
+    let cage = given.cage.as_mut().unwrap();
+    // On the way to a listed file a link is followed; as the last part it counts for itself.
+    cage.read.extend([path("missing"), path("link"), path("way").join("file")]);
+    let limits = Limits { timeout: Duration::from_secs(60), keep: 4096 };
+    let output = run(given, limits, &mut |_| {}).await.unwrap().output;
+    match support().hold() {
+        Hold::Enforced => assert_eq!(output, "realrealcat: ../link/file: Permission denied\n"),
+        Hold::Advisory => assert_eq!(output, "realrealsecret"),
+    }
+}
+
+#[tokio::test]
+async fn a_caged_command_has_no_powers_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = "grep -E '^(Cap|NoNewPrivs)' /proc/self/status | cut -f 2 | sort -u";
+    let limits = Limits { timeout: Duration::from_secs(60), keep: 4096 };
+    let output = run(caged(&["sh", "-c", script], dir.path()), limits, &mut |_| {}).await.unwrap().output;
+    // An ordinary user cannot shrink the bounding set, and does not need to.
+    let left = output.lines().next().unwrap();
+    assert_eq!((left, output.contains("\n1\n")), ("0000000000000000", true), "{output}");
+}
+
+#[tokio::test]
+async fn killing_a_caged_command_ends_its_whole_tree() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut supervised = spawn(caged(&["sh", "-c", TREE], dir.path())).await.unwrap();
+    let watch = Watch::over(&read_tree(&mut supervised).await);
+    supervised.process.stop(Stop::Kill);
+    assert_eq!(supervised.process.wait().await, Status::Signalled(9));
+    watch.all_end();
 }
 
 #[tokio::test]

@@ -1,0 +1,154 @@
+//! System calls that no process in a cage may make: what reaches out of it without naming a file.
+//!
+//! A filter sees numbers, never what a pointer leads to, so it refuses whole kinds of calls. Files and ports are the
+//! business of `rules`.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::SeccompCmpArgLen::{Dword, Qword};
+use seccompiler::SeccompCmpOp::{Eq, MaskedEq, Ne};
+use seccompiler::{
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, sock_filter,
+};
+
+use crate::sandbox::cage::Network;
+
+/// Calls that a program finds missing, as on an older kernel, and does without.
+const ABSENT: &[libc::c_long] = &[
+    // It makes any other call, and no filter sees that.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Its flags are behind a pointer; `clone` does the same with flags that can be seen.
+    libc::SYS_clone3,
+    // The user's keys are no files.
+    libc::SYS_add_key,
+    libc::SYS_keyctl,
+    libc::SYS_request_key,
+    // The usual doors to faults of the kernel, which a work tree has no use for.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+];
+
+const TYPE_MASK: u64 = 0xf;
+const NEW_USER: u64 = libc::CLONE_NEWUSER as u64;
+const FAST_OPEN: u64 = libc::MSG_FASTOPEN as u64;
+const NETLINK: u64 = libc::AF_NETLINK as u64;
+const INTERNET: [u64; 2] = [libc::AF_INET as u64, libc::AF_INET6 as u64];
+const DATAGRAM: u64 = libc::SOCK_DGRAM as u64;
+const TCP: u64 = libc::IPPROTO_TCP as u64;
+
+/// Calls of the x32 kind carry this bit, and mean other things by the same numbers.
+const FOREIGN: u32 = 0x4000_0000;
+
+/// One call and the arguments that are refused; no conditions stand for all.
+type Refusal = (libc::c_long, Vec<Condition>);
+type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
+
+/// Refuses the calls in this thread and in all that it starts.
+pub(in crate::sandbox) fn apply(network: &Network) -> io::Result<()> {
+    for program in programs(network).map_err(io::Error::other)? {
+        seccompiler::apply_filter(&program).map_err(io::Error::other)?;
+    }
+    Ok(())
+}
+
+/// A filter has one answer, so there is one for each.
+fn programs(network: &Network) -> Result<[BpfProgram; 3], BackendError> {
+    let mut sockets = sockets();
+    if let Network::Ports(_) = network {
+        sockets.extend(tcp_only());
+    }
+    let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    Ok([
+        program(libc::EACCES, sockets)?,
+        program(libc::EPERM, privileges())?,
+        refuse_foreign(program(libc::ENOSYS, absent)?),
+    ])
+}
+
+/// Sockets that lead to other processes of the machine, or past the rules for the network.
+fn sockets() -> Vec<Refusal> {
+    let fine = INTERNET.into_iter().chain([NETLINK]);
+    vec![
+        // The daemon, the user's agents for keys, D-Bus and Docker listen on paths, which no rule covers.
+        (libc::SYS_socket, fine.map(|family| (0, Dword, Ne, family)).collect()),
+        // One of a pair of datagram sockets can send to any path; of the other kinds each end has its peer for life.
+        (libc::SYS_socketpair, vec![(1, Dword, MaskedEq(TYPE_MASK), DATAGRAM)]),
+    ]
+}
+
+/// All that is not TCP by `connect`, the one thing that a rule sees.
+fn tcp_only() -> Vec<Refusal> {
+    let mut refused = Vec::new();
+    for family in INTERNET {
+        let mut refuse = |condition| refused.push((libc::SYS_socket, vec![(0, Dword, Eq, family), condition]));
+        // Any type but 1, a stream: bit 0 is missing, or another one is there.
+        refuse((1, Dword, MaskedEq(1), 0));
+        for bit in [2, 4, 8] {
+            refuse((1, Dword, MaskedEq(bit), bit));
+        }
+        // Other protocols for streams, such as Multipath TCP, are not ruled.
+        let other = vec![(0, Dword, Eq, family), (2, Dword, Ne, 0), (2, Dword, Ne, TCP)];
+        refused.push((libc::SYS_socket, other));
+    }
+    refused.extend([
+        // The addresses of the machine can be asked for, and nothing else.
+        (libc::SYS_socket, vec![(0, Dword, Eq, NETLINK), (2, Dword, Ne, 0)]),
+        // The first packet of a connection that nobody asked to connect.
+        (libc::SYS_sendto, vec![(3, Dword, MaskedEq(FAST_OPEN), FAST_OPEN)]),
+        (libc::SYS_sendmsg, vec![(2, Dword, MaskedEq(FAST_OPEN), FAST_OPEN)]),
+        (libc::SYS_sendmmsg, vec![(3, Dword, MaskedEq(FAST_OPEN), FAST_OPEN)]),
+        // It binds a socket that was not bound, to a port that no rule was asked about.
+        (libc::SYS_listen, Vec::new()),
+    ]);
+    refused
+}
+
+/// What an owner can do without any capability, to get some or to reach other processes.
+fn privileges() -> Vec<Refusal> {
+    vec![
+        // In a namespace of one's own one is root, with all the calls that only root may make.
+        (libc::SYS_unshare, vec![(0, Dword, MaskedEq(NEW_USER), NEW_USER)]),
+        (libc::SYS_clone, vec![(0, Dword, MaskedEq(NEW_USER), NEW_USER)]),
+        // So it is in those that the user's containers have.
+        (libc::SYS_setns, Vec::new()),
+        // Files by number instead of by path.
+        (libc::SYS_open_by_handle_at, Vec::new()),
+        // Keys typed into a terminal by nobody.
+        (libc::SYS_ioctl, vec![(1, Dword, Eq, libc::TIOCSTI as u64)]),
+        (libc::SYS_ioctl, vec![(1, Dword, Eq, libc::TIOCLINUX as u64)]),
+        // The limit of another process can end it, as a signal would.
+        (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0), (2, Qword, Ne, 0)]),
+    ]
+}
+
+fn program(errno: i32, refused: Vec<Refusal>) -> Result<BpfProgram, BackendError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
+    for (call, conditions) in refused {
+        let rules = rules.entry(call).or_default();
+        if conditions.is_empty() {
+            continue;
+        }
+        let condition = |(argument, length, op, value)| SeccompCondition::new(argument, length, op, value);
+        rules.push(SeccompRule::new(conditions.into_iter().map(condition).collect::<Result<_, _>>()?)?);
+    }
+    let refuse = SeccompAction::Errno(errno.unsigned_abs());
+    let native = std::env::consts::ARCH.try_into()?;
+    SeccompFilter::new(rules, SeccompAction::Allow, refuse, native)?.try_into()
+}
+
+/// Adds the refusal of x32 calls, which the check of the architecture lets pass; one for i386 ends the process there.
+fn refuse_foreign(mut program: BpfProgram) -> BpfProgram {
+    const CHECK_OF_ARCHITECTURE: usize = 3;
+    let statement = |code, k| sock_filter { code, jt: 0, jf: 0, k };
+    let load_number = statement((libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, 0);
+    let is_foreign =
+        sock_filter { code: (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16, jt: 0, jf: 1, k: FOREIGN };
+    let refuse = statement((libc::BPF_RET | libc::BPF_K) as u16, SeccompAction::Errno(libc::ENOSYS as u32).into());
+    program.splice(CHECK_OF_ARCHITECTURE..CHECK_OF_ARCHITECTURE, [load_number, is_foreign, refuse]);
+    program
+}

@@ -1,0 +1,210 @@
+//! What this machine can hold a process to, found out by trying, and how that is told to people.
+
+use crate::permission::Hold;
+
+/// What the kernel gives, and who asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Support {
+    pub landlock: Landlock,
+    pub seccomp: Seccomp,
+    pub user: User,
+}
+
+/// Rules for files, ports and signals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Landlock {
+    /// The version that the kernel speaks, of those that are made use of.
+    Version(u32),
+    /// The kernel has it, and was told at boot to leave it off.
+    Disabled,
+    /// The kernel is built without it, or a container hides it.
+    Missing,
+    /// Another operating system.
+    Foreign,
+}
+
+/// Filters for system calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seccomp {
+    Works,
+    Missing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum User {
+    Root,
+    Ordinary,
+}
+
+/// Below this a file that may not be written can still be cut to nothing.
+pub(super) const NEEDED: u32 = 3;
+/// Below this TCP knows no rules.
+pub(super) const NEEDED_FOR_PORTS: u32 = 4;
+/// Below this signals reach every process of the user.
+const NEEDED_FOR_SCOPES: u32 = 6;
+
+/// Asks the kernel, by confining a thread that ends with the question.
+#[cfg(target_os = "linux")]
+pub fn support() -> Support {
+    use super::confine::{filter, rules};
+
+    let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
+    let ask = || {
+        let landlock = rules::ask();
+        let seccomp = filter::apply(&super::cage::Network::Open).map_or(Seccomp::Missing, |()| Seccomp::Works);
+        Support { landlock, seccomp, user }
+    };
+    let unknown = Support { landlock: Landlock::Missing, seccomp: Seccomp::Missing, user };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().spawn_scoped(scope, ask);
+        thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(unknown)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn support() -> Support {
+    let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
+    Support { landlock: Landlock::Foreign, seccomp: Seccomp::Missing, user }
+}
+
+impl Support {
+    /// Whether a cage with an open network holds here.
+    pub fn hold(&self) -> Hold {
+        self.hold_from(NEEDED)
+    }
+
+    /// Whether a cage that lists its ports holds here.
+    pub fn hold_of_ports(&self) -> Hold {
+        self.hold_from(NEEDED_FOR_PORTS)
+    }
+
+    fn hold_from(&self, needed: u32) -> Hold {
+        match (self.landlock, self.seccomp) {
+            (Landlock::Version(version), Seccomp::Works) if version >= needed => Hold::Enforced,
+            (Landlock::Version(_) | Landlock::Disabled | Landlock::Missing | Landlock::Foreign, _) => Hold::Advisory,
+        }
+    }
+
+    /// What there is, what is missing and what to do about it, one line each.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = vec![match self.hold() {
+            Hold::Enforced => "sandbox: enforced by the kernel".to_owned(),
+            Hold::Advisory => "sandbox: advisory, the kernel does not hold agents to it".to_owned(),
+        }];
+        lines.extend(self.landlock_lines());
+        lines.push(match (self.seccomp, self.landlock) {
+            (Seccomp::Works, _) => "seccomp: works; unix sockets, io_uring and user namespaces are closed".to_owned(),
+            (Seccomp::Missing, Landlock::Foreign) => return lines,
+            (Seccomp::Missing, Landlock::Version(_) | Landlock::Disabled | Landlock::Missing) => {
+                "seccomp: missing; use a kernel with `CONFIG_SECCOMP_FILTER`, or a container that allows it".to_owned()
+            }
+        });
+        if self.user == User::Root {
+            lines.push(
+                "user: root; agents keep its files and lose its powers, so they cannot write what others own. \
+                 Run as an ordinary user"
+                    .to_owned(),
+            );
+        }
+        lines
+    }
+
+    fn landlock_lines(&self) -> Vec<String> {
+        let version = match self.landlock {
+            Landlock::Version(version) => version,
+            Landlock::Disabled => {
+                return vec![
+                    "landlock: off; add `landlock` to the `lsm=` parameter of the kernel and boot again".into(),
+                ];
+            }
+            Landlock::Missing => {
+                return vec!["landlock: missing; use Linux 6.2 or later, or a container that allows it".into()];
+            }
+            Landlock::Foreign => return vec!["landlock: missing; only Linux has it".into()],
+        };
+        let mut lines = vec![match version < NEEDED {
+            true => format!("landlock: version {version} is too old for files; use Linux 6.2 or later"),
+            false => format!("landlock: version {version}; files are held"),
+        }];
+        lines.push(match version < NEEDED_FOR_PORTS {
+            true => "network: `restricted` is advisory; use Linux 6.7 or later".into(),
+            false => "network: `restricted` is enforced".into(),
+        });
+        lines.push(match version < NEEDED_FOR_SCOPES {
+            true => "signals: reach other processes of yours; use Linux 6.12 or later".into(),
+            false => "signals: stay inside".into(),
+        });
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(landlock: Landlock, seccomp: Seccomp, holds: [Hold; 2]) {
+        let support = Support { landlock, seccomp, user: User::Ordinary };
+        assert_eq!([support.hold(), support.hold_of_ports()], holds, "{support:?}");
+    }
+
+    #[test]
+    fn only_a_kernel_with_all_that_is_needed_enforces() {
+        use Hold::{Advisory, Enforced};
+        check(Landlock::Version(7), Seccomp::Works, [Enforced, Enforced]);
+        check(Landlock::Version(4), Seccomp::Works, [Enforced, Enforced]);
+        check(Landlock::Version(3), Seccomp::Works, [Enforced, Advisory]);
+        check(Landlock::Version(2), Seccomp::Works, [Advisory, Advisory]);
+        check(Landlock::Version(7), Seccomp::Missing, [Advisory, Advisory]);
+        check(Landlock::Disabled, Seccomp::Works, [Advisory, Advisory]);
+        check(Landlock::Missing, Seccomp::Works, [Advisory, Advisory]);
+        check(Landlock::Foreign, Seccomp::Missing, [Advisory, Advisory]);
+    }
+
+    #[track_caller]
+    fn lines(landlock: Landlock, seccomp: Seccomp, user: User) -> String {
+        Support { landlock, seccomp, user }.lines().join("\n")
+    }
+
+    #[test]
+    fn the_lines_say_what_there_is_and_what_to_do() {
+        insta::assert_snapshot!(lines(Landlock::Version(7), Seccomp::Works, User::Ordinary), @r"
+        sandbox: enforced by the kernel
+        landlock: version 7; files are held
+        network: `restricted` is enforced
+        signals: stay inside
+        seccomp: works; unix sockets, io_uring and user namespaces are closed
+        ");
+        insta::assert_snapshot!(lines(Landlock::Version(2), Seccomp::Works, User::Root), @r"
+        sandbox: advisory, the kernel does not hold agents to it
+        landlock: version 2 is too old for files; use Linux 6.2 or later
+        network: `restricted` is advisory; use Linux 6.7 or later
+        signals: reach other processes of yours; use Linux 6.12 or later
+        seccomp: works; unix sockets, io_uring and user namespaces are closed
+        user: root; agents keep its files and lose its powers, so they cannot write what others own. Run as an ordinary user
+        ");
+        insta::assert_snapshot!(lines(Landlock::Disabled, Seccomp::Missing, User::Ordinary), @r"
+        sandbox: advisory, the kernel does not hold agents to it
+        landlock: off; add `landlock` to the `lsm=` parameter of the kernel and boot again
+        seccomp: missing; use a kernel with `CONFIG_SECCOMP_FILTER`, or a container that allows it
+        ");
+        insta::assert_snapshot!(lines(Landlock::Missing, Seccomp::Works, User::Ordinary), @r"
+        sandbox: advisory, the kernel does not hold agents to it
+        landlock: missing; use Linux 6.2 or later, or a container that allows it
+        seccomp: works; unix sockets, io_uring and user namespaces are closed
+        ");
+        insta::assert_snapshot!(lines(Landlock::Foreign, Seccomp::Missing, User::Ordinary), @r"
+        sandbox: advisory, the kernel does not hold agents to it
+        landlock: missing; only Linux has it
+        ");
+    }
+
+    /// The thread that asks is confined, and nobody else is.
+    #[test]
+    fn asking_confines_nobody() {
+        let first = support();
+        assert!(std::fs::read_dir("/").is_ok());
+        assert!(std::os::unix::net::UnixDatagram::unbound().is_ok());
+        assert_eq!(support(), first);
+    }
+}
