@@ -1,12 +1,13 @@
 //! What an agent may do without asking: what a call reaches in, a verdict out.
 //!
-//! The rule is one: inside the work tree yes, else a person decides. Whoever calls it resolves symbolic links first.
 
 mod call;
 mod command;
 pub mod compact;
 pub mod flag;
 mod floor;
+pub mod guard;
+pub mod load;
 pub mod offer;
 mod posture;
 pub mod rule;
@@ -19,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
 pub use floor::catastrophe;
 pub use posture::{Hold, Level, Posture, UnknownWord};
-pub use scene::{Access, Audience, Overlay, Places, Scene};
+pub use scene::{Access, Audience, Overlay, Places, Scene, imported_mode};
 pub use shell::segments;
 pub use verb::{only_git_reads, only_reads};
 

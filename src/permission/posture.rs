@@ -41,6 +41,12 @@ pub struct UnknownWord {
     known: &'static str,
 }
 
+impl UnknownWord {
+    pub(super) fn new(word: &str, known: &'static str) -> Self {
+        Self { word: word.to_owned(), known }
+    }
+}
+
 impl Posture {
     /// From the tightest to the widest.
     pub const ALL: [Self; 4] = [Self::Plan, Self::Attended, Self::Edits, Self::Unattended];
@@ -80,7 +86,7 @@ impl FromStr for Posture {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let unknown = || UnknownWord { word: word.to_owned(), known: "`plan`, `attended`, `edits`, `unattended`" };
+        let unknown = || UnknownWord::new(word, "`plan`, `attended`, `edits`, `unattended`");
         Self::ALL.into_iter().find(|posture| posture.as_str() == word).ok_or_else(unknown)
     }
 }
@@ -89,7 +95,7 @@ impl FromStr for Level {
     type Err = UnknownWord;
 
     fn from_str(word: &str) -> Result<Self, UnknownWord> {
-        let unknown = || UnknownWord { word: word.to_owned(), known: "`off`, `workspace`, `restricted`" };
+        let unknown = || UnknownWord::new(word, "`off`, `workspace`, `restricted`");
         Self::ALL.into_iter().find(|level| level.as_str() == word).ok_or_else(unknown)
     }
 }

@@ -193,7 +193,11 @@ impl Rule {
             (Matcher::Path(path), _) => path.means(spot, sense),
             (Matcher::Pair { from, to }, Some((source, goal))) => from.means(source, sense) && to.means(goal, sense),
             (Matcher::Pair { .. }, None) => false,
-            (Matcher::Text, _) => self.means_text(spot.spelling(&self.pattern)),
+            (Matcher::Text, _) => {
+                // What is meant for the tree opens nothing outside of it.
+                let reaches = sense == Sense::Takes || spot.inside.is_some() || self.pattern.starts_with('/');
+                reaches && self.means_text(spot.spelling(&self.pattern))
+            }
         }
     }
 

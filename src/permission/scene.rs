@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::compact::CompactPermission;
 use super::rule::{Rule, Rules};
-use super::{Hold, Posture};
+use super::{Hold, Posture, UnknownWord};
 
 /// The session in which a call is made.
 pub struct Scene<'a> {
@@ -53,6 +53,8 @@ pub struct Places {
     pub tree: PathBuf,
     /// Where else the session may write: its own temporary files and caches.
     pub roots: Vec<PathBuf>,
+    /// Where the session may read as if it were in its tree: what its sandbox lets it read anyway.
+    pub readable: Vec<PathBuf>,
     pub home: PathBuf,
     /// Where Coppice keeps its own data.
     pub state: PathBuf,
@@ -60,4 +62,14 @@ pub struct Places {
     pub checkout: Option<PathBuf>,
     /// The only file that may be written while a plan is made.
     pub plan: Option<PathBuf>,
+}
+
+/// What `permission_mode` of an imported configuration stands for.
+pub fn imported_mode(word: &str) -> Result<(Access, Overlay), UnknownWord> {
+    match word {
+        "auto" => Ok((Access::Write, Overlay::None)),
+        "read_only" => Ok((Access::ReadOnly, Overlay::None)),
+        "full_access" => Ok((Access::Write, Overlay::Yolo)),
+        _ => Err(UnknownWord::new(word, "`auto`, `read_only`, `full_access`")),
+    }
 }

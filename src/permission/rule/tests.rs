@@ -141,6 +141,9 @@ fn texts_know_no_directories() {
     ] {
         assert_eq!(rule(text).means_text(target), expected, "{text}");
     }
+    assert!(rule("Grep(*)").means_path(&inside("src/a"), None, Sense::Gives));
+    assert!(!rule("Grep(*)").means_path(&outside("/etc/a"), None, Sense::Gives));
+    assert!(rule("Grep(/etc/*)").means_path(&outside("/etc/a"), None, Sense::Gives));
     assert!(rule("Git(push *)").means_git("git push origin"));
     assert!(!rule("Bash(push *)").means_git("git push origin"));
 }
