@@ -1,9 +1,12 @@
-//! What an agent may do without asking: what a call reaches in, a verdict out.
+//! What an agent may do: a call and the scene it is made in, a verdict out.
 //!
+//! `decide` is the one decision about every call, whoever carries it out. It reads nothing from the disk: whoever asks
+//! for a verdict follows symbolic links first, and hands over the rules that are written down.
 
 mod call;
 mod command;
 pub mod compact;
+mod decide;
 pub mod flag;
 mod floor;
 pub mod guard;
@@ -18,6 +21,7 @@ mod verb;
 use std::path::{Component, Path, PathBuf};
 
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
+pub use decide::decide;
 pub use floor::catastrophe;
 pub use posture::{Hold, Level, Posture, UnknownWord};
 pub use scene::{Access, Audience, Overlay, Places, Scene, imported_mode};

@@ -91,7 +91,8 @@ fn grave(target: &Target, act: Act, places: &Places) -> Option<Refusal> {
             return Some(Refusal::Secret { path: path.clone(), act });
         }
         let covers = act == Act::Search && holds(path, &places.state);
-        let is_state = holds(&places.state, path) && places.plan.as_ref() != Some(path);
+        let is_plan = act != Act::Write && places.plan.as_ref() == Some(path);
+        let is_state = holds(&places.state, path) && !is_plan;
         if (is_state || covers) && !is_ours(path, places) {
             return Some(Refusal::State(path.clone()));
         }

@@ -62,7 +62,12 @@ fn r83_secrets_are_refused_by_name_and_through_links() {
     for open in other {
         assert_eq!(word(open, open, Act::Read), "outside", "{open}");
     }
-    for open in ["/data/state/worktrees/a/.env.example", "/data/state/worktrees/a/.environment", "/usr/include/x.h"] {
+    for open in [
+        "/data/state/worktrees/a/.env.example",
+        "/data/state/worktrees/a/.environment",
+        "/usr/include/x.h",
+        "/data/state/plans/p/x.md",
+    ] {
         assert_eq!(word(open, open, Act::Read), "", "{open}");
     }
 }
@@ -85,6 +90,7 @@ fn r84_writes_stay_in_the_tree_and_out_of_git_and_our_data() {
         ("/usr/x", "/usr/x", "outside"),
         ("/home/me/code/.git/config", "/home/me/code/.git/config", "git"),
         ("/data/state/coppice.db", "/data/state/coppice.db", "state"),
+        ("/data/state/plans/p/x.md", "/data/state/plans/p/x.md", "state"),
         ("/data/state/worktrees/b/x", "/data/state/worktrees/b/x", "state"),
         ("/data/state/sessions/1/tmp/x", "/data/state/sessions/1/tmp/x", ""),
         ("/data/state/worktrees/a/out/x", "/etc/x", "link"),

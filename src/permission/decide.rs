@@ -1,0 +1,208 @@
+//! The one decision about a call: fourteen steps in their order, of which the first that decides wins.
+//!
+//! A step is a function and knows nothing of the others. What forbids comes before everything that allows, so no rule,
+//! no posture and no person opens what one of the first six steps has closed.
+
+mod case;
+mod class;
+mod policy;
+#[cfg(test)]
+mod tests;
+
+use super::compact::{Action, CompactPermission};
+use super::{Access, Audience, Call, Layer, Overlay, Posture, Scene, Subject, Verdict, floor};
+use case::{Case, Clarity, Item};
+use class::Class;
+use policy::Owner;
+
+/// What an agent is told that nobody watches.
+const NOBODY: &str = "nobody is there to allow this to a background agent; find another way inside the work tree, or say \
+                      in your report what is left to do";
+
+/// One step: its verdict, if it decides.
+type Step = fn(&Case<'_>) -> Option<Verdict>;
+
+const FORBIDDING: [Step; 6] = [hard_floor, surface, path_guard, agent_veto, deny_rule, plan_gate];
+
+const SETTLING: [Step; 6] = [hard_ask, boundary, yolo, plan_file, posture, soft_layers];
+
+/// Decides about a call.
+pub fn decide(call: &Call, scene: &Scene<'_>) -> Verdict {
+    let case = Case::new(call, scene);
+    let first = |steps: &[Step]| steps.iter().find_map(|step| step(&case));
+    first(&FORBIDDING).unwrap_or_else(|| {
+        let settled = first(&SETTLING).unwrap_or_else(|| tool_class(&case));
+        nobody_to_ask(&case, settled)
+    })
+}
+
+/// 1. What ends a machine or a home.
+fn hard_floor(case: &Case<'_>) -> Option<Verdict> {
+    let Subject::Command { text, .. } = &case.call.subject else { return None };
+    floor::catastrophe(text).map(|reason| verdict(Action::Deny, Layer::HardFloor, None, reason))
+}
+
+/// 2. Tools that the agent does not have.
+fn surface(case: &Case<'_>) -> Option<Verdict> {
+    let is_missing = !(case.scene.has_tool)(case.tool());
+    is_missing.then(|| verdict(Action::Deny, Layer::Surface, None, "tool not available to agent"))
+}
+
+/// 3. Secrets, our own data, git's own files; and all else that is outside, where nobody is there to be asked.
+fn path_guard(case: &Case<'_>) -> Option<Verdict> {
+    let refusal = case.refusal.as_ref().filter(|refusal| refusal.is_final() || case.is_alone())?;
+    Some(verdict(Action::Deny, Layer::PathGuard, None, refusal.to_string()))
+}
+
+/// 4. What the agent's own file forbids.
+fn agent_veto(case: &Case<'_>) -> Option<Verdict> {
+    if case.scene.access == Access::ReadOnly && case.changes() {
+        let reason = "this agent only reads; report what should change instead";
+        return Some(verdict(Action::Deny, Layer::AgentVeto, None, reason));
+    }
+    denied_by_map(case, case.scene.agent?, Owner::Agent, Layer::AgentVeto)
+}
+
+/// 5. What any file forbids.
+fn deny_rule(case: &Case<'_>) -> Option<Verdict> {
+    let rules = case.scene.rules;
+    for file in &rules.files {
+        if let Some((rule, item)) = case.taking(&file.deny) {
+            let reason = case.denial(item, rule.subject(), rule.pattern());
+            return Some(verdict(Action::Deny, Layer::DenyRule, Some(format!("{rule} in {}", file.name)), reason));
+        }
+    }
+    denied_by_map(case, rules.map.as_ref()?, Owner::Project, Layer::DenyRule)
+}
+
+fn denied_by_map(case: &Case<'_>, map: &CompactPermission, owner: Owner, layer: Layer) -> Option<Verdict> {
+    // A call that does not say what it is about may be about anything.
+    let anything = [Item::Text("*".to_owned())];
+    let items = if case.items.is_empty() { &anything } else { case.items.as_slice() };
+    items.iter().find_map(|item| {
+        let opinion = case.opinion(map, owner, item).filter(|opinion| opinion.rule.action == Action::Deny)?;
+        let reason = case.denial(item, &opinion.rule.tool, &opinion.rule.pattern);
+        Some(verdict(Action::Deny, layer, Some(opinion.to_string()), reason))
+    })
+}
+
+/// 6. Whatever changes something while a plan is made.
+fn plan_gate(case: &Case<'_>) -> Option<Verdict> {
+    let is_open = match case.class() {
+        Class::Free => true,
+        Class::Asked | Class::Varies => case.is_boundary() || case.writes_plan() || !case.changes(),
+        Class::Unknown => case.is_boundary() || case.only_reads_elsewhere(),
+    };
+    if case.scene.posture != Posture::Plan || is_open {
+        return None;
+    }
+    let plan = case.scene.places.plan.as_ref().map(|plan| format!(", write the plan to `{}`", plan.display()));
+    let plan = plan.unwrap_or_default();
+    let reason = format!(
+        "tool unavailable in plan mode: only read and search{plan}, and call `exit_plan_mode` when the plan is complete"
+    );
+    Some(verdict(Action::Deny, Layer::PlanGate, None, reason))
+}
+
+/// 7. What would be asked about when nobody answers.
+fn nobody_to_ask(case: &Case<'_>, settled: Verdict) -> Verdict {
+    match (settled.action, case.scene.audience) {
+        (Action::Ask, Audience::Nobody) => verdict(Action::Deny, Layer::NobodyToAsk, settled.rule, NOBODY),
+        (Action::Ask, Audience::Person) | (Action::Allow | Action::Deny, Audience::Person | Audience::Nobody) => {
+            settled
+        }
+    }
+}
+
+/// 8. What a file wants to be asked about, and what nobody but a person can judge.
+fn hard_ask(case: &Case<'_>) -> Option<Verdict> {
+    for file in &case.scene.rules.files {
+        if let Some((rule, item)) = case.taking(&file.ask) {
+            let reason = format!("a rule wants `{item}` to be asked about");
+            return Some(verdict(Action::Ask, Layer::HardAsk, Some(format!("{rule} in {}", file.name)), reason));
+        }
+    }
+    let reason = match case.clarity {
+        Clarity::Clear => return None,
+        Clarity::Unreadable => "the command cannot be read for sure",
+        Clarity::Pointless => "the call does not say what it is about",
+    };
+    Some(verdict(Action::Ask, Layer::HardAsk, None, reason))
+}
+
+/// 9. What changes the posture itself.
+fn boundary(case: &Case<'_>) -> Option<Verdict> {
+    let reason = "only a person changes what a session may do";
+    case.is_boundary().then(|| verdict(Action::Ask, Layer::Boundary, None, reason))
+}
+
+/// 10. What lies over the posture.
+fn yolo(case: &Case<'_>) -> Option<Verdict> {
+    match case.scene.overlay {
+        Overlay::None => None,
+        Overlay::Yolo => Some(verdict(Action::Allow, Layer::Yolo, None, "nothing is asked about in this session")),
+    }
+}
+
+/// 11. The plan, while it is made.
+fn plan_file(case: &Case<'_>) -> Option<Verdict> {
+    case.writes_plan()
+        .then(|| verdict(Action::Allow, Layer::PlanFile, None, "the plan may be written while it is made"))
+}
+
+/// 12. What the posture lets go ahead by itself.
+fn posture(case: &Case<'_>) -> Option<Verdict> {
+    let goes_ahead = match case.scene.posture {
+        Posture::Attended => false,
+        Posture::Plan => case.looks_inside(),
+        Posture::Edits => case.looks_inside() || case.edits_inside(),
+        Posture::Unattended => case.works_inside(),
+    };
+    let reason = || format!("`{}` lets it go ahead in the work tree", case.scene.posture.as_str());
+    goes_ahead.then(|| verdict(Action::Allow, Layer::AcceptEdits, None, reason()))
+}
+
+/// 13. The last word of the agent's file, the project's map, the rules of files, and what a person allowed before.
+fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
+    let words: Vec<_> = case.items.iter().map(|item| last_word(case, item)).collect();
+    if let Some((_, rule)) = words.iter().flatten().find(|(action, _)| *action == Action::Ask) {
+        return Some(verdict(Action::Ask, Layer::Rules, Some(rule.clone()), "a rule wants it to be asked about"));
+    }
+    let mut rules: Vec<_> = words.into_iter().collect::<Option<Vec<_>>>()?.into_iter().map(|(_, rule)| rule).collect();
+    rules.dedup();
+    let is_said = !rules.is_empty();
+    is_said.then(|| verdict(Action::Allow, Layer::Rules, Some(rules.join(", ")), "a rule allows it"))
+}
+
+fn last_word(case: &Case<'_>, item: &Item) -> Option<(Action, String)> {
+    if let Some(grant) = case.scene.grants.iter().rfind(|rule| case.gives(rule, item)) {
+        return Some((Action::Allow, format!("{grant} for this session")));
+    }
+    for file in case.scene.rules.files.iter().rev() {
+        if let Some(rule) = file.allow.iter().rfind(|rule| case.gives(rule, item)) {
+            return Some((Action::Allow, format!("{rule} in {}", file.name)));
+        }
+    }
+    let project = case.scene.rules.map.as_ref().and_then(|map| case.opinion(map, Owner::Project, item));
+    let agent = || case.scene.agent.and_then(|map| case.opinion(map, Owner::Agent, item));
+    project.or_else(agent).map(|opinion| (opinion.rule.action, opinion.to_string()))
+}
+
+/// 14. What the tool is.
+fn tool_class(case: &Case<'_>) -> Verdict {
+    if let Some(refusal) = &case.refusal {
+        return verdict(Action::Ask, Layer::PathGuard, None, refusal.to_string());
+    }
+    let (action, reason) = match case.class() {
+        Class::Free => (Action::Allow, "it changes nothing outside of the session"),
+        Class::Varies if case.only_looks() => (Action::Allow, "it only looks"),
+        Class::Asked | Class::Varies => (Action::Ask, "it changes something, and no rule allows it"),
+        Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
+        Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),
+    };
+    verdict(action, Layer::ToolClass, None, reason)
+}
+
+fn verdict(action: Action, layer: Layer, rule: Option<String>, reason: impl Into<String>) -> Verdict {
+    Verdict { action, layer, rule, reason: reason.into() }
+}

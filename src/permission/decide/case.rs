@@ -1,0 +1,244 @@
+//! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
+
+use std::fmt;
+use std::path::Path;
+use std::slice;
+
+use super::class::{self, Class};
+use crate::permission::compact::tool::{self, Spelled};
+use crate::permission::guard::{self, Act, Refusal};
+use crate::permission::rule::Spot;
+use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
+use crate::permission::{shell, verb};
+
+/// What every step starts from.
+pub(super) struct Case<'a> {
+    pub call: &'a Call,
+    pub scene: &'a Scene<'a>,
+    pub tool: Spelled<'a>,
+    /// What rules are held against. None of them is no opinion.
+    pub items: Vec<Item>,
+    pub clarity: Clarity,
+    /// What stands against its paths.
+    pub refusal: Option<Refusal>,
+}
+
+/// One thing that a call is about.
+#[derive(Debug)]
+pub(super) enum Item {
+    Path {
+        named: Spot,
+        /// Where it is, when that is known.
+        real: Option<Spot>,
+    },
+    /// A simple command of a shell's text.
+    Command(String),
+    /// A tool of an external server, as `SERVER/TOOL`.
+    Server(String),
+    /// An address, a name, or `*` for a tool that is about nothing.
+    Text(String),
+}
+
+/// The two ways to look at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Named,
+    Real,
+}
+
+impl Side {
+    pub(super) const ALL: [Self; 2] = [Self::Named, Self::Real];
+}
+
+impl Item {
+    pub(super) fn spot(&self, side: Side) -> Option<&Spot> {
+        match (self, side) {
+            (Self::Path { named, .. }, Side::Named) => Some(named),
+            (Self::Path { real, .. }, Side::Real) => real.as_ref(),
+            (Self::Command(_) | Self::Server(_) | Self::Text(_), Side::Named | Side::Real) => None,
+        }
+    }
+
+    /// Whether it is a path that is not in the tree, or might not be.
+    pub(super) fn is_outside(&self) -> bool {
+        matches!(self, Self::Path { real, .. } if real.as_ref().is_none_or(|real| real.inside.is_none()))
+    }
+
+    /// Whether it is in the tree under a name that does not say so.
+    pub(super) fn is_alias(&self) -> bool {
+        matches!(self, Self::Path { named, .. } if named.inside.is_none() && !self.is_outside())
+    }
+}
+
+impl fmt::Display for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path { named, .. } => f.write_str(named.inside.as_ref().unwrap_or(&named.absolute)),
+            Self::Command(text) | Self::Server(text) | Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Whether a call can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clarity {
+    Clear,
+    /// A shell's text that hides what it runs.
+    Unreadable,
+    /// It does not say what it is about.
+    Pointless,
+}
+
+impl<'a> Case<'a> {
+    pub(super) fn new(call: &'a Call, scene: &'a Scene<'a>) -> Self {
+        let tool = Spelled::new(&call.tool);
+        let (items, clarity) = items(&tool, &call.subject, scene.places);
+        let mut case = Self { call, scene, tool, items, clarity, refusal: None };
+        case.refusal = case.refuse();
+        case
+    }
+
+    pub(super) fn tool(&self) -> &str {
+        self.tool.canonical()
+    }
+
+    pub(super) fn class(&self) -> Class {
+        class::of(self.tool())
+    }
+
+    /// The paths of the call, by what is done with them.
+    fn paths(&self) -> Vec<(&'a [Target], Act)> {
+        let Subject::Paths(paths) = &self.call.subject else { return Vec::new() };
+        match (self.tool(), paths.as_slice()) {
+            ("copy_file", [from, to @ ..]) => vec![(slice::from_ref(from), Act::Read), (to, Act::Write)],
+            ("search", paths) => vec![(paths, Act::Search)],
+            // What nobody knows may as well write.
+            (name, paths) if tool::is_mutating(name) || self.class() == Class::Unknown => vec![(paths, Act::Write)],
+            (_, paths) => vec![(paths, Act::Read)],
+        }
+    }
+
+    /// What stands against its paths, the gravest first.
+    fn refuse(&self) -> Option<Refusal> {
+        if self.writes_plan() {
+            return None;
+        }
+        let check = |(targets, act)| guard::check(targets, act, self.scene.places);
+        self.paths().into_iter().filter_map(check).max_by_key(Refusal::is_final)
+    }
+
+    /// Whether it writes the plan while that is made, and nothing else.
+    pub(super) fn writes_plan(&self) -> bool {
+        let Subject::Paths(paths) = &self.call.subject else { return false };
+        let is_plan = |target: &Target| self.scene.places.plan.as_ref() == Some(&target.real);
+        let is_written = matches!(self.tool(), "write" | "edit" | "patch") && self.scene.posture == Posture::Plan;
+        is_written && !paths.is_empty() && paths.iter().all(is_plan)
+    }
+
+    /// Whether it changes the posture of the session.
+    pub(super) fn is_boundary(&self) -> bool {
+        class::BOUNDARY.contains(&self.tool())
+    }
+
+    /// Whether it is a command that only looks, and stays in the tree.
+    pub(super) fn looks_inside(&self) -> bool {
+        self.is_held() && self.only_looks()
+    }
+
+    /// Whether it changes files of the tree and does nothing that wants a person in any case.
+    pub(super) fn edits_inside(&self) -> bool {
+        self.changes() && !class::SAFETY_FLOOR.contains(&self.tool()) && self.refusal.is_none()
+    }
+
+    /// Whether it is any work that stays in the tree.
+    pub(super) fn works_inside(&self) -> bool {
+        let is_kept = match &self.call.subject {
+            Subject::Command { .. } => self.is_held(),
+            Subject::Paths(_) => self.refusal.is_none(),
+            // Arguments of a program, and what is typed into one, say nothing about where it works.
+            Subject::Nothing | Subject::Name(_) => {
+                !matches!(self.tool(), "git" | "write_stdin") || self.scene.hold == Hold::Enforced
+            }
+            Subject::Url(_) | Subject::Mcp { .. } => false,
+        };
+        is_kept && tool::is_mutating(self.tool()) && !class::OUTWARD.contains(&self.tool())
+    }
+
+    /// Whether a command is kept in the tree, by the kernel or by its looks.
+    pub(super) fn is_held(&self) -> bool {
+        match &self.call.subject {
+            Subject::Command { leads, .. } => self.scene.hold == Hold::Enforced || *leads == Leads::Inside,
+            Subject::Paths(_) | Subject::Url(_) | Subject::Mcp { .. } | Subject::Name(_) | Subject::Nothing => false,
+        }
+    }
+
+    /// Whether it is a tool of an external server that says of itself that it only reads.
+    pub(super) fn only_reads_elsewhere(&self) -> bool {
+        matches!(self.call.subject, Subject::Mcp { effect: Effect::Reads, .. })
+    }
+
+    /// The same, of a server whose word counts.
+    pub(super) fn is_trusted_to_read(&self) -> bool {
+        let Subject::Mcp { server, effect: Effect::Reads, .. } = &self.call.subject else { return false };
+        self.scene.rules.trusted_servers.contains(server)
+    }
+
+    /// Whether it is a command that does nothing but look.
+    pub(super) fn only_looks(&self) -> bool {
+        match (self.tool(), &self.call.subject) {
+            ("bash", Subject::Command { text, .. }) => verb::only_reads(text),
+            ("git", Subject::Command { text, .. }) => verb::only_git_reads(text),
+            ("git", Subject::Name(arguments)) => verb::only_git_reads(&format!("git {arguments}")),
+            _ => false,
+        }
+    }
+
+    /// Whether one of our tools changes files or history. External servers answer for themselves.
+    pub(super) fn changes(&self) -> bool {
+        tool::is_mutating(self.tool()) && !self.only_looks()
+    }
+
+    /// Whether nobody watches: what would be asked about elsewhere is refused.
+    pub(super) fn is_alone(&self) -> bool {
+        self.scene.posture == Posture::Unattended || self.scene.overlay == Overlay::Yolo
+    }
+}
+
+fn items(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {
+    if let Some(verb) = class::verb(tool.canonical()) {
+        return (vec![Item::Text(verb.to_owned())], Clarity::Clear);
+    }
+    match subject {
+        Subject::Command { text, .. } if tool.canonical() == "git" => {
+            let arguments = text.trim().strip_prefix("git ").unwrap_or(text);
+            (vec![Item::Command(arguments.to_owned())], Clarity::Clear)
+        }
+        Subject::Command { text, .. } => match shell::segments(text) {
+            Some(commands) if commands.is_empty() => (Vec::new(), Clarity::Pointless),
+            Some(commands) => (commands.into_iter().map(Item::Command).collect(), Clarity::Clear),
+            // Rules that forbid still see it as it stands.
+            None => (vec![Item::Command(text.clone())], Clarity::Unreadable),
+        },
+        Subject::Paths(paths) if paths.is_empty() => (Vec::new(), Clarity::Pointless),
+        Subject::Paths(paths) => (paths.iter().map(|path| item(path, places)).collect(), Clarity::Clear),
+        Subject::Url(url) => (vec![Item::Text(url.clone())], Clarity::Clear),
+        Subject::Mcp { server, tool, .. } => (vec![Item::Server(format!("{server}/{tool}"))], Clarity::Clear),
+        Subject::Name(name) if tool.canonical() == "git" => (vec![Item::Command(name.clone())], Clarity::Clear),
+        Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),
+        Subject::Nothing if class::POINTED.contains(&tool.canonical()) => (Vec::new(), Clarity::Pointless),
+        Subject::Nothing => (vec![Item::Text("*".to_owned())], Clarity::Clear),
+    }
+}
+
+fn item(target: &Target, places: &Places) -> Item {
+    let is_known = !target.real.as_os_str().is_empty();
+    Item::Path { named: spot(&target.named, places), real: is_known.then(|| spot(&target.real, places)) }
+}
+
+fn spot(path: &Path, places: &Places) -> Spot {
+    let inside = path.strip_prefix(&places.tree).ok().map(|rest| match rest.to_string_lossy() {
+        rest if rest.is_empty() => ".".to_owned(),
+        rest => rest.into_owned(),
+    });
+    Spot { absolute: path.to_string_lossy().into_owned(), inside }
+}

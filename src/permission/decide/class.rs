@@ -1,0 +1,153 @@
+//! What kind of thing each tool is, by its canonical name.
+
+/// Whether a tool needs a person when nothing else is said about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// It looks, or does nothing outside of the session.
+    Free,
+    Asked,
+    /// It is told by what the call says.
+    Varies,
+    Unknown,
+}
+
+const FREE: &[&str] = &[
+    "read",
+    "search",
+    "locate",
+    "list",
+    "web_fetch",
+    "web_search",
+    "todo",
+    "delegate",
+    "wait",
+    "send_input",
+    "close_agent",
+    "list_active_agents",
+    "set_thread_note",
+    "resume_agent",
+    "list_agents",
+    "task_workflow",
+    "task_review",
+    "question",
+    "skill",
+    "search_skills",
+    "symbols",
+    "definition",
+    "diagnostics",
+    "refs",
+    "trace",
+    "git_diff",
+    "git_show",
+    "git_status",
+    "git_log_file",
+    "git_blame_lines",
+    "git_merge_base",
+    "git_commit_context",
+    "gh_pr_context",
+    "gh_pr_read",
+    "gh_pr_review_context",
+    "gh_issue_read",
+    "gh_issue_list",
+];
+
+const ASKED: &[&str] = &[
+    "write",
+    "edit",
+    "patch",
+    "bash",
+    "write_stdin",
+    "exit_plan_mode",
+    "rename_symbol",
+    "code_action",
+    "mkdir",
+    "copy_file",
+    "move_file",
+    "delete_file",
+    "run_tests",
+    "git_stage_files",
+    "git_unstage_files",
+    "git_create_branch",
+    "git_commit",
+    "git_commit_apply",
+    "git_checkpoint",
+    "rollback",
+    "git_push",
+    "gh_pr_create",
+    "gh_pr_update",
+    "gh_pr_add_comment",
+];
+
+const VARIES: &[&str] = &["git"];
+
+/// Tools that a person is asked about although edits go ahead.
+pub(super) const SAFETY_FLOOR: &[&str] = &[
+    "bash",
+    "write_stdin",
+    "run_tests",
+    "git",
+    "git_commit",
+    "git_commit_apply",
+    "git_checkpoint",
+    "rollback",
+    "git_push",
+    "gh_pr_create",
+    "gh_pr_update",
+    "gh_pr_add_comment",
+];
+
+/// Tools whose effect is on other machines, whatever directory they start in.
+pub(super) const OUTWARD: &[&str] = &["git_push", "gh_pr_create", "gh_pr_update", "gh_pr_add_comment"];
+
+/// Tools that change the posture of the session.
+pub(super) const BOUNDARY: &[&str] = &["exit_plan_mode", "enter_plan_mode", "EnterPlanMode"];
+
+/// Tools that are nothing without the thing they are about: who does not name it may mean anything.
+pub(super) const POINTED: &[&str] =
+    &["read", "write", "edit", "patch", "mkdir", "copy_file", "move_file", "delete_file", "bash", "web_fetch"];
+
+/// What rules call the tools for GitHub.
+const VERBS: &[(&str, &str)] = &[
+    ("gh_pr_read", "read_pr"),
+    ("gh_pr_context", "read_pr_context"),
+    ("gh_pr_review_context", "read_pr_review_context"),
+    ("gh_issue_read", "read_issue"),
+    ("gh_issue_list", "list_open_issues"),
+    ("gh_pr_create", "create_pr"),
+    ("gh_pr_update", "update_pr"),
+    ("gh_pr_add_comment", "add_pr_comment"),
+];
+
+pub(super) fn of(tool: &str) -> Class {
+    let table = [(FREE, Class::Free), (ASKED, Class::Asked), (VARIES, Class::Varies)];
+    table.into_iter().find(|(tools, _)| tools.contains(&tool)).map_or(Class::Unknown, |(_, class)| class)
+}
+
+pub(super) fn verb(tool: &str) -> Option<&'static str> {
+    VERBS.iter().find(|(name, _)| *name == tool).map(|(_, verb)| *verb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::permission::compact::tool;
+
+    #[test]
+    fn every_tool_has_one_class() {
+        for name in tool::all() {
+            assert_ne!(of(name), Class::Unknown, "{name}");
+            let classes = [FREE, ASKED, VARIES].iter().filter(|tools| tools.contains(&name)).count();
+            assert_eq!(classes, 1, "{name}");
+        }
+        let known: Vec<_> = tool::all().collect();
+        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, OUTWARD, POINTED];
+        assert!(lists.iter().flat_map(|list| list.iter()).all(|name| known.contains(name)));
+    }
+
+    #[test]
+    fn whatever_changes_something_is_asked_about() {
+        for name in tool::all().filter(|name| tool::is_mutating(name)) {
+            assert_ne!(of(name), Class::Free, "{name}");
+        }
+    }
+}

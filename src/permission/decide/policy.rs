@@ -1,0 +1,148 @@
+//! What is written down, held against the items of a call: rules of files, maps, and what a person allowed before.
+
+use std::fmt;
+
+use serde_json::json;
+
+use super::case::{Case, Item, Side};
+use crate::permission::compact::tool::Spelled;
+use crate::permission::compact::{self, Action, CompactPermission, glob};
+use crate::permission::rule::{Rule, Sense, Spot};
+use crate::permission::{Effect, Subject, flag};
+
+/// What a map says about an item.
+pub(super) struct Opinion<'m> {
+    pub rule: &'m compact::Rule,
+    owner: Owner,
+}
+
+/// Where a map stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Owner {
+    Agent,
+    Project,
+}
+
+impl fmt::Display for Opinion<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match self.owner {
+            Owner::Agent => "of the agent",
+            Owner::Project => "in permissions.jsonc",
+        };
+        write!(f, "{}({}) {place}", self.rule.tool, self.rule.pattern)
+    }
+}
+
+impl Case<'_> {
+    /// The first of some rules that takes any item of the call, and that item.
+    pub(super) fn taking<'r>(&self, rules: &'r [Rule]) -> Option<(&'r Rule, &Item)> {
+        rules.iter().find_map(|rule| Some((rule, self.items.iter().find(|item| self.takes(rule, item))?)))
+    }
+
+    fn takes(&self, rule: &Rule, item: &Item) -> bool {
+        let is_about = rule.is_about(self.tool());
+        match item {
+            Item::Path { .. } => {
+                is_about && Side::ALL.into_iter().any(|side| self.means(rule, item, side, Sense::Takes))
+            }
+            // A shell reaches git as well as the tool of that name does.
+            Item::Command(text) => is_about && rule.means_text(text) || self.tool() == "bash" && rule.means_git(text),
+            Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
+        }
+    }
+
+    /// Whether a rule lets an item through. A path counts by where it is, not by what it is called.
+    pub(super) fn gives(&self, rule: &Rule, item: &Item) -> bool {
+        rule.is_about(self.tool())
+            && match item {
+                Item::Path { .. } => self.means(rule, item, Side::Real, Sense::Gives),
+                Item::Command(text) | Item::Server(text) | Item::Text(text) => {
+                    rule.means_text(text) && (rule.is_exact() || !self.is_grave(item))
+                }
+            }
+    }
+
+    fn means(&self, rule: &Rule, item: &Item, side: Side, sense: Sense) -> bool {
+        let pair = match self.items.as_slice() {
+            [from, to] => from.spot(side).zip(to.spot(side)),
+            _ => None,
+        };
+        item.spot(side).is_some_and(|spot| rule.means_path(spot, pair, sense))
+    }
+
+    /// Whether only a rule that means exactly this may let it through.
+    fn is_grave(&self, item: &Item) -> bool {
+        match item {
+            Item::Command(text) if self.tool() == "git" => !flag::destructive(&format!("git {text}")).is_empty(),
+            Item::Command(text) => !flag::destructive(text).is_empty() || !self.is_held() && writes(text),
+            Item::Server(_) => matches!(self.call.subject, Subject::Mcp { effect: Effect::Destroys, .. }),
+            Item::Path { .. } | Item::Text(_) => false,
+        }
+    }
+
+    /// What a map says about an item. Subjects that a call touches besides its tool count too, the strictest most.
+    pub(super) fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, item: &Item) -> Option<Opinion<'m>> {
+        let also = match (item, &self.call.subject) {
+            (Item::Path { .. }, _) if item.is_outside() => Some(("external_directory", None)),
+            (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
+            (Item::Path { .. } | Item::Command(_) | Item::Server(_) | Item::Text(_), _) => None,
+        };
+        let by_tool = self.ruling(map, &self.tool, item);
+        let by_subject = also.and_then(|(subject, text)| match text {
+            Some(text) => self.ruling(map, &Spelled::new(subject), &Item::Text(text.to_owned())),
+            None => self.ruling(map, &Spelled::new(subject), item),
+        });
+        strictest(by_tool, by_subject).map(|rule| Opinion { rule, owner })
+    }
+
+    fn ruling<'m>(&self, map: &'m CompactPermission, tool: &Spelled<'_>, item: &Item) -> Option<&'m compact::Rule> {
+        let gives = |rule: &&compact::Rule| rule.action == Action::Allow;
+        match item {
+            Item::Path { named, real } => {
+                let at = |spot: &Spot| map.ruling(tool, |pattern| glob::matches(pattern, spot.spelling(pattern)));
+                let by_name = at(named).filter(|rule| !gives(rule) && !item.is_alias());
+                let by_place = real.as_ref().and_then(|spot| {
+                    // What is meant for the tree opens nothing outside of it.
+                    let names_it = |rule: &&compact::Rule| {
+                        rule.pattern.starts_with('/') || rule.tool == "external_directory" || spot.inside.is_some()
+                    };
+                    at(spot).filter(|rule| !gives(rule) || names_it(rule))
+                });
+                strictest(by_name, by_place)
+            }
+            Item::Command(text) | Item::Text(text) => map
+                .ruling(tool, |pattern| glob::matches(pattern, text))
+                .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.pattern) || !self.is_grave(item)),
+            Item::Server(_) => map
+                .ruling(tool, |pattern| glob::matches(pattern, "*"))
+                .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.tool) || !self.is_grave(item)),
+        }
+    }
+
+    /// What the model is told when a rule forbids a call.
+    pub(super) fn denial(&self, item: &Item, permission: &str, pattern: &str) -> String {
+        let rules = json!([{ "permission": permission, "pattern": pattern, "action": "deny" }]);
+        format!("Tool \"{}\" denied by policy for pattern: {item}\nRelevant rules: {rules}", self.call.tool)
+    }
+}
+
+fn strictest<'r>(one: Option<&'r compact::Rule>, other: Option<&'r compact::Rule>) -> Option<&'r compact::Rule> {
+    [one, other].into_iter().flatten().max_by_key(|rule| rule.action)
+}
+
+/// Whether a simple command writes into a file by a redirect.
+fn writes(command: &str) -> bool {
+    let command = command.replace("> ", ">");
+    command.split_whitespace().any(|word| {
+        let sign = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
+        let goal = sign.trim_start_matches('>');
+        sign.starts_with("<>") || sign != goal && !matches!(goal, "&1" | "&2" | "/dev/null")
+    })
+}
+
+fn host(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    host.split_once(':').map_or(host, |(host, _)| host)
+}

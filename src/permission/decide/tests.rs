@@ -1,0 +1,157 @@
+//! The decision as a table, what each requirement asks of it, and what no combination of layers may ever do.
+
+mod never;
+mod require;
+mod steps;
+
+use std::path::Path;
+
+use super::*;
+use crate::permission::compact::CompactPermission;
+use crate::permission::rule::{Rule, RuleFile, Rules};
+use crate::permission::{Effect, Hold, Leads, Places, Target, load};
+
+const TREE: &str = "/data/state/worktrees/a";
+const PLAN: &str = "/data/state/plans/p/x.md";
+const SHARED: &str = ".coppice/permissions.json";
+
+/// A scene that owns what it is about.
+#[derive(Debug, Clone)]
+struct World {
+    posture: Posture,
+    overlay: Overlay,
+    hold: Hold,
+    access: Access,
+    audience: Audience,
+    missing: Vec<&'static str>,
+    agent: Option<CompactPermission>,
+    rules: Rules,
+    grants: Vec<Rule>,
+}
+
+/// A person watches, and nothing is written down.
+fn world() -> World {
+    World {
+        posture: Posture::Attended,
+        overlay: Overlay::None,
+        hold: Hold::Enforced,
+        access: Access::Write,
+        audience: Audience::Person,
+        missing: Vec::new(),
+        agent: None,
+        rules: Rules::default(),
+        grants: Vec::new(),
+    }
+}
+
+impl World {
+    fn posture(self, posture: Posture) -> Self {
+        Self { posture, ..self }
+    }
+
+    fn yolo(self) -> Self {
+        Self { overlay: Overlay::Yolo, ..self }
+    }
+
+    fn advisory(self) -> Self {
+        Self { hold: Hold::Advisory, ..self }
+    }
+
+    fn agent(self, map: &str) -> Self {
+        Self { agent: Some(load::map("agent", map, "/home/me").unwrap()), ..self }
+    }
+
+    fn map(mut self, map: &str) -> Self {
+        self.rules.map = Some(load::map("permissions.jsonc", map, "/home/me").unwrap());
+        self
+    }
+
+    fn shared(mut self, allow: &[&str], ask: &[&str], deny: &[&str]) -> Self {
+        let (allow, ask, deny) = (rules(allow), rules(ask), rules(deny));
+        self.rules.files.push(RuleFile { name: SHARED.to_owned(), allow, ask, deny });
+        self
+    }
+
+    fn grant(mut self, rule: &str) -> Self {
+        self.grants.extend(rules(&[rule]));
+        self
+    }
+
+    fn decide(&self, call: &Call) -> Verdict {
+        let has_tool = |tool: &str| !self.missing.contains(&tool);
+        let places = places();
+        let scene = Scene {
+            posture: self.posture,
+            overlay: self.overlay,
+            hold: self.hold,
+            access: self.access,
+            has_tool: &has_tool,
+            agent: self.agent.as_ref(),
+            rules: &self.rules,
+            grants: &self.grants,
+            audience: self.audience,
+            places: &places,
+        };
+        decide(call, &scene)
+    }
+
+    #[track_caller]
+    fn check(&self, call: &Call, action: Action, layer: Layer) {
+        let found = self.decide(call);
+        assert_eq!((found.action, found.layer), (action, layer), "{call:?}: {found:?}");
+    }
+}
+
+fn rules(texts: &[&str]) -> Vec<Rule> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+fn places() -> Places {
+    Places {
+        tree: TREE.into(),
+        roots: vec!["/data/state/sessions/1/tmp".into()],
+        readable: vec!["/usr".into()],
+        home: "/home/me".into(),
+        state: "/data/state".into(),
+        checkout: Some("/home/me/code".into()),
+        plan: Some(PLAN.into()),
+    }
+}
+
+fn call(tool: &str, subject: Subject) -> Call {
+    Call { tool: tool.to_owned(), subject }
+}
+
+/// A call about files, by absolute path or from the tree on.
+fn files(tool: &str, paths: &[&str]) -> Call {
+    let target = |path: &&str| {
+        let path = Path::new(TREE).join(path);
+        Target { named: path.clone(), real: path }
+    };
+    call(tool, Subject::Paths(paths.iter().map(target).collect()))
+}
+
+/// A call about a file in the tree that is a link.
+fn link(tool: &str, named: &str, real: &str) -> Call {
+    let (named, real) = (Path::new(TREE).join(named), real.into());
+    call(tool, Subject::Paths(vec![Target { named, real }]))
+}
+
+fn shell(text: &str, leads: Leads) -> Call {
+    let cwd = Target { named: TREE.into(), real: TREE.into() };
+    call("Bash", Subject::Command { text: text.to_owned(), cwd, leads })
+}
+
+/// A command that looks as if it stayed.
+fn bash(text: &str) -> Call {
+    shell(text, Leads::Inside)
+}
+
+fn mcp(server: &str, tool: &str, effect: Effect) -> Call {
+    let subject = Subject::Mcp { server: server.to_owned(), tool: tool.to_owned(), effect };
+    call(&format!("mcp__{server}__{tool}"), subject)
+}
+
+fn nothing(tool: &str) -> Call {
+    call(tool, Subject::Nothing)
+}

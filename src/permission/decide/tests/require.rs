@@ -1,0 +1,261 @@
+//! What the requirements say about decisions, by their numbers.
+
+use super::*;
+use crate::permission::imported_mode;
+
+#[test]
+fn r73_secrets_of_the_tree_are_kept_by_the_map_and_examples_are_not() {
+    let world = world().map(load::SEED).yolo();
+    world.check(&files("read_file", &["sub/.env"]), Action::Deny, Layer::DenyRule);
+    world.check(&files("Edit", &["sub/.env.production"]), Action::Deny, Layer::DenyRule);
+    world.check(&files("read_many_files", &["a", "aws-credentials"]), Action::Deny, Layer::DenyRule);
+    world.check(&files("read", &["sub/.env.example"]), Action::Allow, Layer::Yolo);
+    // A word in the path of the tree is none of its files.
+    world.check(&files("read", &["src/a.rs"]), Action::Allow, Layer::Yolo);
+}
+
+#[test]
+fn r74_an_agent_s_deny_is_final_and_a_session_may_only_lift_what_is_asked() {
+    let edit = files("edit", &["a"]);
+    for (agent, map, grant, action, layer) in [
+        ("allow", Some("ask"), None, Action::Ask, Layer::Rules),
+        ("ask", None, Some("Edit(**)"), Action::Allow, Layer::Rules),
+        ("ask", Some("ask"), Some("Edit(**)"), Action::Allow, Layer::Rules),
+        ("deny", Some("allow"), Some("Edit(**)"), Action::Deny, Layer::AgentVeto),
+        ("allow", Some("deny"), Some("Edit(**)"), Action::Deny, Layer::DenyRule),
+        ("allow", None, None, Action::Allow, Layer::Rules),
+        ("ask", Some("allow"), None, Action::Allow, Layer::Rules),
+    ] {
+        let mut world = world().agent(&format!(r#"{{"edit":"{agent}"}}"#));
+        if let Some(map) = map {
+            world = world.map(&format!(r#"{{"*":"{map}"}}"#));
+        }
+        if let Some(grant) = grant {
+            world = world.grant(grant);
+        }
+        world.check(&edit, action, layer);
+        if action == Action::Deny {
+            world.yolo().check(&edit, action, layer);
+        }
+    }
+    // A call that does not say what it is about may be about what is denied.
+    world().agent(r#"{"edit":"deny"}"#).check(&files("edit", &[]), Action::Deny, Layer::AgentVeto);
+}
+
+#[test]
+fn r79_in_attended_a_tool_that_changes_something_asks_unless_a_rule_or_yolo_allows_it() {
+    let calls = [
+        (files("write", &["a"]), "Write(*)"),
+        (files("edit", &["a"]), "Edit(*)"),
+        (files("mkdir", &["a"]), "Mkdir(*)"),
+        (files("delete_file", &["a"]), "Delete(*)"),
+        (files("move_file", &["a", "b"]), "Move(* -> *)"),
+        (files("copy_file", &["a", "b"]), "Copy(*)"),
+        (bash("make x"), "Bash(make *)"),
+        (nothing("git_push"), "git_push(*)"),
+        (nothing("gh_pr_create"), "Github(create_pr)"),
+        (call("rollback", Subject::Name("HEAD~1".to_owned())), "Rollback(HEAD~1)"),
+        (call("run_tests", bash("cargo test").subject), "Tests(cargo test*)"),
+        (mcp("db", "add", Effect::Adds), "MCP(db/*)"),
+    ];
+    for (call, rule) in &calls {
+        world().check(call, Action::Ask, Layer::ToolClass);
+        world().grant(rule).check(call, Action::Allow, Layer::Rules);
+        world().shared(&[rule], &[], &[]).check(call, Action::Allow, Layer::Rules);
+        world().yolo().check(call, Action::Allow, Layer::Yolo);
+    }
+    for tool in ["todo_write", "list_agents", "task_workflow", "question", "delegate", "symbols", "gh_pr_read"] {
+        world().check(&nothing(tool), Action::Allow, Layer::ToolClass);
+    }
+}
+
+#[test]
+fn r80_a_rule_about_edits_holds_for_every_file_of_a_patch() {
+    let patch = files("apply_diff", &["src/a", "gen/b"]);
+    world().shared(&["Edit(src/**)"], &[], &["Edit(gen/**)"]).check(&patch, Action::Deny, Layer::DenyRule);
+    world().shared(&["Edit(src/**)"], &["Edit(gen/**)"], &[]).check(&patch, Action::Ask, Layer::HardAsk);
+    world().shared(&["Edit(src/**)"], &[], &[]).check(&patch, Action::Ask, Layer::ToolClass);
+    let both = world().shared(&["Edit(src/**)", "Edit(gen/**)"], &[], &[]);
+    both.check(&patch, Action::Allow, Layer::Rules);
+    let rules = "Edit(src/**) in .coppice/permissions.json, Edit(gen/**) in .coppice/permissions.json";
+    assert_eq!(both.decide(&patch).rule.as_deref(), Some(rules));
+    world().shared(&["Write(**)"], &[], &[]).check(&patch, Action::Ask, Layer::ToolClass);
+}
+
+#[test]
+fn r81_tools_of_other_servers_are_asked_about_and_a_glob_never_allows_what_destroys() {
+    let (drop, add, read) =
+        (mcp("db", "drop", Effect::Destroys), mcp("db", "add", Effect::Adds), mcp("db", "get", Effect::Reads));
+    for call in [&drop, &add, &read] {
+        world().check(call, Action::Ask, Layer::ToolClass);
+        world().posture(Posture::Unattended).check(call, Action::Ask, Layer::ToolClass);
+        world().shared(&[], &[], &["MCP(db/*)"]).yolo().check(call, Action::Deny, Layer::DenyRule);
+    }
+    let trusting = World { rules: Rules { trusted_servers: vec!["db".to_owned()], ..Rules::default() }, ..world() };
+    trusting.check(&read, Action::Allow, Layer::ToolClass);
+    trusting.check(&add, Action::Ask, Layer::ToolClass);
+    for wide in [world().grant("MCP(*)"), world().grant("MCP(db/*)"), world().agent(r#"{"mcp__db__*":"allow"}"#)] {
+        wide.check(&drop, Action::Ask, Layer::ToolClass);
+        wide.check(&add, Action::Allow, Layer::Rules);
+    }
+    world().grant("MCP(db/drop)").check(&drop, Action::Allow, Layer::Rules);
+    world().agent(r#"{"mcp__db__drop":"allow"}"#).check(&drop, Action::Allow, Layer::Rules);
+}
+
+#[test]
+fn r82_deny_rules_and_the_end_of_a_plan_survive_yolo() {
+    let world = world().yolo();
+    world.clone().shared(&[], &[], &["Edit(**)"]).check(&files("edit", &["a"]), Action::Deny, Layer::DenyRule);
+    world.clone().map(r#"{"bash":"deny"}"#).check(&bash("ls"), Action::Deny, Layer::DenyRule);
+    world.posture(Posture::Plan).check(&nothing("exit_plan_mode"), Action::Ask, Layer::Boundary);
+}
+
+#[test]
+fn r83_no_tool_reads_a_secret_and_a_shell_is_asked_about() {
+    for posture in Posture::ALL {
+        let world = world().posture(posture).yolo();
+        for tool in ["read_file", "read_many_files", "grep", "Read"] {
+            world.check(&files(tool, &["src/a", "/home/me/.aws/credentials"]), Action::Deny, Layer::PathGuard);
+            world.check(&link(tool, "logo.png", "/home/me/.ssh/id_rsa"), Action::Deny, Layer::PathGuard);
+            world.check(&files(tool, &[".env"]), Action::Deny, Layer::PathGuard);
+        }
+    }
+    let cat = shell("cat /home/me/.ssh/id_rsa", Leads::Elsewhere);
+    for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
+        world().advisory().posture(posture).check(&cat, Action::Ask, Layer::ToolClass);
+    }
+}
+
+#[test]
+fn r84_no_posture_and_no_rule_opens_git_our_data_or_a_link_that_leads_out() {
+    for posture in Posture::ALL {
+        let world = world().posture(posture).yolo().grant("Edit(**)").grant("Edit(/**)");
+        for path in [".git/hooks/pre-commit", "sub/.git/config", "/data/state/coppice.db", "/data/state/worktrees/b/x"]
+        {
+            world.check(&files("apply_diff", &["src/a", path]), Action::Deny, Layer::PathGuard);
+        }
+        world.check(&link("edit", "docs", "/etc/passwd"), Action::Deny, Layer::PathGuard);
+        world.check(&link("edit", "broken", ""), Action::Deny, Layer::PathGuard);
+        world.check(&files("edit", &["/etc/passwd"]), Action::Deny, Layer::PathGuard);
+        world.check(&files("copy_file", &["/home/me/.netrc", "a"]), Action::Deny, Layer::PathGuard);
+    }
+}
+
+#[test]
+fn r86_git_that_only_looks_runs_and_other_git_is_asked_about() {
+    let git = |arguments: &str| call("git", Subject::Name(arguments.to_owned()));
+    world().check(&git("status"), Action::Allow, Layer::ToolClass);
+    world().check(&git("push origin"), Action::Ask, Layer::ToolClass);
+    world().posture(Posture::Edits).check(&git("push origin"), Action::Ask, Layer::ToolClass);
+    world().posture(Posture::Edits).check(&git("status"), Action::Allow, Layer::ToolClass);
+    world().posture(Posture::Plan).check(&git("status"), Action::Allow, Layer::ToolClass);
+    world().posture(Posture::Plan).check(&git("commit"), Action::Deny, Layer::PlanGate);
+    for tool in ["git_status", "git_diff", "git_log_file", "git_commit_context"] {
+        world().check(&nothing(tool), Action::Allow, Layer::ToolClass);
+    }
+}
+
+#[test]
+fn r87_imported_modes_are_an_access_or_an_overlay() {
+    let at = |word: &str| {
+        let (access, overlay) = imported_mode(word).unwrap();
+        World { access, overlay, ..world() }
+    };
+    at("auto").check(&files("edit", &["a"]), Action::Ask, Layer::ToolClass);
+    at("read_only").check(&files("edit", &["a"]), Action::Deny, Layer::AgentVeto);
+    at("read_only").grant("Edit(**)").check(&files("edit", &["a"]), Action::Deny, Layer::AgentVeto);
+    at("read_only").check(&files("read", &["a"]), Action::Allow, Layer::ToolClass);
+    at("read_only").posture(Posture::Unattended).check(&bash("make x"), Action::Deny, Layer::AgentVeto);
+    at("read_only").posture(Posture::Unattended).check(&bash("cat a"), Action::Allow, Layer::AcceptEdits);
+    at("full_access").check(&bash("make x"), Action::Allow, Layer::Yolo);
+    World { missing: vec!["bash"], ..at("full_access") }.check(&bash("ls"), Action::Deny, Layer::Surface);
+    let error = imported_mode("yes").unwrap_err();
+    assert_eq!(error.to_string(), "`yes` is none of `auto`, `read_only`, `full_access`");
+}
+
+#[test]
+fn r90_what_cannot_be_read_and_what_names_nothing_is_never_allowed() {
+    for posture in [Posture::Attended, Posture::Edits, Posture::Unattended] {
+        let world = world().posture(posture).yolo().grant("Bash(*)").grant("Edit(**)").grant("Read(**)");
+        for call in [
+            bash("echo 'open"),
+            bash(""),
+            files("edit", &[]),
+            files("apply_diff", &[]),
+            files("read_many_files", &[]),
+            nothing("write"),
+            nothing("Bash"),
+            nothing("read"),
+        ] {
+            world.check(&call, Action::Ask, Layer::HardAsk);
+        }
+        // What forbids sees a text that cannot be read as it stands.
+        let denied = world.shared(&[], &[], &["Bash(rm *)"]);
+        denied.check(&bash("rm 'open"), Action::Deny, Layer::DenyRule);
+    }
+}
+
+#[test]
+fn r91_a_plan_is_made_with_reads_and_its_own_file() {
+    let world = world().posture(Posture::Plan).grant("Edit(**)").grant("Bash(*)");
+    for tool in ["write", "edit", "apply_diff"] {
+        world.check(&files(tool, &[PLAN]), Action::Allow, Layer::PlanFile);
+        world.check(&files(tool, &["a", PLAN]), Action::Deny, Layer::PathGuard);
+        world.check(&files(tool, &["a"]), Action::Deny, Layer::PlanGate);
+    }
+    for tool in ["mkdir", "delete_file", "rename_symbol"] {
+        world.check(&files(tool, &["a"]), Action::Deny, Layer::PlanGate);
+    }
+    for tool in ["run_tests", "git_commit", "git_push", "write_stdin"] {
+        world.check(&nothing(tool), Action::Deny, Layer::PlanGate);
+    }
+    world.check(&nothing("todo_write"), Action::Allow, Layer::ToolClass);
+    world.check(&nothing("delegate"), Action::Allow, Layer::ToolClass);
+    world.check(&nothing("exit_plan_mode"), Action::Ask, Layer::Boundary);
+    world.check(&files("read", &["a"]), Action::Allow, Layer::ToolClass);
+    world.check(&files("read", &[PLAN]), Action::Allow, Layer::ToolClass);
+    world.check(&bash("cat a"), Action::Allow, Layer::AcceptEdits);
+    assert_eq!(
+        world.decide(&files("edit", &["a"])).reason,
+        "tool unavailable in plan mode: only read and search, write the plan to `/data/state/plans/p/x.md`, and call \
+         `exit_plan_mode` when the plan is complete"
+    );
+    // The plan is nobody's to write once it is made.
+    world.posture(Posture::Edits).check(&files("write", &[PLAN]), Action::Deny, Layer::PathGuard);
+}
+
+#[test]
+fn r93_edits_leave_the_safety_floor_to_a_person() {
+    let world = world().posture(Posture::Edits);
+    for call in [files("write", &["a"]), files("rename_symbol", &["a", "b"]), nothing("git_stage_files")] {
+        world.check(&call, Action::Allow, Layer::AcceptEdits);
+    }
+    for tool in
+        ["run_tests", "git_commit", "git_commit_apply", "git_checkpoint", "rollback", "git_push", "gh_pr_update"]
+    {
+        world.check(&nothing(tool), Action::Ask, Layer::ToolClass);
+    }
+    world.check(&bash("make x"), Action::Ask, Layer::ToolClass);
+    world.check(&bash("cat a > b"), Action::Ask, Layer::ToolClass);
+}
+
+#[test]
+fn r135_by_default_all_that_stays_in_the_tree_goes_ahead_and_the_rest_is_refused() {
+    let alone = world().posture(Posture::Unattended);
+    let held = [files("write", &["a"]), files("edit", &["/data/state/sessions/1/tmp/x"]), bash("cargo test")];
+    for call in &held {
+        alone.check(call, Action::Allow, Layer::AcceptEdits);
+        alone.clone().advisory().check(call, Action::Allow, Layer::AcceptEdits);
+        world().check(call, Action::Ask, Layer::ToolClass);
+    }
+    alone.check(&nothing("git_commit"), Action::Allow, Layer::AcceptEdits);
+    alone.check(&nothing("git_push"), Action::Ask, Layer::ToolClass);
+    alone.check(&files("write", &["/home/me/x"]), Action::Deny, Layer::PathGuard);
+    // The kernel keeps a command in the tree; where it does not, a command that looks elsewhere is asked about.
+    let away = shell("make -C /opt", Leads::Elsewhere);
+    alone.check(&away, Action::Allow, Layer::AcceptEdits);
+    alone.clone().advisory().check(&away, Action::Ask, Layer::ToolClass);
+    let denied = alone.shared(&[], &[], &["Bash(cargo *)", "Write(a)"]);
+    denied.check(&held[0], Action::Deny, Layer::DenyRule);
+    denied.check(&held[2], Action::Deny, Layer::DenyRule);
+}

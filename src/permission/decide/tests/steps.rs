@@ -1,0 +1,174 @@
+//! Each of the fourteen steps, with the rule that it names.
+
+use super::*;
+
+#[test]
+fn r88_every_step_decides_in_its_order() {
+    use Action::{Allow, Ask, Deny};
+    let background = World { audience: Audience::Nobody, ..world() };
+    let reader = World { access: Access::ReadOnly, ..world() };
+    let rows: Vec<(World, Call, Action, Layer, Option<&str>)> = vec![
+        // 1
+        (world().yolo().grant("Bash(sudo *)"), bash("sudo ls"), Deny, Layer::HardFloor, None),
+        // 2
+        (World { missing: vec!["edit"], ..world() }, files("Edit", &["a"]), Deny, Layer::Surface, None),
+        (World { missing: vec!["bash"], ..world().yolo() }, bash("ls"), Deny, Layer::Surface, None),
+        // 3
+        (world(), files("Read", &["/home/me/.ssh/id"]), Deny, Layer::PathGuard, None),
+        (world().grant("Edit(**)"), files("edit", &[".git/config"]), Deny, Layer::PathGuard, None),
+        (world().posture(Posture::Unattended), files("write", &["/etc/x"]), Deny, Layer::PathGuard, None),
+        (world().posture(Posture::Unattended), files("read", &["/etc/x"]), Deny, Layer::PathGuard, None),
+        (world().yolo(), files("write", &["/etc/x"]), Deny, Layer::PathGuard, None),
+        // 4
+        (reader.clone(), files("edit", &["a"]), Deny, Layer::AgentVeto, None),
+        (
+            world().agent(r#"{"bash":{"rm *":"deny"}}"#),
+            bash("rm a"),
+            Deny,
+            Layer::AgentVeto,
+            Some("bash(rm *) of the agent"),
+        ),
+        // 5
+        (
+            world().yolo().shared(&[], &[], &["Bash(rm *)"]),
+            bash("ls && rm a"),
+            Deny,
+            Layer::DenyRule,
+            Some("Bash(rm *) in .coppice/permissions.json"),
+        ),
+        (
+            world().yolo().map(r#"{"read":{"*.env":"deny"}}"#),
+            files("read", &["sub/x.env"]),
+            Deny,
+            Layer::DenyRule,
+            Some("read(*.env) in permissions.jsonc"),
+        ),
+        // 6
+        (world().posture(Posture::Plan).yolo(), files("edit", &["a"]), Deny, Layer::PlanGate, None),
+        (world().posture(Posture::Plan), bash("make install"), Deny, Layer::PlanGate, None),
+        (world().posture(Posture::Plan), mcp("db", "drop", Effect::Destroys), Deny, Layer::PlanGate, None),
+        (world().posture(Posture::Plan), nothing("SomethingElse"), Deny, Layer::PlanGate, None),
+        // 7
+        (background.clone(), files("edit", &["a"]), Deny, Layer::NobodyToAsk, None),
+        (
+            background.shared(&[], &["Bash(make *)"], &[]).posture(Posture::Unattended),
+            bash("make x"),
+            Deny,
+            Layer::NobodyToAsk,
+            Some("Bash(make *) in .coppice/permissions.json"),
+        ),
+        // 8
+        (
+            world().yolo().grant("Bash(make *)").shared(&[], &["Bash(make *)"], &[]),
+            bash("make x"),
+            Ask,
+            Layer::HardAsk,
+            Some("Bash(make *) in .coppice/permissions.json"),
+        ),
+        (world().yolo(), bash("echo 'open"), Ask, Layer::HardAsk, None),
+        (world().posture(Posture::Unattended), files("apply_patch", &[]), Ask, Layer::HardAsk, None),
+        // 9
+        (world().posture(Posture::Plan).yolo(), nothing("ExitPlanMode"), Ask, Layer::Boundary, None),
+        (world().yolo(), nothing("EnterPlanMode"), Ask, Layer::Boundary, None),
+        // 10
+        (world().yolo(), bash("make install"), Allow, Layer::Yolo, None),
+        (world().yolo(), mcp("db", "drop", Effect::Destroys), Allow, Layer::Yolo, None),
+        // 11
+        (world().posture(Posture::Plan), files("write", &[PLAN]), Allow, Layer::PlanFile, None),
+        // 12
+        (world().posture(Posture::Edits), files("edit", &["src/a"]), Allow, Layer::AcceptEdits, None),
+        (world().posture(Posture::Edits), bash("cat a | grep b"), Allow, Layer::AcceptEdits, None),
+        (world().posture(Posture::Unattended), bash("make install"), Allow, Layer::AcceptEdits, None),
+        // 13
+        (
+            world().shared(&["Edit(src/**)"], &[], &[]),
+            files("edit", &["src/a"]),
+            Allow,
+            Layer::Rules,
+            Some("Edit(src/**) in .coppice/permissions.json"),
+        ),
+        (world().grant("Bash(make *)"), bash("make x"), Allow, Layer::Rules, Some("Bash(make *) for this session")),
+        (
+            world().agent(r#"{"read":"allow"}"#).map(r#"{"read":"ask"}"#),
+            files("read", &["a"]),
+            Ask,
+            Layer::Rules,
+            Some("read(*) in permissions.jsonc"),
+        ),
+        // 14
+        (world(), files("read", &["src/a"]), Allow, Layer::ToolClass, None),
+        (world(), files("edit", &["src/a"]), Ask, Layer::ToolClass, None),
+        (world(), nothing("SomethingElse"), Ask, Layer::ToolClass, None),
+    ];
+    let mut decided: Vec<Layer> = Vec::new();
+    for (world, call, action, layer, rule) in rows {
+        let found = world.decide(&call);
+        assert_eq!((found.action, found.layer, found.rule.as_deref()), (action, layer, rule), "{call:?}: {found:?}");
+        assert!(!found.reason.is_empty());
+        decided.push(layer);
+    }
+    decided.dedup();
+    assert_eq!(decided.iter().map(|layer| layer.number()).collect::<Vec<_>>(), (1..=14).collect::<Vec<_>>());
+}
+
+#[test]
+fn the_model_is_told_which_rule_forbids() {
+    let found =
+        world().shared(&[], &[], &["Edit(/etc/**)", "Edit(gen/**)"]).decide(&files("apply_diff", &["a", "gen/b"]));
+    assert_eq!(
+        found.reason,
+        "Tool \"apply_diff\" denied by policy for pattern: gen/b\n\
+         Relevant rules: [{\"permission\":\"Edit\",\"pattern\":\"gen/**\",\"action\":\"deny\"}]"
+    );
+    let found = world().agent(r#"{"bash":"deny"}"#).decide(&bash("ls -l"));
+    assert_eq!(
+        found.reason,
+        "Tool \"Bash\" denied by policy for pattern: ls -l\n\
+         Relevant rules: [{\"permission\":\"bash\",\"pattern\":\"*\",\"action\":\"deny\"}]"
+    );
+    let found = World { missing: vec!["read"], ..world() }.decide(&files("Read", &["a"]));
+    assert_eq!(found.reason, "tool not available to agent");
+}
+
+#[test]
+fn what_is_outside_is_asked_about_while_somebody_watches() {
+    for posture in [Posture::Attended, Posture::Edits] {
+        let world = world().posture(posture);
+        for tool in ["read", "grep", "list_dir", "write", "edit", "delete_file"] {
+            world.check(&files(tool, &["/opt/x"]), Action::Ask, Layer::PathGuard);
+        }
+        world.check(&files("read", &["/usr/include/a.h"]), Action::Allow, Layer::ToolClass);
+        world.check(&files("write", &["/data/state/coppice.db"]), Action::Deny, Layer::PathGuard);
+    }
+    // Only a rule that names the place opens it.
+    world().grant("Edit(**)").check(&files("edit", &["/opt/x"]), Action::Ask, Layer::PathGuard);
+    world().agent(r#"{"*":"allow"}"#).check(&files("edit", &["/opt/x"]), Action::Ask, Layer::PathGuard);
+    world().grant("Edit(/opt/*)").check(&files("edit", &["/opt/x"]), Action::Allow, Layer::Rules);
+    let map = world().map(r#"{"external_directory":{"*":"ask","/opt/*":"allow"}}"#);
+    map.check(&files("edit", &["/opt/x"]), Action::Allow, Layer::Rules);
+    map.check(&files("edit", &["/srv/x"]), Action::Ask, Layer::Rules);
+}
+
+#[test]
+fn a_rule_about_git_holds_for_the_shell_but_opens_nothing_there() {
+    world().shared(&[], &[], &["Git(push *)"]).check(&bash("cd a && git push origin"), Action::Deny, Layer::DenyRule);
+    world().grant("Git(push *)").check(&bash("git push origin"), Action::Ask, Layer::ToolClass);
+    let push = call("git", Subject::Name("push origin".to_owned()));
+    world().grant("Git(push *)").check(&push, Action::Allow, Layer::Rules);
+}
+
+#[test]
+fn subjects_of_other_systems_are_judged_beside_the_tool() {
+    let map = world().map(r#"{"network_target":{"*":"deny","docs.rs":"allow"}}"#);
+    let fetch = |url: &str| call("WebFetch", Subject::Url(url.to_owned()));
+    map.check(&fetch("https://docs.rs/a"), Action::Allow, Layer::Rules);
+    map.check(&fetch("https://me@evil.org:443/a"), Action::Deny, Layer::DenyRule);
+    world().shared(&[], &[], &["Fetch(http://*)"]).check(&fetch("http://a"), Action::Deny, Layer::DenyRule);
+}
+
+#[test]
+fn a_redirect_needs_more_than_a_pattern_where_nothing_holds_it() {
+    let world = world().advisory().grant("Bash(echo *)");
+    world.check(&shell("echo a 2>&1", Leads::Elsewhere), Action::Allow, Layer::Rules);
+    world.check(&bash("echo a > b"), Action::Allow, Layer::Rules);
+}
