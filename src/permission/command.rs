@@ -6,7 +6,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::shell::{self, Word};
+use super::shell::{self, Program, Role, Word, is_shell, name, programs};
 use super::{Place, is_inside};
 
 /// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in.
@@ -77,15 +77,6 @@ const GIT_READS: &[&str] = &[
     "--version",
 ];
 
-/// Programs that run the program behind them.
-const WRAPPERS: &[&str] = &[
-    "builtin", "busybox", "command", "env", "exec", "ionice", "nice", "nohup", "parallel", "setsid", "stdbuf",
-    "strace", "time", "timeout", "watch", "xargs",
-];
-
-/// Words of the shell that a program may follow.
-const KEYWORDS: &[&str] = &["!", "{", "}", "coproc", "do", "elif", "else", "if", "then", "until", "while"];
-
 const SHELLS: &[&str] = &["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
 
 /// Programs to which a quoted word is text or a pattern, never code.
@@ -124,67 +115,21 @@ struct Simple {
     programs: Vec<Program>,
 }
 
-/// Where a program stands in its command.
-struct Program {
-    at: usize,
-    /// False for what may as well be the value of a wrapper's option.
-    is_sure: bool,
-}
-
 /// The simple commands of `text`, those that it hands to a shell included.
 fn commands(text: &str) -> Option<Vec<Simple>> {
     let mut found = Vec::new();
-    for words in shell::parse(text)? {
-        let simple = Simple { programs: programs(&words, 0), words };
+    for shell::Simple { words, role, .. } in shell::read(text)? {
+        let programs = match role {
+            Role::Command => programs(&words, 0),
+            Role::Head => Vec::new(),
+        };
+        let simple = Simple { programs, words };
         for script in simple.scripts() {
             found.extend(commands(&script.text)?);
         }
         found.push(simple);
     }
     Some(found)
-}
-
-/// The words from `start` on that may be programs: the first that is neither a keyword nor an assignment, and behind a
-/// wrapper each one until it is certain that its own options are over.
-fn programs(words: &[Word], start: usize) -> Vec<Program> {
-    let mut found: Vec<Program> = Vec::new();
-    let mut is_behind = false;
-    let mut is_value = false;
-    let mut is_sure = true;
-    for (at, word) in words.iter().enumerate().skip(start).filter(|(_, word)| !word.is_target) {
-        let text = word.text.as_str();
-        if is_assignment(text) || !is_behind && KEYWORDS.contains(&text) {
-            continue;
-        }
-        if is_behind && text.starts_with('-') {
-            is_value = true;
-            continue;
-        }
-        if is_behind && (text == "{}" || text.starts_with(|c: char| c.is_ascii_digit())) {
-            is_value = false;
-            continue;
-        }
-        found.push(Program { at, is_sure });
-        let next = words.get(at + 1).map(|next| next.text.as_str());
-        if name(text) == "command" && matches!(next, Some("-v" | "-V")) {
-            break;
-        }
-        if WRAPPERS.contains(&name(text)) {
-            (is_behind, is_value) = (true, false);
-        } else if is_behind && is_value {
-            (is_value, is_sure) = (false, false);
-        } else {
-            break;
-        }
-    }
-    let runs =
-        |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec");
-    if found.last().is_some_and(|program| matches!(name(&words[program.at].text), "find" | "fd")) {
-        let from = found.last().map_or(0, |program| program.at + 1);
-        let inner = (from..words.len()).find(|at| runs(&words[*at])).map(|at| programs(words, at + 1));
-        found.extend(inner.into_iter().flatten());
-    }
-    found
 }
 
 impl Simple {
@@ -216,7 +161,7 @@ impl Simple {
     fn scripts(&self) -> impl Iterator<Item = &Word> {
         let shell = self.programs.iter().find(|program| is_shell(&self.words[program.at]));
         let from = shell.map_or(self.words.len(), |program| program.at + 1);
-        self.words[from..].iter().filter(|word| !word.is_target && !word.text.starts_with('-'))
+        self.words[from..].iter().filter(|word| !word.is_target() && !word.text.starts_with('-'))
     }
 
     fn places(&self) -> Vec<Place> {
@@ -274,14 +219,6 @@ fn pieces(word: &str) -> impl Iterator<Item = &str> {
     word.split(is_break).filter(|piece| !piece.is_empty())
 }
 
-fn name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
-fn is_shell(word: &Word) -> bool {
-    SHELLS.contains(&name(&word.text))
-}
-
 fn is_assignment(word: &str) -> bool {
     let is_name = |name: &str| {
         let mut chars = name.trim_end_matches('+').chars();
@@ -293,7 +230,7 @@ fn is_assignment(word: &str) -> bool {
 
 /// Whether the program that `words` start with does its work here.
 fn is_local(words: &[Word]) -> bool {
-    let texts: Vec<_> = words.iter().filter(|word| !word.is_target).map(|word| word.text.as_str()).collect();
+    let texts: Vec<_> = words.iter().filter(|word| !word.is_target()).map(|word| word.text.as_str()).collect();
     let [program, args @ ..] = texts.as_slice() else { return false };
     let is_test = matches!(*program, "[" | "[[");
     if program.is_empty() || program.starts_with('-') || !is_test && program.contains(['$', '*', '?', '[', '{', '~']) {

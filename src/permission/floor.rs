@@ -8,6 +8,7 @@ const ENDINGS: &[&str] = &["sudo", "doas", "pkexec", "su", "shutdown", "reboot",
 /// Why a command must never run; `None` when nothing speaks against it for good.
 pub fn catastrophe(text: &str) -> Option<String> {
     let commands = shell::parse(text)?;
-    let first = commands.iter().filter_map(|words| words.first()).find(|word| ENDINGS.contains(&word.text.as_str()))?;
+    let first =
+        commands.iter().filter_map(|simple| simple.words.first()).find(|word| ENDINGS.contains(&word.text.as_str()))?;
     Some(format!("`{}` never runs", first.text))
 }

@@ -1,232 +1,149 @@
 //! A shell's text as simple commands: words with their quotes and escapes taken off. It expands nothing, and gives up
 //! on what it cannot read for sure, since a quote that is read wrongly hides a command.
 
-use std::iter::Peekable;
-use std::str::Chars;
+mod compound;
+mod reader;
+mod redirect;
+mod script;
+#[cfg(test)]
+mod tests;
+mod word;
+
+use reader::Reader;
+pub(super) use script::{Program, is_shell, name, programs};
+
+/// How deep commands may stand in each other, so that no text exhausts the stack.
+const DEEPEST: usize = 48;
+
+/// Words that are no programs where a command may start, as long as they are not quoted.
+const RESERVED: &[&str] = &[
+    "!", "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
+    "time", "until", "while", "{", "}",
+];
+
+/// A part of a text that a shell reads as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Simple {
+    pub words: Vec<Word>,
+    pub role: Role,
+    /// How many substitutions it stands in.
+    level: usize,
+}
+
+/// What a shell does with words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It runs them.
+    Command,
+    /// It only looks at them: the values of a loop, the patterns of a choice, a condition.
+    Head,
+}
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Word {
+    /// Without its quotes; the body, for a here-document.
     pub text: String,
+    /// As one line, with the quotes that it needs.
+    shown: String,
     /// Holds a quoted part, which may be text, or code for another program.
     pub is_quoted: bool,
     /// Holds a `$` that the shell replaces.
     pub expands: bool,
-    /// Stands behind `<` or `>`, so that it is never a program.
-    pub is_target: bool,
+    /// Sets a variable, if it stands before the program.
+    pub assigns: bool,
+    /// The sign that it stands behind, such as `2>`; then it is never a program.
+    pub redirect: Option<Redirect>,
 }
 
-/// The simple commands of `text`, those of its substitutions included; `None` when it cannot be read for sure.
-pub(super) fn parse(text: &str) -> Option<Vec<Vec<Word>>> {
-    let mut reader = Reader { rest: text.chars().peekable(), commands: Vec::new(), words: Vec::new(), word: None };
-    let mut is_target = false;
-    while let Some(c) = reader.rest.next() {
-        match c {
-            '\'' => reader.single()?,
-            '"' => reader.double()?,
-            '\\' => {
-                let escaped = reader.rest.next()?;
-                if escaped != '\n' {
-                    reader.word().text.push(escaped);
-                }
-            }
-            '$' => reader.variable()?,
-            ';' | '|' | '&' | '\n' | '(' | ')' | '`' => {
-                reader.end_word(&mut is_target);
-                reader.end_command();
-                is_target = false;
-            }
-            '<' | '>' => reader.redirect(c, &mut is_target)?,
-            // A quote in a comment opens nothing.
-            '#' if reader.word.is_none() && reader.has_quote_before_newline() => return None,
-            c if c.is_whitespace() => reader.end_word(&mut is_target),
-            c => reader.word().text.push(c),
-        }
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Redirect {
+    /// A number, a name in braces, or nothing.
+    pub fd: String,
+    pub sign: &'static str,
+    /// Where the body of a here-document is, once it is read.
+    body: Option<usize>,
+}
+
+impl Word {
+    pub(super) fn is_target(&self) -> bool {
+        self.redirect.is_some()
     }
-    reader.end_word(&mut is_target);
-    reader.end_command();
-    Some(reader.commands)
+
+    /// Whether it names a file that a command writes.
+    pub(super) fn writes(&self) -> bool {
+        let Some(redirect) = &self.redirect else { return false };
+        let is_copy = || {
+            let fd = self.text.strip_suffix('-').unwrap_or(&self.text);
+            redirect.sign == ">&" && fd.bytes().all(|c| c.is_ascii_digit())
+        };
+        redirect.sign.contains('>') && self.text != "/dev/null" && !is_copy()
+    }
 }
 
-/// Every simple command of `text` as one line, those of its substitutions included; `None` when it cannot be read.
+/// Every simple command of a shell text, each as one line with plain blanks and no needless quotes. Commands in
+/// substitutions, compound commands, here-documents and scripts for another shell are among them, and whatever is not
+/// certain to be something else. `None` when the text cannot be read.
 pub fn segments(text: &str) -> Option<Vec<String>> {
-    let line = |words: &Vec<Word>| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    Some(parse(text)?.iter().map(line).collect())
+    let commands = parse(text)?;
+    let is_run = |simple: &&Simple| simple.role == Role::Command;
+    Some(commands.iter().filter(is_run).map(line).collect())
 }
 
-struct Reader<'a> {
-    rest: Peekable<Chars<'a>>,
-    commands: Vec<Vec<Word>>,
-    words: Vec<Word>,
-    word: Option<Word>,
+/// The simple commands of `text`, those of its substitutions and of the scripts that it hands to a shell included.
+pub(super) fn parse(text: &str) -> Option<Vec<Simple>> {
+    script::unfold(text, 0)
 }
 
-impl Reader<'_> {
-    fn word(&mut self) -> &mut Word {
-        self.word.get_or_insert_default()
-    }
-
-    fn end_word(&mut self, is_target: &mut bool) {
-        if let Some(word) = self.word.take() {
-            self.words.push(Word { is_target: *is_target, ..word });
-            *is_target = false;
-        }
-    }
-
-    fn end_command(&mut self) {
-        if !self.words.is_empty() {
-            self.commands.push(std::mem::take(&mut self.words));
-        }
-    }
-
-    fn single(&mut self) -> Option<()> {
-        let inside = self.until('\'')?;
-        let word = self.word();
-        word.is_quoted = true;
-        word.text.push_str(&inside);
-        Some(())
-    }
-
-    fn double(&mut self) -> Option<()> {
-        self.word().is_quoted = true;
-        loop {
-            match self.rest.next()? {
-                '"' => return Some(()),
-                '\\' => match self.rest.next()? {
-                    '\n' => {}
-                    c @ ('$' | '`' | '"' | '\\') => self.word().text.push(c),
-                    c => self.word().text.extend(['\\', c]),
-                },
-                '$' if self.rest.next_if_eq(&'(').is_some() => {
-                    let inside = self.until_closed()?;
-                    self.nest('(', &inside, ')')?;
-                }
-                '$' if matches!(self.rest.peek(), Some('"' | '\'')) => self.word().text.push('$'),
-                '$' => self.variable()?,
-                '`' => {
-                    let inside = self.until('`')?;
-                    self.nest('`', &inside, '`')?;
-                }
-                c => self.word().text.push(c),
-            }
-        }
-    }
-
-    /// Takes in a substitution within double quotes.
-    fn nest(&mut self, open: char, inside: &str, close: char) -> Option<()> {
-        // Quotes nest there by rules of their own.
-        if inside.contains(['"', '\\']) {
-            return None;
-        }
-        self.commands.extend(parse(inside)?);
-        let word = self.word();
-        word.expands = true;
-        word.text.push_str(&format!("${open}{inside}{close}"));
-        Some(())
-    }
-
-    /// Takes in a `$`, and the braces behind it.
-    fn variable(&mut self) -> Option<()> {
-        let word = self.word();
-        word.expands = true;
-        word.text.push('$');
-        match self.rest.peek() {
-            // Spellings such as `$'\x2f'` hide what they say.
-            Some('\'' | '"') => None,
-            Some('{') => {
-                let inside = self.until('}')?;
-                let is_plain = !inside.contains(['"', '\'', '\\', '`', '$', '(']);
-                self.word().text.push_str(&format!("{inside}}}"));
-                is_plain.then_some(())
-            }
-            Some(_) | None => Some(()),
-        }
-    }
-
-    fn redirect(&mut self, first: char, is_target: &mut bool) -> Option<()> {
-        let is_number = |word: &Word| !word.is_quoted && word.text.chars().all(|c| c.is_ascii_digit());
-        if self.word.as_ref().is_some_and(is_number) {
-            self.word = None;
-        }
-        self.end_word(is_target);
-        let mut sign = String::from(first);
-        while let Some(c) = self.rest.next_if(|c| "<>&|".contains(*c)) {
-            sign.push(c);
-        }
-        *is_target = true;
-        // The lines of a here-document are read as commands, which is safe only while no quote in them opens anything.
-        let has_body_quotes = || self.rest.clone().skip_while(|c| *c != '\n').any(|c| "'\"\\`#".contains(c));
-        (sign != "<<" || !has_body_quotes()).then_some(())
-    }
-
-    fn has_quote_before_newline(&self) -> bool {
-        self.rest.clone().take_while(|c| *c != '\n').any(|c| "'\"\\`".contains(c))
-    }
-
-    fn until(&mut self, end: char) -> Option<String> {
-        let mut inside = String::new();
-        loop {
-            match self.rest.next()? {
-                c if c == end => return Some(inside),
-                c => inside.push(c),
-            }
-        }
-    }
-
-    fn until_closed(&mut self) -> Option<String> {
-        let mut inside = String::new();
-        let mut depth = 0;
-        loop {
-            match self.rest.next()? {
-                ')' if depth == 0 => return Some(inside),
-                c => {
-                    depth += i32::from(c == '(') - i32::from(c == ')');
-                    inside.push(c);
-                }
-            }
-        }
-    }
+/// The simple commands of `text` itself; a script for another shell is a word like others.
+pub(super) fn read(text: &str) -> Option<Vec<Simple>> {
+    Reader::new(text, 0, 0).read()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expected: Option<&[&[&str]]>) {
-        let texts = |words: &Vec<Word>| words.iter().map(|word| word.text.clone()).collect::<Vec<_>>();
-        let found = parse(text).map(|commands| commands.iter().map(texts).collect::<Vec<_>>());
-        let expected = expected.map(|commands| commands.iter().map(|words| words.to_vec()).collect::<Vec<_>>());
-        assert_eq!(
-            found,
-            expected.map(|c| c.into_iter().map(|w| w.into_iter().map(String::from).collect()).collect()),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn words_are_read_as_a_shell_reads_them() {
-        check("a b; c|d && e", Some(&[&["a", "b"], &["c"], &["d"], &["e"]]));
-        check("'cu'rl \\/etc \".\"\"./x\"", Some(&[&["curl", "/etc", "../x"]]));
-        check("grep 'a\\|b' \"c\\|d\" \"\\$e\"", Some(&[&["grep", "a\\|b", "c\\|d", "$e"]]));
-        check("2>&1 a 2> b c", Some(&[&["1", "a", "b", "c"]]));
-        check("echo \"x $(a 'b c')\"", Some(&[&["a", "b c"], &["echo", "x $(a 'b c')"]]));
-        check("a `b` $(c)", Some(&[&["a"], &["b"], &["$"], &["c"]]));
-        check("find . -exec rm {} \\;", Some(&[&["find", ".", "-exec", "rm", "{}", ";"]]));
-    }
-
-    #[test]
-    fn what_cannot_be_read_for_sure_is_not_read() {
-        for text in [
-            "echo 'open",
-            "echo \"open",
-            "a \\",
-            "cat $'\\x2fetc'",
-            "echo \"$(echo \"'\")\"; a; echo \"'\"",
-            "echo \"${x:-\"'\"}\"; a; echo \"'\"",
-            "ls # it's\na\necho '",
-            "cat <<EOF\n'\nEOF\na\ncat <<EOF\n'\nEOF",
-        ] {
-            check(text, None);
+/// A command as one line: what is run first, where it reads and writes behind it.
+pub(super) fn line(simple: &Simple) -> String {
+    let mut line = String::with_capacity(simple.words.iter().map(|word| word.shown.len() + 4).sum());
+    let mut is_started = false;
+    for word in simple.words.iter().filter(|word| !word.is_target()) {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        // Without quotes such a word would be read as a part of the shell's language.
+        let reads_else = !is_started && !word.assigns && (is_assignment(&word.shown) || is_reserved(&word.shown));
+        is_started |= !word.assigns;
+        if reads_else && word.shown != "time" {
+            line.extend(["'", &word.shown, "'"]);
+        } else {
+            line.push_str(&word.shown);
         }
     }
+    for word in &simple.words {
+        let Some(redirect) = &word.redirect else { continue };
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend([redirect.fd.as_str(), redirect.sign]);
+        if word.shown.starts_with(['<', '>', '&', '-']) && !redirect.sign.ends_with('&') {
+            line.push(' ');
+        }
+        line.push_str(&word.shown);
+    }
+    line
+}
+
+fn is_reserved(text: &str) -> bool {
+    RESERVED.contains(&text)
+}
+
+/// Whether a word sets a variable.
+pub(super) fn is_assignment(word: &str) -> bool {
+    let Some((name, _)) = word.split_once('=') else { return false };
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(name, |(name, _)| name);
+    is_name(name)
+}
+
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

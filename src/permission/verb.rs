@@ -7,9 +7,9 @@ const READS: &[&str] = &["cat", "grep", "head", "ls", "pwd", "rg", "tail", "wc"]
 /// Whether a shell text does nothing but read.
 pub fn only_reads(text: &str) -> bool {
     let Some(commands) = shell::parse(text) else { return false };
-    let reads = |words: &Vec<shell::Word>| {
-        words.first().is_some_and(|word| READS.contains(&word.text.as_str()))
-            && !words.iter().any(|word| word.is_target)
+    let reads = |simple: &shell::Simple| {
+        simple.words.first().is_some_and(|word| READS.contains(&word.text.as_str()))
+            && !simple.words.iter().any(|word| word.is_target())
     };
     !commands.is_empty() && commands.iter().all(reads)
 }
@@ -17,9 +17,9 @@ pub fn only_reads(text: &str) -> bool {
 /// Whether a shell text does nothing but read with git.
 pub fn only_git_reads(text: &str) -> bool {
     let Some(commands) = shell::parse(text) else { return false };
-    let reads = |words: &Vec<shell::Word>| match words.as_slice() {
+    let reads = |simple: &shell::Simple| match simple.words.as_slice() {
         [git, verb, rest @ ..] => {
-            git.text == "git" && ["status"].contains(&verb.text.as_str()) && !rest.iter().any(|word| word.is_target)
+            git.text == "git" && ["status"].contains(&verb.text.as_str()) && !rest.iter().any(|word| word.is_target())
         }
         [] | [_] => false,
     };
