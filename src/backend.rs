@@ -14,6 +14,8 @@ pub mod event;
 pub mod failure;
 pub mod gemini;
 mod hold;
+pub mod hosts;
+mod install;
 mod output;
 mod posture;
 #[cfg(test)]

@@ -25,8 +25,8 @@ use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::spec::NativeTools;
 use crate::backend::transport::drive;
-use crate::backend::transport::spawn::{Needs, SpawnRequest};
-use crate::backend::{Launch, Purpose};
+use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::{Launch, Purpose, install, posture};
 
 /// Runs a conversation with any agent, from its process's start to its end.
 pub(crate) async fn run(
@@ -36,11 +36,12 @@ pub(crate) async fn run(
     events: mpsc::Sender<Event>,
 ) {
     let cwd = place(&launch).to_owned();
-    let mut env = launch.environment();
+    let door = entrance.as_ref().map(|entrance| entrance.url.as_str());
+    let mut env = launch.confines.tell(launch.environment(), door);
     if launch.spec.native_tools == NativeTools::Removable {
-        native::tell(&mut env, &launch.native);
+        native::tell(&mut env, &posture::left(&launch));
     }
-    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd, needs: Needs::default() };
+    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd, needs: install::needs(&launch) };
     let policy = Policy {
         stop: launch.spec.stop,
         images: launch.spec.images,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tracing::debug;
 
+use crate::backend::install;
 use crate::backend::spec::{self, Spec, Version, Versions};
 use crate::backend::transport::spawn::{Child, Exit, Needs, SpawnRequest, Spawner};
 
@@ -103,12 +104,9 @@ impl Discovery {
         if let Some(version) = stamp.as_ref().and_then(known) {
             return Ok(version);
         }
-        let request = SpawnRequest {
-            argv: vec![program.to_string_lossy().into_owned(), "--version".to_owned()],
-            env: surroundings.env.to_vec(),
-            cwd: surroundings.cwd.to_owned(),
-            needs: Needs::default(),
-        };
+        let argv = vec![program.to_string_lossy().into_owned(), "--version".to_owned()];
+        let needs = Needs { read: install::of_command(&argv, surroundings.env), write: Vec::new() };
+        let request = SpawnRequest { argv, env: surroundings.env.to_vec(), cwd: surroundings.cwd.to_owned(), needs };
         debug!(program = %program.display(), "asking for the version");
         // Dropping the process ends it, so one that hangs is gone when this returns.
         let told = match tokio::time::timeout(LIMIT, run(&*self.spawn, request)).await {
