@@ -8,6 +8,7 @@ mod client;
 mod control;
 mod fault;
 mod home;
+mod login;
 mod mcp;
 mod model;
 mod permission;
@@ -19,13 +20,16 @@ mod tests;
 mod tool;
 mod turn;
 
+use std::path::Path;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
 use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::{Client, Opening, Wishes};
+use crate::backend::claude::login::Keeper;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{
@@ -35,7 +39,7 @@ use crate::backend::spec::{
 use crate::backend::transport::drive;
 use crate::backend::transport::machine::{Input, Machine};
 use crate::backend::transport::spawn::{Child, Needs, SpawnRequest};
-use crate::backend::{Launch, posture};
+use crate::backend::{Launch, install, posture};
 use crate::protocol::SchemaDialect;
 
 /// The agent ends an interrupted turn within half a second, also in the middle of a command.
@@ -90,14 +94,33 @@ pub(crate) fn spec() -> Spec {
     }
 }
 
-/// Runs a conversation from its process's start to its end.
-///
+/// Runs a conversation from its process's start to its end, and keeps its login in step with the user's meanwhile.
+pub(crate) async fn run(launch: Launch, commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+    let Some(keeper) = Keeper::of(&launch).map(Arc::new) else {
+        return converse(launch, None, commands, events).await;
+    };
+    keeper.clone().settle_aside().await;
+    // The events end when everything is done, so this end of them is kept.
+    let talk = converse(launch, Some(keeper.dir()), commands, events.clone());
+    tokio::select! {
+        () = talk => {}
+        () = keeper.clone().keep() => {}
+    }
+    keeper.settle_aside().await;
+    drop(events);
+}
+
 /// The agent ends at once when it does not know the conversation it is to go on with; then a fresh one begins in its
 /// place and takes the commands that waited for the first.
-pub(crate) async fn run(launch: Launch, mut commands: mpsc::Receiver<Command>, events: mpsc::Sender<Event>) {
+async fn converse(
+    launch: Launch,
+    login: Option<&Path>,
+    mut commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<Event>,
+) {
     let mut waiting = Vec::new();
     if let Some(id) = launch.resume.clone() {
-        match resume(&launch, id, &mut commands, &events).await {
+        match resume(&launch, login, id, &mut commands, &events).await {
             Ending::Over => return,
             Ending::Lost(commands) => waiting = commands,
         }
@@ -106,7 +129,7 @@ pub(crate) async fn run(launch: Launch, mut commands: mpsc::Receiver<Command>, e
         Ok(id) => id,
         Err(error) => return refuse(format!("failed to draw a name for the conversation: {error}"), &events).await,
     };
-    let Some((child, wishes)) = start(&launch, Begin::Fresh(id), &events).await else { return };
+    let Some((child, wishes)) = start(&launch, login, Begin::Fresh(id), &events).await else { return };
     let (mut client, mut effects) = Client::begin(wishes, None);
     for command in waiting {
         effects.extend(client.step(Input::Command(command)));
@@ -124,11 +147,12 @@ enum Ending {
 /// Goes on with a conversation. Commands wait until it is known to be there, so that a fresh one can take them instead.
 async fn resume(
     launch: &Launch,
+    login: Option<&Path>,
     id: String,
     commands: &mut mpsc::Receiver<Command>,
     events: &mpsc::Sender<Event>,
 ) -> Ending {
-    let Some((child, wishes)) = start(launch, Begin::Resume(id), events).await else { return Ending::Over };
+    let Some((child, wishes)) = start(launch, login, Begin::Resume(id), events).await else { return Ending::Over };
     let (opening, mut opened) = oneshot::channel();
     let (sender, receiver) = mpsc::channel(1);
     let mut conversation = pin!(drive::run(child, Client::begin(wishes, Some(opening)), receiver, events.clone()));
@@ -180,7 +204,12 @@ async fn resume(
 }
 
 /// Furnishes the agent's home and starts its process; a failure is told to the owner.
-async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> Option<(Child, Wishes)> {
+async fn start(
+    launch: &Launch,
+    login: Option<&Path>,
+    begin: Begin,
+    events: &mpsc::Sender<Event>,
+) -> Option<(Child, Wishes)> {
     let home = home::path(&launch.state_dir);
     if let Err(error) = home::furnish(&home, &launch.environment()) {
         refuse(format!("failed to prepare the agent's own directory: {error}"), events).await;
@@ -188,9 +217,9 @@ async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> O
     }
     let request = SpawnRequest {
         argv: argv::argv(launch, &begin),
-        env: argv::environment(launch, &home),
+        env: argv::environment(launch, &home, login),
         cwd: launch.cwd.clone(),
-        needs: Needs::default(),
+        needs: needs(launch, login),
     };
     let child = drive::spawn(launch, request, events).await?;
     let wishes = Wishes {
@@ -206,6 +235,16 @@ async fn start(launch: &Launch, begin: Begin, events: &mpsc::Sender<Event>) -> O
         exec_at_ms: child.exec_at_ms,
     };
     Some((child, wishes))
+}
+
+/// What the process must reach besides the session's own places. A login that stays with the user is only read.
+fn needs(launch: &Launch, login: Option<&Path>) -> Needs {
+    let mut needs = install::needs(launch);
+    match login {
+        Some(dir) => needs.write.push(dir.to_owned()),
+        None => needs.read.extend(login::users_file(&launch.environment())),
+    }
+    needs
 }
 
 /// The conversation does not begin.

@@ -107,17 +107,20 @@ fn mode(posture: Posture) -> &'static str {
     }
 }
 
-/// The whole environment of the process, whose state is in `home`.
-pub(crate) fn environment(launch: &Launch, home: &Path) -> Vec<(String, String)> {
-    let given = launch.environment();
+/// The whole environment of the process, whose state is in `home` and whose login, unless it is the user's, in `login`.
+pub(crate) fn environment(launch: &Launch, home: &Path, login: Option<&Path>) -> Vec<(String, String)> {
+    let given = launch.confines.tell(launch.environment(), None);
     let set = |name: &str| given.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-    let login = set("CLAUDE_SECURESTORAGE_CONFIG_DIR").or_else(|| set("CLAUDE_CONFIG_DIR"));
+    let login = login.map(Path::to_string_lossy);
+    let users = || set("CLAUDE_SECURESTORAGE_CONFIG_DIR").or_else(|| set("CLAUDE_CONFIG_DIR"));
+    let login = login.as_deref().or_else(users);
     let home = home.to_string_lossy();
+    let temp = launch.confines.temp.as_ref().map(|temp| ("CLAUDE_CODE_TMPDIR", temp.to_string_lossy()));
     let own = [
         ("CLAUDE_CONFIG_DIR", &*home),
-        // The login stays where the user keeps it, locks and all: the agent renews a token by a file that takes the
-        // place of the old one, so a link or a copy of ours would leave the user with a token that is spent. An empty
-        // value stands for the default place, and for the default entry of a key chain.
+        // Where it can, the login stays where the user keeps it, locks and all: the agent renews a token by a file that
+        // takes the place of the old one, so a link would leave the user with a token that is spent. An empty value
+        // stands for the default place, and for the default entry of a key chain.
         ("CLAUDE_SECURESTORAGE_CONFIG_DIR", login.unwrap_or_default()),
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
@@ -133,6 +136,8 @@ pub(crate) fn environment(launch: &Launch, home: &Path) -> Vec<(String, String)>
         ("MAX_STRUCTURED_OUTPUT_RETRIES", "1"),
         ("MCP_TOOL_TIMEOUT", TOOL_TIMEOUT),
     ];
+    let own: Vec<(&str, &str)> =
+        own.into_iter().chain(temp.as_ref().map(|(name, value)| (*name, value.as_ref()))).collect();
     let is_ours = |name: &str| own.iter().any(|(known, _)| *known == name) || NESTED.contains(&name);
     let kept = given.iter().filter(|(name, _)| !is_ours(name)).cloned();
     kept.chain(own.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).collect()

@@ -12,7 +12,7 @@ use crate::backend::claude::spec;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
 use crate::backend::transport::spawn::{Child, SpawnRequest, Spawner};
-use crate::backend::{Access, Launch, Native, NativeTool, Purpose};
+use crate::backend::{Access, Confines, Launch, Limits, Native, NativeTool, Purpose};
 use crate::permission::Posture;
 
 struct Nobody;
@@ -207,12 +207,13 @@ fn the_state_is_ours_and_the_login_the_users() {
     ];
     let launch = Launch { env: given.to_vec(), ..launch() };
     let lines = |launch: &Launch| {
-        let env = environment(launch, Path::new("/state/claude"));
+        let env = environment(launch, Path::new("/state/claude"), None);
         env.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
     };
     insta::assert_snapshot!(lines(&launch).join("\n"), @r"
     PATH=/bin
     ANTHROPIC_API_KEY=k
+    GIT_OPTIONAL_LOCKS=0
     CLAUDE_CONFIG_DIR=/state/claude
     CLAUDE_SECURESTORAGE_CONFIG_DIR=
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1
@@ -226,7 +227,7 @@ fn the_state_is_ours_and_the_login_the_users() {
     ");
     let login = |given: &[(&str, &str)]| {
         let env = given.iter().map(|(name, value)| pair(name, value)).collect();
-        let env = environment(&Launch { env, ..self::launch() }, Path::new("/state/claude"));
+        let env = environment(&Launch { env, ..self::launch() }, Path::new("/state/claude"), None);
         let count = |wanted: &str| env.iter().filter(|(name, _)| name == wanted).count();
         assert_eq!((count("CLAUDE_CONFIG_DIR"), count("CLAUDE_SECURESTORAGE_CONFIG_DIR")), (1, 1));
         env.into_iter().find(|(name, _)| name == "CLAUDE_SECURESTORAGE_CONFIG_DIR").unwrap().1
@@ -238,10 +239,23 @@ fn the_state_is_ours_and_the_login_the_users() {
 }
 
 #[test]
+fn a_confined_agent_has_its_own_temp_directory_and_the_login_of_all() {
+    let confines = Confines { limits: Some(Limits::default()), temp: Some(PathBuf::from("/session/tmp")) };
+    let launch = Launch { confines, ..launch() };
+    let env = environment(&launch, Path::new("/state/claude"), Some(Path::new("/data/login/claude")));
+    let value = |wanted: &str| env.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
+    for name in ["TMPDIR", "CLAUDE_CODE_TMPDIR"] {
+        assert_eq!(value(name), Some("/session/tmp"));
+    }
+    assert_eq!(value("CLAUDE_SECURESTORAGE_CONFIG_DIR"), Some("/data/login/claude"));
+    assert_eq!(value("CLAUDE_CONFIG_DIR"), Some("/state/claude"));
+}
+
+#[test]
 fn a_side_question_does_not_wait_for_a_service_that_is_down() {
     let retries = |purpose| {
         let launch = Launch { purpose, ..launch() };
-        let env = environment(&launch, Path::new("/home"));
+        let env = environment(&launch, Path::new("/home"), None);
         env.into_iter().find(|(name, _)| name == "CLAUDE_CODE_MAX_RETRIES").unwrap().1
     };
     assert_eq!((retries(Purpose::Session), retries(Purpose::Utility)), ("10".to_owned(), "2".to_owned()));
