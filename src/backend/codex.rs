@@ -11,6 +11,7 @@ mod fault;
 mod hub;
 mod item;
 mod pool;
+mod profile;
 mod server;
 mod settings;
 #[cfg(test)]
@@ -27,6 +28,7 @@ use tokio::sync::mpsc;
 use crate::backend::codex::environment::Home;
 use crate::backend::codex::pool::Key;
 pub(crate) use crate::backend::codex::pool::Pool;
+use crate::backend::codex::profile::{Places, Profile, TreeAccess};
 use crate::backend::codex::settings::Wishes;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::Failure;
@@ -36,6 +38,7 @@ use crate::backend::spec::{
 };
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
 use crate::backend::{Launch, Purpose};
+use crate::permission::Posture;
 use crate::protocol::SchemaDialect;
 
 /// Switched off for the whole process, as settings and not as flags: an unknown flag ends the program, an unknown
@@ -44,6 +47,9 @@ const OFF: &[&str] = &["unbounded_connection_retries", "plugins", "apps"];
 
 /// A thread that nobody listens to is given up at once, so that another process can go on with it.
 const UNLOAD: &str = "thread_unload_delay_secs=0";
+
+/// The variable that says where temporary files go.
+const TEMP: &str = "TMPDIR";
 
 /// The row of the registry.
 pub(crate) fn spec() -> Spec {
@@ -111,7 +117,11 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     if !launch.cwd.is_dir() {
         return Err(fault::no_directory("work tree", &launch.cwd));
     }
-    let env = launch.environment();
+    let mut env = launch.environment();
+    if launch.confines.temp.is_some() {
+        // The session's own is for its commands; the process is shared.
+        env.retain(|(name, _)| name != TEMP);
+    }
     let home = environment::home(&env);
     if let Home::Named(path) = &home
         && !path.is_dir()
@@ -133,7 +143,10 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     // What it says before a crash is shown to a person.
     divided.process.push(("NO_COLOR".to_owned(), "1".to_owned()));
     let key = Key { argv: argv(&launch.argv), env: divided.process };
-    let wishes = Wishes {
+    let temp = launch.confines.temp.as_ref().map(|path| (TEMP.to_owned(), path.to_string_lossy().into_owned()));
+    // What `git status` writes on the side is out of reach inside.
+    divided.commands.extend(temp.into_iter().chain([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]));
+    let mut wishes = Wishes {
         purpose: launch.purpose,
         cwd: launch.cwd.clone(),
         real_cwd: real(&launch.cwd),
@@ -145,10 +158,25 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         roots: launch.roots.iter().flat_map(|root| [root.clone(), real(root)]).collect(),
         tools: launch.tools.clone(),
         native: launch.native.clone(),
+        posture: launch.posture,
+        profile: None,
         env: divided.commands,
         patience: launch.spec.stop.cancel,
     };
+    wishes.profile = profile(launch, &wishes, home.path().map(PathBuf::as_path), &key);
     Ok((wishes, key))
+}
+
+/// What holds the commands of a session.
+fn profile(launch: &Launch, wishes: &Wishes, home: Option<&Path>, key: &Key) -> Option<Profile> {
+    let is_plan = launch.posture == Posture::Plan;
+    let plan = launch.plan_file.as_deref().filter(|_| is_plan).and_then(Path::parent);
+    let Some(limits) = &launch.confines.limits else { return plan.map(Profile::planning) };
+    let access = if wishes.changes_files() { TreeAccess::Write } else { TreeAccess::Read };
+    let program = binary::installation(Path::new(key.argv.first()?));
+    let tree = [wishes.cwd.as_path(), &wishes.real_cwd];
+    let temp = launch.confines.temp.as_deref();
+    Some(Profile::confined(limits, Places { tree, access, temp, plan, home, program: &program }))
 }
 
 fn argv(command: &[String]) -> Vec<String> {

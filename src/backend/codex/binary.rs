@@ -3,6 +3,9 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+/// Lies at the top of what is unpacked for one platform.
+const PACKAGE: &str = "codex-package.json";
+
 /// The package and the directory of the native program on this machine; `None` where npm has none.
 fn platform() -> Option<(&'static str, &'static str)> {
     match (env::consts::OS, env::consts::ARCH) {
@@ -31,6 +34,13 @@ pub(super) fn native(program: &Path) -> Option<PathBuf> {
     programs.find(|program| program.is_file())
 }
 
+/// What belongs to a program: its package, where it has one, or only its own file.
+pub(super) fn installation(program: &Path) -> PathBuf {
+    let program = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    let package = program.parent().and_then(Path::parent).filter(|dir| dir.join(PACKAGE).is_file());
+    package.map_or_else(|| program.clone(), Path::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -57,7 +67,11 @@ mod tests {
             let program = modules.join(vendor).join(triple).join("bin/codex");
             fs::create_dir_all(program.parent().unwrap()).unwrap();
             fs::write(&program, "").unwrap();
-            assert_eq!(native(&shim), Some(program));
+            assert_eq!(native(&shim), Some(program.clone()));
+            assert_eq!(installation(&program), program);
+            let package = program.ancestors().nth(2).unwrap();
+            fs::write(package.join(PACKAGE), "{}").unwrap();
+            assert_eq!(installation(&program), package);
         }
     }
 

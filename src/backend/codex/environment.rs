@@ -8,13 +8,39 @@ use serde_json::Value;
 use toml_edit::DocumentMut;
 
 /// What the process itself acts on. Where temporary files go decides what its sandbox lets commands write.
-const PROCESS: &[&str] = &["HOME", "PATH", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+const PROCESS: &[&str] = &["HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Ways to the network: the process needs them, and commands do too.
-const PROXY: &[&str] = &["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
+/// Ways to the network and to programs: the process needs them, and commands do too. A command would otherwise get the
+/// search path of a login shell, which need not be the one that the session was made with.
+const SHARED: &[&str] = &["PATH", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"];
 
 /// Keys and settings of the agent. They stay out of the commands it runs.
 const PRIVATE: &[&str] = &["CODEX_", "OPENAI_", "AZURE_OPENAI_"];
+
+/// What no command is given: keys of any provider, tokens, and the ways to agents that hold keys.
+const KEPT_OUT: &[&str] = &[
+    "ANTHROPIC_*",
+    "CLAUDE_*",
+    "GEMINI_*",
+    "OPENAI_*",
+    "AZURE_OPENAI_*",
+    "CODEX_*",
+    "GOOGLE_*API_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_*",
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_*",
+    "DOCKER_HOST",
+    "*_API_KEY",
+    "*_TOKEN",
+    "*_SECRET",
+    "*_SECRET_*",
+    "*_PASSWORD",
+    "*_CREDENTIALS",
+];
 
 /// An environment, divided.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -28,10 +54,10 @@ pub(super) struct Environment {
 pub(super) fn divide(env: Vec<(String, String)>, named: &[String]) -> Environment {
     let mut divided = Environment::default();
     for (name, value) in env {
-        let is_proxy = PROXY.iter().any(|known| known.eq_ignore_ascii_case(&name));
+        let is_shared = SHARED.iter().any(|known| known.eq_ignore_ascii_case(&name));
         let is_private = PRIVATE.iter().any(|prefix| name.starts_with(prefix)) || named.contains(&name);
-        let is_process = is_proxy || is_private || PROCESS.contains(&name.as_str());
-        if is_proxy || !is_process {
+        let is_process = is_shared || is_private || PROCESS.contains(&name.as_str());
+        if is_shared || !is_process {
             divided.commands.push((name.clone(), value.clone()));
         }
         if is_process {
@@ -93,9 +119,11 @@ pub(super) fn named_keys(config: &str) -> Vec<String> {
     names
 }
 
-/// Drops what the user's own policy keeps away from commands: what is set per thread would undo it.
+/// Drops what commands never get, and what the user's own policy keeps away from them: what is set per thread would
+/// undo it.
 pub(super) fn permitted(commands: &[(String, String)], policy: &Value) -> Vec<(String, String)> {
-    let patterns: Vec<&str> = policy["exclude"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let own = policy["exclude"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let patterns: Vec<&str> = KEPT_OUT.iter().copied().chain(own).collect();
     let is_excluded = |name: &str| patterns.iter().any(|pattern| matches(pattern, name));
     commands.iter().filter(|(name, _)| !is_excluded(name)).cloned().collect()
 }
@@ -129,7 +157,7 @@ mod tests {
         let env = pairs(&["PATH", "HOME", "CARGO_HOME", "OPENAI_API_KEY", "https_proxy", "MY_KEY", "LANG"]);
         let divided = divide(env, &["MY_KEY".to_owned()]);
         assert_eq!(divided.process, pairs(&["HOME", "MY_KEY", "OPENAI_API_KEY", "PATH", "https_proxy"]));
-        assert_eq!(divided.commands, pairs(&["CARGO_HOME", "https_proxy", "LANG"]));
+        assert_eq!(divided.commands, pairs(&["PATH", "CARGO_HOME", "https_proxy", "LANG"]));
     }
 
     #[test]
@@ -167,9 +195,31 @@ mod tests {
 
     #[test]
     fn what_the_user_keeps_from_commands_is_kept_from_them() {
-        let policy = json!({"exclude": ["AWS_*", "*secret*", "EXACT"]});
-        let env = pairs(&["AWS_KEY", "MY_SECRET_X", "exact", "EXACTLY", "AW", "PATH2"]);
+        let policy = json!({"exclude": ["AWS_*", "*private*", "EXACT"]});
+        let env = pairs(&["AWS_REGION", "MY_PRIVATE_X", "exact", "EXACTLY", "AW", "PATH2"]);
         assert_eq!(permitted(&env, &policy), pairs(&["EXACTLY", "AW", "PATH2"]));
         assert_eq!(permitted(&env, &Value::Null), env);
+    }
+
+    #[test]
+    fn no_command_is_given_a_key_or_the_way_to_one() {
+        let keys = pairs(&[
+            "ANTHROPIC_API_KEY",
+            "GEMINI_API_KEY",
+            "GOOGLE_GENAI_API_KEY",
+            "OPENAI_API_KEY",
+            "CODEX_HOME",
+            "SSH_AUTH_SOCK",
+            "DBUS_SESSION_BUS_ADDRESS",
+            "GITHUB_TOKEN",
+            "GH_TOKEN",
+            "npm_token",
+            "CLIENT_SECRET",
+            "AWS_SECRET_ACCESS_KEY",
+            "PGX_PASSWORD",
+        ]);
+        assert_eq!(permitted(&keys, &Value::Null), []);
+        let plain = pairs(&["LANG", "CARGO_HOME", "GOOGLE_CLOUD_PROJECT", "AWS_REGION", "TOKENIZERS_PARALLELISM"]);
+        assert_eq!(permitted(&plain, &Value::Null), plain);
     }
 }

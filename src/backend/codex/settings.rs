@@ -7,9 +7,11 @@ use serde_json::{Map, Value, json};
 
 use crate::backend::codex::environment;
 use crate::backend::codex::fault;
+use crate::backend::codex::profile::Profile;
 use crate::backend::event::{Block, Model};
 use crate::backend::failure::Failure;
 use crate::backend::{Native, NativeTool, Purpose, ServedTool};
+use crate::permission::Posture;
 
 /// What a conversation wants.
 #[derive(Debug, Clone)]
@@ -27,6 +29,9 @@ pub(super) struct Wishes {
     pub(super) roots: Vec<PathBuf>,
     pub(super) tools: Vec<ServedTool>,
     pub(super) native: Native,
+    pub(super) posture: Posture,
+    /// What holds its commands; `None` leaves them to what the purpose allows.
+    pub(super) profile: Option<Profile>,
     /// Variables for the commands of the agent.
     pub(super) env: Vec<(String, String)>,
     /// How long an interrupted turn may take to end.
@@ -56,29 +61,70 @@ const FEATURES_OFF: &[&str] = &[
 /// What is off as well where nothing is to be read.
 const READING_OFF: &[&str] = &["shell_tool", "view_image", "image_generation"];
 
-/// What a thread may do to files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sandbox {
-    /// Writes in the work tree; a person is asked about the rest.
-    Workspace,
-    /// Writes nothing, and asks nobody to.
+/// What holds the commands and the patches of a thread.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Sandbox<'a> {
+    /// What the session may reach, sent with the thread.
+    Profile(&'a Profile),
+    /// Nothing is to hold it.
+    Open,
+    /// Reads everything, writes nothing.
     ReadOnly,
 }
 
-impl Sandbox {
-    /// The name in a request, and the name in a reply.
-    fn names(self) -> (&'static str, &'static str) {
+impl Sandbox<'_> {
+    /// The parameter that asks for it when a thread is opened.
+    fn wanted(self) -> (&'static str, Value) {
         match self {
-            Self::Workspace => ("workspace-write", "workspaceWrite"),
-            Self::ReadOnly => ("read-only", "readOnly"),
+            Self::Profile(profile) => ("permissions", json!(profile.name())),
+            Self::Open => ("sandbox", json!("danger-full-access")),
+            Self::ReadOnly => ("sandbox", json!("read-only")),
         }
     }
 
-    /// Under `never` the agent itself refuses what would have to be asked about.
-    fn approval_policy(self) -> &'static str {
+    /// The same for a turn.
+    fn repeated(self) -> (&'static str, Value) {
         match self {
-            Self::Workspace => "on-request",
-            Self::ReadOnly => "never",
+            Self::Profile(profile) => ("permissions", json!(profile.name())),
+            Self::Open | Self::ReadOnly => ("sandboxPolicy", json!({"type": self.told()})),
+        }
+    }
+
+    /// What the reply calls it.
+    fn told(&self) -> &str {
+        match self {
+            Self::Profile(profile) => profile.name(),
+            Self::Open => "dangerFullAccess",
+            Self::ReadOnly => "readOnly",
+        }
+    }
+
+    /// What a reply says instead.
+    fn found<'v>(&self, result: &'v Value) -> &'v str {
+        let found = match self {
+            Self::Profile(_) => &result["activePermissionProfile"]["id"],
+            Self::Open | Self::ReadOnly => &result["sandbox"]["type"],
+        };
+        found.as_str().unwrap_or_default()
+    }
+}
+
+/// Which calls come back before they run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Approval {
+    /// Every command and every patch, and none of them leaves its sandbox by being allowed. Not among them: input to a
+    /// command that runs already, and commands that a rule of the user's own Codex allows. Under `on-request` only those
+    /// come back that ask to leave the sandbox, and a few that look dangerous.
+    Untrusted,
+    /// None: what the sandbox does not let through is refused by the agent itself.
+    Never,
+}
+
+impl Approval {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Untrusted => "untrusted",
+            Self::Never => "never",
         }
     }
 }
@@ -88,12 +134,13 @@ impl Wishes {
     pub(super) fn open(&self, opening: Opening, user: &Value) -> Value {
         let mut params = json!({
             "cwd": self.cwd,
-            "approvalPolicy": self.sandbox().approval_policy(),
+            "approvalPolicy": self.approval().as_str(),
             // The user may have handed approvals to a model of the agent; here the engine decides.
             "approvalsReviewer": "user",
-            "sandbox": self.sandbox().names().0,
             "config": self.config(user),
         });
+        let (name, value) = self.sandbox().wanted();
+        params[name] = value;
         let mut set = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
                 params[name] = value;
@@ -115,8 +162,8 @@ impl Wishes {
         params
     }
 
-    /// The parameters of a turn. The schema is not remembered between turns, the rest would be; that nothing is written is
-    /// said again all the same.
+    /// The parameters of a turn. The schema is not remembered between turns, the rest would be; what holds the commands
+    /// is said again all the same.
     pub(super) fn turn(&self, thread: &str, blocks: &[Block]) -> Value {
         let input: Vec<Value> = blocks.iter().map(block).collect();
         let mut params = json!({"threadId": thread, "input": input});
@@ -129,26 +176,22 @@ impl Wishes {
         if let Some(effort) = self.effort {
             params["effort"] = json!(effort);
         }
-        match self.sandbox() {
-            Sandbox::Workspace => {}
-            sandbox @ Sandbox::ReadOnly => {
-                params["approvalPolicy"] = json!(sandbox.approval_policy());
-                params["sandboxPolicy"] = json!({"type": sandbox.names().1});
-            }
-        }
+        params["approvalPolicy"] = json!(self.approval().as_str());
+        let (name, value) = self.sandbox().repeated();
+        params[name] = value;
         params
     }
 
     /// Compares what was opened with what was asked for: a missing directory falls back to a read-only sandbox
     /// without a word, and a thread that is loaded already keeps its own.
     pub(super) fn check(&self, result: &Value) -> Result<(), Failure> {
-        let (sandbox, wanted) = (result["sandbox"]["type"].as_str().unwrap_or_default(), self.sandbox());
-        if sandbox != wanted.names().1 {
-            return Err(fault::opened_wrongly("sandbox", wanted.names().1, sandbox));
+        let wanted = self.sandbox();
+        if wanted.found(result) != wanted.told() {
+            return Err(fault::opened_wrongly("sandbox", wanted.told(), wanted.found(result)));
         }
-        let policy = result["approvalPolicy"].as_str().unwrap_or_default();
-        if wanted == Sandbox::ReadOnly && policy != wanted.approval_policy() {
-            return Err(fault::opened_wrongly("approval policy", wanted.approval_policy(), policy));
+        let (policy, wanted) = (result["approvalPolicy"].as_str().unwrap_or_default(), self.approval().as_str());
+        if policy != wanted {
+            return Err(fault::opened_wrongly("approval policy", wanted, policy));
         }
         let cwd = result["cwd"].as_str().unwrap_or_default();
         if [&self.cwd, &self.real_cwd].iter().all(|known| known.to_str() != Some(cwd)) {
@@ -157,11 +200,25 @@ impl Wishes {
         Ok(())
     }
 
-    /// A session that has nothing to write with does not need a sandbox that could.
-    fn sandbox(&self) -> Sandbox {
-        match self.purpose {
-            Purpose::Session if self.native.changes_files() => Sandbox::Workspace,
-            Purpose::Session | Purpose::Utility | Purpose::Survey => Sandbox::ReadOnly,
+    fn sandbox(&self) -> Sandbox<'_> {
+        match (self.purpose, &self.profile) {
+            (Purpose::Session, Some(profile)) => Sandbox::Profile(profile),
+            (Purpose::Session, None) if self.changes_files() => Sandbox::Open,
+            (Purpose::Session | Purpose::Utility | Purpose::Survey, _) => Sandbox::ReadOnly,
+        }
+    }
+
+    /// Who decides about edits and commands is the engine, so all of them come back to it, whatever the posture. A
+    /// session that cannot change anything has nothing to ask about.
+    fn approval(&self) -> Approval {
+        if self.purpose == Purpose::Session && self.changes_files() { Approval::Untrusted } else { Approval::Never }
+    }
+
+    /// Whether the work tree may be changed.
+    pub(super) fn changes_files(&self) -> bool {
+        match self.posture {
+            Posture::Plan => false,
+            Posture::Attended | Posture::Edits | Posture::Unattended => self.native.changes_files(),
         }
     }
 
@@ -205,6 +262,9 @@ impl Wishes {
             // The process holds keys; commands get what the session brings.
             "shell_environment_policy": {"inherit": "core", "set": variables},
         });
+        if let Sandbox::Profile(profile) = self.sandbox() {
+            profile.install(&mut config);
+        }
         let foreign: Map<String, Value> = user["mcp_servers"]
             .as_object()
             .into_iter()

@@ -18,6 +18,7 @@ use super::settings::Wishes;
 use super::thread::{Effect, Input, Thread};
 use crate::backend::event::{AgentInfo, Block, Command, Event};
 use crate::backend::{Native, Purpose};
+use crate::permission::Posture;
 
 const PATIENCE: Duration = Duration::from_secs(7);
 
@@ -34,6 +35,8 @@ fn wishes() -> Wishes {
         roots: vec![PathBuf::from("/repo")],
         tools: Vec::new(),
         native: Native::default(),
+        posture: Posture::Unattended,
+        profile: None,
         env: Vec::new(),
         patience: PATIENCE,
     }
@@ -147,7 +150,8 @@ impl Talk {
 
 /// What opening a thread replies.
 fn opened(thread: &str) -> Value {
-    json!({"thread": {"id": thread}, "model": "gpt-5.5", "cwd": "/tree", "sandbox": {"type": "workspaceWrite"}})
+    json!({"thread": {"id": thread}, "model": "gpt-5.5", "cwd": "/tree", "sandbox": {"type": "dangerFullAccess"},
+        "approvalPolicy": "untrusted"})
 }
 
 fn message(text: &str) -> Value {

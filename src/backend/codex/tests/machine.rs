@@ -78,7 +78,7 @@ fn a_thread_in_the_wrong_sandbox_is_not_used() {
     let mut talk = Talk::new(Wishes { resume: Some("t".to_owned()), ..wishes() });
     talk.input(ready()).reply(json!({})).reply(json!({"config": {}})).reply(wrong.clone()).reply(wrong);
     assert_eq!(talk.methods()[2..4], ["thread/resume", "thread/start"]);
-    let text = "codex opened the conversation with sandbox `readOnly`, asked for `workspaceWrite`";
+    let text = "codex opened the conversation with sandbox `readOnly`, asked for `dangerFullAccess`";
     talk.expect_events(&[&format!("failed sandbox {text:?}")]);
 }
 

@@ -59,7 +59,8 @@ impl Peer {
                         .as_str()
                         .map_or_else(|| format!("t{}", self.threads), str::to_owned);
                     let cwd = &request["params"]["cwd"];
-                    json!({"thread": {"id": id}, "cwd": cwd, "sandbox": {"type": "workspaceWrite"}})
+                    json!({"thread": {"id": id}, "cwd": cwd, "sandbox": {"type": "dangerFullAccess"},
+                        "approvalPolicy": "untrusted"})
                 }
                 "turn/start" => {
                     json!({"turn": {"id": format!("u-{}", request["params"]["threadId"].as_str().unwrap())}})

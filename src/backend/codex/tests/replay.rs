@@ -100,6 +100,11 @@ impl Play {
         let Some(id) = self.asked.get(method).and_then(|ids| ids.get(*place)).cloned() else { return };
         let mut message = message.clone();
         message["id"] = id;
+        // The records were made in a sandbox that no session asks for.
+        if message["result"]["sandbox"]["type"] == "workspaceWrite" {
+            message["result"]["sandbox"] = json!({"type": "dangerFullAccess"});
+            message["result"]["approvalPolicy"] = json!("untrusted");
+        }
         self.step(hub::Input::Line(message.to_string()));
     }
 }

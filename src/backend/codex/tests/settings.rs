@@ -1,13 +1,16 @@
 //! What threads and turns are opened with.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::wishes;
+use crate::backend::codex::profile::{Places, Profile, TreeAccess};
 use crate::backend::codex::settings::{Opening, Wishes, read_models};
 use crate::backend::event::{Block, Image};
-use crate::backend::{Access, Native, NativeTool, Purpose, ServedTool};
+use crate::backend::failure::FailureKind;
+use crate::backend::{Access, Limits, Native, NativeTool, Purpose, ServedTool};
+use crate::permission::Posture;
 
 fn user() -> Value {
     json!({"mcp_servers": {"mine": {"command": "x"}, "a.b": {}}, "shell_environment_policy": {"exclude": ["AWS_*"]}})
@@ -34,7 +37,7 @@ fn servers_of_the_user_are_switched_off_by_name_and_by_nested_keys() {
 }
 
 #[test]
-fn a_session_writes_its_work_tree_and_asks_for_the_rest() {
+fn a_session_asks_before_every_call() {
     let wishes = Wishes {
         model: Some("m".to_owned()),
         instructions: Some("be brief".to_owned()),
@@ -44,9 +47,10 @@ fn a_session_writes_its_work_tree_and_asks_for_the_rest() {
     };
     let params = wishes.open(Opening::Start, &user());
     for (name, expected) in [
-        ("approvalPolicy", json!("on-request")),
+        ("approvalPolicy", json!("untrusted")),
         ("approvalsReviewer", json!("user")),
-        ("sandbox", json!("workspace-write")),
+        ("sandbox", json!("danger-full-access")),
+        ("permissions", Value::Null),
         ("model", json!("m")),
         ("developerInstructions", json!("be brief")),
         ("dynamicTools", json!([{"type": "function", "name": "t", "description": "d", "inputSchema": {}}])),
@@ -95,7 +99,62 @@ fn read_only_is_said_at_every_opening_and_every_turn() {
     };
     assert!(opened("readOnly", "never"));
     assert!(!opened("workspaceWrite", "never"));
-    assert!(!opened("readOnly", "on-request"));
+    assert!(!opened("readOnly", "untrusted"));
+}
+
+fn confined() -> Wishes {
+    let limits = Limits { read: vec![PathBuf::from("/usr")], ..Limits::default() };
+    let (tree, program) = (Path::new("/tree"), Path::new("/opt/codex"));
+    let places = Places { tree: [tree, tree], access: TreeAccess::Write, temp: None, plan: None, home: None, program };
+    Wishes { profile: Some(Profile::confined(&limits, places)), ..wishes() }
+}
+
+#[test]
+fn a_profile_is_sent_at_every_opening_and_every_turn_and_required_of_every_reply() {
+    let wishes = confined();
+    let name = wishes.profile.as_ref().unwrap().name().to_owned();
+    for opening in [Opening::Start, Opening::Resume] {
+        let params = wishes.open(opening, &user());
+        assert_eq!((&params["permissions"], &params["sandbox"]), (&json!(name), &Value::Null));
+        assert_eq!(params["config"]["default_permissions"], json!(name));
+        assert_eq!(params["config"]["permissions"][&name]["filesystem"]["/tree"], "write");
+        assert_eq!(params["config"]["features"]["network_proxy"], Value::Null);
+    }
+    let turn = wishes.turn("t", &[]);
+    assert_eq!((&turn["permissions"], &turn["sandboxPolicy"]), (&json!(name), &Value::Null));
+    let opened = |profile: Value, policy: &str| {
+        let result = json!({"sandbox": {"type": "workspaceWrite"}, "activePermissionProfile": profile,
+            "approvalPolicy": policy, "cwd": "/tree"});
+        wishes.check(&result).map_err(|failure| failure.kind)
+    };
+    assert_eq!(opened(json!({"id": name}), "untrusted"), Ok(()));
+    for other in [json!({"id": ":workspace"}), json!({"id": "coppice-0"}), Value::Null] {
+        assert_eq!(opened(other, "untrusted"), Err(FailureKind::Sandbox));
+    }
+    assert_eq!(opened(json!({"id": name}), "never"), Err(FailureKind::Sandbox));
+}
+
+#[test]
+fn a_side_question_has_no_use_for_a_profile() {
+    let params = Wishes { purpose: Purpose::Utility, ..confined() }.open(Opening::Start, &user());
+    assert_eq!((&params["sandbox"], &params["permissions"]), (&json!("read-only"), &Value::Null));
+    assert_eq!(params["config"]["permissions"], Value::Null);
+}
+
+/// Who decides is the engine, so calls come back to it in every posture but the one in which nothing can be changed.
+#[test]
+fn r135_every_posture_that_changes_files_brings_all_calls_back() {
+    for (posture, policy, sandbox) in [
+        (Posture::Plan, "never", "read-only"),
+        (Posture::Attended, "untrusted", "danger-full-access"),
+        (Posture::Edits, "untrusted", "danger-full-access"),
+        (Posture::Unattended, "untrusted", "danger-full-access"),
+    ] {
+        let params = Wishes { posture, ..wishes() }.open(Opening::Start, &user());
+        assert_eq!((&params["approvalPolicy"], &params["sandbox"]), (&json!(policy), &json!(sandbox)), "{posture:?}");
+        let params = Wishes { posture, ..confined() }.open(Opening::Start, &user());
+        assert_eq!(params["approvalPolicy"], policy, "{posture:?}");
+    }
 }
 
 #[test]
@@ -114,8 +173,8 @@ fn a_thread_has_what_its_surface_needs_and_no_more() {
     check(&[], "read-only", false, "disabled", false);
     check(&[Todo, WebSearch], "read-only", false, "live", true);
     check(&[Read, Search], "read-only", true, "disabled", false);
-    check(&[Patch], "workspace-write", false, "disabled", false);
-    check(&[Read, Edit, Bash, Todo], "workspace-write", true, "disabled", true);
+    check(&[Patch], "danger-full-access", false, "disabled", false);
+    check(&[Read, Edit, Bash, Todo], "danger-full-access", true, "disabled", true);
 }
 
 #[test]
