@@ -3,6 +3,7 @@
 //! One registry for all carriers. Whoever performs a request brings the permission to do so.
 
 mod describe;
+pub mod external;
 mod params;
 mod parse;
 mod schema;
