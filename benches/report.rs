@@ -13,6 +13,7 @@
 )]
 
 mod appends;
+mod cage;
 mod checkpoint;
 mod codex;
 mod daemon;
@@ -45,7 +46,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 14] = [
+const SECTIONS: [&str; 15] = [
     "worktree",
     "launch",
     "list",
@@ -60,6 +61,7 @@ const SECTIONS: [&str; 14] = [
     "children",
     "turn",
     "codex_memory",
+    "cage",
 ];
 
 /// The table, line by line.
@@ -126,6 +128,9 @@ fn main() {
     }
     if options.wants("codex_memory") {
         codex::memory(&options, &mut report);
+    }
+    if options.wants("cage") {
+        cage::run(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));

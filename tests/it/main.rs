@@ -16,6 +16,8 @@ mod daemon;
 mod delegate;
 mod demo;
 mod env;
+#[cfg(target_os = "linux")]
+mod escape;
 mod events;
 mod family;
 mod http;
