@@ -9,9 +9,11 @@ mod policy;
 #[cfg(test)]
 mod tests;
 
-use super::compact::{Action, CompactPermission};
+use std::fmt;
+
+use super::compact::Action;
 use super::{Access, Audience, Call, Layer, Overlay, Posture, Scene, Subject, Verdict, floor};
-use case::{Case, Clarity, Item};
+use case::{Case, Clarity};
 use class::Class;
 use policy::Owner;
 
@@ -60,30 +62,27 @@ fn agent_veto(case: &Case<'_>) -> Option<Verdict> {
         let reason = "this agent only reads; report what should change instead";
         return Some(verdict(Action::Deny, Layer::AgentVeto, None, reason));
     }
-    denied_by_map(case, case.scene.agent?, Owner::Agent, Layer::AgentVeto)
+    denied_by_map(case, Owner::Agent, Layer::AgentVeto)
 }
 
 /// 5. What any file forbids.
 fn deny_rule(case: &Case<'_>) -> Option<Verdict> {
-    let rules = case.scene.rules;
-    for file in &rules.files {
+    for file in &case.scene.rules.files {
         if let Some((rule, item)) = case.taking(&file.deny) {
             let reason = case.denial(item, rule.subject(), rule.pattern());
             return Some(verdict(Action::Deny, Layer::DenyRule, Some(format!("{rule} in {}", file.name)), reason));
         }
     }
-    denied_by_map(case, rules.map.as_ref()?, Owner::Project, Layer::DenyRule)
+    denied_by_map(case, Owner::Project, Layer::DenyRule)
 }
 
-fn denied_by_map(case: &Case<'_>, map: &CompactPermission, owner: Owner, layer: Layer) -> Option<Verdict> {
-    // A call that does not say what it is about may be about anything.
-    let anything = [Item::Text("*".to_owned())];
-    let items = if case.items.is_empty() { &anything } else { case.items.as_slice() };
-    items.iter().find_map(|item| {
-        let opinion = case.opinion(map, owner, item).filter(|opinion| opinion.rule.action == Action::Deny)?;
-        let reason = case.denial(item, &opinion.rule.tool, &opinion.rule.pattern);
-        Some(verdict(Action::Deny, layer, Some(opinion.to_string()), reason))
-    })
+fn denied_by_map(case: &Case<'_>, owner: Owner, layer: Layer) -> Option<Verdict> {
+    let opinions = case.opinions(owner).iter().enumerate();
+    let said = opinions.filter_map(|(at, opinion)| Some((case.items.get(at), opinion.as_ref()?)));
+    let (item, opinion) = said.into_iter().find(|(_, opinion)| opinion.rule.action == Action::Deny)?;
+    let item: &dyn fmt::Display = item.map_or(&"*", |item| item);
+    let reason = case.denial(item, &opinion.rule.tool, &opinion.rule.pattern);
+    Some(verdict(Action::Deny, layer, Some(opinion.to_string()), reason))
 }
 
 /// 6. Whatever changes something while a plan is made.
@@ -164,7 +163,7 @@ fn posture(case: &Case<'_>) -> Option<Verdict> {
 
 /// 13. The last word of the agent's file, the project's map, the rules of files, and what a person allowed before.
 fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
-    let words: Vec<_> = case.items.iter().map(|item| last_word(case, item)).collect();
+    let words: Vec<_> = (0..case.items.len()).map(|at| last_word(case, at)).collect();
     if let Some((_, rule)) = words.iter().flatten().find(|(action, _)| *action == Action::Ask) {
         return Some(verdict(Action::Ask, Layer::Rules, Some(rule.clone()), "a rule wants it to be asked about"));
     }
@@ -174,7 +173,9 @@ fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
     is_said.then(|| verdict(Action::Allow, Layer::Rules, Some(rules.join(", ")), "a rule allows it"))
 }
 
-fn last_word(case: &Case<'_>, item: &Item) -> Option<(Action, String)> {
+/// What is said about one item last.
+fn last_word(case: &Case<'_>, at: usize) -> Option<(Action, String)> {
+    let item = case.items.get(at)?;
     if let Some(grant) = case.scene.grants.iter().rfind(|rule| case.gives(rule, item)) {
         return Some((Action::Allow, format!("{grant} for this session")));
     }
@@ -183,9 +184,8 @@ fn last_word(case: &Case<'_>, item: &Item) -> Option<(Action, String)> {
             return Some((Action::Allow, format!("{rule} in {}", file.name)));
         }
     }
-    let project = case.scene.rules.map.as_ref().and_then(|map| case.opinion(map, Owner::Project, item));
-    let agent = || case.scene.agent.and_then(|map| case.opinion(map, Owner::Agent, item));
-    project.or_else(agent).map(|opinion| (opinion.rule.action, opinion.to_string()))
+    let said = [Owner::Project, Owner::Agent].into_iter().find_map(|owner| case.opinions(owner).get(at)?.as_ref());
+    said.map(|opinion| (opinion.rule.action, opinion.to_string()))
 }
 
 /// 14. What the tool is.

@@ -2,7 +2,7 @@
 
 /// Whether a text is a pattern and not one name.
 pub fn is_pattern(text: &str) -> bool {
-    text.contains(['*', '?'])
+    text.bytes().any(|byte| matches!(byte, b'*' | b'?'))
 }
 
 /// Whether a pattern is the whole of a text: `*` is any run of characters, `/` and a leading dot included, `?` is one.

@@ -1,15 +1,18 @@
 //! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
 use std::slice;
 
 use super::class::{self, Class};
+use super::policy::Opinion;
 use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
+use crate::permission::shell::{self, Role, Simple};
+use crate::permission::verb;
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
-use crate::permission::{shell, verb};
 
 /// What every step starts from.
 pub(super) struct Case<'a> {
@@ -21,6 +24,8 @@ pub(super) struct Case<'a> {
     pub clarity: Clarity,
     /// What stands against its paths.
     pub refusal: Option<Refusal>,
+    /// What the maps say, once it was asked for.
+    pub opinions: [OnceCell<Vec<Option<Opinion<'a>>>>; 2],
 }
 
 /// One thing that a call is about.
@@ -31,8 +36,8 @@ pub(super) enum Item {
         /// Where it is, when that is known.
         real: Option<Spot>,
     },
-    /// A simple command of a shell's text.
-    Command(String),
+    /// A simple command of a shell's text, and whether it writes into a file by a redirect.
+    Command { text: String, writes: bool },
     /// A tool of an external server, as `SERVER/TOOL`.
     Server(String),
     /// An address, a name, or `*` for a tool that is about nothing.
@@ -46,17 +51,32 @@ pub(super) enum Side {
     Real,
 }
 
-impl Side {
-    pub(super) const ALL: [Self; 2] = [Self::Named, Self::Real];
-}
-
 impl Item {
+    fn command(simple: &Simple) -> Option<Self> {
+        match simple.role {
+            Role::Command => {
+                let writes = simple.words.iter().any(|word| word.writes());
+                Some(Self::Command { text: shell::line(simple), writes })
+            }
+            Role::Head => None,
+        }
+    }
+
+    fn arguments(text: &str) -> Self {
+        Self::Command { text: text.to_owned(), writes: false }
+    }
+
     pub(super) fn spot(&self, side: Side) -> Option<&Spot> {
         match (self, side) {
             (Self::Path { named, .. }, Side::Named) => Some(named),
             (Self::Path { real, .. }, Side::Real) => real.as_ref(),
-            (Self::Command(_) | Self::Server(_) | Self::Text(_), Side::Named | Side::Real) => None,
+            (Self::Command { .. } | Self::Server(_) | Self::Text(_), Side::Named | Side::Real) => None,
         }
+    }
+
+    /// The ways of looking at it that differ.
+    pub(super) fn sides(&self) -> &'static [Side] {
+        if self.spot(Side::Named) == self.spot(Side::Real) { &[Side::Real] } else { &[Side::Named, Side::Real] }
     }
 
     /// Whether it is a path that is not in the tree, or might not be.
@@ -74,7 +94,7 @@ impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path { named, .. } => f.write_str(named.inside.as_ref().unwrap_or(&named.absolute)),
-            Self::Command(text) | Self::Server(text) | Self::Text(text) => f.write_str(text),
+            Self::Command { text, .. } | Self::Server(text) | Self::Text(text) => f.write_str(text),
         }
     }
 }
@@ -93,7 +113,7 @@ impl<'a> Case<'a> {
     pub(super) fn new(call: &'a Call, scene: &'a Scene<'a>) -> Self {
         let tool = Spelled::new(&call.tool);
         let (items, clarity) = items(&tool, &call.subject, scene.places);
-        let mut case = Self { call, scene, tool, items, clarity, refusal: None };
+        let mut case = Self { call, scene, tool, items, clarity, refusal: None, opinions: Default::default() };
         case.refusal = case.refuse();
         case
     }
@@ -210,20 +230,22 @@ fn items(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, 
     }
     match subject {
         Subject::Command { text, .. } if tool.canonical() == "git" => {
-            let arguments = text.trim().strip_prefix("git ").unwrap_or(text);
-            (vec![Item::Command(arguments.to_owned())], Clarity::Clear)
+            (vec![Item::arguments(text.trim().strip_prefix("git ").unwrap_or(text))], Clarity::Clear)
         }
-        Subject::Command { text, .. } => match shell::segments(text) {
-            Some(commands) if commands.is_empty() => (Vec::new(), Clarity::Pointless),
-            Some(commands) => (commands.into_iter().map(Item::Command).collect(), Clarity::Clear),
+        Subject::Command { text, .. } => match shell::parse(text) {
+            Some(commands) => {
+                let items: Vec<_> = commands.iter().filter_map(Item::command).collect();
+                let clarity = if items.is_empty() { Clarity::Pointless } else { Clarity::Clear };
+                (items, clarity)
+            }
             // Rules that forbid still see it as it stands.
-            None => (vec![Item::Command(text.clone())], Clarity::Unreadable),
+            None => (vec![Item::arguments(text)], Clarity::Unreadable),
         },
         Subject::Paths(paths) if paths.is_empty() => (Vec::new(), Clarity::Pointless),
         Subject::Paths(paths) => (paths.iter().map(|path| item(path, places)).collect(), Clarity::Clear),
         Subject::Url(url) => (vec![Item::Text(url.clone())], Clarity::Clear),
         Subject::Mcp { server, tool, .. } => (vec![Item::Server(format!("{server}/{tool}"))], Clarity::Clear),
-        Subject::Name(name) if tool.canonical() == "git" => (vec![Item::Command(name.clone())], Clarity::Clear),
+        Subject::Name(name) if tool.canonical() == "git" => (vec![Item::arguments(name)], Clarity::Clear),
         Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),
         Subject::Nothing if class::POINTED.contains(&tool.canonical()) => (Vec::new(), Clarity::Pointless),
         Subject::Nothing => (vec![Item::Text("*".to_owned())], Clarity::Clear),

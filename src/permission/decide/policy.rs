@@ -33,7 +33,7 @@ impl fmt::Display for Opinion<'_> {
     }
 }
 
-impl Case<'_> {
+impl<'a> Case<'a> {
     /// The first of some rules that takes any item of the call, and that item.
     pub(super) fn taking<'r>(&self, rules: &'r [Rule]) -> Option<(&'r Rule, &Item)> {
         rules.iter().find_map(|rule| Some((rule, self.items.iter().find(|item| self.takes(rule, item))?)))
@@ -43,10 +43,12 @@ impl Case<'_> {
         let is_about = rule.is_about(self.tool());
         match item {
             Item::Path { .. } => {
-                is_about && Side::ALL.into_iter().any(|side| self.means(rule, item, side, Sense::Takes))
+                is_about && item.sides().iter().any(|side| self.means(rule, item, *side, Sense::Takes))
             }
             // A shell reaches git as well as the tool of that name does.
-            Item::Command(text) => is_about && rule.means_text(text) || self.tool() == "bash" && rule.means_git(text),
+            Item::Command { text, .. } => {
+                is_about && rule.means_text(text) || self.tool() == "bash" && rule.means_git(text)
+            }
             Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
         }
     }
@@ -56,7 +58,7 @@ impl Case<'_> {
         rule.is_about(self.tool())
             && match item {
                 Item::Path { .. } => self.means(rule, item, Side::Real, Sense::Gives),
-                Item::Command(text) | Item::Server(text) | Item::Text(text) => {
+                Item::Command { text, .. } | Item::Server(text) | Item::Text(text) => {
                     rule.means_text(text) && (rule.is_exact() || !self.is_grave(item))
                 }
             }
@@ -73,19 +75,33 @@ impl Case<'_> {
     /// Whether only a rule that means exactly this may let it through.
     fn is_grave(&self, item: &Item) -> bool {
         match item {
-            Item::Command(text) if self.tool() == "git" => !flag::destructive(&format!("git {text}")).is_empty(),
-            Item::Command(text) => !flag::destructive(text).is_empty() || !self.is_held() && writes(text),
+            Item::Command { text, .. } if self.tool() == "git" => !flag::destructive(&format!("git {text}")).is_empty(),
+            Item::Command { text, writes } => *writes && !self.is_held() || !flag::destructive(text).is_empty(),
             Item::Server(_) => matches!(self.call.subject, Subject::Mcp { effect: Effect::Destroys, .. }),
             Item::Path { .. } | Item::Text(_) => false,
         }
     }
 
-    /// What a map says about an item. Subjects that a call touches besides its tool count too, the strictest most.
-    pub(super) fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, item: &Item) -> Option<Opinion<'m>> {
+    /// What a map says about each item; about anything, when the call does not say what it is about.
+    pub(super) fn opinions(&self, owner: Owner) -> &[Option<Opinion<'a>>] {
+        let (map, cell) = match owner {
+            Owner::Agent => (self.scene.agent, &self.opinions[0]),
+            Owner::Project => (self.scene.rules.map.as_ref(), &self.opinions[1]),
+        };
+        cell.get_or_init(|| {
+            let Some(map) = map else { return Vec::new() };
+            let anything = [Item::Text("*".to_owned())];
+            let items = if self.items.is_empty() { &anything } else { self.items.as_slice() };
+            items.iter().map(|item| self.opinion(map, owner, item)).collect()
+        })
+    }
+
+    /// Subjects that a call touches besides its tool count too, the strictest most.
+    fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, item: &Item) -> Option<Opinion<'m>> {
         let also = match (item, &self.call.subject) {
             (Item::Path { .. }, _) if item.is_outside() => Some(("external_directory", None)),
             (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
-            (Item::Path { .. } | Item::Command(_) | Item::Server(_) | Item::Text(_), _) => None,
+            (Item::Path { .. } | Item::Command { .. } | Item::Server(_) | Item::Text(_), _) => None,
         };
         let by_tool = self.ruling(map, &self.tool, item);
         let by_subject = also.and_then(|(subject, text)| match text {
@@ -100,7 +116,8 @@ impl Case<'_> {
         match item {
             Item::Path { named, real } => {
                 let at = |spot: &Spot| map.ruling(tool, |pattern| glob::matches(pattern, spot.spelling(pattern)));
-                let by_name = at(named).filter(|rule| !gives(rule) && !item.is_alias());
+                let by_name = item.sides().contains(&Side::Named).then(|| at(named)).flatten();
+                let by_name = by_name.filter(|rule| !gives(rule) && !item.is_alias());
                 let by_place = real.as_ref().and_then(|spot| {
                     // What is meant for the tree opens nothing outside of it.
                     let names_it = |rule: &&compact::Rule| {
@@ -110,7 +127,7 @@ impl Case<'_> {
                 });
                 strictest(by_name, by_place)
             }
-            Item::Command(text) | Item::Text(text) => map
+            Item::Command { text, .. } | Item::Text(text) => map
                 .ruling(tool, |pattern| glob::matches(pattern, text))
                 .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.pattern) || !self.is_grave(item)),
             Item::Server(_) => map
@@ -120,7 +137,7 @@ impl Case<'_> {
     }
 
     /// What the model is told when a rule forbids a call.
-    pub(super) fn denial(&self, item: &Item, permission: &str, pattern: &str) -> String {
+    pub(super) fn denial(&self, item: &dyn fmt::Display, permission: &str, pattern: &str) -> String {
         let rules = json!([{ "permission": permission, "pattern": pattern, "action": "deny" }]);
         format!("Tool \"{}\" denied by policy for pattern: {item}\nRelevant rules: {rules}", self.call.tool)
     }
@@ -128,16 +145,6 @@ impl Case<'_> {
 
 fn strictest<'r>(one: Option<&'r compact::Rule>, other: Option<&'r compact::Rule>) -> Option<&'r compact::Rule> {
     [one, other].into_iter().flatten().max_by_key(|rule| rule.action)
-}
-
-/// Whether a simple command writes into a file by a redirect.
-fn writes(command: &str) -> bool {
-    let command = command.replace("> ", ">");
-    command.split_whitespace().any(|word| {
-        let sign = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&');
-        let goal = sign.trim_start_matches('>');
-        sign.starts_with("<>") || sign != goal && !matches!(goal, "&1" | "&2" | "/dev/null")
-    })
 }
 
 fn host(url: &str) -> &str {

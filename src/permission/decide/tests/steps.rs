@@ -171,4 +171,7 @@ fn a_redirect_needs_more_than_a_pattern_where_nothing_holds_it() {
     let world = world().advisory().grant("Bash(echo *)");
     world.check(&shell("echo a 2>&1", Leads::Elsewhere), Action::Allow, Layer::Rules);
     world.check(&bash("echo a > b"), Action::Allow, Layer::Rules);
+    world.check(&shell("echo a > /home/me/.bashrc", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+    let exact = world.grant("Bash(echo a >/home/me/.bashrc)");
+    exact.check(&shell("echo a > /home/me/.bashrc", Leads::Elsewhere), Action::Allow, Layer::Rules);
 }
