@@ -139,12 +139,12 @@ fn holds(place: &Path, path: &Path) -> bool {
 }
 
 /// Whether it is certain where a path is.
-fn is_known(real: &Path) -> bool {
+pub(super) fn is_known(real: &Path) -> bool {
     real.is_absolute() && !real.components().any(|part| part == Component::ParentDir)
 }
 
 /// A path without `.` and `..`, by its words.
-fn plain(path: &Path) -> PathBuf {
+pub(super) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -25,7 +25,7 @@ pub(super) struct Case<'a> {
     /// What stands against its paths.
     pub refusal: Option<Refusal>,
     /// What the maps say, once it was asked for.
-    pub opinions: [OnceCell<Vec<Option<Opinion<'a>>>>; 2],
+    pub said: [OnceCell<Vec<Option<Opinion<'a>>>>; 2],
 }
 
 /// One thing that a call is about.
@@ -113,7 +113,7 @@ impl<'a> Case<'a> {
     pub(super) fn new(call: &'a Call, scene: &'a Scene<'a>) -> Self {
         let tool = Spelled::new(&call.tool);
         let (items, clarity) = items(&tool, &call.subject, scene.places);
-        let mut case = Self { call, scene, tool, items, clarity, refusal: None, opinions: Default::default() };
+        let mut case = Self { call, scene, tool, items, clarity, refusal: None, said: Default::default() };
         case.refusal = case.refuse();
         case
     }
@@ -253,8 +253,8 @@ fn items(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, 
 }
 
 fn item(target: &Target, places: &Places) -> Item {
-    let is_known = !target.real.as_os_str().is_empty();
-    Item::Path { named: spot(&target.named, places), real: is_known.then(|| spot(&target.real, places)) }
+    let real = guard::is_known(&target.real).then(|| spot(&target.real, places));
+    Item::Path { named: spot(&guard::plain(&target.named), places), real }
 }
 
 fn spot(path: &Path, places: &Places) -> Spot {

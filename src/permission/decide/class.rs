@@ -103,8 +103,20 @@ pub(super) const OUTWARD: &[&str] = &["git_push", "gh_pr_create", "gh_pr_update"
 pub(super) const BOUNDARY: &[&str] = &["exit_plan_mode", "enter_plan_mode", "EnterPlanMode"];
 
 /// Tools that are nothing without the thing they are about: who does not name it may mean anything.
-pub(super) const POINTED: &[&str] =
-    &["read", "write", "edit", "patch", "mkdir", "copy_file", "move_file", "delete_file", "bash", "web_fetch"];
+pub(super) const POINTED: &[&str] = &[
+    "read",
+    "write",
+    "edit",
+    "patch",
+    "rename_symbol",
+    "code_action",
+    "mkdir",
+    "copy_file",
+    "move_file",
+    "delete_file",
+    "bash",
+    "web_fetch",
+];
 
 /// What rules call the tools for GitHub.
 const VERBS: &[(&str, &str)] = &[

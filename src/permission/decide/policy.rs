@@ -85,8 +85,8 @@ impl<'a> Case<'a> {
     /// What a map says about each item; about anything, when the call does not say what it is about.
     pub(super) fn opinions(&self, owner: Owner) -> &[Option<Opinion<'a>>] {
         let (map, cell) = match owner {
-            Owner::Agent => (self.scene.agent, &self.opinions[0]),
-            Owner::Project => (self.scene.rules.map.as_ref(), &self.opinions[1]),
+            Owner::Agent => (self.scene.agent, &self.said[0]),
+            Owner::Project => (self.scene.rules.map.as_ref(), &self.said[1]),
         };
         cell.get_or_init(|| {
             let Some(map) = map else { return Vec::new() };
@@ -99,7 +99,7 @@ impl<'a> Case<'a> {
     /// Subjects that a call touches besides its tool count too, the strictest most.
     fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, item: &Item) -> Option<Opinion<'m>> {
         let also = match (item, &self.call.subject) {
-            (Item::Path { .. }, _) if item.is_outside() => Some(("external_directory", None)),
+            (Item::Path { .. }, _) if item.is_outside() && self.refusal.is_some() => Some(("external_directory", None)),
             (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
             (Item::Path { .. } | Item::Command { .. } | Item::Server(_) | Item::Text(_), _) => None,
         };
@@ -120,10 +120,10 @@ impl<'a> Case<'a> {
                 let by_name = by_name.filter(|rule| !gives(rule) && !item.is_alias());
                 let by_place = real.as_ref().and_then(|spot| {
                     // What is meant for the tree opens nothing outside of it.
-                    let names_it = |rule: &&compact::Rule| {
-                        rule.pattern.starts_with('/') || rule.tool == "external_directory" || spot.inside.is_some()
-                    };
-                    at(spot).filter(|rule| !gives(rule) || names_it(rule))
+                    let is_ours = spot.inside.is_some() || self.refusal.is_none();
+                    let names_it =
+                        |rule: &compact::Rule| rule.pattern.starts_with('/') || rule.tool == "external_directory";
+                    at(spot).filter(|rule| !gives(rule) || is_ours || names_it(rule))
                 });
                 strictest(by_name, by_place)
             }

@@ -186,6 +186,7 @@ fn r90_what_cannot_be_read_and_what_names_nothing_is_never_allowed() {
             nothing("write"),
             nothing("Bash"),
             nothing("read"),
+            nothing("rename_symbol"),
         ] {
             world.check(&call, Action::Ask, Layer::HardAsk);
         }

@@ -20,7 +20,7 @@ fn r88_every_step_decides_in_its_order() {
         (world().posture(Posture::Unattended), files("read", &["/etc/x"]), Deny, Layer::PathGuard, None),
         (world().yolo(), files("write", &["/etc/x"]), Deny, Layer::PathGuard, None),
         // 4
-        (reader.clone(), files("edit", &["a"]), Deny, Layer::AgentVeto, None),
+        (reader, files("edit", &["a"]), Deny, Layer::AgentVeto, None),
         (
             world().agent(r#"{"bash":{"rm *":"deny"}}"#),
             bash("rm a"),
@@ -144,6 +144,17 @@ fn what_is_outside_is_asked_about_while_somebody_watches() {
     world().grant("Edit(**)").check(&files("edit", &["/opt/x"]), Action::Ask, Layer::PathGuard);
     world().agent(r#"{"*":"allow"}"#).check(&files("edit", &["/opt/x"]), Action::Ask, Layer::PathGuard);
     world().grant("Edit(/opt/*)").check(&files("edit", &["/opt/x"]), Action::Allow, Layer::Rules);
+    // What is unknown is outside, whatever it looks like.
+    world().grant("Read(**)").check(
+        &link("read", "a", "/data/state/worktrees/a/no/../x"),
+        Action::Ask,
+        Layer::PathGuard,
+    );
+    world().agent(r#"{"*":"allow"}"#).check(
+        &files("edit", &["/data/state/sessions/1/tmp/a"]),
+        Action::Allow,
+        Layer::Rules,
+    );
     let map = world().map(r#"{"external_directory":{"*":"ask","/opt/*":"allow"}}"#);
     map.check(&files("edit", &["/opt/x"]), Action::Allow, Layer::Rules);
     map.check(&files("edit", &["/srv/x"]), Action::Ask, Layer::Rules);
