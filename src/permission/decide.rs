@@ -195,7 +195,8 @@ fn tool_class(case: &Case<'_>) -> Verdict {
     }
     let (action, reason) = match case.class() {
         Class::Free => (Action::Allow, "it changes nothing outside of the session"),
-        Class::Varies if case.only_looks() => (Action::Allow, "it only looks"),
+        Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
+        Class::Asked if case.is_held() && case.only_asks_git() => (Action::Allow, "it only looks at history"),
         Class::Asked | Class::Varies => (Action::Ask, "it changes something, and no rule allows it"),
         Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
         Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),

@@ -205,9 +205,14 @@ impl<'a> Case<'a> {
 
     /// Whether it is a command that does nothing but look.
     pub(super) fn only_looks(&self) -> bool {
+        let reads = |text: &str| self.tool() == "bash" && verb::only_reads(text);
+        matches!(&self.call.subject, Subject::Command { text, .. } if reads(text)) || self.only_asks_git()
+    }
+
+    /// Whether it looks at history and does nothing else, by the tool for git or by a shell.
+    pub(super) fn only_asks_git(&self) -> bool {
         match (self.tool(), &self.call.subject) {
-            ("bash", Subject::Command { text, .. }) => verb::only_reads(text),
-            ("git", Subject::Command { text, .. }) => verb::only_git_reads(text),
+            ("bash" | "git", Subject::Command { text, .. }) => verb::only_git_reads(text),
             ("git", Subject::Name(arguments)) => verb::only_git_reads(&format!("git {arguments}")),
             _ => false,
         }

@@ -150,6 +150,12 @@ fn r86_git_that_only_looks_runs_and_other_git_is_asked_about() {
     world().posture(Posture::Edits).check(&git("status"), Action::Allow, Layer::ToolClass);
     world().posture(Posture::Plan).check(&git("status"), Action::Allow, Layer::ToolClass);
     world().posture(Posture::Plan).check(&git("commit"), Action::Deny, Layer::PlanGate);
+    // A shell that runs nothing but such commands is no different, where it cannot be sent elsewhere.
+    world().check(&bash("git status"), Action::Allow, Layer::ToolClass);
+    world().check(&bash("git push"), Action::Ask, Layer::ToolClass);
+    world().check(&bash("git status && make"), Action::Ask, Layer::ToolClass);
+    world().advisory().check(&shell("git status", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+    world().posture(Posture::Plan).check(&bash("git status"), Action::Allow, Layer::AcceptEdits);
     for tool in ["git_status", "git_diff", "git_log_file", "git_commit_context"] {
         world().check(&nothing(tool), Action::Allow, Layer::ToolClass);
     }
