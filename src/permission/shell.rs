@@ -37,6 +37,8 @@ pub(super) enum Role {
     Command,
     /// It only looks at them: the values of a loop, the patterns of a choice, a condition.
     Head,
+    /// It keeps them as the name of a function that starts itself twice, and so without end.
+    Bomb,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -62,6 +64,31 @@ pub(super) struct Redirect {
     pub sign: &'static str,
     /// Where the body of a here-document is, once it is read.
     body: Option<usize>,
+}
+
+impl Simple {
+    /// A command of words that nobody could read for sure.
+    pub(super) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
+        let mut words = Vec::new();
+        let mut is_target = false;
+        for text in texts {
+            let (fd, text) = text.rsplit_once('>').map_or((None, text), |(fd, target)| (Some(fd), target));
+            is_target |= fd.is_some();
+            if text.is_empty() {
+                continue;
+            }
+            let redirect = Redirect { fd: fd.unwrap_or_default().to_owned(), sign: ">", body: None };
+            words.push(Word {
+                text: text.to_owned(),
+                shown: text.to_owned(),
+                expands: text.contains('$'),
+                assigns: is_assignment(text),
+                is_quoted: false,
+                redirect: std::mem::take(&mut is_target).then_some(redirect),
+            });
+        }
+        Self { words, role: Role::Command, level: 0 }
+    }
 }
 
 impl Word {

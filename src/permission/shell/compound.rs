@@ -129,25 +129,32 @@ impl Reader<'_> {
     pub(super) fn function(&mut self) -> Option<()> {
         self.skip("function".len());
         self.blanks();
-        self.word()?;
+        let name = self.word()?;
         self.blanks();
-        if self.peek() == Some(b'(') { self.body() } else { self.definition() }
+        if self.peek() == Some(b'(') { self.body(name) } else { self.definition(name) }
     }
 
     /// The parentheses of a function, and what it does.
-    pub(super) fn body(&mut self) -> Option<()> {
+    pub(super) fn body(&mut self, name: Word) -> Option<()> {
         self.take("(")?;
         self.blanks();
         self.take(")")?;
-        self.definition()
+        self.definition(name)
     }
 
-    fn definition(&mut self) -> Option<()> {
+    fn definition(&mut self, name: Word) -> Option<()> {
         self.gap()?;
         let is_compound = self.peek() == Some(b'(')
             || matches!(self.token(), "{" | "[[" | "if" | "while" | "until" | "for" | "select" | "case");
         is_compound.then_some(())?;
-        self.command()
+        let start = self.here();
+        self.command()?;
+        let source: String = self.since(start).split_whitespace().collect();
+        let twice = ['|', '&'].map(|sign| format!("{0}{sign}{0}", name.text));
+        if source.contains('&') && twice.iter().any(|twice| source.contains(twice)) {
+            self.push(vec![name], Role::Bomb);
+        }
+        Some(())
     }
 
     /// Measures a pipeline, or is a program when an option of one stands behind it.

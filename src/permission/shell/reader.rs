@@ -100,8 +100,8 @@ impl<'a> Reader<'a> {
                     break;
                 }
                 Some(b'(') => {
-                    let [name] = words.as_slice() else { return None };
-                    return if name.is_target() { None } else { self.body() };
+                    let name = words.pop().filter(|name| words.is_empty() && !name.is_target())?;
+                    return self.body(name);
                 }
                 Some(b'&') => words.push(self.redirect(String::new())?),
                 Some(b'<' | b'>') if self.peek_at(1) != Some(b'(') => words.push(self.redirect(String::new())?),

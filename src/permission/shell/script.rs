@@ -138,7 +138,7 @@ pub(super) fn unfold(text: &str, depth: usize) -> Option<Vec<Simple>> {
 /// What a command gives to a shell to run; `None` when it cannot be known how that shell reads it.
 fn scripts(simple: &Simple) -> Option<Vec<String>> {
     let mut found = Vec::new();
-    if simple.role == Role::Head {
+    if simple.role != Role::Command {
         return Some(found);
     }
     let words = simple.words.as_slice();
@@ -261,7 +261,8 @@ fn said(simple: &Simple) -> Vec<String> {
     let words = simple.words.as_slice();
     for program in programs(words, 0) {
         if matches!(name(&words[program.at].text), "echo" | "printf") {
-            let behind = words[program.at + 1..].iter().filter(|word| !word.is_target() && !word.text.starts_with('-'));
+            let behind = words[program.at + 1..].iter().filter(|word| !word.is_target());
+            let behind = behind.skip_while(|word| word.text.starts_with('-'));
             let texts: Vec<_> = behind.map(|word| word.text.as_str()).collect();
             said.push(texts.join(" "));
         }

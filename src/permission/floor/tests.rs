@@ -1,0 +1,192 @@
+//! Rows of commands that never run, and of commands that only look like them.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn r89_what_ends_a_machine_or_a_home_never_runs() {
+    for text in [
+        "rm -rf /",
+        "rm -fr /",
+        "rm -r -f /",
+        "rm -Rf /*",
+        "rm --recursive --force /",
+        "rm --rec /",
+        "rm -rf --no-preserve-root x",
+        "rm -rf ~",
+        "rm -rf ~/",
+        "rm -rf ~/*",
+        "rm -rf ~root",
+        "rm -rf $HOME",
+        "rm -rf \"$HOME\"/",
+        "rm -rf ${HOME}/*",
+        "rm -rf \"${HOME:?}\"",
+        "rm -rf /etc /x",
+        "rm -rf /usr/",
+        "rm -rf /usr/*",
+        "rm -rf /usr/b*",
+        "rm -rf /home/me",
+        "rm -rf /var/../etc/.",
+        "rm -rf //etc//",
+        "rm -rf -- /",
+        "rm -rf /{bin,x}",
+        "rm {-rf,/}",
+        "\\rm -rf /",
+        "'rm' -rf '/'",
+        "r\"m\" -r'f' /",
+        "/bin/rm -rf /",
+        "sudo ls",
+        "/usr/bin/sudo ls",
+        "\"sudo\" ls",
+        "doas x",
+        "pkexec x",
+        "su -c ls",
+        "env A=1 nohup nice -n 5 timeout -s KILL 5 rm -rf /",
+        "command exec busybox rm -rf /",
+        "timeout $T rm -rf /",
+        "xargs rm -rf / < x",
+        "echo / | xargs rm -rf",
+        "find . -exec sudo x {} \\;",
+        "cd / && rm -rf *",
+        "cd && rm -rf .",
+        "cd /; rm -rf usr",
+        "x=/; rm -rf $x",
+        "x=/; rm -rf \"${x}\"",
+        "rm -rf ${x:-/}",
+        "rm -rf $(echo /)",
+        "x=sudo; $x ls",
+        "$(which sudo) ls",
+        "alias s='sudo ls'",
+        "bash -c 'rm -rf /'",
+        "sh -c \"cd x; sudo make\"",
+        "eval 'rm -rf ~'",
+        "env bash -lc 'rm -rf /'",
+        "bash <<EOF\nrm -rf /\nEOF",
+        "echo 'rm -rf /' | sh",
+        "bash <(echo 'rm -rf /')",
+        "eval \"$(echo rm -rf /)\"",
+        "echo $(rm -rf /)",
+        "if true; then rm -rf /; fi",
+        "f() { rm -rf /; }",
+        "trap 'rm -rf /' EXIT",
+        "find / -delete",
+        "find /etc -name x -delete",
+        "find ~ -delete",
+        "find / -exec rm -rf {} +",
+        "find -L / -type f -delete",
+        "mkfs /dev/sda1",
+        "mkfs.ext4 disk",
+        "dd if=/dev/zero of=/dev/sda bs=1M",
+        "dd of=/dev/nvme0n1 if=x",
+        "cat x > /dev/sda",
+        "{ cat x; } > /dev/sdb",
+        "tee /dev/vda < x",
+        "cp x /dev/mapper/root",
+        "wipefs -a /dev/sda",
+        "echo b > /proc/sysrq-trigger",
+        ":(){ :|:& };:",
+        "bomb() { bomb | bomb & }; bomb",
+        "function b { b & b & }",
+        "shutdown -h now",
+        "/sbin/reboot",
+        "halt",
+        "poweroff",
+        "init 0",
+        "telinit 6",
+        "systemctl reboot",
+        "systemctl isolate poweroff.target",
+        "ls; reboot",
+    ] {
+        assert!(catastrophe(text).is_some(), "{text}");
+    }
+}
+
+#[test]
+fn r89_what_only_looks_like_it_is_left_to_the_rules() {
+    for text in [
+        "rm -rf target",
+        "rm -rf ./node_modules",
+        "rm -rf /tmp/x",
+        "rm -rf /tmp/*",
+        "rm -rf \"$TMPDIR/x\"",
+        "rm -rf ~/projects/x",
+        "rm -rf $HOME/.cache/x",
+        "rm -rf /home/me/x",
+        "rm -rf /home/me/x*",
+        "rm -rf /var/tmp/x /opt/x",
+        "rm /etc",
+        "rm -f /x",
+        "rm -rf *",
+        "cd /tmp/x && rm -rf *",
+        "cd src && rm -rf .",
+        "grep -r sudo .",
+        "echo \"rm -rf /\"",
+        "echo rm -rf /",
+        "printf '%s' 'sudo reboot'",
+        "git commit -m \"reboot the parser\"",
+        "git commit -m \"$(cat <<'EOF'\nsudo rm -rf /\nEOF\n)\"",
+        "cat > x <<'EOF'\nsudo rm -rf /\nEOF",
+        "which sudo",
+        "command -v sudo",
+        "man shutdown",
+        "npm run reboot",
+        "./shutdown",
+        "make halt",
+        "npm init 0",
+        "systemctl status x",
+        "find . -delete",
+        "find ~ -name .DS_Store -delete",
+        "find / -name x",
+        "dd if=/dev/sda of=disk.img",
+        "dd if=/dev/zero of=x",
+        "cat /dev/sda > x",
+        "ls > /dev/null 2>&1",
+        "f() { g | h & }; f",
+        "fib() { echo $(( $(fib 1) + $(fib 2) )); }",
+        "echo ':(){ :|:& };:'",
+        "# sudo rm -rf /\nls",
+        "rg 'rm -rf /' src",
+        "sed -i 's/sudo //' x",
+    ] {
+        assert_eq!(catastrophe(text), None, "{text}");
+    }
+}
+
+#[test]
+fn r89_what_cannot_be_read_is_searched_for_words() {
+    for text in
+        ["rm -rf / 'open", "echo \"open; sudo ls", "if true; then reboot", "bash -c 'rm -rf / \"'", "( dd of=/dev/sda"]
+    {
+        assert!(shell::parse(text).is_none() && catastrophe(text).is_some(), "{text}");
+    }
+    for text in ["echo 'open", "ls ) sudoku", "echo \"it does not use sudo"] {
+        assert_eq!(catastrophe(text), None, "{text}");
+    }
+}
+
+#[test]
+fn a_reason_names_what_would_happen() {
+    let reason = |text: &str| catastrophe(text).unwrap_or_default();
+    assert_eq!(reason("cd x && rm -rf ~/"), "`rm` would delete `~/`");
+    assert_eq!(reason("/usr/bin/sudo ls"), "`sudo` takes rights that no agent gets");
+    assert_eq!(reason("cat x > /dev/sda"), "it would overwrite `/dev/sda`");
+    assert_eq!(reason("reboot"), "`reboot` would stop this machine");
+}
+
+proptest! {
+    #[test]
+    fn r89_no_wrapping_hides_it(
+        before in "(|ls; |ls \\| |ls && |A=b |env |env -i B=c |nice -n 5 |timeout 3 |timeout -k 1 3s |nohup |xargs -0 |\\(|echo \\$\\(|if |! |> a |exec |command |time |while |\\{ |x=\\$\\(|echo `|bash -c '|eval \"|case x in x\\) )",
+        command in "(rm -rf /|rm -fr ~|\\\\rm -r -f /etc|'rm' -Rf //|r''m -rf /|/bin/rm -rf -- /|sudo ls|/usr/bin/sudo -n ls|reboot|mkfs\\.ext4 x|dd of=/dev/sda|find / -delete|ls > /dev/sda)",
+        after in "(| x|; ls| && ls|\\)|'|\"|`|\n| #x)",
+    ) {
+        let text = format!("{before}{command}{after}");
+        prop_assert!(catastrophe(&text).is_some(), "{}", text);
+    }
+
+    #[test]
+    fn any_text_is_survived(text in any::<String>()) {
+        catastrophe(&text);
+    }
+}
