@@ -1,6 +1,145 @@
 //! Flags of git that throw work away, for the warning that people see before they allow a call.
+//!
+//! A flag means something only together with its subcommand: `commit -f` destroys nothing.
+
+#[cfg(test)]
+mod tests;
+
+use super::shell::{self, Role, Simple, name, programs};
+
+/// What destroys in a subcommand of git.
+struct Row {
+    verb: &'static str,
+    /// Letters that destroy.
+    letters: &'static str,
+    /// Letters whose value may be glued to them.
+    valued: &'static str,
+    flags: &'static [&'static str],
+    /// First words that destroy by themselves.
+    words: &'static [&'static str],
+}
+
+const fn row(
+    verb: &'static str,
+    (letters, valued): (&'static str, &'static str),
+    flags: &'static [&'static str],
+    words: &'static [&'static str],
+) -> Row {
+    Row { verb, letters, valued, flags, words }
+}
+
+const ROWS: &[Row] = &[
+    row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
+    row("checkout", ("fB", "b"), &["--force"], &["."]),
+    row("checkout-index", ("f", ""), &["--force"], &[]),
+    row("clean", ("fdxX", "e"), &["--force"], &[]),
+    row("fetch", ("fpP", "jo"), &["--force", "--prune", "--prune-tags"], &[]),
+    row("filter-branch", ("f", ""), &["--force"], &[]),
+    row("filter-repo", ("f", ""), &["--force"], &[]),
+    row("gc", ("", ""), &["--prune"], &[]),
+    row("mv", ("f", ""), &["--force"], &[]),
+    row("prune", ("", ""), &["--expire"], &[]),
+    row("pull", ("fp", "josSX"), &["--force", "--prune"], &[]),
+    row("push", ("fd", "o"), &["--delete", "--force", "--force-with-lease", "--mirror", "--prune"], &[]),
+    row("read-tree", ("", ""), &["--reset"], &[]),
+    row("reflog", ("", ""), &["--expire", "--all"], &["delete", "expire"]),
+    row("remote", ("p", ""), &["--prune"], &["prune", "remove", "rm"]),
+    row("reset", ("", ""), &["--hard", "--merge"], &[]),
+    row("rm", ("fr", ""), &["--force"], &[]),
+    row("stash", ("", ""), &[], &["clear", "drop"]),
+    row("submodule", ("f", ""), &["--force"], &["deinit"]),
+    row("switch", ("fC", "c"), &["--discard-changes", "--force", "--force-create"], &[]),
+    row("symbolic-ref", ("d", "m"), &["--delete"], &[]),
+    row("tag", ("df", "mFun"), &["--delete", "--force"], &[]),
+    row("update-ref", ("d", "m"), &["--stdin"], &[]),
+    row("worktree", ("f", "bB"), &["--force"], &["prune", "remove"]),
+];
+
+/// Options of git itself whose value is the next word.
+pub(super) const VALUED: &[&str] =
+    &["-C", "-c", "--config-env", "--exec-path", "--git-dir", "--namespace", "--super-prefix", "--work-tree"];
 
 /// The destructive flags in a shell text, each once, in their order.
-pub fn destructive(_text: &str) -> Vec<String> {
-    Vec::new()
+pub fn destructive(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    // A text that cannot be read is asked about anyway; what can be told about it is told.
+    let commands = shell::parse(text).unwrap_or_else(|| {
+        let plain = text.replace(['\'', '"', '\\'], "");
+        plain.split([';', '|', '&', '\n', '(', ')', '`']).map(|part| Simple::of(part.split_whitespace())).collect()
+    });
+    for flag in commands.iter().flat_map(in_command) {
+        if !found.contains(&flag) {
+            found.push(flag);
+        }
+    }
+    found
+}
+
+fn in_command(simple: &Simple) -> Vec<String> {
+    if simple.role != Role::Command {
+        return Vec::new();
+    }
+    let words = simple.words.as_slice();
+    let calls = programs(words, 0).into_iter().filter(|program| name(&words[program.at].text) == "git");
+    let in_call = |at: usize| {
+        let words = words[at + 1..].iter().filter(|word| !word.is_target());
+        in_git(&words.map(|word| word.text.as_str()).collect::<Vec<_>>())
+    };
+    calls.flat_map(|program| in_call(program.at)).collect()
+}
+
+/// The destructive flags among the words behind `git`.
+pub(super) fn in_git(words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    let Some((verb, words)) = subcommand(words) else { return found };
+    if verb == "restore" {
+        return restored(words);
+    }
+    let Some(row) = ROWS.iter().find(|row| row.verb == verb) else { return found };
+    let dashes = words.iter().position(|word| *word == "--").unwrap_or(words.len());
+    let (options, paths) = words.split_at(dashes);
+    for word in options {
+        let is_destructive = if let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) {
+            let end = letters.find(|c| row.valued.contains(c)).unwrap_or(letters.len());
+            letters[..end].contains(|c| row.letters.contains(c))
+        } else if word.starts_with("--") {
+            // Git takes the beginning of a flag for the flag.
+            let flag = word.split('=').next().unwrap_or(word);
+            flag.len() > "--fo".len() && row.flags.iter().any(|known| known.starts_with(flag))
+        } else {
+            // `push +main` forces, `push :main` deletes.
+            verb == "push" && word.starts_with(['+', ':'])
+        };
+        if is_destructive {
+            found.push(word.split('=').next().unwrap_or(word).to_owned());
+        }
+    }
+    let first = options.iter().find(|word| !word.starts_with('-'));
+    found.extend(first.filter(|word| row.words.contains(word)).map(|word| (*word).to_owned()));
+    if verb == "checkout" && paths.len() > 1 {
+        found.push(paths.join(" "));
+    }
+    found
+}
+
+/// Files that `restore` takes back to what they were, unless it only changes the index.
+fn restored(words: &[&str]) -> Vec<String> {
+    let has = |flags: &[&str]| words.iter().any(|word| flags.contains(word));
+    if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) {
+        return Vec::new();
+    }
+    let files = words.iter().filter(|word| !word.starts_with('-'));
+    files.map(|word| (*word).to_owned()).collect()
+}
+
+/// The subcommand of git, and the words behind it.
+pub(super) fn subcommand<'a, 'b>(words: &'b [&'a str]) -> Option<(&'a str, &'b [&'a str])> {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        if !word.starts_with('-') {
+            return Some((word, &words[at + 1..]));
+        }
+        at += if VALUED.contains(word) { 2 } else { 1 };
+    }
+    None
 }

@@ -1,0 +1,66 @@
+//! Rows of git calls and the flags in them that people are warned about.
+
+use super::*;
+
+#[test]
+fn r85_destructive_flags_are_named() {
+    for (text, expected) in [
+        ("git push --force origin main", &["--force"][..]),
+        ("git push -f", &["-f"]),
+        ("git push -uf origin x", &["-uf"]),
+        ("git push --force-with-lease=x --mirror", &["--force-with-lease", "--mirror"]),
+        ("git push origin +main :old", &["+main", ":old"]),
+        ("git push origin --delete x", &["--delete"]),
+        ("git push --del x", &["--del"]),
+        ("git branch -D x", &["-D"]),
+        ("git branch --delete --force x", &["--delete", "--force"]),
+        ("git reset --hard HEAD~1", &["--hard"]),
+        ("git clean -fdx", &["-fdx"]),
+        ("git clean -d -f", &["-d", "-f"]),
+        ("git checkout -- .", &["-- ."]),
+        ("git checkout .", &["."]),
+        ("git checkout -f main", &["-f"]),
+        ("git restore src/a.rs", &["src/a.rs"]),
+        ("git stash drop", &["drop"]),
+        ("git stash clear", &["clear"]),
+        ("git fetch --prune", &["--prune"]),
+        ("git tag -d v1", &["-d"]),
+        ("git -C sub -c a=b push --force", &["--force"]),
+        ("cd x && git push -f && git reset --hard", &["-f", "--hard"]),
+        ("git push -f; git push -f", &["-f"]),
+        ("bash -c 'git push --force'", &["--force"]),
+        ("timeout 5 git push --force", &["--force"]),
+        ("echo $(git branch -D x)", &["-D"]),
+        ("git worktree remove --force x", &["--force", "remove"]),
+        ("git push --force 'open", &["--force"]),
+    ] {
+        assert_eq!(destructive(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn r85_what_destroys_nothing_is_not_named() {
+    for text in [
+        "git commit -m 'push --force'",
+        "git commit -F msg -f",
+        "git log --hard",
+        "git push origin main",
+        "git push -o force",
+        "git branch --format=%h",
+        "git branch -u force x",
+        "git checkout -b feature",
+        "git checkout main",
+        "git switch -c D",
+        "git restore --staged a",
+        "git stash push",
+        "git add -f x",
+        "git diff -D",
+        "git tag -m 'df' v1",
+        "git reset --soft HEAD~1",
+        "grep -f x --force",
+        "echo git push --force",
+        "rm -f x",
+    ] {
+        assert_eq!(destructive(text), Vec::<String>::new(), "{text}");
+    }
+}
