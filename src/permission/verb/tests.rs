@@ -1,0 +1,179 @@
+//! Rows of commands that only look, and of commands that may do more.
+
+use super::*;
+
+#[test]
+fn r86_read_only_commands_of_git_are_known() {
+    for text in [
+        "git status",
+        "git status --short && git diff HEAD~1 -- src",
+        "git --no-pager log --oneline -5",
+        "git show HEAD:src/main.rs",
+        "git blame -L 1,5 a.rs",
+        "git grep -n 'fn main'",
+        "git ls-files '*.rs'",
+        "git rev-parse --show-toplevel",
+        "git branch",
+        "git branch --show-current",
+        "git branch -a",
+        "git branch --contains abc",
+        "git tag -l 'v*'",
+        "git remote -v",
+        "git config --get user.name",
+        "git stash list",
+        "git worktree list",
+        "git -C sub status",
+        "git log 2>/dev/null",
+        "git log HEAD@{1}",
+        "/usr/bin/git status",
+        "git --version",
+    ] {
+        assert!(only_git_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn r86_all_others_are_asked_about() {
+    for text in [
+        "git",
+        "git push",
+        "git commit -m x",
+        "git st",
+        "git branch x",
+        "git branch -D x",
+        "git branch --list -D x",
+        "git tag v1",
+        "git remote add x y",
+        "git remote show origin",
+        "git config user.name x",
+        "git config --get-urlmatch x y",
+        "git stash",
+        "git stash pop",
+        "git reflog expire",
+        "git -c core.pager=x log",
+        "git -c alias.st='!sh' st",
+        "git -C .. status",
+        "git -C /x status",
+        "git --git-dir=x status",
+        "git --exec-path=x status",
+        "git -p log",
+        "git diff --output=x",
+        "git diff --outp=x",
+        "git log --output x",
+        "git diff --ext-diff",
+        "git log --textconv",
+        "git cat-file --filters x",
+        "git grep -Oless x",
+        "git grep --open-files-in-pager=x y",
+        "git log --show-signature",
+        "git log --format=%G?",
+        "git log $x",
+        "git log \"$x\"",
+        "git $x",
+        "git diff {--output=x,y}",
+        "git log > x",
+        "git status; ls",
+        "GIT_EXTERNAL_DIFF=x git diff",
+        "git log $(x)",
+        "./git status",
+        "git log 'open",
+        "",
+    ] {
+        assert!(!only_git_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn what_only_reads_is_known() {
+    for text in [
+        "ls -la src | head -5",
+        "cat a.txt b.txt 2>/dev/null",
+        "cd src && grep -rn 'fn main' . | sort -u | uniq -c",
+        "rg -n TODO . || true",
+        "find . -name '*.rs' -not -path './target/*'",
+        "for f in src/*.rs; do wc -l \"$f\"; done",
+        "if [ -f a ]; then cat a; else echo no >&2; fi",
+        "[[ -d x ]] && ls x",
+        "x=$(git rev-parse HEAD); echo \"$x\"",
+        "sed -n '1,20p' a.rs",
+        "git status && git log -3 | cat",
+        "while IFS= read -r line; do echo \"$line\"; done < a.txt",
+        "diff <(sort a) <(sort b)",
+        "LC_ALL=C sort a",
+        "cat .env.example",
+        "command -v rg",
+        "/bin/ls src/{a,b}",
+        "cat <<'EOF'\nit's\nEOF",
+        "date +%s; pwd; set -euo pipefail",
+        "jq -r '.a[] | .b' x.json",
+        "printf '%s\\n' a",
+    ] {
+        assert!(only_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn r90_what_may_do_more_is_not_taken_for_reading() {
+    for text in [
+        "",
+        "# nothing",
+        "[[ -f a ]]",
+        "ls > x",
+        "{ ls; } > x",
+        "ls | tee x",
+        "cat x | sh",
+        "cat x | python3",
+        "echo x | xargs rm",
+        "ls; rm x",
+        "find . -delete",
+        "find . -exec rm {} ;",
+        "find . -fprint x",
+        "find . $x",
+        "find {-delete,.}",
+        "fd -x rm",
+        "sort -o x a",
+        "sort -uo x a",
+        "sort --outp=x a",
+        "sort *",
+        "rg --pre x y",
+        "sed -i s/a/b/ x",
+        "sed -n 's/a/b/w x' y",
+        "awk 1 x",
+        "uniq a b",
+        "xxd -r a b",
+        "date -s x",
+        "date 01010101",
+        "hostname x",
+        "printf -v PATH x",
+        "read PATH",
+        "PATH=x ls",
+        "PATH=x",
+        "LD_PRELOAD=x cat y",
+        "path=x",
+        "env",
+        "printenv",
+        "bash -c ls",
+        "eval ls",
+        "$x",
+        "./ls",
+        "ls 'open",
+        "cat ~/.ssh/id_rsa",
+        "cat ~/.ss*/x",
+        "cat .env",
+        "cat .e*",
+        "cat a/.env.local",
+        "cat < ~/.aws/x",
+        "while read l; do echo $l; done < ~/.netrc",
+        "x=~/.ssh/x; cat $x",
+        "grep -r x /proc/self/environ",
+        "cat /etc/shadow",
+        "echo $(rm x)",
+        "cat <<EOF\n$(rm x)\nEOF",
+        "cat <(rm x)",
+        "ls() { rm x; }; ls",
+        "f() { f | f & }",
+        "git push",
+    ] {
+        assert!(!only_reads(text), "{text}");
+    }
+}
