@@ -121,7 +121,7 @@ fn commands(text: &str) -> Option<Vec<Simple>> {
     for shell::Simple { words, role, .. } in shell::read(text)? {
         let programs = match role {
             Role::Command => programs(&words, 0),
-            Role::Head | Role::Bomb => Vec::new(),
+            Role::Head => Vec::new(),
         };
         let simple = Simple { programs, words };
         for script in simple.scripts() {

@@ -57,9 +57,11 @@ impl<'a> Scene<'a> {
         if let Some(target) = target {
             return Some(format!("it would overwrite `{}`", target.text));
         }
+        if simple.is_bomb {
+            return Some("it would start processes without end".to_owned());
+        }
         match simple.role {
             Role::Head => None,
-            Role::Bomb => Some("it would start processes without end".to_owned()),
             Role::Command => programs(words, 0).into_iter().find_map(|program| {
                 let behind = words[program.at + 1..].iter().filter(|word| !word.is_target());
                 let arguments: Vec<_> = behind.flat_map(|word| self.meanings(word)).collect();

@@ -26,6 +26,8 @@ const RESERVED: &[&str] = &[
 pub(super) struct Simple {
     pub words: Vec<Word>,
     pub role: Role,
+    /// The name of a function that starts itself twice, and so without end.
+    pub is_bomb: bool,
     /// How many substitutions it stands in.
     level: usize,
 }
@@ -37,8 +39,6 @@ pub(super) enum Role {
     Command,
     /// It only looks at them: the values of a loop, the patterns of a choice, a condition.
     Head,
-    /// It keeps them as the name of a function that starts itself twice, and so without end.
-    Bomb,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Simple {
                 redirect: std::mem::take(&mut is_target).then_some(redirect),
             });
         }
-        Self { words, role: Role::Command, level: 0 }
+        Self { words, role: Role::Command, is_bomb: false, level: 0 }
     }
 }
 

@@ -166,8 +166,7 @@ fn all(text: &str, passes: impl Fn(&Simple) -> bool) -> bool {
             simple.words.iter().all(is_calm)
                 && match simple.role {
                     Role::Command => passes(simple),
-                    Role::Head => true,
-                    Role::Bomb => false,
+                    Role::Head => !simple.is_bomb,
                 }
         })
 }

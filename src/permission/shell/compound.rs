@@ -1,7 +1,7 @@
 //! Compound commands: loops, choices, groups, functions and conditions.
 
 use super::reader::Reader;
-use super::{Role, Word, is_name};
+use super::{Role, Simple, Word, is_name};
 
 impl Reader<'_> {
     pub(super) fn choice(&mut self) -> Option<()> {
@@ -152,7 +152,7 @@ impl Reader<'_> {
         let source: String = self.since(start).split_whitespace().collect();
         let twice = ['|', '&'].map(|sign| format!("{0}{sign}{0}", name.text));
         if source.contains('&') && twice.iter().any(|twice| source.contains(twice)) {
-            self.push(vec![name], Role::Bomb);
+            self.found.push(Simple { words: vec![name], role: Role::Head, is_bomb: true, level: self.level });
         }
         Some(())
     }

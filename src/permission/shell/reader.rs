@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
 
     pub(super) fn push(&mut self, words: Vec<Word>, role: Role) {
         if !words.is_empty() {
-            self.found.push(Simple { words, role, level: self.level });
+            self.found.push(Simple { words, role, is_bomb: false, level: self.level });
         }
     }
 
