@@ -1,9 +1,317 @@
 //! Which rules a person may keep for a call: wide enough to be useful again, and none for what could do anything.
+//!
+//! A rule is offered only if it lets the same call through.
 
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use super::compact::{glob, tool};
 use super::rule::Rule;
-use super::{Call, Places};
+use super::shell::{self, Role, Simple, Word, name};
+use super::{Call, Places, Subject, Target, flag};
 
-/// The rules that would let `call` pass the next time; `None` when no such rule is offered.
-pub fn rules(_call: &Call, _places: &Places) -> Option<Vec<Rule>> {
-    None
+/// Programs whose second word says what they do.
+const BY_SECOND: &[&str] = &[
+    "apt",
+    "brew",
+    "bun",
+    "bunx",
+    "cargo",
+    "docker",
+    "dotnet",
+    "git",
+    "go",
+    "helm",
+    "kubectl",
+    "npm",
+    "pip",
+    "pip3",
+    "pnpm",
+    "podman",
+    "poetry",
+    "rustup",
+    "systemctl",
+    "terraform",
+    "uv",
+    "yarn",
+];
+
+/// Beginnings of commands whose third word says what they do.
+const BY_THIRD: &[&[&str]] = &[
+    &["aws"],
+    &["bun", "run"],
+    &["docker", "compose"],
+    &["gcloud"],
+    &["gh"],
+    &["git", "remote"],
+    &["git", "stash"],
+    &["npm", "run"],
+    &["pnpm", "run"],
+    &["yarn", "run"],
+];
+
+/// Programs that destroy, reach out, or run whatever they are given.
+const REFUSED: &[&str] = &[
+    ".",
+    "alias",
+    "at",
+    "awk",
+    "bash",
+    "builtin",
+    "busybox",
+    "chgrp",
+    "chmod",
+    "chown",
+    "chroot",
+    "command",
+    "crontab",
+    "csh",
+    "curl",
+    "dash",
+    "dd",
+    "declare",
+    "deno",
+    "doas",
+    "emacs",
+    "enable",
+    "env",
+    "eval",
+    "exec",
+    "export",
+    "fd",
+    "find",
+    "fish",
+    "flock",
+    "ftp",
+    "gawk",
+    "gdb",
+    "hash",
+    "ionice",
+    "kill",
+    "killall",
+    "ksh",
+    "ln",
+    "local",
+    "lua",
+    "mawk",
+    "mount",
+    "mv",
+    "nc",
+    "ncat",
+    "nice",
+    "node",
+    "nohup",
+    "npx",
+    "nsenter",
+    "osascript",
+    "parallel",
+    "perl",
+    "php",
+    "pkexec",
+    "pkill",
+    "pnpx",
+    "printf",
+    "python",
+    "readonly",
+    "rm",
+    "rmdir",
+    "rsync",
+    "ruby",
+    "scp",
+    "script",
+    "sed",
+    "set",
+    "setsid",
+    "sftp",
+    "sh",
+    "shopt",
+    "shred",
+    "socat",
+    "source",
+    "ssh",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "systemd-run",
+    "taskset",
+    "tclsh",
+    "tee",
+    "telnet",
+    "time",
+    "timeout",
+    "tmux",
+    "screen",
+    "trap",
+    "truncate",
+    "ts-node",
+    "tsx",
+    "typeset",
+    "umount",
+    "unlink",
+    "unset",
+    "unshare",
+    "uvx",
+    "vi",
+    "vim",
+    "watch",
+    "wget",
+    "xargs",
+    "zsh",
+];
+
+/// Subcommands that do the same.
+const REFUSED_SECOND: &[(&str, &[&str])] = &[
+    ("bun", &["-e", "eval", "exec", "x"]),
+    ("docker", &["cp", "exec", "run"]),
+    ("gh", &["alias", "api", "extension", "auth"]),
+    ("git", &["bisect", "config", "difftool", "filter-branch", "mergetool", "rebase", "submodule"]),
+    ("go", &["generate", "run", "tool"]),
+    ("kubectl", &["cp", "delete", "exec", "run"]),
+    ("npm", &["exec", "x", "config", "explore"]),
+    ("pnpm", &["dlx", "exec"]),
+    ("podman", &["cp", "exec", "run"]),
+    ("terraform", &["apply", "destroy"]),
+    ("uv", &["run", "tool"]),
+    ("yarn", &["dlx", "exec"]),
+];
+
+/// Rules by the tool, for calls that name files.
+const BY_PATH: &[(&str, &[&str])] = &[
+    ("Edit", &["code_action", "edit", "patch", "rename_symbol"]),
+    ("List", &["list"]),
+    ("Mkdir", &["mkdir"]),
+    ("Read", &["read"]),
+    ("Write", &["write"]),
+];
+
+/// The rules that would let `call` pass the next time; `None` when none are offered.
+pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
+    let tool = tool::canonical(&call.tool);
+    match &call.subject {
+        Subject::Command { text, .. } => match tool.as_ref() {
+            "bash" => commands(text),
+            "git" => git(text.trim().strip_prefix("git ").unwrap_or(text)),
+            _ => None,
+        },
+        Subject::Name(arguments) if tool == "git" => git(arguments),
+        Subject::Paths(paths) => {
+            let (subject, _) = BY_PATH.iter().find(|(_, tools)| tools.contains(&tool.as_ref()))?;
+            let rule = |target: &Target| Rule::new(subject, &path(&target.real, places)?).ok();
+            distinct(paths.iter().map(rule))
+        }
+        Subject::Url(url) if tool == "web_fetch" => distinct([Rule::new("Fetch", &pages(url)?).ok()]),
+        Subject::Mcp { server, tool, .. } => {
+            let name = format!("{server}/{tool}");
+            let is_plain = !glob::is_pattern(&name) && !name.contains(['(', ')', '\n']);
+            distinct([is_plain.then(|| Rule::new("MCP", &name).ok()).flatten()])
+        }
+        Subject::Url(_) | Subject::Name(_) | Subject::Nothing => None,
+    }
+}
+
+/// Each rule once; none when one is missing.
+fn distinct(rules: impl IntoIterator<Item = Option<Rule>>) -> Option<Vec<Rule>> {
+    let mut found: Vec<Rule> = Vec::new();
+    for rule in rules {
+        let rule = rule?;
+        if !found.contains(&rule) {
+            found.push(rule);
+        }
+    }
+    (!found.is_empty()).then_some(found)
+}
+
+fn commands(text: &str) -> Option<Vec<Rule>> {
+    let commands = shell::parse(text)?;
+    if !flag::destructive(text).is_empty() {
+        return None;
+    }
+    let is_command = |simple: &&Simple| simple.role == Role::Command;
+    let is_plain = |simple: &Simple| !simple.is_bomb && !simple.is_nested();
+    let rules = commands.iter().filter(is_command).map(|simple| Rule::new("Bash", &pattern(simple)?).ok());
+    if commands.iter().all(is_plain) { distinct(rules) } else { None }
+}
+
+fn git(arguments: &str) -> Option<Vec<Rule>> {
+    let text = format!("git {arguments}");
+    let rules = commands(&text)?;
+    let [rule] = rules.as_slice() else { return None };
+    distinct([Rule::new("Git", rule.pattern().strip_prefix("git ")?).ok()])
+}
+
+/// The pattern that means commands such as this one.
+fn pattern(simple: &Simple) -> Option<String> {
+    let words: Vec<_> = simple.words.iter().filter(|word| !word.is_target()).collect();
+    let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
+    let program = name(texts.first()?);
+    let second = texts.get(1).copied();
+    // Of `python3.12` there is one for each version.
+    let kind = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_second = |seconds: &[&str]| second.is_some_and(|word| seconds.contains(&word));
+    let is_refused = REFUSED.contains(&program)
+        || REFUSED.contains(&kind)
+        || REFUSED_SECOND.iter().any(|(name, seconds)| *name == program && is_second(seconds));
+    if is_refused || words[0].assigns {
+        return None;
+    }
+    let begins = |start: &&[&str]| start[0] == program && (start.len() == 1 || start.get(1).copied() == second);
+    let arity = if BY_THIRD.iter().any(|start| begins(start)) {
+        3
+    } else if BY_SECOND.contains(&program) {
+        2
+    } else {
+        1
+    };
+    let prefix = words.get(..arity).unwrap_or(&words);
+    // An option in front of it hides what is done.
+    let is_plain = |word: &&Word| is_plain(word) && !word.text.starts_with(['-', '+']);
+    if !prefix.iter().all(is_plain) {
+        return None;
+    }
+    // A pattern never means a redirect into a file, so that it must be spelled out.
+    if simple.words.iter().any(Word::writes) {
+        let line = shell::line(simple);
+        let is_near = |word: &Word| is_plain_path(&word.text);
+        let is_exact = !glob::is_pattern(&line) && simple.words.iter().filter(|word| word.writes()).all(is_near);
+        return is_exact.then_some(line);
+    }
+    let mut pattern = texts[..prefix.len()].join(" ");
+    let has_more = words.len() > prefix.len() || simple.words.iter().any(Word::is_target);
+    if has_more {
+        pattern.push_str(" *");
+    }
+    Some(pattern)
+}
+
+/// Whether a word means nothing but itself.
+fn is_plain(word: &Word) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() || "_-./:@+%,".contains(c);
+    !word.expands && !word.text.is_empty() && word.text.chars().all(is_letter)
+}
+
+/// Whether a path stays below, by its words.
+fn is_plain_path(path: &str) -> bool {
+    !path.starts_with(['/', '~', '$']) && !path.split('/').any(|part| part == ".." || part == ".git")
+}
+
+/// A path as a pattern that means it and nothing else.
+fn path(path: &Path, places: &Places) -> Option<String> {
+    let text = path.strip_prefix(&places.tree).unwrap_or(path).to_str()?;
+    let is_plain = path.is_absolute() && !text.is_empty() && !text.contains('\n');
+    is_plain.then(|| globset::escape(text))
+}
+
+/// All pages of the host of an address.
+fn pages(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let (host, page) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let is_host = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
+    let is_plain = matches!(scheme, "http" | "https") && !host.is_empty() && host.chars().all(is_host);
+    match page {
+        "" => is_plain.then(|| url.to_owned()),
+        page => (is_plain && page.starts_with('/')).then(|| format!("{scheme}://{host}/*")),
+    }
 }

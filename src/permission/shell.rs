@@ -67,6 +67,11 @@ pub(super) struct Redirect {
 }
 
 impl Simple {
+    /// Whether it stands in a substitution.
+    pub(super) fn is_nested(&self) -> bool {
+        self.level > 0
+    }
+
     /// A command of words that nobody could read for sure.
     pub(super) fn of<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut words = Vec::new();

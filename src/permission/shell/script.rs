@@ -79,7 +79,7 @@ pub(in super::super) fn programs(words: &[Word], start: usize) -> Vec<Program> {
             continue;
         }
         if is_behind && text.starts_with('-') {
-            is_value = true;
+            is_value = !text.contains(['=', '{']);
             continue;
         }
         if is_behind && (text == "{}" || text.starts_with(|c: char| c.is_ascii_digit())) {
@@ -110,16 +110,13 @@ pub(in super::super) fn programs(words: &[Word], start: usize) -> Vec<Program> {
     found
 }
 
-/// The commands of `text` and of all scripts in it, those of a script before the command that it is given to.
+/// The commands of `text` and of all scripts in it. What a command runs stands before the command: scripts, and the
+/// program behind a wrapper or a setting, so that nobody hides a program by what stands before it.
 pub(super) fn unfold(text: &str, depth: usize) -> Option<Vec<Simple>> {
     let commands = Reader::new(text, depth, 0).read()?;
-    // Most commands hand nothing to a shell.
     let given: Vec<_> = commands.iter().map(scripts).collect::<Option<_>>()?;
     let runs_output = commands.iter().any(runs_output);
-    if !runs_output && given.iter().all(Vec::is_empty) {
-        return Some(commands);
-    }
-    if depth >= DEEPEST {
+    if depth >= DEEPEST && (runs_output || given.iter().any(|scripts| !scripts.is_empty())) {
         return None;
     }
     let mut found = Vec::with_capacity(commands.len());
@@ -130,9 +127,18 @@ pub(super) fn unfold(text: &str, depth: usize) -> Option<Vec<Simple>> {
         for script in scripts {
             found.extend(unfold(&script, depth + 4)?);
         }
+        found.extend(behind(&command));
         found.push(command);
     }
     Some(found)
+}
+
+/// The programs that a command runs by way of another one, or with a setting of their own.
+fn behind(simple: &Simple) -> Vec<Simple> {
+    let first = simple.words.iter().position(|word| !word.is_target()).unwrap_or(0);
+    let programs = if simple.role == Role::Command { programs(&simple.words, 0) } else { Vec::new() };
+    let inner = programs.into_iter().filter(|program| program.at > first);
+    inner.map(|program| Simple { words: simple.words[program.at..].to_vec(), ..*simple }).collect()
 }
 
 /// What a command gives to a shell to run; `None` when it cannot be known how that shell reads it.

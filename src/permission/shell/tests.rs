@@ -28,15 +28,15 @@ fn quotes_stay_where_they_are_needed() {
     check("$'\\x72\\155' $'it\\'s' $'a\\nb'", &["rm $'it\\'s' $'a\\nb'"]);
     check("sed -i -e 's/a/b/; s/c/d/' \"f\"", &["sed -i -e 's/a/b/; s/c/d/' f"]);
     check("git commit -m 'a\nb; c'", &["git commit -m 'a b; c'"]);
-    check("find . -name '*.rs' -exec wc {} \\;", &["find . -name '*.rs' -exec wc {} \\;"]);
-    check("\"if\" x; 'A=1' y; A='1 2' z", &["'if' x", "'A=1' y", "A='1 2' z"]);
+    check("find . -name '*.rs' \\; -x", &["find . -name '*.rs' \\; -x"]);
+    check("\"if\" x; 'A=1' y; A='1 2'", &["'if' x", "'A=1' y", "A='1 2'"]);
     check("grep \"a\\|b\" \"\\$e\" x", &["grep \"a\\|b\" \"\\$e\" x"]);
     check("a=(1 \"b c\" # d\n e); b", &["a=(1 \"b c\" e)", "b"]);
 }
 
 #[test]
 fn redirections_stand_behind_the_command() {
-    check("> x A=1 make -j 4>&1 {fd}<y", &["A=1 make -j >x 4>&1 {fd}<y"]);
+    check("> x A=1 make -j 4>&1 {fd}<y", &["make -j 4>&1 {fd}<y", "A=1 make -j >x 4>&1 {fd}<y"]);
     check("ls 2>&1 >/dev/null &> a &>> b >| c <> d >&-", &["ls 2>&1 >/dev/null &>a &>>b >|c <>d >&-"]);
     check("while read -r l; do echo \"$l\"; done <<< \"$x\" > y", &["read -r l", "echo \"$l\"", "<<<\"$x\" >y"]);
     check("{ a; b; } 2>/dev/null && (c) < d", &["a", "b", "c"]);
@@ -57,7 +57,17 @@ fn r77_commands_are_found_wherever_they_stand() {
     check("((ls); pwd); echo $((ls); pwd)", &["ls", "pwd", "ls", "pwd", "echo $(ls; pwd)"]);
     check("((i++ < $(a))); echo $((1 + $(b)))", &["a", "b", "echo $((1 + $(b)))"]);
     check("[[ -f a && $x =~ ^(a|b)$ || ! $(c) < d ]] && e", &["c", "e"]);
-    check("a=($(b) `c`) d", &["b", "c", "a=($(b) $(c)) d"]);
+    check("a=($(b) `c`) d", &["b", "c", "d", "a=($(b) $(c)) d"]);
+}
+
+#[test]
+fn r77_nothing_hides_a_program_by_standing_before_it() {
+    check("A=1 rm x", &["rm x", "A=1 rm x"]);
+    check("timeout 5 rm x", &["rm x", "timeout 5 rm x"]);
+    check("env -i nice -n 5 rm x", &["nice -n 5 rm x", "rm x", "env -i nice -n 5 rm x"]);
+    check("find . -exec rm {} \\;", &["rm {} \\;", "find . -exec rm {} \\;"]);
+    check("ls | xargs rm", &["ls", "rm", "xargs rm"]);
+    check("command -v rm; > x ls", &["command -v rm", "ls >x"]);
 }
 
 #[test]
@@ -77,8 +87,8 @@ fn here_documents_are_text_but_for_what_they_run() {
 fn scripts_for_another_shell_are_read_too() {
     check("bash -lc 'a && b \"c d\"'", &["a", "b \"c d\"", "bash -lc 'a && b \"c d\"'"]);
     check("bash -euo pipefail -c 'a'", &["a", "bash -euo pipefail -c a"]);
-    check("env X=1 sh -c 'a; b'", &["a", "b", "env X=1 sh -c 'a; b'"]);
-    check("ls | xargs -I{} sh -c 'a {}'", &["ls", "a {}", "xargs -I{} sh -c 'a {}'"]);
+    check("env X=1 sh -c 'a; b'", &["a", "b", "sh -c 'a; b'", "env X=1 sh -c 'a; b'"]);
+    check("ls | xargs -I{} sh -c 'a {}'", &["ls", "a {}", "sh -c 'a {}'", "xargs -I{} sh -c 'a {}'"]);
     check("docker exec x bash -c 'a'", &["a", "docker exec x bash -c a"]);
     check("eval a 'b; c'; trap 'd' EXIT", &["a b", "c", "eval a 'b; c'", "d", "trap d EXIT"]);
     check("bash <<'EOF'\na\nb\nEOF", &["a", "b", "bash <<'EOF'"]);

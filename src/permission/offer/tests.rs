@@ -1,0 +1,145 @@
+//! Rows of calls and the rules that people may keep for them.
+
+use super::*;
+use crate::permission::compact::Action;
+use crate::permission::rule::Rules;
+use crate::permission::{Access, Audience, Effect, Hold, Leads, Overlay, Posture, Scene, decide};
+
+const TREE: &str = "/data/tree";
+
+fn places() -> Places {
+    Places { tree: TREE.into(), ..Places::default() }
+}
+
+fn target(path: &str) -> Target {
+    Target { named: path.into(), real: path.into() }
+}
+
+fn bash(text: &str) -> Call {
+    let subject = Subject::Command { text: text.to_owned(), cwd: target(TREE), leads: Leads::Elsewhere };
+    Call { tool: "Bash".to_owned(), subject }
+}
+
+fn call(tool: &str, subject: Subject) -> Call {
+    Call { tool: tool.to_owned(), subject }
+}
+
+#[track_caller]
+fn check(call: &Call, expected: &[&str]) {
+    let offered = rules(call, &places());
+    let spelled: Vec<_> = offered.iter().flatten().map(ToString::to_string).collect();
+    assert_eq!(spelled, expected, "{call:?}");
+    let Some(grants) = offered else { return };
+    let scene = Scene {
+        posture: Posture::Attended,
+        overlay: Overlay::None,
+        hold: Hold::Advisory,
+        access: Access::Write,
+        has_tool: &|_| true,
+        agent: None,
+        rules: &Rules::default(),
+        grants: &grants,
+        audience: Audience::Person,
+        places: &places(),
+    };
+    assert_eq!(decide(call, &scene).action, Action::Allow, "{call:?}");
+}
+
+#[test]
+fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
+    for (text, expected) in [
+        ("cat x", &["Bash(cat *)"][..]),
+        ("ls", &["Bash(ls)"]),
+        ("git push origin", &["Bash(git push *)"]),
+        ("git status", &["Bash(git status)"]),
+        ("npm run build", &["Bash(npm run build)"]),
+        ("npm run build -- --x", &["Bash(npm run build *)"]),
+        ("npm test", &["Bash(npm test)"]),
+        ("cargo test --lib a::", &["Bash(cargo test *)"]),
+        ("docker compose up -d", &["Bash(docker compose up *)"]),
+        ("git stash list -p", &["Bash(git stash list *)"]),
+        ("git remote -v", &[]),
+        ("gh pr view 12", &["Bash(gh pr view *)"]),
+        ("aws s3 ls", &["Bash(aws s3 ls)"]),
+        ("cd sub && cargo test -q 2>&1 | tail -5", &["Bash(cd *)", "Bash(cargo test *)", "Bash(tail *)"]),
+        ("cat a; cat b", &["Bash(cat *)"]),
+        ("for f in *.txt; do wc -l \"$f\"; done", &["Bash(wc *)"]),
+        ("./run.sh x", &["Bash(./run.sh *)"]),
+        ("make 2>/dev/null", &["Bash(make *)"]),
+        ("cat a > b.txt", &["Bash(cat a >b.txt)"]),
+        ("git commit -m 'a; b'", &["Bash(git commit *)"]),
+    ] {
+        check(&bash(text), expected);
+    }
+}
+
+#[test]
+fn r77_nothing_is_offered_for_what_could_do_anything() {
+    for text in [
+        "",
+        "rm x",
+        "curl https://x",
+        "sudo ls",
+        "bash x.sh",
+        "sh -c 'ls'",
+        "env A=1 make",
+        "xargs cat",
+        "ls | xargs cat",
+        "python3 x.py",
+        "python3.12 -m x",
+        "/usr/bin/python3 x",
+        "node x.js",
+        "find . -name x",
+        "timeout 5 make",
+        "A=1 make",
+        "x=1; ls",
+        "cat $(ls)",
+        "cat `ls`",
+        "diff <(ls) x",
+        "ls && rm x",
+        "ls | sh",
+        "eval ls",
+        "$x y",
+        "git -C x push",
+        "git -c a=b log",
+        "git config x y",
+        "git push --force",
+        "git push -f origin x && ls",
+        "git branch -D x",
+        "docker run x",
+        "npm exec x",
+        "cargo +nightly test",
+        "l*s x",
+        "cat a > ../x",
+        "cat a > ~/.bashrc",
+        "cat a > .git/config",
+        "echo * > x",
+        "ls 'open",
+    ] {
+        check(&bash(text), &[]);
+    }
+}
+
+#[test]
+fn files_pages_and_servers_are_kept_exactly() {
+    let paths = |paths: &[&str]| Subject::Paths(paths.iter().map(|path| target(path)).collect());
+    check(&call("Edit", paths(&["/data/tree/src/a.rs"])), &["Edit(src/a.rs)"]);
+    check(&call("apply_diff", paths(&["/data/tree/a", "/data/tree/b", "/data/tree/a"])), &["Edit(a)", "Edit(b)"]);
+    check(&call("write_file", paths(&["/data/tree/a [1].md"])), &["Write(a [[]1[]].md)"]);
+    check(&call("Read", paths(&["/opt/x"])), &["Read(/opt/x)"]);
+    check(&call("delete_file", paths(&["/data/tree/a"])), &[]);
+    check(&call("Read", paths(&[""])), &[]);
+    let url = |url: &str| Subject::Url(url.to_owned());
+    check(&call("WebFetch", url("https://docs.rs/x?y=1")), &["Fetch(https://docs.rs/*)"]);
+    check(&call("WebFetch", url("http://localhost:8080")), &["Fetch(http://localhost:8080)"]);
+    check(&call("WebFetch", url("https://me:key@x/")), &[]);
+    check(&call("WebFetch", url("file:///etc/passwd")), &[]);
+    check(&call("WebSearch", url("https://x/")), &[]);
+    let mcp = |tool: &str| Subject::Mcp { server: "db".into(), tool: tool.into(), effect: Effect::Destroys };
+    check(&call("mcp:db:drop", mcp("drop")), &["MCP(db/drop)"]);
+    check(&call("mcp:db:*", mcp("*")), &[]);
+    check(&call("git", Subject::Name("push origin main".into())), &["Git(push *)"]);
+    check(&call("git", Subject::Name("push --force".into())), &[]);
+    check(&call("skill", Subject::Name("x".into())), &[]);
+    check(&call("bash", Subject::Nothing), &[]);
+}
