@@ -51,8 +51,10 @@ impl Reader<'_> {
         let body = match *sign {
             "<<" | "<<-" => {
                 let source = self.since(start);
-                let is_plain = !word.expands && !source.contains(['\n', '`', '$']);
-                is_plain.then_some(())?;
+                // Where a body ends must be beyond doubt.
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+                let is_sure = !word.text.is_empty() && word.text.chars().all(is_plain) && !source.contains(['\n', '$']);
+                is_sure.then_some(())?;
                 let body = self.bodies.len();
                 self.bodies.push(String::new());
                 let (expands, strips) = (source == word.text, *sign == "<<-");
