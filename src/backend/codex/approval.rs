@@ -2,7 +2,7 @@
 //!
 //! A decision is never wider than the one call: no session-wide consent, no rule that is written down.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::backend::codex::item;
 use crate::backend::codex::text::script;
 use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
 use crate::backend::output::bounded;
-use crate::permission::Reach;
+use crate::permission::{Effect, Reach};
 
 /// A request that waits for its answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,61 +43,138 @@ impl From<&Decision> for Answer {
     fn from(decision: &Decision) -> Self {
         match decision {
             Decision::Once => Self::Accept,
-            // The protocol has no place for a reason.
+            // The answer has no place for a reason.
             Decision::Deny { .. } => Self::Decline,
         }
     }
 }
 
-/// Reads a request for approval; `None` when it is not one. `started` is the item that the request belongs to.
-pub(super) fn read(id: &Value, method: &str, params: &Value, started: Option<&Value>, cwd: &Path) -> Option<Pending> {
-    let (title, kind, input, preview, reach, form) = match method {
-        "item/commandExecution/requestApproval" => {
-            let command = script(params["command"].as_str().unwrap_or_default());
-            let title = if command.is_empty() { "run a command".to_owned() } else { command.clone() };
-            // Commands ask only to leave the sandbox: one that stays inside runs without a question.
-            let input = json!({"command": command, "cwd": params["cwd"]});
-            (title, ToolKind::Execute, input, preview(&command, params), Reach::Elsewhere, Form::Decision)
-        }
-        "item/fileChange/requestApproval" => {
-            let (paths, diff) = started.map(|item| (item::changed_paths(item), item::diff(item))).unwrap_or_default();
-            // A granted root would stay open for the rest of the conversation.
-            let reach = match params["grantRoot"].as_str() {
-                Some(_) => Reach::Elsewhere,
-                None => Reach::Paths(paths.iter().map(|path| cwd.join(path)).collect()),
-            };
-            let title = match started.map(|item| item::read(item, cwd)) {
-                Some(item::Item::Tool(call)) => call.title,
-                Some(item::Item::Message | item::Item::Silent) | None => "edit files".to_owned(),
-            };
-            (title, ToolKind::Edit, json!({"paths": paths}), preview(&diff, params), reach, Form::Decision)
-        }
-        "item/permissions/requestApproval" => {
-            let asked = &params["permissions"];
-            let form = Form::Permissions(asked.clone());
-            let title = "more permissions for this turn".to_owned();
-            (title, ToolKind::Other, asked.clone(), preview(&asked.to_string(), params), Reach::Elsewhere, form)
-        }
+/// Reads a request for approval; `None` when it is not one. `open` are the items that run, the latest last.
+pub(super) fn read<'a>(
+    id: &Value,
+    method: &str,
+    params: &Value,
+    open: impl DoubleEndedIterator<Item = &'a Value>,
+    cwd: &Path,
+) -> Option<Pending> {
+    let mut open = open.rev();
+    let asked = match method {
+        "item/commandExecution/requestApproval" => command(params),
+        "item/fileChange/requestApproval" => patch(params, open.find(|item| item["id"] == params["itemId"]), cwd),
+        "item/permissions/requestApproval" => permissions(params),
         "mcpServer/elicitation/request" if params["_meta"]["codex_approval_kind"] == "mcp_tool_call" => {
-            let title = params["message"].as_str().unwrap_or("call a tool").to_owned();
-            let input = params["_meta"]["tool_params"].clone();
-            let shown = bounded(&input.to_string());
-            (title, ToolKind::Other, input, shown, Reach::Elsewhere, Form::Elicitation)
+            let is_call = |item: &Value| item["type"] == "mcpToolCall" && item["server"] == params["serverName"];
+            mcp(params, open.find(|item| is_call(item) && item["arguments"] == params["_meta"]["tool_params"]))
         }
         _ => return None,
     };
-    let call = params["itemId"].as_str().unwrap_or_default().to_owned();
-    let approval = ApprovalRequest {
-        request: id.to_string(),
-        call,
-        tool: kind.tool().to_owned(),
-        title,
-        kind,
-        input: Some(input),
-        preview,
-        reach,
-    };
+    let Asked { call, tool, title, kind, input, preview, reach, form } = asked;
+    let call = call.or_else(|| params["itemId"].as_str().map(str::to_owned)).unwrap_or_default();
+    let approval =
+        ApprovalRequest { request: id.to_string(), call, tool, title, kind, input: Some(input), preview, reach };
     Some(Pending { id: id.clone(), approval, form })
+}
+
+/// What one request asks for.
+struct Asked {
+    /// The item, where the request itself does not name it.
+    call: Option<String>,
+    tool: String,
+    title: String,
+    kind: ToolKind,
+    input: Value,
+    preview: String,
+    reach: Reach,
+    form: Form,
+}
+
+fn command(params: &Value) -> Asked {
+    let command = script(params["command"].as_str().unwrap_or_default());
+    let cwd = params["cwd"].as_str().map(PathBuf::from);
+    let reach = match cwd {
+        Some(cwd) if !command.is_empty() && !leaves(params) => Reach::Command { text: command.clone(), cwd },
+        Some(_) | None => Reach::Elsewhere,
+    };
+    Asked {
+        call: None,
+        tool: "bash".to_owned(),
+        title: if command.is_empty() { "run a command".to_owned() } else { command.clone() },
+        kind: ToolKind::Execute,
+        input: json!({"command": command, "cwd": params["cwd"]}),
+        preview: preview(&command, params),
+        reach,
+        form: Form::Decision,
+    }
+}
+
+/// Whether a command wants more than its sandbox. Only a model that gives a reason can be told from one that does not
+/// want out; the profile of the thread holds both.
+fn leaves(params: &Value) -> bool {
+    let is_other = params["kind"].as_str().is_some_and(|kind| kind != "command");
+    let wanted = ["reason", "additionalPermissions", "networkApprovalContext"];
+    is_other || wanted.iter().any(|name| !params[*name].is_null())
+}
+
+fn patch(params: &Value, started: Option<&Value>, cwd: &Path) -> Asked {
+    let (paths, diff) = started.map(|item| (item::changed_paths(item), item::diff(item))).unwrap_or_default();
+    // A granted root would stay open for the rest of the conversation.
+    let reach = match params["grantRoot"].as_str() {
+        Some(_) => Reach::Elsewhere,
+        None => Reach::Paths(paths.iter().map(|path| cwd.join(path)).collect()),
+    };
+    let title = match started.map(|item| item::read(item, cwd)) {
+        Some(item::Item::Tool(call)) => call.title,
+        Some(item::Item::Message | item::Item::Silent) | None => "edit files".to_owned(),
+    };
+    Asked {
+        call: None,
+        tool: "patch".to_owned(),
+        title,
+        kind: ToolKind::Edit,
+        input: json!({"paths": paths}),
+        preview: preview(&diff, params),
+        reach,
+        form: Form::Decision,
+    }
+}
+
+fn permissions(params: &Value) -> Asked {
+    let asked = &params["permissions"];
+    Asked {
+        call: None,
+        tool: ToolKind::Other.tool().to_owned(),
+        title: "more permissions for this turn".to_owned(),
+        kind: ToolKind::Other,
+        input: asked.clone(),
+        preview: preview(&asked.to_string(), params),
+        reach: Reach::Elsewhere,
+        form: Form::Permissions(asked.clone()),
+    }
+}
+
+/// The request does not name the tool; the call that waits for it does.
+fn mcp(params: &Value, started: Option<&Value>) -> Asked {
+    let (server, name) = (params["serverName"].as_str(), started.and_then(|item| item["tool"].as_str()));
+    let (tool, reach) = match (server, name) {
+        (Some(server), Some(tool)) => {
+            let is_reader = started.is_some_and(|item| item["readOnlyHint"] == true);
+            let effect = if is_reader { Effect::Reads } else { Effect::Destroys };
+            let reach = Reach::Mcp { server: server.to_owned(), tool: tool.to_owned(), effect };
+            (format!("mcp:{server}:{tool}"), reach)
+        }
+        (_, _) => (ToolKind::Other.tool().to_owned(), Reach::Elsewhere),
+    };
+    let input = params["_meta"]["tool_params"].clone();
+    Asked {
+        call: started.and_then(|item| item["id"].as_str()).map(str::to_owned),
+        tool,
+        title: params["message"].as_str().unwrap_or("call a tool").to_owned(),
+        kind: ToolKind::Other,
+        preview: bounded(&input.to_string()),
+        input,
+        reach,
+        form: Form::Elicitation,
+    }
 }
 
 impl Pending {
@@ -148,33 +225,66 @@ mod tests {
     use super::*;
 
     fn ask(method: &str, params: Value, started: Option<Value>) -> Pending {
-        read(&json!(0), method, &params, started.as_ref(), Path::new("/tree")).unwrap()
+        read(&json!(0), method, &params, started.iter(), Path::new("/tree")).unwrap()
     }
 
     #[test]
-    fn a_command_asks_to_leave_the_sandbox() {
-        let params = json!({"itemId": "c", "command": "/bin/bash -lc 'touch /x'", "cwd": "/tree", "reason": "marker"});
-        let pending = ask("item/commandExecution/requestApproval", params, None);
-        let approval = &pending.approval;
-        assert_eq!((approval.title.as_str(), approval.preview.as_str()), ("touch /x", "touch /x\n(marker)"));
+    fn a_command_is_judged_by_its_text_unless_it_wants_out() {
+        let plain = json!({"itemId": "c", "kind": "command", "command": "/bin/bash -lc 'touch x'", "cwd": "/tree/sub"});
+        let approval = ask("item/commandExecution/requestApproval", plain.clone(), None).approval;
+        let reach = Reach::Command { text: "touch x".to_owned(), cwd: "/tree/sub".into() };
+        assert_eq!((approval.reach, approval.tool.as_str(), approval.preview.as_str()), (reach, "bash", "touch x"));
         assert_eq!(
-            (&approval.reach, approval.kind, approval.call.as_str()),
-            (&Reach::Elsewhere, ToolKind::Execute, "c")
+            (approval.title.as_str(), approval.kind, approval.call.as_str()),
+            ("touch x", ToolKind::Execute, "c")
         );
+        for (name, value) in [
+            ("reason", json!("marker")),
+            ("reason", json!("")),
+            ("additionalPermissions", json!({"network": {"enabled": true}})),
+            ("networkApprovalContext", json!({"host": "x"})),
+            ("kind", json!("writeStdin")),
+            ("command", json!("")),
+            ("cwd", Value::Null),
+        ] {
+            let mut params = plain.clone();
+            params[name] = value;
+            let approval = ask("item/commandExecution/requestApproval", params, None).approval;
+            assert_eq!(approval.reach, Reach::Elsewhere, "{name}");
+        }
     }
 
     #[test]
     fn a_patch_shows_the_item_before_it() {
-        let item =
-            json!({"type": "fileChange", "changes": [{"path": "/tree/a", "kind": {"type": "add"}, "diff": "x\n"}]});
-        let pending =
-            ask("item/fileChange/requestApproval", json!({"itemId": "c", "grantRoot": null}), Some(item.clone()));
+        let item = json!({"type": "fileChange", "id": "c",
+            "changes": [{"path": "/tree/a", "kind": {"type": "add"}, "diff": "x\n"}]});
+        let params = json!({"itemId": "c", "grantRoot": null});
+        let pending = ask("item/fileChange/requestApproval", params.clone(), Some(item.clone()));
         assert_eq!(pending.approval.reach, Reach::Paths(vec!["/tree/a".into()]));
         assert_eq!((pending.approval.title.as_str(), pending.approval.preview.as_str()), ("edit a", "/tree/a\n+x"));
-        let granting = ask("item/fileChange/requestApproval", json!({"grantRoot": "/"}), Some(item));
+        assert_eq!(pending.approval.tool, "patch");
+        let granting = ask("item/fileChange/requestApproval", json!({"itemId": "c", "grantRoot": "/"}), Some(item));
         assert_eq!(granting.approval.reach, Reach::Elsewhere);
-        let unknown = ask("item/fileChange/requestApproval", json!({"grantRoot": null}), None);
+        let unknown = ask("item/fileChange/requestApproval", params, None);
         assert_eq!(unknown.approval.reach, Reach::Paths(Vec::new()));
+    }
+
+    #[test]
+    fn a_tool_of_a_server_is_named_by_the_call_that_waits() {
+        let meta = json!({"codex_approval_kind": "mcp_tool_call", "tool_params": {"a": 1}});
+        let params = json!({"serverName": "docs", "_meta": meta, "message": "Allow?"});
+        let item = |server: &str, reads: bool| {
+            json!({"type": "mcpToolCall", "id": "m", "server": server, "tool": "put", "arguments": {"a": 1},
+                "readOnlyHint": reads})
+        };
+        let reach = |item| {
+            let approval = ask("mcpServer/elicitation/request", params.clone(), Some(item)).approval;
+            (approval.tool, approval.call, approval.reach)
+        };
+        let put = |effect| Reach::Mcp { server: "docs".to_owned(), tool: "put".to_owned(), effect };
+        assert_eq!(reach(item("docs", false)), ("mcp:docs:put".to_owned(), "m".to_owned(), put(Effect::Destroys)));
+        assert_eq!(reach(item("docs", true)).2, put(Effect::Reads));
+        assert_eq!(reach(item("other", true)), ("unknown".to_owned(), String::new(), Reach::Elsewhere));
     }
 
     #[test]
@@ -196,8 +306,8 @@ mod tests {
     #[test]
     fn a_form_of_an_mcp_server_is_no_approval() {
         let params = json!({"_meta": null, "requestedSchema": {"type": "object"}});
-        assert_eq!(read(&json!(0), "mcpServer/elicitation/request", &params, None, Path::new("/")), None);
-        assert_eq!(read(&json!(0), "execCommandApproval", &json!({}), None, Path::new("/")), None);
+        assert_eq!(read(&json!(0), "mcpServer/elicitation/request", &params, [].iter(), Path::new("/")), None);
+        assert_eq!(read(&json!(0), "execCommandApproval", &json!({}), [].iter(), Path::new("/")), None);
     }
 
     #[test]

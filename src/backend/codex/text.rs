@@ -18,7 +18,11 @@ fn unquote(word: &str) -> Option<String> {
         match (quote, c) {
             (None, '\'' | '"') => quote = Some(c),
             (Some(open), c) if c == open => quote = None,
-            (None | Some('"'), '\\') => value.push(chars.next()?),
+            (None, '\\') => value.push(chars.next()?),
+            (Some('"'), '\\') => match chars.next()? {
+                escaped @ ('$' | '`' | '"' | '\\') => value.push(escaped),
+                other => value.extend(['\\', other]),
+            },
             (None, c) if c.is_whitespace() => return None,
             (_, c) => value.push(c),
         }
@@ -37,6 +41,8 @@ mod tests {
             ("/bin/zsh -c 'ls'", "ls"),
             (r#"bash -lc 'echo '\''a'\'' b'"#, "echo 'a' b"),
             (r#"bash -lc "echo \"x\"; ls""#, "echo \"x\"; ls"),
+            (r#"bash -lc "printf 'a\n' \$HOME""#, r"printf 'a\n' $HOME"),
+            (r#"bash -lc "echo \"it's\" "'`id`'"#, "echo \"it's\" `id`"),
             ("/bin/bash -lc ls", "ls"),
             ("/bin/bash -lc ls -a", "/bin/bash -lc ls -a"),
             ("grep -c 'x' file", "grep -c 'x' file"),

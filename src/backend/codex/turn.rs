@@ -82,8 +82,7 @@ impl Turn {
 
     /// A request that a person or a rule decides about; `None` when it is something else.
     pub(super) fn ask(&mut self, id: &Value, method: &str, params: &Value) -> Option<Vec<Event>> {
-        let started = self.tools.iter().find(|open| open.call == params["itemId"]).map(|open| &open.item);
-        let pending = approval::read(id, method, params, started, &self.cwd)?;
+        let pending = approval::read(id, method, params, self.tools.iter().map(|open| &open.item), &self.cwd)?;
         // A rejoined thread sends an open request again.
         if self.approvals.iter().any(|known| known.id == *id) {
             return Some(Vec::new());

@@ -77,7 +77,7 @@ fn an_mcp_tool_is_approved_for_one_call() {
     insta::assert_snapshot!(replay(fixture!("mcp-approval"), vec![wishes()]), @r#"
     started 0.166.0 Some("gpt-5.5") restored=false models=
     tool started "orch.write_thing" Other
-    approval 0 "Allow the orch MCP server to run tool \"write_thing\"?" "{\"text\":\"hi\"}" Elsewhere
+    approval 0 "Allow the orch MCP server to run tool \"write_thing\"?" "{\"text\":\"hi\"}" Mcp { server: "orch", tool: "write_thing", effect: Destroys }
     tool finished Completed "write_thing: hi"
     usage Some(100) Some(20)
     text "All d"
