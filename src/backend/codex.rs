@@ -10,6 +10,7 @@ mod environment;
 mod fault;
 mod hub;
 mod item;
+mod litter;
 mod pool;
 mod profile;
 mod server;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use crate::backend::codex::fault;
 use crate::backend::codex::hub::{Ask, Member};
+use crate::backend::codex::litter::Litter;
 use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
 use crate::backend::codex::thread::{Effect, Input, Thread};
@@ -28,6 +29,7 @@ pub(super) async fn run(
     mut commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
 ) {
+    let litter = Litter::of(&wishes);
     let mut machine = Thread::new(wishes);
     let mut hands = Hands::new(&join);
     let mut has_owner = true;
@@ -72,7 +74,14 @@ pub(super) async fn run(
             }
         };
         match input {
-            Some(input) => hands.perform(machine.step(input), &join),
+            Some(input) => {
+                let effects = machine.step(input);
+                // Before anybody hears of the end, and looks at the work tree.
+                if effects.iter().any(is_end) {
+                    litter.clear();
+                }
+                hands.perform(effects, &join);
+            }
             None => hands.join(&join),
         }
     }
@@ -148,6 +157,10 @@ impl Hands {
             }
         }
     }
+}
+
+fn is_end(effect: &Effect) -> bool {
+    matches!(effect, Effect::Emit(Event::Final { .. } | Event::Failed(_)))
 }
 
 /// Room for the oldest note; `None` when there is nobody to read it.

@@ -32,6 +32,7 @@ pub(super) struct Profile {
     name: String,
     content: Value,
     proxy: Proxy,
+    writable: Vec<PathBuf>,
 }
 
 /// Whether commands reach the network through the proxy of Codex, which needs a feature to be on.
@@ -87,11 +88,12 @@ impl Profile {
             list.set([home], Access::Deny);
             list.add(Access::Read, HELPERS.iter().map(|name| home.join(name)));
         }
+        let writable = list.writable();
         let mut filesystem = list.into_json();
         filesystem.insert(MINIMAL.to_owned(), json!("read"));
         filesystem.insert(ROOT.to_owned(), json!("deny"));
         let (network, proxy) = network(&limits.hosts);
-        Self::new(json!({"filesystem": filesystem, "network": network}), proxy)
+        Self::new(json!({"filesystem": filesystem, "network": network}), proxy, writable)
     }
 
     /// The profile of a plan that is made without limits: everything is read, only the plan is written.
@@ -100,17 +102,22 @@ impl Profile {
         list.set([plan], Access::Write);
         let content =
             json!({"extends": ":read-only", "filesystem": list.into_json(), "network": network(&Hosts::Any).0});
-        Self::new(content, Proxy::Unused)
+        Self::new(content, Proxy::Unused, vec![plan.to_owned()])
     }
 
-    fn new(content: Value, proxy: Proxy) -> Self {
+    fn new(content: Value, proxy: Proxy, writable: Vec<PathBuf>) -> Self {
         let mut digest = DefaultHasher::new();
         content.to_string().hash(&mut digest);
-        Self { name: format!("coppice-{:016x}", digest.finish()), content, proxy }
+        Self { name: format!("coppice-{:016x}", digest.finish()), content, proxy, writable }
     }
 
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The places that commands may write.
+    pub(super) fn writable(&self) -> &[PathBuf] {
+        &self.writable
     }
 
     /// Adds the profile to the configuration of a thread.
@@ -138,6 +145,10 @@ impl List {
 
     fn set<'a>(&mut self, paths: impl IntoIterator<Item = &'a Path>, access: Access) {
         self.0.extend(paths.into_iter().map(|path| (path.to_owned(), access)));
+    }
+
+    fn writable(&self) -> Vec<PathBuf> {
+        self.0.iter().filter(|(_, access)| **access == Access::Write).map(|(path, _)| path.clone()).collect()
     }
 
     fn into_json(self) -> Map<String, Value> {

@@ -1,6 +1,6 @@
 //! What a thread is opened with. Everything is sent again at every resume: Codex keeps none of `config`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
@@ -212,6 +212,11 @@ impl Wishes {
     /// session that cannot change anything has nothing to ask about.
     fn approval(&self) -> Approval {
         if self.purpose == Purpose::Session && self.changes_files() { Approval::Untrusted } else { Approval::Never }
+    }
+
+    /// Whether a place is the work tree.
+    pub(super) fn is_tree(&self, place: &Path) -> bool {
+        place == self.cwd || place == self.real_cwd
     }
 
     /// Whether the work tree may be changed.
