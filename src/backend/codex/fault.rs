@@ -136,6 +136,13 @@ pub(super) fn opened_wrongly(what: &str, asked: &str, got: &str) -> Failure {
     )
 }
 
+/// Commands cannot be confined on this machine; none is run then.
+pub(super) fn no_sandbox(said: &str) -> Failure {
+    let reason = said.lines().find(|line| !line.trim().is_empty()).unwrap_or("it gave no reason").trim();
+    let hint = "install bubblewrap and allow user namespaces, or set `sandbox.level = \"off\"`";
+    Failure::new(FailureKind::Sandbox, format!("codex cannot make a sandbox for commands: {reason}")).with_hint(hint)
+}
+
 pub(super) fn no_directory(what: &str, path: &Path) -> Failure {
     Failure::new(FailureKind::Setup, format!("{what} `{}` is not a directory", path.display()))
 }

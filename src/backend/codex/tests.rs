@@ -9,15 +9,16 @@ mod settings;
 mod walk;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::profile::{Places, Profile, TreeAccess};
 use super::settings::Wishes;
 use super::thread::{Effect, Input, Thread};
 use crate::backend::event::{AgentInfo, Block, Command, Event};
-use crate::backend::{Native, Purpose};
+use crate::backend::{Limits, Native, Purpose};
 use crate::permission::Posture;
 
 const PATIENCE: Duration = Duration::from_secs(7);
@@ -40,6 +41,14 @@ fn wishes() -> Wishes {
         env: Vec::new(),
         patience: PATIENCE,
     }
+}
+
+/// The same with limits.
+fn confined() -> Wishes {
+    let limits = Limits { read: vec![PathBuf::from("/usr")], ..Limits::default() };
+    let (tree, program) = (Path::new("/tree"), Path::new("/opt/codex"));
+    let places = Places { tree: [tree, tree], access: TreeAccess::Write, temp: None, plan: None, home: None, program };
+    Wishes { profile: Some(Profile::confined(&limits, places)), ..wishes() }
 }
 
 fn prompt(text: &str) -> Input {

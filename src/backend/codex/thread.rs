@@ -10,13 +10,13 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::backend::codex::approval::{self, Answer};
 use crate::backend::codex::fault::{self, Refusal};
 use crate::backend::codex::settings::{Opening, Wishes};
 use crate::backend::codex::turn::Turn;
-use crate::backend::event::{AgentInfo, Block, Command, Event};
+use crate::backend::event::{AgentInfo, Block, Command, Decision, Event};
 use crate::backend::failure::Failure;
 
 /// How long a request may stay unanswered.
@@ -92,10 +92,14 @@ pub(super) enum Effect {
 pub(super) enum Tag {
     Account,
     Config,
+    /// Whether a sandbox can be made at all.
+    Probe,
     Models,
     Open(Opening),
     /// With the number of the turn: a reply may come after the end of what it started.
     Turn(u64),
+    /// Words of a person in the middle of a turn.
+    Steer,
     Interrupt,
     Clean,
     Unsubscribe,
@@ -202,11 +206,7 @@ impl Thread {
             Input::Ready { exec_at_ms, info } => self.on_ready(exec_at_ms, info),
             Input::Command(Command::Prompt { blocks }) => self.on_prompt(Prompt::Blocks(blocks)),
             Input::NoImage(path) => self.on_prompt(Prompt::NoImage(path)),
-            Input::Command(Command::Decide { request, decision }) => {
-                let pending = self.turn().and_then(|turn| turn.take_approval(&request));
-                let answer = pending.map(|pending| (pending.id.clone(), pending.result(Answer::from(&decision))));
-                answer.map(answered).into_iter().collect()
-            }
+            Input::Command(Command::Decide { request, decision }) => self.on_decision(&request, &decision),
             Input::Command(Command::ToolResult { request, outcome }) => {
                 let id = self.turn().and_then(|turn| turn.take_call(&request));
                 id.map(|id| answered((id, approval::tool_result(&outcome)))).into_iter().collect()
@@ -220,6 +220,25 @@ impl Thread {
             Input::Elapsed => self.on_elapsed(),
             Input::Lost { failure, status, stderr_tail } => self.on_lost(failure.as_ref(), status, stderr_tail),
         }
+    }
+
+    /// Answers a request. What a person says to a refusal has no place in the answer; sent before it, as a word in the
+    /// turn that runs, it reaches the model together with the refusal.
+    fn on_decision(&mut self, request: &str, decision: &Decision) -> Vec<Effect> {
+        let thread = self.id.clone();
+        let Some(turn) = self.turn() else { return Vec::new() };
+        let Some(pending) = turn.take_approval(request) else { return Vec::new() };
+        let said = match decision {
+            Decision::Once => None,
+            Decision::Deny { message } => message.as_deref().filter(|words| !words.trim().is_empty()),
+        };
+        let steer = said.zip(turn.id.as_ref()).map(|(words, turn)| {
+            let input = json!([{"type": "text", "text": words}]);
+            let params = json!({"threadId": thread, "expectedTurnId": turn, "input": input});
+            ask(Tag::Steer, "turn/steer", params, REPLY_LIMIT)
+        });
+        let answer = answered((pending.id.clone(), pending.result(Answer::from(decision))));
+        steer.into_iter().chain([answer]).collect()
     }
 
     fn on_prompt(&mut self, prompt: Prompt) -> Vec<Effect> {
@@ -286,8 +305,8 @@ impl Thread {
             (Tag::Unsubscribe, Phase::Leaving(_)) if !is_unsubscribed(&outcome) => self.on_left(),
             // The end of the turn and of its commands is told by notifications, the end of the thread too; the other
             // replies come too late for anybody.
-            (Tag::Account | Tag::Config | Tag::Models | Tag::Open(_) | Tag::Turn(_), _)
-            | (Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, _) => Vec::new(),
+            (Tag::Account | Tag::Config | Tag::Probe | Tag::Models | Tag::Open(_) | Tag::Turn(_), _)
+            | (Tag::Steer | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, _) => Vec::new(),
         }
     }
 

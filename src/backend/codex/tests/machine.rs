@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{PATIENCE, Talk, message, opened, prompt, ready, wishes};
+use super::{PATIENCE, Talk, confined, message, opened, prompt, ready, wishes};
 use crate::backend::Purpose;
 use crate::backend::codex::fault::Refusal;
 use crate::backend::codex::settings::Wishes;
@@ -203,6 +203,45 @@ fn requests_are_answered_whatever_they_are() {
     assert_eq!(talk.answered[3..], [(json!(1), Ok(refused))]);
     talk.end("completed", message("done")).request(4, "item/fileChange/requestApproval", json!({}));
     assert_eq!(talk.answered.last().unwrap().1, Err("the turn is over".to_owned()));
+}
+
+/// The protocol has no place for a reason, so the words go first and the model reads both at once.
+#[test]
+fn r76_a_refusal_brings_the_words_of_the_person_into_the_turn() {
+    let refuse = |message: Option<&str>| {
+        let mut talk = Talk::in_turn();
+        let params = json!({"threadId": "t", "turnId": "u", "itemId": "c", "command": "make", "cwd": "/tree"});
+        talk.request(0, "item/commandExecution/requestApproval", params);
+        let decision = Decision::Deny { message: message.map(str::to_owned) };
+        talk.thread.step(Input::Command(Command::Decide { request: "0".to_owned(), decision }))
+    };
+    let declined = Effect::Answer { id: json!(0), outcome: Ok(json!({"decision": "decline"})) };
+    for nothing in [None, Some(" ")] {
+        assert_eq!(refuse(nothing).as_slice(), std::slice::from_ref(&declined));
+    }
+    let effects = refuse(Some("use just"));
+    let [Effect::Ask { method: "turn/steer", params, .. }, answer] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((&params["expectedTurnId"], &params["input"][0]["text"]), (&json!("u"), &json!("use just")));
+    assert_eq!(*answer, declined);
+}
+
+#[test]
+fn a_session_with_limits_needs_a_sandbox_that_works() {
+    let open = || {
+        let mut talk = Talk::new(confined());
+        talk.input(ready()).reply(json!({})).reply(json!({"config": {}}));
+        talk
+    };
+    let mut talk = open();
+    talk.reply(json!({"exitCode": 0, "stdout": "", "stderr": ""}));
+    assert_eq!(talk.methods(), ["account/read", "config/read", "command/exec", "thread/start"]);
+    let no_sandbox = "failed sandbox \"codex cannot make a sandbox for commands: bwrap: no\"";
+    let mut talk = open();
+    talk.reply(json!({"exitCode": 1, "stderr": "\nbwrap: no\nmore"}));
+    talk.expect_events(&[no_sandbox, "exited None \"\""]);
+    let mut talk = open();
+    talk.refuse("bwrap: no");
+    talk.expect_events(&[no_sandbox, "exited None \"\""]);
 }
 
 #[test]

@@ -1,15 +1,14 @@
 //! What threads and turns are opened with.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::wishes;
-use crate::backend::codex::profile::{Places, Profile, TreeAccess};
+use super::{confined, wishes};
 use crate::backend::codex::settings::{Opening, Wishes, read_models};
 use crate::backend::event::{Block, Image};
 use crate::backend::failure::FailureKind;
-use crate::backend::{Access, Limits, Native, NativeTool, Purpose, ServedTool};
+use crate::backend::{Access, Native, NativeTool, Purpose, ServedTool};
 use crate::permission::Posture;
 
 fn user() -> Value {
@@ -100,13 +99,6 @@ fn read_only_is_said_at_every_opening_and_every_turn() {
     assert!(opened("readOnly", "never"));
     assert!(!opened("workspaceWrite", "never"));
     assert!(!opened("readOnly", "untrusted"));
-}
-
-fn confined() -> Wishes {
-    let limits = Limits { read: vec![PathBuf::from("/usr")], ..Limits::default() };
-    let (tree, program) = (Path::new("/tree"), Path::new("/opt/codex"));
-    let places = Places { tree: [tree, tree], access: TreeAccess::Write, temp: None, plan: None, home: None, program };
-    Wishes { profile: Some(Profile::confined(&limits, places)), ..wishes() }
 }
 
 #[test]

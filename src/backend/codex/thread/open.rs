@@ -41,8 +41,19 @@ impl Thread {
             (Tag::Account, Ok(_)) => self.opening(Tag::Config, "config/read", json!({"includeLayers": false})),
             (Tag::Config, Ok(result)) => {
                 self.user = result["config"].clone();
-                self.open(if self.wishes.resume.is_some() { Opening::Resume } else { Opening::Start })
+                if self.wishes.profile.is_none() {
+                    return self.open_thread();
+                }
+                let nothing =
+                    json!({"command": ["true"], "sandboxPolicy": {"type": "readOnly", "networkAccess": false}});
+                self.opening(Tag::Probe, "command/exec", nothing)
             }
+            // Where no sandbox can be made, every command fails while the turn says that all is well.
+            (Tag::Probe, Ok(result)) if result["exitCode"] != 0 => {
+                self.fail_start(fault::no_sandbox(result["stderr"].as_str().unwrap_or_default()))
+            }
+            (Tag::Probe, Err(Refusal::Error(error))) => self.fail_start(fault::no_sandbox(&error.message)),
+            (Tag::Probe, Ok(_)) => self.open_thread(),
             (Tag::Models, Ok(result)) => {
                 let started = Started { models: read_models(&result), ..self.started(None) };
                 let mut effects = vec![Effect::Emit(Event::Started(started))];
@@ -52,7 +63,7 @@ impl Thread {
             (Tag::Open(opening), Ok(result)) => self.on_thread(opening, &result),
             (Tag::Open(Opening::Resume), Err(refusal)) => self.not_resumed(&refusal),
             (tag, Err(refusal)) => self.fail_start(fault::refused(described(tag), &refusal)),
-            (Tag::Turn(_) | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, Ok(_)) => Vec::new(),
+            (Tag::Turn(_) | Tag::Steer | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, Ok(_)) => Vec::new(),
         }
     }
 
@@ -124,6 +135,10 @@ impl Thread {
         self.open(Opening::Start)
     }
 
+    fn open_thread(&mut self) -> Vec<Effect> {
+        self.open(if self.wishes.resume.is_some() { Opening::Resume } else { Opening::Start })
+    }
+
     pub(super) fn open(&mut self, opening: Opening) -> Vec<Effect> {
         let method = match opening {
             Opening::Start => "thread/start",
@@ -145,8 +160,9 @@ fn described(tag: Tag) -> &'static str {
     match tag {
         Tag::Account => "who is logged in",
         Tag::Config => "to tell its configuration",
+        Tag::Probe => "to try its sandbox",
         Tag::Models => "to list its models",
         Tag::Open(_) => "to open the conversation",
-        Tag::Turn(_) | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe => "a request",
+        Tag::Turn(_) | Tag::Steer | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe => "a request",
     }
 }
