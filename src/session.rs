@@ -137,6 +137,8 @@ pub enum Event {
     BackendLost,
     /// The user, or the end of the daemon, stops the turn.
     Stop,
+    /// What a person decided in the middle of the turn ends it well.
+    Conclude,
     /// A time limit ran out.
     TimedOut,
     /// What the turn changed is on the session branch.

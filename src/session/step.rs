@@ -70,6 +70,7 @@ fn from_rest(rest: Rest, event: Event) -> Next {
         | Event::Refused
         | Event::BackendLost
         | Event::Stop
+        | Event::Conclude
         | Event::TimedOut
         | Event::Committed
         | Event::Integrated(_)
@@ -98,6 +99,7 @@ fn from_integrating(before: Rest, event: Event) -> Next {
         | Event::Refused
         | Event::BackendLost
         | Event::Stop
+        | Event::Conclude
         | Event::TimedOut
         | Event::Committed
         | Event::Integrate
@@ -111,6 +113,7 @@ fn from_turn(turn: Turn, event: Event) -> Next {
     match event {
         Event::Recover => Some(recover(turn)),
         Event::Stop => stop(turn, Outcome::Interrupted),
+        Event::Conclude => stop(turn, Outcome::Completed),
         Event::TimedOut => stop(turn, Outcome::Failed),
         Event::Begin { .. }
         | Event::Integrate

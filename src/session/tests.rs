@@ -50,6 +50,7 @@ fn events() -> Vec<Event> {
         Event::Refused,
         Event::BackendLost,
         Event::Stop,
+        Event::Conclude,
         Event::TimedOut,
         Event::Committed,
         Event::Integrate,
