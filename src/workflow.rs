@@ -4,6 +4,7 @@
 
 mod change;
 mod plan;
+mod plan_mode;
 mod review;
 mod tasks;
 #[cfg(test)]
@@ -14,6 +15,10 @@ pub use change::Fields;
 pub use plan::{
     Applying, DECISION_QUESTION, PLAN_DECISION, SAVE_PLAN, STOPPED, check_save_plan, decision_options, read_decision,
     saved_message,
+};
+pub use plan_mode::{
+    Course, NextPosture, PlanAction, card, no_plan, no_plan_notice, plan_actions, read_action, refine_prompt,
+    resume_prompt,
 };
 pub use review::{ReviewFields, due_review};
 pub use todo::{todo_text, todos};

@@ -1,5 +1,6 @@
 //! Tasks, reviews, todos and plans: rows of what goes in and what comes out.
 
+mod plan_mode;
 mod plans;
 mod reviews;
 mod tasks;
