@@ -67,6 +67,10 @@ pub enum Note {
     Undone { first: u32, last: u32 },
     /// This turn was stopped before its end; its changes are still in the files.
     Interrupted { turn: u32 },
+    /// The turn makes a plan, in this file.
+    PlanMode { file: String },
+    /// Earlier turns made a plan, and this one may change files.
+    PlanModeOver,
 }
 
 /// One question of the agent and what the person said; blank text means nothing was said.
@@ -187,6 +191,10 @@ impl Note {
                 "Note: turn {turn} was interrupted before its end. What it changed is still in the files, perhaps half \
                  done: look before you go on."
             ),
+            Self::PlanMode { file } => text(&PlanMode { file }),
+            Self::PlanModeOver => {
+                "Note: plan mode is over. Files can be changed again, as far as you are allowed to.".to_owned()
+            }
         }
     }
 }
@@ -208,6 +216,12 @@ struct Refresh {
 #[template(path = "prompt/context.md")]
 struct Context {
     context: String,
+}
+
+#[derive(Template)]
+#[template(path = "prompt/plan_mode.md")]
+struct PlanMode<'a> {
+    file: &'a str,
 }
 
 #[derive(Template)]

@@ -84,6 +84,20 @@ fn notes_stand_between_the_rules_and_the_task() {
 }
 
 #[test]
+fn r91_plan_mode_is_told_with_its_file_and_its_end() {
+    let told = |notes: &[Note]| {
+        let text = render(Profile::SessionTurn, Place::InPrompt, Delivery::DeltaOnly, notes, "task");
+        let (note, _) = text.split_once("\n\n---\n\n").unwrap();
+        note.rsplit("\n\n").next().unwrap().to_owned()
+    };
+    let begun = told(&[Note::PlanMode { file: "/plans/p/parse-aaaa2222.md".into() }]);
+    assert!(begun.starts_with("Note: this session is in plan mode."), "{begun}");
+    assert!(begun.contains("the plan file `/plans/p/parse-aaaa2222.md`"), "{begun}");
+    assert!(begun.contains("call the tool `exit_plan_mode`"), "{begun}");
+    assert!(told(&[Note::PlanModeOver]).starts_with("Note: plan mode is over."));
+}
+
+#[test]
 fn a_replay_quotes_the_past() {
     let transcript = Transcript {
         summary: Some("Adds a port".into()),
