@@ -22,6 +22,8 @@ mod hooks;
 mod image;
 mod live;
 mod naming;
+mod plan_mode;
+mod plans;
 mod posture;
 mod prepare;
 mod project;

@@ -39,6 +39,7 @@ pub struct Context<'a> {
     pub delegation: Delegation,
     pub todos: Todos,
     pub skills: Skills,
+    pub planning: Planning,
 }
 
 /// One agent that work can be handed to.
@@ -71,6 +72,13 @@ pub enum Skills {
     Absent,
 }
 
+/// Whether the turn makes a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Planning {
+    On,
+    Off,
+}
+
 /// A call that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Request {
@@ -86,6 +94,7 @@ pub enum Request {
     TaskReview(ReviewChange),
     TodoWrite(Vec<Todo>),
     Question(Question),
+    ExitPlanMode,
     Skill { name: String },
     SearchSkills { query: String },
 }
@@ -130,7 +139,7 @@ impl Request {
                 Hold::Detached | Hold::Background => Waits::Nothing,
             },
             Self::Wait(_) => Waits::Child,
-            Self::Question(_) => Waits::Person,
+            Self::Question(_) | Self::ExitPlanMode => Waits::Person,
             Self::SendInput(_)
             | Self::CloseAgent { .. }
             | Self::ListActiveAgents(_)

@@ -16,8 +16,11 @@ pub type Environment = BTreeMap<String, String>;
 pub struct CreateSession {
     /// A directory inside the repository, normally the client's own.
     pub cwd: String,
-    /// The first prompt.
+    /// The first prompt; it may be empty where a plan says what to do.
     pub prompt: String,
+    /// The id of a plan that waits and is carried out, before what the prompt says.
+    #[serde(default)]
+    pub plan: Option<String>,
     #[serde(default)]
     pub images: Vec<Image>,
     #[serde(default)]

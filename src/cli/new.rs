@@ -54,6 +54,7 @@ impl SessionOptions {
         Ok(CreateSession {
             cwd,
             prompt,
+            plan: None,
             images,
             start,
             model,

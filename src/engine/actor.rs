@@ -12,6 +12,7 @@ mod integrate;
 mod naming;
 mod persist;
 mod plan;
+mod plan_mode;
 mod question;
 mod retire;
 mod tree;

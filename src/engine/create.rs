@@ -20,6 +20,7 @@ use crate::id::SessionId;
 use crate::permission::Hold;
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
+use crate::workflow::resume_prompt;
 
 use super::actor::{self, Command, Message, blocking};
 use super::agents::{self, Ground, Picked};
@@ -30,13 +31,13 @@ use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Rec
 use super::settings::hex;
 use super::shared::{Shared, event};
 use super::standing::Standing;
-use super::{clock, image, posture, prepare, view};
+use super::{clock, image, plans, posture, prepare, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, images, start, model, reasoning, agent, posture, yolo, base, title, env } =
+    let CreateSession { cwd, prompt, plan, images, start, model, reasoning, agent, posture, yolo, base, title, env } =
         request;
-    if prompt.trim().is_empty() {
+    if prompt.trim().is_empty() && plan.is_none() {
         return Err(Fault::EmptyPrompt);
     }
     let images = image::read(images)?;
@@ -49,6 +50,10 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let checked = repo.clone();
     blocking(move || checked.check_namespace()).await?;
     let project = project_id(&repo);
+    let plan = match plan {
+        Some(id) => Some(plans::find(shared, &project, &id).await?),
+        None => None,
+    };
     let settings = shared.settings.project(&project, &repo, base.commit).await?;
     let registry = shared.settings.registry(&settings.config);
     let path = env.get("PATH").or_else(|| shared.own_environment.get("PATH")).map(std::ffi::OsString::from);
@@ -61,6 +66,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
         None => choice::choose(&settings.config, &registry, &installed, None)?,
     };
     let title = title.filter(|title| !title.trim().is_empty());
+    let title = title.or_else(|| plan.as_ref().map(|(_, plan)| plan.title.clone()));
     // A title that a person chose is nobody else's business.
     let asks = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
     let title = title.unwrap_or_else(|| naming::title_from(&prompt));
@@ -71,8 +77,12 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let posture = posture::initial(posture, yolo, &settings.config, Hold::Advisory);
     let body =
         Body { title, place, backend: backend.name.clone(), model, reasoning, agent, posture, ..Body::default() };
-    let fresh = Fresh { at: received, base, body, text: prompt, context: None, images };
+    let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));
+    let fresh = Fresh { at: received, base, body, text, context: None, images };
     let record = write(shared, &repo, fresh, |_| Ok(Vec::new())).await?;
+    if let Some((saved, _)) = plan {
+        plans::taken(saved).await;
+    }
     warn(shared, record.id, warning.into_iter().chain(picked.warnings)).await?;
     shared.set_environment(record.id, env);
     if let Some(prompt) = asks {

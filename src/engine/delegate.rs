@@ -88,7 +88,9 @@ pub(super) async fn perform(
         Request::Skill { name } => skill(&shared, &caller, &name).await,
         Request::SearchSkills { query } => search_skills(&shared, &caller, &query).await,
         // The session's own task answers these.
-        Request::Question(_) | Request::TodoWrite(_) => Err("this tool is not performed here".to_owned()),
+        Request::Question(_) | Request::TodoWrite(_) | Request::ExitPlanMode => {
+            Err("this tool is not performed here".to_owned())
+        }
     };
     line.send(What::Done(done)).await;
 }

@@ -62,6 +62,8 @@ pub(super) enum Fault {
     TooManyAnswers { id: SessionId, asked: usize, given: usize },
     #[error("there is no handoff `{id}`")]
     NoHandoff { id: String },
+    #[error("no plan `{id}` waits in this project{}", waiting(known))]
+    NoPlan { id: String, known: Vec<String> },
     #[error("{reason}")]
     BadDecision { reason: String },
     #[error("the work tree of `{parent}` cannot take the result of `{child}`: {reason}")]
@@ -115,6 +117,7 @@ impl Fault {
             | Fault::SessionGone { .. }
             | Fault::NoTurn { .. }
             | Fault::NoHandoff { .. }
+            | Fault::NoPlan { .. }
             | Fault::NoApproval { .. } => ErrorKind::NotFound,
             Fault::Prefix(PrefixError::Ambiguous { .. })
             | Fault::EmptyPrompt
@@ -181,6 +184,7 @@ impl Fault {
                 text("install it, or correct its `command` in the configuration")
             }
             Fault::NoApproval { id, .. } => Some(format!("`coppice show {id}` lists what is open")),
+            Fault::NoPlan { .. } => text("`coppice plan list` shows the plans that wait"),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
@@ -219,6 +223,10 @@ fn whose(backend: &str, model: Option<&str>) -> String {
         Some(model) => format!("model `{model}` of `{backend}`"),
         None => format!("backend `{backend}`"),
     }
+}
+
+fn waiting(known: &[String]) -> String {
+    if known.is_empty() { String::new() } else { format!("; waiting are {}", known.join(", ")) }
 }
 
 fn listed(known: &[&str]) -> String {

@@ -41,6 +41,7 @@ pub(super) struct Body {
     pub(super) reasoning: Option<String>,
     pub(super) agent: AgentRecord,
     pub(super) posture: PostureRecord,
+    pub(super) plan_mode: PlanModeRecord,
     /// What the processes of the last turn could reach.
     pub(super) reach: ReachRecord,
     /// Rules that a person allowed for this session.
@@ -101,6 +102,20 @@ pub(super) struct PostureRecord {
     /// Empty in records of sessions that knew only one.
     pub(super) word: String,
     pub(super) yolo: bool,
+}
+
+/// What a session remembers of plan mode.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct PlanModeRecord {
+    /// The posture that it had before.
+    pub(super) before: Option<String>,
+    /// The last turn was told that it makes a plan.
+    pub(super) told: bool,
+    /// The turn that a person ended with a decision about its plan: nothing of it is left to do.
+    pub(super) concluded: Option<u32>,
+    /// When its plan was left for later.
+    pub(super) kept_at: Option<i64>,
 }
 
 /// What the processes of a session can reach.
@@ -185,12 +200,23 @@ pub(super) struct QuestionCall {
     /// The handoff whose plan is decided with the answer. Only the engine sets it: a model names no purpose of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) plan: Option<String>,
+    /// The plan of a session in plan mode that is decided with the answer, as it was shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) proposal: Option<ProposalRecord>,
     pub(super) asked_at: i64,
     /// Identifies the call: an answer to an expired question is used once for the first identical one.
     pub(super) call_hash: String,
     pub(super) expired: bool,
     /// What the model is told; it stays here until the call is answered with it.
     pub(super) answer: Option<String>,
+}
+
+/// A plan that a person was shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ProposalRecord {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) markdown: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

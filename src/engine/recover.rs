@@ -119,7 +119,9 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
             record.body.approvals.iter_mut().for_each(|approval| approval.expired = true);
             record.body.calls.iter_mut().for_each(|call| call.expired = true);
             let turn = record.body.turns;
-            (record.body.interrupted, record.body.unfinished) = (Some(turn), true);
+            // A turn that ends with a decided plan is not to be repeated.
+            let is_left = record.body.plan_mode.concluded != Some(turn);
+            (record.body.interrupted, record.body.unfinished) = (Some(turn), is_left);
             let reason = "the daemon ended while the turn ran".to_owned();
             let mut changes = vec![event(id, &Payload::TurnInterrupted { turn, reason })];
             if let Some(row) = shared.store.turn(id, turn).await? {

@@ -245,7 +245,7 @@ pub(super) fn questions(record: &Record) -> Vec<Question> {
         multiple: call.multiple,
         expired: call.expired,
         session: None,
-        purpose: call.plan.as_ref().map(|_| PLAN_DECISION.to_owned()),
+        purpose: (call.plan.is_some() || call.proposal.is_some()).then(|| PLAN_DECISION.to_owned()),
     });
     calls.chain(record.body.questions.iter().map(question)).collect()
 }

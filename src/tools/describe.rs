@@ -107,6 +107,10 @@ pub(super) const TODO_WRITE: &str = "Shows a person the steps of this turn. Send
 pub(super) const QUESTION: &str = "Asks the person one question and waits for the answer. Ask when only a person can \
     decide and you cannot go on without it; otherwise choose, and say what you chose.";
 
+pub(super) const EXIT_PLAN_MODE: &str = "Shows the person the plan that is in the plan file, and waits for what they \
+    decide about it. Write the whole plan into that file first. Call it when the plan is complete, not to ask a \
+    question.";
+
 pub(super) const SKILL: &str = "Loads the instructions of a skill by its name.";
 
 pub(super) const SEARCH_SKILLS: &str = "Finds skills by words of their names and descriptions. A skill is a set of \

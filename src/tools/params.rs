@@ -302,3 +302,8 @@ pub(super) struct SearchSkills {
     #[schemars(required)]
     pub(super) query: Option<String>,
 }
+
+/// A call that has nothing to say.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}

@@ -35,6 +35,7 @@ pub fn parse(name: &str, arguments: &Value) -> Result<Request, String> {
         "task_review" => read(name, arguments).and_then(task_review),
         "todo_write" => read(name, arguments).and_then(todo_write),
         "question" => read(name, arguments).and_then(question),
+        "exit_plan_mode" => read(name, arguments).map(|params::Nothing {}| Request::ExitPlanMode),
         "skill" => read(name, arguments).and_then(skill),
         "search_skills" => read(name, arguments).and_then(search_skills),
         _ => Err(format!("unknown tool `{name}`")),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::delegation::Facade;
 
-use super::{Context, Delegation, Offer, Skills, Todos, Tool, describe, params, schema};
+use super::{Context, Delegation, Offer, Planning, Skills, Todos, Tool, describe, params, schema};
 
 /// The tools of a turn, as they are advertised. What the surface does not hold is not there.
 pub fn served(context: &Context<'_>) -> Vec<Tool> {
@@ -43,6 +43,8 @@ enum Needs {
     /// Nobody else who keeps todos.
     Todos,
     Skills,
+    /// A plan to end with. No surface has to name the way out.
+    Planning,
 }
 
 impl Row {
@@ -52,6 +54,7 @@ impl Row {
             Needs::Children => context.delegation == Delegation::Shown,
             Needs::Todos => context.todos == Todos::Served,
             Needs::Skills => context.skills == Skills::Present,
+            Needs::Planning => return context.planning == Planning::On,
         };
         is_useful && (context.has)(self.canonical)
     }
@@ -83,6 +86,7 @@ const ROWS: &[Row] = &[
         needs: Needs::Todos,
     },
     row("question", describe::QUESTION, schema::of::<params::Question>, Needs::Nothing),
+    row("exit_plan_mode", describe::EXIT_PLAN_MODE, schema::of::<params::Nothing>, Needs::Planning),
     row("skill", describe::SKILL, schema::of::<params::Skill>, Needs::Skills),
     row("search_skills", describe::SEARCH_SKILLS, schema::of::<params::SearchSkills>, Needs::Skills),
 ];

@@ -15,7 +15,7 @@ use crate::workflow::{ReviewStatus, Start, TodoStatus};
 
 const FACADES: [Facade; 4] = [Facade::Delegate, Facade::Task, Facade::SpawnAgent, Facade::Agent];
 
-const NAMES: [&str; 17] = [
+const NAMES: [&str; 18] = [
     "delegate",
     "task",
     "spawn_agent",
@@ -31,6 +31,7 @@ const NAMES: [&str; 17] = [
     "task_review",
     "todo_write",
     "question",
+    "exit_plan_mode",
     "skill",
     "search_skills",
 ];
@@ -44,7 +45,15 @@ fn offer(id: &str, personas: &[&str]) -> Offer {
 }
 
 fn context<'a>(has: &'a dyn Fn(&str) -> bool, facade: Facade, agents: &'a [Offer]) -> Context<'a> {
-    Context { has, facade, agents, delegation: Delegation::Shown, todos: Todos::Served, skills: Skills::Present }
+    Context {
+        has,
+        facade,
+        agents,
+        delegation: Delegation::Shown,
+        todos: Todos::Served,
+        skills: Skills::Present,
+        planning: Planning::Off,
+    }
 }
 
 fn names(context: &Context<'_>) -> Vec<String> {

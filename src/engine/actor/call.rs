@@ -81,6 +81,7 @@ impl Actor {
         match tools::parse(&tool, &arguments) {
             Err(text) => self.answer_call(request, Err(text)).await,
             Ok(Request::Question(question)) => self.question_called(request, question, &arguments).await,
+            Ok(Request::ExitPlanMode) => self.exit_plan_mode(request).await,
             Ok(Request::TodoWrite(todos)) => {
                 let entry = |todo: &crate::workflow::Todo| PlanEntry {
                     content: todo.content.clone(),

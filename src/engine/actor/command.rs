@@ -234,6 +234,9 @@ impl Actor {
         if *record == wanted {
             return Ok(());
         }
+        if wanted.posture() == Posture::Plan && record.posture() != Posture::Plan {
+            self.record.body.plan_mode.before = Some(record.word.clone());
+        }
         self.staged.push(Payload::PostureChanged { posture: wanted.word.clone(), yolo: wanted.yolo });
         self.record.body.posture = wanted;
         self.persist(Durability::Full, Vec::new()).await?;

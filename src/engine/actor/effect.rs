@@ -159,7 +159,7 @@ impl Actor {
     }
 
     /// The settings in force; a broken file is told by the preparation, which reads it too.
-    async fn config(&self) -> Config {
+    pub(super) async fn config(&self) -> Config {
         let read = async {
             let repo = prepare::open_repo(&self.record).await?;
             self.shared.settings.session(&self.record, &repo).await

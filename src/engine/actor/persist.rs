@@ -12,7 +12,7 @@ use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
 
 use super::super::record::{QuestionRecord, TurnBody};
-use super::super::{clock, naming, shared, view};
+use super::super::{clock, naming, plan_mode, shared, view};
 use super::Actor;
 use super::child::TurnOver;
 use super::turn::TurnRun;
@@ -101,7 +101,11 @@ impl Actor {
         let Some(turn) = &self.turn else { return Ok(()) };
         let Some(begun) = &turn.started else { return Ok(()) };
         info!(session = %self.id, turn = turn.number, delivery = begun.delivery.as_str(), "turn started");
+        let plans = plan_mode::is_on(&self.record);
         let body = &mut self.record.body;
+        body.plan_mode.told = plans;
+        // A plan that is worked on again does not wait.
+        body.plan_mode.kept_at = body.plan_mode.kept_at.filter(|_| !plans);
         body.turns = turn.number;
         body.order.retain(|number| *number != turn.prompt);
         (body.questions, body.last_error, body.undone, body.interrupted) = (Vec::new(), None, None, None);
@@ -167,7 +171,7 @@ impl Actor {
         let is_cut = matches!(outcome, Outcome::Failed | Outcome::Interrupted);
         // A decision about a plan comes with the prompt, so a turn that is to be taken up again has to hear it again.
         body.calls.retain(|call| call.expired && (ends || !begun || is_cut && call.plan.is_some()));
-        body.unfinished = begun && is_cut;
+        body.unfinished = begun && is_cut && body.plan_mode.concluded != Some(number);
         match (state, response.clone()) {
             (TurnState::Completed, Some(response)) => {
                 let asked = |question: &AskedQuestion| QuestionRecord {

@@ -17,7 +17,7 @@ use crate::workflow::{self as plans, Applying, Plan, PlanDecision, PlanSource};
 use super::super::agents::role;
 use super::super::fault::Fault;
 use super::super::record::{ChildAccess, PromptBody, QuestionRecord, Switch};
-use super::super::{delegate, handoff, workflow};
+use super::super::{delegate, handoff, plan_mode, workflow};
 use super::Actor;
 use super::command::Place;
 use super::question::Asked;
@@ -181,7 +181,7 @@ impl Actor {
         let text = format!("{} ({})", plans::DECISION_QUESTION, plan.title);
         let options = plans::decision_options(self.applying());
         let (plan, call_hash) = (Some(handoff.handoff_id), String::new());
-        self.ask(Asked { request, text, options, multiple: false, plan, call_hash }).await;
+        self.ask(Asked { request, text, options, multiple: false, plan, proposal: None, call_hash }).await;
         self.step(Event::Settled(Wait::Child)).await;
     }
 
@@ -233,7 +233,7 @@ impl Actor {
     async fn save_plan(&self, plan: &Plan) -> Result<String, Fault> {
         let name = plan.file_name(&self.record.body.title, "");
         let text = format!("{}\n", plan.markdown.trim_end());
-        let copies = self.shared.data.join("plans").join(&self.record.project);
+        let copies = plan_mode::directory(&self.shared, &self.record.project);
         let tree = PathBuf::from(&self.record.body.worktree);
         let saved = format!("{DIRECTORY}/{name}");
         tokio::task::spawn_blocking(move || {
@@ -246,7 +246,7 @@ impl Actor {
 }
 
 /// Writes a file below `root`; no link on the way is followed.
-fn write(root: &Path, directory: &Path, name: &str, text: &str) -> Result<(), Fault> {
+pub(super) fn write(root: &Path, directory: &Path, name: &str, text: &str) -> Result<(), Fault> {
     let failed = |act: &'static str, path: &Path| {
         let path = path.to_owned();
         move |source| Fault::File { act, path, source }

@@ -8,11 +8,11 @@ use crate::config::family::BackgroundApprovals;
 use crate::session::{Event, Wait};
 use crate::store::Durability;
 use crate::tools::{Choice, Question};
-use crate::workflow::{PlanDecision, read_decision};
+use crate::workflow::{PlanAction, PlanDecision, read_action, read_decision};
 
 use super::super::clock;
 use super::super::fault::Fault;
-use super::super::record::{ChildHold, QuestionCall};
+use super::super::record::{ChildHold, ProposalRecord, QuestionCall};
 use super::super::settings::hash;
 use super::plan::Decided;
 use super::{Actor, command, plan};
@@ -43,12 +43,12 @@ impl Actor {
             return self.answer_call(request, Ok(answer)).await;
         }
         let multiple = choice == Choice::Several;
-        self.ask(Asked { request, text, options, multiple, plan: None, call_hash }).await;
+        self.ask(Asked { request, text, options, multiple, plan: None, proposal: None, call_hash }).await;
     }
 
     /// Opens a question that a call waits for.
     pub(super) async fn ask(&mut self, asked: Asked) {
-        let Asked { request, text, options, multiple, plan, call_hash } = asked;
+        let Asked { request, text, options, multiple, plan, proposal, call_hash } = asked;
         let Some(turn) = &mut self.turn else { return };
         let number = turn.number;
         let ended = turn.blocks.interlude();
@@ -66,6 +66,7 @@ impl Actor {
             options,
             multiple,
             plan,
+            proposal,
             asked_at,
             call_hash,
             expired: false,
@@ -102,6 +103,11 @@ impl Actor {
             Given::Plan { handoff, decision, answer } => {
                 let Decided { told, result } = self.handoff_plan_decided(&handoff, decision).await?;
                 (answer, told, result)
+            }
+            Given::Proposal { proposal, action, answer } => {
+                let call = self.record.body.calls.iter().find(|call| call.id == id).cloned();
+                let Some(call) = call else { return Ok(()) };
+                return self.proposal_decided(call, proposal, action, answer).await;
             }
         };
         let Some(call) = self.record.body.calls.iter_mut().find(|call| call.id == id) else { return Ok(()) };
@@ -143,6 +149,8 @@ pub(super) struct Asked {
     pub(super) multiple: bool,
     /// The handoff whose plan is decided.
     pub(super) plan: Option<String>,
+    /// The plan of this session that is decided.
+    pub(super) proposal: Option<ProposalRecord>,
     pub(super) call_hash: String,
 }
 
@@ -151,6 +159,7 @@ pub(super) struct Asked {
 enum Given {
     Words(String),
     Plan { handoff: String, decision: PlanDecision, answer: String },
+    Proposal { proposal: ProposalRecord, action: PlanAction, answer: String },
 }
 
 impl Given {
@@ -159,6 +168,10 @@ impl Given {
             true => given.split(',').map(|part| command::chosen(&call.options, part)).collect::<Vec<_>>().join(", "),
             false => command::chosen(&call.options, given),
         };
+        if let Some(proposal) = call.proposal.clone() {
+            let action = read_action(&answer).map_err(|reason| Fault::BadDecision { reason })?;
+            return Ok(Given::Proposal { proposal, action, answer });
+        }
         let Some(handoff) = call.plan.clone() else { return Ok(Given::Words(answer)) };
         let decision = read_decision(&answer, plan::offered(&call.options));
         Ok(Given::Plan { handoff, decision: decision.map_err(|reason| Fault::BadDecision { reason })?, answer })
@@ -177,6 +190,7 @@ mod tests {
             options: options.iter().map(|option| option.to_string()).collect(),
             multiple: false,
             plan: plan.map(str::to_owned),
+            proposal: None,
             asked_at: 0,
             call_hash: String::new(),
             expired: false,
@@ -190,6 +204,7 @@ mod tests {
         let read = |plan, options: &[&str], given| match Given::read(&call(plan, options), given) {
             Ok(Given::Words(answer)) => answer,
             Ok(Given::Plan { handoff, decision, .. }) => format!("{handoff} {decision:?}"),
+            Ok(Given::Proposal { proposal, action, .. }) => format!("{} {action:?}", proposal.id),
             Err(fault) => fault.to_string(),
         };
         assert_eq!(read(None, &all, "2"), "Apply plan");

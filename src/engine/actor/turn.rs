@@ -309,6 +309,9 @@ impl Actor {
     }
 
     async fn finished(&mut self, text: String) {
+        if self.is_concluded() {
+            return self.step(Event::Answered(Asks::Nothing)).await;
+        }
         let Some(turn) = &mut self.turn else { return };
         let number = turn.number;
         let thought = turn.blocks.finish();

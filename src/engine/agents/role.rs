@@ -24,6 +24,7 @@ use crate::permission::compact::{CompactPermission, tool};
 use crate::protocol::prompt;
 use crate::tools::{self, Tool};
 
+use super::super::plan_mode;
 use super::super::prepare::failure;
 use super::super::record::{AgentRecord, ChildAccess, DefinitionRecord, Record, SurfaceHold};
 use super::super::settings::Settings;
@@ -76,6 +77,7 @@ pub(in super::super) async fn resolve(
             Some(ChildAccess::ReadOnly) => Access::ReadOnly,
             Some(ChildAccess::Write) | None => Access::Write,
         },
+        planning: if plan_mode::is_on(record) { tools::Planning::On } else { tools::Planning::Off },
     };
     let note = child.and_then(|child| child.note.clone());
     let mut role = assemble(part, &session, agents, note, &settings.config, spec);
@@ -96,6 +98,7 @@ struct Part {
 struct Session {
     depth: u32,
     access: Access,
+    planning: tools::Planning,
 }
 
 impl Part {
@@ -155,7 +158,7 @@ fn is_of(kept: &Result<Definition, String>, who: &AgentRecord) -> bool {
 
 /// The role that an agent would have in a session of a person, whether its backend can be held to it or not.
 pub(super) fn would_be(found: &select::Selected<'_>, agents: &Arc<Agents>, config: &Config, spec: &Spec) -> Role {
-    let session = Session { depth: 0, access: Access::Write };
+    let session = Session { depth: 0, access: Access::Write, planning: tools::Planning::Off };
     assemble(Part::selected(found), &session, agents.clone(), None, config, spec)
 }
 
@@ -213,7 +216,13 @@ fn assemble(
             spec::Todos::Served => tools::Todos::Served,
         },
         skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
+        planning: session.planning,
     });
+    // Whoever makes a plan writes it down, but has nobody carry it out.
+    let bound = match session.planning {
+        tools::Planning::On => Access::ReadOnly,
+        tools::Planning::Off => bound,
+    };
     Role {
         id: definition.id,
         persona,

@@ -79,6 +79,7 @@ fn question(name: &str) -> QuestionCall {
         options: vec![],
         multiple: false,
         plan: None,
+        proposal: None,
         asked_at: 0,
         call_hash: String::new(),
         expired: false,

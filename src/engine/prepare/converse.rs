@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokio::sync::mpsc::error::TryRecvError;
 
@@ -23,7 +23,7 @@ use super::super::fault::Fault;
 use super::super::record::{ConversationRecord, EngineRecord, Record, TurnBody};
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
-use super::super::{choice, clock, image};
+use super::super::{choice, clock, image, plan_mode};
 use super::{Plan, Prepared, Told, environment, failure, unconfigured};
 
 /// How much of the past is told to a backend that lost it, in bytes.
@@ -85,7 +85,7 @@ pub(super) async fn converse(
     let body = &record.body;
     let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
-    let notes: Vec<_> = undone.into_iter().chain(interrupted).collect();
+    let notes: Vec<_> = undone.into_iter().chain(interrupted).chain(plan_mode::note(shared, &record)).collect();
     let words = role.told();
     let loaded: Vec<_> =
         role.mentioned(&task.text).iter().map(|skill| Loaded { name: &skill.name, text: &skill.text }).collect();
@@ -214,7 +214,7 @@ async fn launch(
         tools: role.carried(),
         native: role.native.clone(),
         posture: crate::permission::Posture::Edits,
-        plan_file: None,
+        plan_file: plan_file(shared, record)?,
         confines: crate::backend::Confines::default(),
         state_dir,
         login_dir: shared.login_dir(&spec.name),
@@ -236,6 +236,16 @@ async fn launch(
             None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
         }
     }
+}
+
+/// The file that a turn in plan mode writes; its directory is there.
+fn plan_file(shared: &Shared, record: &Record) -> Result<Option<PathBuf>, Failure> {
+    if !plan_mode::is_on(record) {
+        return Ok(None);
+    }
+    let path = plan_mode::directory(shared, &record.project);
+    std::fs::create_dir_all(&path).map_err(|source| failure(Fault::File { act: "create", path, source }))?;
+    Ok(Some(plan_mode::file(shared, record)))
 }
 
 /// Looks at the program that a turn needs started; an old one must not see the repository at all.

@@ -77,10 +77,11 @@ fn r36_a_tool_outside_the_surface_is_not_advertised() {
 fn r36_what_is_served_is_what_is_advertised() {
     let agents = [offer("general", &[])];
     for facade in FACADES {
-        for (delegation, todos, skills) in
-            [(Delegation::Shown, Todos::Served, Skills::Present), (Delegation::Hidden, Todos::Native, Skills::Absent)]
-        {
-            let context = Context { delegation, todos, skills, ..context(&|_| true, facade, &agents) };
+        for (delegation, todos, skills, planning) in [
+            (Delegation::Shown, Todos::Served, Skills::Present, Planning::On),
+            (Delegation::Hidden, Todos::Native, Skills::Absent, Planning::Off),
+        ] {
+            let context = Context { delegation, todos, skills, planning, ..context(&|_| true, facade, &agents) };
             let advertised = names(&context);
             for name in NAMES.iter().chain(&["bash", ""]) {
                 assert_eq!(is_served(&context, name), advertised.iter().any(|tool| tool == name), "{name}");
@@ -150,6 +151,17 @@ fn todos_and_skills_are_served_where_they_are_of_use() {
     for name in ["skill", "search_skills"] {
         assert!(is_served(&context, name));
         assert!(!is_served(&Context { skills: Skills::Absent, ..context }, name));
+    }
+}
+
+#[test]
+fn r92_the_way_out_of_plan_mode_is_listed_only_there() {
+    for surface in [&|_: &str| true, &|_: &str| false] as [&dyn Fn(&str) -> bool; 2] {
+        let context = context(surface, Facade::Delegate, &[]);
+        assert!(!is_served(&context, "exit_plan_mode"));
+        let planning = Context { planning: Planning::On, ..context };
+        assert!(is_served(&planning, "exit_plan_mode"));
+        assert!(names(&planning).contains(&"exit_plan_mode".to_owned()));
     }
 }
 

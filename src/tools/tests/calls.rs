@@ -43,6 +43,13 @@ fn delegate_reads_its_parameters() {
 }
 
 #[test]
+fn exit_plan_mode_takes_nothing() {
+    check("exit_plan_mode", json!({}), Request::ExitPlanMode);
+    check("exit_plan_mode", json!(null), Request::ExitPlanMode);
+    assert!(parse("exit_plan_mode", &json!({ "plan": "# Mine" })).unwrap_err().starts_with("exit_plan_mode: "));
+}
+
+#[test]
 fn delegate_says_what_is_missing() {
     let full = json!({ "agent_id": "a", "task": "t", "context_summary": "c" });
     for key in ["agent_id", "task", "context_summary"] {
