@@ -44,6 +44,7 @@ mod models;
 mod new;
 mod output;
 mod overview;
+mod posture;
 mod prompt;
 mod report;
 mod run;
@@ -119,6 +120,7 @@ enum SessionCommand {
     Resume(act::Args),
     Approve(decide::ApproveArgs),
     Deny(decide::DenyArgs),
+    Posture(posture::Args),
     Diff(diff::Args),
     Undo(undo::Args),
     Merge(merge::MergeArgs),
@@ -235,6 +237,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Resume(args) => act::resume(args, context).await,
         SessionCommand::Approve(args) => decide::approve(args, context).await,
         SessionCommand::Deny(args) => decide::deny(args, context).await,
+        SessionCommand::Posture(args) => posture::run(args, context).await,
         SessionCommand::Diff(args) => diff::run(args, context).await,
         SessionCommand::Undo(args) => undo::run(args, context).await,
         SessionCommand::Merge(args) => merge::merge(args, context).await,

@@ -9,6 +9,7 @@ pub mod lifetime;
 mod listener;
 pub mod lock;
 pub mod log;
+mod person;
 pub mod routes;
 pub mod socket;
 mod stream;

@@ -2,6 +2,7 @@
 
 use super::image::ImageArg;
 use super::line::Line;
+use super::posture::PostureArg;
 use super::prompt::{EngineArg, PromptArg};
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::request::{CreateSession, Start};
@@ -15,6 +16,7 @@ Examples:
   coppice new \"fix the failing test in src/parser.rs\"
   coppice new --model gemini --base release-2 - < task.md
   coppice new --agent engineer \"plan and build the import\"
+  coppice new --posture attended \"bring the database up to date\"
   coppice new --model claude --reasoning xhigh \"find the race in the scheduler\"
   id=$(coppice new \"add a changelog\") && coppice wait $id && coppice diff $id"
 )]
@@ -36,6 +38,8 @@ pub(super) struct SessionOptions {
     #[command(flatten)]
     engine: EngineArg,
     #[command(flatten)]
+    posture: PostureArg,
+    #[command(flatten)]
     images: ImageArg,
     /// The branch, tag or commit to start from; the current branch when absent.
     #[arg(long, value_name = "REF")]
@@ -48,7 +52,8 @@ pub(super) struct SessionOptions {
 impl SessionOptions {
     /// The request to create a session from where the person stands.
     pub(super) fn request(self, prompt: String, start: Start, context: &Context) -> Result<CreateSession, Failure> {
-        let SessionOptions { engine: EngineArg { model, reasoning, agent }, images, base, title } = self;
+        let SessionOptions { engine, posture: PostureArg { posture, yolo }, images, base, title } = self;
+        let EngineArg { model, reasoning, agent } = engine;
         let images = images.read()?;
         let (cwd, env) = (context.cwd()?, context.environment());
         Ok(CreateSession {
@@ -60,8 +65,8 @@ impl SessionOptions {
             model,
             reasoning,
             agent,
-            posture: None,
-            yolo: false,
+            posture,
+            yolo,
             base,
             title,
             env,

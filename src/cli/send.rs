@@ -2,6 +2,7 @@
 
 use super::image::ImageArg;
 use super::line::Line;
+use super::posture::PostureArg;
 use super::prompt::{EngineArg, PromptArg};
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
@@ -28,6 +29,8 @@ pub(super) struct Args {
     #[command(flatten)]
     engine: EngineArg,
     #[command(flatten)]
+    posture: PostureArg,
+    #[command(flatten)]
     images: ImageArg,
     /// Interrupt the turn in progress, then send.
     #[arg(long)]
@@ -49,8 +52,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         model: args.engine.model,
         reasoning: args.engine.reasoning,
         agent: args.engine.agent,
-        posture: None,
-        yolo: None,
+        posture: args.posture.posture,
+        yolo: args.posture.yolo.then_some(true),
         with: args.with,
         when: if args.now { When::Now } else { When::InOrder },
         env: args.env.then(|| context.environment()),

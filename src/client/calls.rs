@@ -16,7 +16,8 @@ use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
 };
 use crate::api::request::{
-    Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, Undo,
+    Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume,
+    SendPrompt, SetPosture, Undo,
 };
 use crate::api::session::{Diff, InboxItem, Session, Turn};
 use crate::api::workflow::Workflow;
@@ -66,6 +67,10 @@ impl Connection {
     pub async fn decide(&self, id: &str, request: &str, decision: &Decide) -> Result<Session, ClientError> {
         let path = format!("{}/{}", below(id, "approvals"), segment(request));
         self.send(Method::POST, &path, decision).await
+    }
+
+    pub async fn set_posture(&self, id: &str, posture: &SetPosture) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "posture"), posture).await
     }
 
     pub async fn stop(&self, id: &str) -> Result<Session, ClientError> {

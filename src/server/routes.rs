@@ -10,12 +10,10 @@ mod session;
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Request};
-use axum::middleware::{self, Next};
-use axum::response::{IntoResponse, Response};
+use axum::extract::DefaultBodyLimit;
+use axum::middleware;
 use axum::routing::{get, post, put};
 use axum::{Json, Router};
-use rustix::process::{Pid, getpid};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
@@ -23,10 +21,9 @@ use utoipa::OpenApi;
 use super::daemon::StopRequest;
 use super::error::{self, Refusal};
 use super::lifetime::Lifetime;
-use super::listener::Peer;
-use crate::api::error::{Error, ErrorKind};
+use super::person;
+use crate::api::error::Error;
 use crate::engine::Engine;
-use crate::sandbox::peer::{Kinship, kinship};
 
 /// A prompt may be long and hold images, which base64 makes a third longer; more than this is a mistake.
 pub(super) const BODY_LIMIT: usize = 40 * 1024 * 1024;
@@ -92,6 +89,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         session::remove,
         session::restore,
         session::resume,
+        session::set_posture,
         session::stop,
         session::turns,
         session::undo,
@@ -105,6 +103,7 @@ pub(super) fn router(app: App) -> Router {
     let personal = Router::new()
         .route("/v1/sessions/{id}/approvals/{request}", post(session::decide))
         .route("/v1/sessions/{id}/answers", post(session::answer))
+        .route("/v1/sessions/{id}/posture", post(session::set_posture))
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/sessions/{id}/integrate", post(family::integrate))
         .route("/v1/trust", post(project::grant_trust))
@@ -113,7 +112,7 @@ pub(super) fn router(app: App) -> Router {
         // They start the programs that the caller's PATH names.
         .route("/v1/models", get(project::models))
         .route("/v1/doctor", get(project::doctor))
-        .route_layer(middleware::from_fn(refuse_agents));
+        .route_layer(middleware::from_fn(person::only));
     Router::new()
         .route("/v1/daemon", get(daemon::status))
         .route("/v1/daemon/stop", post(daemon::stop))
@@ -144,18 +143,6 @@ pub(super) fn router(app: App) -> Router {
         .method_not_allowed_fallback(error::no_such_method)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .with_state(app)
-}
-
-/// Lets through who does not descend from this process: what an agent starts always does.
-async fn refuse_agents(ConnectInfo(peer): ConnectInfo<Peer>, request: Request, next: Next) -> Response {
-    match peer.0.map(|peer: Pid| kinship(peer, getpid())) {
-        Some(Kinship::Stranger) => next.run(request).await,
-        Some(Kinship::Descendant | Kinship::Gone) | None => {
-            let message = "this decision belongs to a person, and the request came from an agent's process";
-            let hint = "run the command in a terminal of your own";
-            Refusal(Error::new(ErrorKind::Forbidden, message).with_hint(hint)).into_response()
-        }
-    }
 }
 
 #[cfg(test)]

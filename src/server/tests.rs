@@ -17,7 +17,9 @@ use super::socket;
 use crate::api::daemon::{StopDaemon, StopHow};
 use crate::api::error::{Error, ErrorKind};
 use crate::api::project::{GrantTrust, SetConfig};
-use crate::api::request::{AllowScope, CreateSession, Decide, DenyScope, EventQuery, ListSessions, Merge};
+use crate::api::request::{
+    AllowScope, CreateSession, Decide, DenyScope, EventQuery, ListSessions, Merge, SendPrompt, SetPosture,
+};
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -83,7 +85,14 @@ async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
     let client = house.connect().await;
     let set = SetConfig { key: "limits.parallel_turns".into(), value: "9".into() };
     let grant = GrantTrust { cwd: "/".into(), hash: String::new() };
+    let wide = CreateSession { yolo: true, ..CreateSession::default() };
+    let posture = Some("unattended".to_owned());
     for refused in [
+        refusal(client.set_posture("abc", &SetPosture { posture: posture.clone(), yolo: None }).await),
+        refusal(client.create(&wide).await),
+        refusal(client.create(&CreateSession { posture: posture.clone(), ..CreateSession::default() }).await),
+        refusal(client.prompt("abc", &SendPrompt { posture, ..SendPrompt::default() }).await),
+        refusal(client.prompt("abc", &SendPrompt { yolo: Some(true), ..SendPrompt::default() }).await),
         refusal(client.decide("abc", "oldest", &Decide::Allow { scope: AllowScope::Once }).await),
         refusal(client.decide("abc", "oldest", &Decide::Deny { message: None, scope: DenyScope::Once }).await),
         refusal(client.merge("abc", &Merge::default()).await),

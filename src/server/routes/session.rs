@@ -1,15 +1,17 @@
 //! Sessions: everything that can be asked of one, and the lists of them.
 
-use axum::extract::{Path, State};
+use axum::extract::{ConnectInfo, Path, State};
 
 use super::{App, Reply, reply};
 use crate::api::Page;
 use crate::api::error::ErrorBody;
 use crate::api::request::{
-    Answer, CreateSession, Decide, DiffQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, Undo,
+    Answer, CreateSession, Decide, DiffQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, SetPosture, Undo,
 };
 use crate::api::session::{Diff, InboxItem, Session, Turn};
 use crate::server::error::{Asked, Body};
+use crate::server::listener::Peer;
+use crate::server::person;
 
 /// Lists sessions, those that wait for a person first.
 #[utoipa::path(
@@ -20,12 +22,19 @@ pub(super) async fn list(State(app): State<App>, Asked(list): Asked<ListSessions
     reply(app.engine.sessions(list).await)
 }
 
-/// Creates a session and begins its first turn.
+/// Creates a session and begins its first turn. An agent's process gets the configured posture.
 #[utoipa::path(
     post, path = "/v1/sessions", request_body = CreateSession,
     responses((status = 200, body = Session), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn create(State(app): State<App>, Body(create): Body<CreateSession>) -> Reply<Session> {
+pub(super) async fn create(
+    State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Body(create): Body<CreateSession>,
+) -> Reply<Session> {
+    if create.posture.is_some() || create.yolo {
+        person::require(peer)?;
+    }
     reply(app.engine.create(create).await)
 }
 
@@ -96,16 +105,20 @@ pub(super) async fn decide(
     reply(app.engine.decide(&id, &request, decide).await)
 }
 
-/// Sends a prompt; it waits its turn behind what is queued.
+/// Sends a prompt; it waits its turn behind what is queued. An agent's process cannot change the posture.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/prompts", params(("id" = String, Path)), request_body = SendPrompt,
     responses((status = 200, body = Session), (status = "default", body = ErrorBody))
 )]
 pub(super) async fn prompt(
     State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
     Path(id): Path<String>,
     Body(prompt): Body<SendPrompt>,
 ) -> Reply<Session> {
+    if prompt.posture.is_some() || prompt.yolo.is_some() {
+        person::require(peer)?;
+    }
     reply(app.engine.send(&id, prompt).await)
 }
 
@@ -151,6 +164,19 @@ pub(super) async fn undo(State(app): State<App>, Path(id): Path<String>, Body(un
 )]
 pub(super) async fn merge(State(app): State<App>, Path(id): Path<String>, Body(merge): Body<Merge>) -> Reply<Session> {
     reply(app.engine.merge(&id, merge).await)
+}
+
+/// Changes what a session may do by itself, in the middle of a turn too.
+#[utoipa::path(
+    post, path = "/v1/sessions/{id}/posture", params(("id" = String, Path)), request_body = SetPosture,
+    responses((status = 200, body = Session), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn set_posture(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Body(posture): Body<SetPosture>,
+) -> Reply<Session> {
+    reply(app.engine.set_posture(&id, posture).await)
 }
 
 /// Stops the turn in progress.
