@@ -21,6 +21,7 @@ mod age;
 mod agents;
 mod answer;
 mod ask;
+mod card;
 mod child;
 mod config;
 mod context;

@@ -3,13 +3,14 @@
 #[cfg(test)]
 mod tests;
 
+use super::card::{self, Length};
 use super::child::Children;
 use super::line::{Line, Tone, one_line};
-use super::show::{approval_lines, question_lines};
+use super::show::question_lines;
 use super::status::{self, count};
 use super::transcript;
 use crate::api::event::{Block, Live, Payload};
-use crate::api::session::{Session, Status, WaitingFor};
+use crate::api::session::{Approval, Session, Status, WaitingFor};
 use crate::client::events::Item;
 
 /// Something to show.
@@ -254,10 +255,14 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
             lines
         }
         Status::Approval => {
-            let mut lines: Vec<_> =
-                session.approvals.iter().flat_map(|approval| approval_lines(approval, now)).collect();
-            lines.push(next(format!("coppice approve {id}   or   coppice deny {id}")));
-            lines
+            let is_only = session.approvals.len() == 1;
+            let card = |approval: &Approval| {
+                let request = (!is_only).then_some(approval.id.as_str());
+                let mut lines = card::lines(approval, Length::Short, now);
+                lines.push(card::commands(id, request, approval));
+                lines
+            };
+            session.approvals.iter().flat_map(card).collect()
         }
         Status::Failed | Status::Interrupted | Status::Conflict => {
             let word = session.status.as_str();

@@ -1,8 +1,9 @@
 //! `coppice inbox`: everything that waits for a person, with the exact command that deals with it.
 
 use super::age::age;
+use super::card::{self, Length};
 use super::line::{Line, Tone, one_line};
-use super::show::{approval_lines, question_lines};
+use super::show::question_lines;
 use super::{Context, Exit, Failure, Format};
 use crate::api::session::{InboxItem, Wants};
 
@@ -36,29 +37,35 @@ fn lines(items: &[InboxItem], now: i64) -> Vec<Line> {
 /// One entry: what it is, what is wanted, what to type.
 fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
     let id = &item.session;
+    let next = |commands: String| Line::toned(Tone::Accent, commands);
     let (word, tone, body, commands) = match &item.wants {
         Wants::Approval { approval } => (
             "approval",
             Tone::Warn,
-            approval_lines(approval, now),
-            format!("coppice approve {id} {request}   or   coppice deny {id} {request}", request = approval.id),
+            card::lines(approval, Length::Short, now),
+            card::commands(id, Some(&approval.id), approval),
         ),
         Wants::Answer { questions } => {
             let open = questions.iter().filter(|question| question.answer.is_none());
             let example: Vec<_> = open.map(|question| if question.options.is_empty() { "'…'" } else { "1" }).collect();
-            ("question", Tone::Warn, question_lines(questions), format!("coppice answer {id} {}", example.join(" ")))
+            (
+                "question",
+                Tone::Warn,
+                question_lines(questions),
+                next(format!("coppice answer {id} {}", example.join(" "))),
+            )
         }
         Wants::Resolution { files } => (
             "conflict",
             Tone::Bad,
             files.iter().map(|file| Line::new().plain(one_line(file))).collect(),
-            format!("coppice rebase {id}   or   coppice send {id} 'resolve the conflict'"),
+            next(format!("coppice rebase {id}   or   coppice send {id} 'resolve the conflict'")),
         ),
         Wants::Attention { error } => (
             "stopped",
             Tone::Bad,
             vec![Line::new().plain(format!("{}: {}", error.kind, one_line(&error.message)))],
-            format!("coppice resume {id}   or   coppice show {id}"),
+            next(format!("coppice resume {id}   or   coppice show {id}")),
         ),
     };
     let head = Line::new()
@@ -68,10 +75,7 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
         .dim(format!("  {}  ", age(now, item.since)))
         .plain(title(item));
     let indent = |line| Line::new().plain("    ").then(line);
-    std::iter::once(head)
-        .chain(body.into_iter().map(indent))
-        .chain([indent(Line::toned(Tone::Accent, commands))])
-        .collect()
+    std::iter::once(head).chain(body.into_iter().map(indent)).chain([indent(commands)]).collect()
 }
 
 /// A child says whose it is: its own title is hardly more than its agent.
@@ -111,7 +115,7 @@ mod tests {
             r1  run `cargo test`  (execute, 12s ago)
               | cargo test
               | --quiet
-            coppice approve abcd2345 r1   or   coppice deny abcd2345 r1
+            coppice approve abcd2345 r1   or   coppice deny abcd2345 r1 [--message '…']
 
         abcd2345  question  1m  Fix the parser
             1. Which database?

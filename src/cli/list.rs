@@ -134,6 +134,7 @@ fn row(branch: &Branch<'_>, now: i64, scope: Scope) -> Vec<Line> {
         project,
         Line::new().plain(cut(&status::title(session), TITLE)),
         Line::new().dim(status::engine(&session.backend, session.model.as_deref())),
+        status::marks(session),
         status::changes(session.changes),
         Line::new().dim(status::cost(&session.usage).unwrap_or_default()),
         Line::new().dim(age(now, session.removed_at.unwrap_or(session.updated_at))),

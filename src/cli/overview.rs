@@ -70,6 +70,7 @@ fn row(session: &Session, now: i64) -> Vec<Line> {
         Line::new().plain(format!("  {}", session.id)),
         status::word(session.status),
         Line::new().plain(cut(&status::title(session), 44)),
+        status::marks(session),
         status::changes(session.changes),
         Line::new().dim(super::age::age(now, session.updated_at)),
         Line::new().plain(status::need(session)),

@@ -83,6 +83,21 @@ pub(super) fn approval() -> Session {
     }
 }
 
+/// A call that must be looked at twice.
+pub(super) fn push() -> Approval {
+    Approval {
+        id: "r1".into(),
+        tool: "bash".into(),
+        title: "run `git push --force origin main`".into(),
+        preview: Some("git push --force origin main".into()),
+        reason: "nothing decides about it".into(),
+        layer: "tool class".into(),
+        warnings: vec!["DESTRUCTIVE FLAG(S): --force".into()],
+        requested_at: NOW - 12_000,
+        ..Approval::default()
+    }
+}
+
 pub(super) fn failed() -> Session {
     Session {
         last_error: Some(TurnError {

@@ -5,13 +5,15 @@ mod family;
 mod tests;
 
 use super::age::age;
+use super::card::{self, Length};
 use super::child;
 use super::line::{Line, Tone, one_line, table};
+use super::posture;
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::handoff::Handoff;
 use crate::api::request::ListTurns;
-use crate::api::session::{Approval, Question, Session, Turn, TurnState};
+use crate::api::session::{Question, Session, Turn, TurnState};
 use crate::api::workflow::Workflow;
 use crate::client::connection::Connection;
 
@@ -91,7 +93,10 @@ pub(super) fn lines(session: &Session, turns: &[Turn], kin: &Kin, now: i64) -> V
     let mut lines = vec![Line::new().strong(&session.id).plain(format!("  {}", one_line(&session.title)))];
     lines.extend(table(&facts(session, kin, now)));
     lines.extend(section("questions", question_lines(&session.questions)));
-    lines.extend(section("approvals", session.approvals.iter().flat_map(|approval| approval_lines(approval, now))));
+    lines.extend(section(
+        "approvals",
+        session.approvals.iter().flat_map(|approval| card::lines(approval, Length::Whole, now)),
+    ));
     lines.extend(section("conflicts", session.conflicts.iter().map(|file| Line::new().plain(one_line(file)))));
     lines.extend(error(session));
     lines.extend(family::children(&kin.handoffs));
@@ -127,6 +132,8 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
         ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref())).dim(reasoning)),
     ];
     facts.extend(agent(session).map(|agent| ("agent", agent)));
+    facts.push(("posture", posture::standing(&session.posture, session.yolo)));
+    facts.push(("sandbox", posture::sandbox(&session.sandbox)));
     facts.extend(session.parent.as_ref().map(|parent| ("parent", Line::new().plain(parent))));
     if let Some(origin) = &kin.origin {
         facts.push(("task", Line::new().plain(one_line(&origin.label))));
@@ -177,19 +184,6 @@ pub(super) fn question_lines(questions: &[Question]) -> Vec<Line> {
         lines
     });
     lines.collect()
-}
-
-/// One request and what would happen.
-pub(super) fn approval_lines(approval: &Approval, now: i64) -> Vec<Line> {
-    let expired = if approval.expired { ", from before the daemon restarted" } else { "" };
-    let agent = approval.agent.as_ref().map(|agent| format!("{}, ", one_line(agent))).unwrap_or_default();
-    let head = Line::new().strong(&approval.id).plain(format!("  {}", one_line(&approval.title))).dim(format!(
-        "  ({agent}{}, {} ago{expired})",
-        one_line(&approval.tool),
-        age(now, approval.requested_at)
-    ));
-    let preview = approval.preview.as_deref().map(block).unwrap_or_default();
-    std::iter::once(head).chain(preview.into_iter().map(|line| Line::new().dim("  | ").then(line))).collect()
 }
 
 fn error(session: &Session) -> Vec<Line> {

@@ -57,6 +57,19 @@ pub(super) fn title(session: &Session) -> String {
     }
 }
 
+/// What a person should know about a session that can still act: that all goes ahead, that nothing holds it.
+pub(super) fn marks(session: &Session) -> Line {
+    if matches!(session.status, Status::Merged | Status::Archived) || session.removed_at.is_some() {
+        return Line::new();
+    }
+    match (session.yolo, session.sandbox.enforced) {
+        (true, true) => Line::toned(Tone::Bad, "YOLO"),
+        (true, false) => Line::toned(Tone::Bad, "YOLO").plain(" ").with(Tone::Warn, "advisory"),
+        (false, false) => Line::toned(Tone::Warn, "advisory"),
+        (false, true) => Line::new(),
+    }
+}
+
 /// What the session needs from a person, in a few words; empty when it needs nothing.
 pub(super) fn need(session: &Session) -> String {
     match session.waiting_for {
@@ -142,6 +155,7 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::session::Sandbox;
     use crate::cli::sample::{self, session};
 
     #[test]
@@ -165,6 +179,21 @@ mod tests {
             (1, 2, Some(0.0), "1 tokens in, 2 out"),
         ] {
             assert_eq!(usage(&Usage { input_tokens, output_tokens, cost_usd }), expected);
+        }
+    }
+
+    #[test]
+    fn what_runs_free_is_marked_while_it_can_act() {
+        let advisory = Sandbox { level: "off".into(), enforced: false, note: None };
+        for (status, yolo, enforced, expected) in [
+            (Status::Ready, false, true, ""),
+            (Status::Running, true, true, "YOLO"),
+            (Status::Running, true, false, "YOLO advisory"),
+            (Status::Failed, false, false, "advisory"),
+            (Status::Merged, true, false, ""),
+        ] {
+            let sandbox = if enforced { session(status).sandbox } else { advisory.clone() };
+            assert_eq!(marks(&Session { yolo, sandbox, ..session(status) }).text(), expected);
         }
     }
 

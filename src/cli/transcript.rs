@@ -33,6 +33,8 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::ApprovalResolved { .. } => said(Tone::Dim, format!("approval {}", detail(payload))),
         Payload::QuestionAnswered { .. } => said(Tone::Dim, format!("answered {}", detail(payload))),
         Payload::Switched { .. } => said(Tone::Dim, format!("switched {}", detail(payload))),
+        Payload::PostureChanged { yolo: true, .. } => said(Tone::Bad, format!("posture {}", detail(payload))),
+        Payload::PostureChanged { yolo: false, .. } => said(Tone::Dim, format!("posture {}", detail(payload))),
         Payload::Retry { reason, .. } => said(Tone::Warn, format!("trying again: {}", one_line(reason))),
         Payload::Checkpoint { .. } => said(Tone::Dim, format!("committed {}", detail(payload))),
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
@@ -62,7 +64,6 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
-        | Payload::PostureChanged { .. }
         | Payload::Restored {} => None,
     }
 }
@@ -73,6 +74,7 @@ fn tone(payload: &Payload) -> Tone {
         Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
         | Payload::Warning { .. }
+        | Payload::PostureChanged { yolo: true, .. }
         | Payload::Retry { .. } => Tone::Warn,
         Payload::TurnCompleted { .. }
         | Payload::Merged { .. }
@@ -102,7 +104,7 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
-        | Payload::PostureChanged { .. }
+        | Payload::PostureChanged { yolo: false, .. }
         | Payload::Restored {} => Tone::Accent,
     }
 }
@@ -177,7 +179,7 @@ fn detail(payload: &Payload) -> String {
             format!("into {} as {} ({style})", target.trim_start_matches("refs/heads/"), short(commit))
         }
         Payload::Conflict { files, with } => format!("with {with}: {}", files.join(", ")),
-        Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", yolo" } else { "" }),
+        Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", YOLO" } else { "" }),
         Payload::Archived {} | Payload::Restored {} => String::new(),
         Payload::Saved { reference, commit } => format!("{} in {reference}", short(commit)),
         Payload::Removed { salvage } => match salvage {
@@ -291,6 +293,8 @@ mod tests {
             Payload::Removed { salvage: None },
             Payload::Restored {},
             Payload::Warning { message: "a hook was ignored".into() },
+            Payload::PostureChanged { posture: "edits".into(), yolo: false },
+            Payload::PostureChanged { posture: "edits".into(), yolo: true },
             Payload::Switched { turn, from: engine(None, Some("high")), to: engine(Some("fast"), None) },
             Payload::HandoffUpdated { handoff: Box::new(sample::handoff()), text: String::new(), is_final: true },
             Payload::SubagentEvent {
@@ -351,9 +355,11 @@ mod tests {
         130  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
         131  1970-01-01 00:00:00  abcd2345  restored
         132  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
-        133  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
-        134  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
-        135  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
+        133  1970-01-01 00:00:00  abcd2345  posture_changed     edits
+        134  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
+        135  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
+        136  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
+        137  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
         ");
     }
 
@@ -373,6 +379,8 @@ mod tests {
         conflict with main: a.rs, b.rs
         merged into main as 0123456789 (squash)
         warning: a hook was ignored
+        posture edits
+        posture edits, YOLO
         switched from demo (high) to demo/fast
         ");
     }

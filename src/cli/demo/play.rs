@@ -9,12 +9,13 @@ use crate::api::request::{
 };
 use crate::api::session::{Approval, Question, Session, Status};
 use crate::cli::answer::picked;
+use crate::cli::card::{self, Length};
 use crate::cli::context::Context;
 use crate::cli::exit::Exit;
 use crate::cli::line::{Line, Tone, one_line};
 use crate::cli::output::Sink;
 use crate::cli::report::Failure;
-use crate::cli::show::{approval_lines, question_lines};
+use crate::cli::show::question_lines;
 use crate::cli::{ask, diff, follow};
 use crate::client::connection::Connection;
 use crate::client::events::Events;
@@ -202,7 +203,7 @@ async fn decide_permission(name: &str, approval: &Approval, context: &mut Contex
         }
         ask::Possible::Yes => {
             context.output.say(&Line::new().strong(name).with(Tone::Warn, " wants your approval"))?;
-            context.output.say_all(&approval_lines(approval, context.now()))?;
+            context.output.say_all(&card::lines(approval, Length::Short, context.now()))?;
             loop {
                 let word = ask::line(context, Line::new().plain("allow? [Y/n] ")).await?.unwrap_or_default();
                 match word.to_lowercase().as_str() {

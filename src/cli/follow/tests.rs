@@ -126,7 +126,7 @@ fn an_end_says_what_to_type() {
     r1  run `cargo test`  (execute, 12s ago)
       | cargo test
       | --quiet
-    coppice approve abcd2345   or   coppice deny abcd2345
+    coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']
     ");
     let mut parent = Session { status: Status::Running, ..sample::approval() };
     (parent.approvals[0].id, parent.approvals[0].agent) = ("efgh3456/1".into(), Some("explore".into()));
@@ -134,7 +134,7 @@ fn an_end_says_what_to_type() {
     efgh3456/1  run `cargo test`  (explore, execute, 12s ago)
       | cargo test
       | --quiet
-    coppice approve abcd2345   or   coppice deny abcd2345
+    coppice approve abcd2345   or   coppice deny abcd2345 [--message '…']
     ");
     insta::assert_snapshot!(text(sample::failed()), @r"
     failed: the backend exited before it answered

@@ -23,6 +23,8 @@ fn a_session_that_asks() {
     status    asking, 1 question
     next      coppice answer|stop abcd2345
     backend   demo
+    posture   unattended
+    sandbox   workspace, enforced
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -52,6 +54,8 @@ fn a_session_that_wants_an_approval() {
     status    approval, wants: run `cargo test`
     next      coppice approve|deny|stop abcd2345
     backend   demo
+    posture   unattended
+    sandbox   workspace, enforced
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -77,6 +81,8 @@ fn a_session_that_failed() {
     status    failed, the backend exited before it answered
     next      coppice resume|send|diff abcd2345
     backend   demo
+    posture   unattended
+    sandbox   workspace, enforced
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -107,6 +113,8 @@ fn a_parent_and_its_child() {
     next      coppice diff|merge abcd2345
     backend   demo
     agent     engineer
+    posture   unattended
+    sandbox   workspace, enforced
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
@@ -131,6 +139,8 @@ fn a_parent_and_its_child() {
     next      coppice diff|merge efgh3456
     backend   demo
     agent     explore, tools advisory
+    posture   unattended
+    sandbox   workspace, enforced
     parent    abcd2345
     task      find the parser
     result    conflict in a.rs: coppice integrate efgh3456
@@ -158,6 +168,8 @@ fn a_session_with_a_conflict_and_a_summary() {
     status    conflict, in 2 files
     next      coppice diff|merge abcd2345
     backend   demo, reasoning high
+    posture   unattended
+    sandbox   workspace, enforced
     base      main at 0123456789
     branch    coppice/abcd2345/fix-the-parser
     worktree  /data/worktrees/abcd2345
