@@ -1,6 +1,6 @@
 //! `coppice doctor`: whether everything that must work does.
 
-use super::line::{Line, Tone, one_line};
+use super::line::{Line, Tone, one_line, visible};
 use super::{Context, Exit, Failure, Format};
 use crate::api::project::{BackendQuery, Check, CheckState, DoctorQuery};
 
@@ -39,9 +39,15 @@ fn lines(check: &Check) -> Vec<Line> {
     };
     let head =
         Line::toned(tone, word).strong(format!("  {}", check.name)).plain(format!("  {}", one_line(&check.detail)));
-    let hint =
-        check.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "      hint:").plain(format!(" {}", one_line(hint))));
-    std::iter::once(head).chain(hint).collect()
+    let hint = check.hint.as_deref().unwrap_or_default();
+    let advice =
+        (!hint.is_empty()).then(|| Line::toned(Tone::Accent, "      hint:").plain(format!(" {}", one_line(hint))));
+    std::iter::once(head).chain(below(&check.detail)).chain(advice).chain(below(hint)).collect()
+}
+
+/// What follows the first line of a text; a check of the sandbox has a line for each thing that the kernel gives.
+fn below(text: &str) -> Vec<Line> {
+    text.trim().lines().skip(1).map(|line| Line::new().plain(format!("      {}", visible(line)))).collect()
 }
 
 #[cfg(test)]
@@ -69,6 +75,23 @@ mod tests {
         warn  git  2.47.1
         bad   git  2.47.1
               hint: install git 2.41
+        ");
+    }
+
+    #[test]
+    fn nothing_that_a_check_says_is_left_out() {
+        let check = Check {
+            name: "sandbox".into(),
+            state: CheckState::Warning,
+            detail: "advisory: the kernel has no Landlock\nseccomp: yes\n".into(),
+            hint: Some("boot a kernel of 6.2 or later\nor set `sandbox.level`".into()),
+        };
+        let text = lines(&check).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        warn  sandbox  advisory: the kernel has no Landlock
+              seccomp: yes
+              hint: boot a kernel of 6.2 or later
+              or set `sandbox.level`
         ");
     }
 }
