@@ -48,6 +48,8 @@ pub struct Limits {
     pub line: usize,
     /// How many tools are looked at.
     pub tools: usize,
+    /// The characters of a served name. Models take 64, and agents put prefixes of their own before it.
+    pub name: usize,
     /// After how many lines in a row that are no messages it is given up.
     pub garbage: usize,
     /// The bytes of a call's result; a longer one is cut.
@@ -56,7 +58,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { start: Duration::from_secs(30), line: 16 << 20, tools: 128, garbage: 100, result: 262_144 }
+        Self { start: Duration::from_secs(30), line: 16 << 20, tools: 128, name: 64, garbage: 100, result: 262_144 }
     }
 }
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use crate::mcp::{self, Annotations};
 use crate::permission::{self, Effect, Subject};
 
-/// The longest name that every model takes for a tool.
-const SERVED_NAME: usize = 64;
+/// The most characters of a tool's own name.
+const TOOL_NAME: usize = 64;
 
 /// With a longer name of the server hardly any tool could be served.
 const SERVER_NAME: usize = 48;
@@ -55,11 +55,16 @@ pub(super) struct Catalog {
 }
 
 impl Catalog {
-    /// Takes in a tool as its server describes it, or the reason to leave it out.
-    pub(super) fn add(&mut self, server: &str, listed: Value) {
+    /// Takes in a tool as its server describes it, or the reason to leave it out: a served name of more than `longest`
+    /// characters, for one.
+    pub(super) fn add(&mut self, server: &str, longest: usize, listed: Value) {
         let tool = listed["name"].as_str().unwrap_or_default().to_owned();
-        let shown: String = tool.escape_debug().take(SERVED_NAME).collect();
-        match offer(server, tool, listed, &self.tools) {
+        let shown: String = tool.escape_debug().take(TOOL_NAME).collect();
+        let offered = match self.tools.iter().any(|other| other.tool == tool) {
+            true => Err(LeftOut::Twice),
+            false => offer(server, longest, tool, listed),
+        };
+        match offered {
             Ok(tool) => self.tools.push(tool),
             Err(why) => self.warnings.push(format!("mcp server `{server}`: tool `{shown}` is left out: {why}")),
         }
@@ -75,8 +80,8 @@ impl Catalog {
 enum LeftOut {
     #[error("a name has 1 to 64 letters, digits, `_` and `-`")]
     Name,
-    #[error("`{name}` has {} characters, and models take 64", name.len())]
-    Long { name: String },
+    #[error("`{name}` has {} characters, {longest} at most: a shorter name of the server helps", name.len())]
+    Long { name: String, longest: usize },
     #[error("an earlier one has the same name")]
     Twice,
     #[error("its input schema is not that of an object")]
@@ -85,16 +90,13 @@ enum LeftOut {
     Large { bytes: usize },
 }
 
-fn offer(server: &str, tool: String, mut listed: Value, others: &[ExternalTool]) -> Result<ExternalTool, LeftOut> {
-    if !is_word(&tool) || tool.len() > SERVED_NAME {
+fn offer(server: &str, longest: usize, tool: String, mut listed: Value) -> Result<ExternalTool, LeftOut> {
+    if !is_word(&tool) || tool.len() > TOOL_NAME {
         return Err(LeftOut::Name);
     }
     let name = format!("mcp__{server}__{tool}");
-    if name.len() > SERVED_NAME {
-        return Err(LeftOut::Long { name });
-    }
-    if others.iter().any(|other| other.tool == tool) {
-        return Err(LeftOut::Twice);
+    if name.len() > longest {
+        return Err(LeftOut::Long { name, longest });
     }
     let effect = match Annotations::read(&listed["annotations"]) {
         Annotations::ReadOnly => Effect::Reads,
@@ -140,7 +142,7 @@ mod tests {
 
     fn catalog(listed: impl IntoIterator<Item = Value>) -> Catalog {
         let mut catalog = Catalog::default();
-        listed.into_iter().for_each(|tool| catalog.add("docs", tool));
+        listed.into_iter().for_each(|tool| catalog.add("docs", 64, tool));
         catalog
     }
 
@@ -205,7 +207,8 @@ mod tests {
         assert_eq!(served(53).tools[0].name.len(), 64);
         let long = format!("mcp__docs__{}", "x".repeat(54));
         let warning = format!(
-            "mcp server `docs`: tool `{}` is left out: `{long}` has 65 characters, and models take 64",
+            "mcp server `docs`: tool `{}` is left out: `{long}` has 65 characters, 64 at most: a shorter name \
+             of the server helps",
             "x".repeat(54)
         );
         assert_eq!(served(54).warnings, [warning]);
@@ -230,7 +233,7 @@ mod tests {
         fn r81_a_served_name_means_one_tool(server in "[A-Za-z0-9_-]{1,20}", name in "[A-Za-z0-9_-]{1,30}") {
             prop_assume!(is_server_name(&server));
             let mut catalog = Catalog::default();
-            catalog.add(&server, listed(&name));
+            catalog.add(&server, 64, listed(&name));
             let served = &catalog.tools[0];
             prop_assert_eq!(tool::canonical(&served.name), served.permission().tool);
         }

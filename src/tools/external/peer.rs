@@ -167,7 +167,7 @@ impl Peer {
         for tool in page.tools {
             listing.tools += 1;
             if listing.tools <= self.limits.tools {
-                listing.catalog.add(&self.server, tool);
+                listing.catalog.add(&self.server, self.limits.name, tool);
             }
         }
         listing.pages += 1;
