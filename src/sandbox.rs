@@ -11,6 +11,7 @@ pub mod command;
 mod confine;
 pub mod launch;
 pub mod peer;
+pub mod proxy;
 mod stage;
 pub mod supervisor;
 pub mod support;

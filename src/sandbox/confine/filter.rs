@@ -41,6 +41,10 @@ const INTERNET: [u64; 2] = [libc::AF_INET as u64, libc::AF_INET6 as u64];
 const DATAGRAM: u64 = libc::SOCK_DGRAM as u64;
 const TCP: u64 = libc::IPPROTO_TCP as u64;
 
+/// `TIOCSTI` and `TIOCLINUX`, whose type differs between C libraries.
+const TYPE_INTO_TERMINAL: u64 = 0x5412;
+const ASK_CONSOLE: u64 = 0x541c;
+
 /// Calls of the x32 kind carry this bit, and mean other things by the same numbers.
 const FOREIGN: u32 = 0x4000_0000;
 
@@ -119,8 +123,8 @@ fn privileges() -> Vec<Refusal> {
         // Files by number instead of by path.
         (libc::SYS_open_by_handle_at, Vec::new()),
         // Keys typed into a terminal by nobody.
-        (libc::SYS_ioctl, vec![(1, Dword, Eq, libc::TIOCSTI as u64)]),
-        (libc::SYS_ioctl, vec![(1, Dword, Eq, libc::TIOCLINUX as u64)]),
+        (libc::SYS_ioctl, vec![(1, Dword, Eq, TYPE_INTO_TERMINAL)]),
+        (libc::SYS_ioctl, vec![(1, Dword, Eq, ASK_CONSOLE)]),
         // The limit of another process can end it, as a signal would.
         (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0), (2, Qword, Ne, 0)]),
     ]
