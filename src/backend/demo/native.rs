@@ -51,12 +51,13 @@ fn need(directive: &Directive) -> Option<(NativeTool, Effect)> {
         Directive::Read(_) => Some((NativeTool::Read, Effect::None)),
         Directive::Write { .. } => Some((NativeTool::Write, Effect::Changes)),
         Directive::Append { .. } | Directive::Delete(_) => Some((NativeTool::Edit, Effect::Changes)),
-        Directive::Run(_) | Directive::Child(_) => Some((NativeTool::Bash, Effect::Changes)),
+        Directive::Run(_) | Directive::Report(_) | Directive::Child(_) => Some((NativeTool::Bash, Effect::Changes)),
         Directive::Say(_)
         | Directive::Think(_)
         | Directive::Plan(_)
         | Directive::Permission(_)
         | Directive::Request(_)
+        | Directive::May { .. }
         | Directive::Begin
         | Directive::End
         | Directive::Then

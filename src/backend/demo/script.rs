@@ -34,10 +34,18 @@ pub(crate) enum Directive {
     Read(String),
     /// Runs `sh -c` and streams its output.
     Run(String),
+    /// The same, and puts the output and the exit code into the answer.
+    Report(String),
     /// Asks for permission; when refused, the next directive, or the whole block, is skipped.
     Permission(String),
-    /// The same, and the request names the path or the command of the next directive.
+    /// The same, and the request names the path or the command of the next directive. What was allowed by its path may lie
+    /// outside of the work tree.
     Request(String),
+    /// Asks for permission for a call of that kind, does nothing, and puts into the answer how it was decided.
+    May {
+        kind: CallKind,
+        target: String,
+    },
     Begin,
     End,
     /// Keeps the rest of the script for the next prompt that has no script of its own.
@@ -95,6 +103,17 @@ pub(crate) enum Directive {
     Native,
 }
 
+/// What a call would be that is only asked about; its target is a path, an address or a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    Read,
+    Edit,
+    Delete,
+    Search,
+    Fetch,
+    Run,
+}
+
 /// One call of a served tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServedCall {
@@ -117,7 +136,7 @@ pub(crate) struct ScriptError {
     problem: String,
 }
 
-const NAMES: &str = "say, think, plan, write, append, delete, read, run, permission, request, begin, end, then, ask, answer, summary, \
+const NAMES: &str = "say, think, plan, write, append, delete, read, run, report, permission, request, may, begin, end, then, ask, answer, summary, \
                      usage, wait, fail, hang, crash, garbage, raw, invalid, huge, child, env, echo-history, echo-images, \
                      echo-model, call, call&, tools, native";
 
@@ -218,8 +237,18 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         "delete" => Directive::Delete(required("a path")?),
         "read" => Directive::Read(required("a path")?),
         "run" => Directive::Run(required("a command")?),
+        "report" => Directive::Report(required("a command")?),
         "permission" => Directive::Permission(required("a title")?),
         "request" => Directive::Request(required("a title")?),
+        "may" => {
+            let (kind, inline) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            let target = body.as_deref().unwrap_or(inline);
+            match (CallKind::parse(kind), target.trim()) {
+                (None, _) => return Err(format!("`@may {kind}`: expected read, edit, delete, search, fetch or run")),
+                (Some(_), "") => return Err(format!("`@may {kind}` needs a path, an address or a command")),
+                (Some(kind), target) => Directive::May { kind, target: target.to_owned() },
+            }
+        }
         "begin" => Directive::Begin,
         "end" => Directive::End,
         "then" => Directive::Then,
@@ -275,6 +304,20 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         "native" => Directive::Native,
         unknown => return Err(format!("unknown directive `@{unknown}`, known: {NAMES}")),
     })
+}
+
+impl CallKind {
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "read" => Self::Read,
+            "edit" => Self::Edit,
+            "delete" => Self::Delete,
+            "search" => Self::Search,
+            "fetch" => Self::Fetch,
+            "run" => Self::Run,
+            _ => return None,
+        })
+    }
 }
 
 /// Dollars as a whole number, so that directives can be compared.
@@ -336,6 +379,15 @@ mod tests {
             &[Directive::Permission(s("rm it")), Directive::Begin, Directive::End, Directive::Then],
         );
         check("@request make it", &[Directive::Request(s("make it"))]);
+        check(
+            "@may read /etc/a b\n@may fetch https://a.example",
+            &[
+                Directive::May { kind: CallKind::Read, target: s("/etc/a b") },
+                Directive::May { kind: CallKind::Fetch, target: s("https://a.example") },
+            ],
+        );
+        check("@may run <<E\na\nb\nE", &[Directive::May { kind: CallKind::Run, target: s("a\nb") }]);
+        check("@report ls", &[Directive::Report(s("ls"))]);
         check("@ask Which? | a | b", &[Directive::Ask { question: s("Which?"), options: vec![s("a"), s("b")] }]);
         check("@answer <<E\ntwo\nlines\nE", &[Directive::Answer(s("two\nlines"))]);
         check("@summary one || all", &[Directive::Summary { turn: s("one"), session: s("all") }]);
@@ -379,6 +431,8 @@ mod tests {
             refused(usage, "line 1 of the script: `@usage` needs two numbers, and may have a cost in dollars");
         }
         refused("@crash twice", "line 1 of the script: expected `once` or nothing, not `twice`");
+        refused("@may fly x", "line 1 of the script: `@may fly`: expected read, edit, delete, search, fetch or run");
+        refused("@may read", "line 1 of the script: `@may read` needs a path, an address or a command");
         refused("@huge big", "line 1 of the script: `@huge big`: expected a number of bytes");
         refused("@write a <<END\ntext", "line 1 of the script: the text up to `END` has no end");
         assert!(parse("@nope").unwrap_err().to_string().contains("unknown directive `@nope`, known: say, think"));

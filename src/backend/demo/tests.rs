@@ -22,6 +22,7 @@ use crate::backend::event::{Block, Command, Decision, Event, Image, PlanStatus, 
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
 use crate::backend::{Backends, Conversation, Launch, acp, registry};
+use crate::permission::Reach;
 
 /// A work tree and the agent's state, which outlive its processes.
 struct Stage {
@@ -279,6 +280,54 @@ async fn permission_decides_about_the_next_step_or_block() {
     assert_eq!(turn.answer(), "Not allowed: make b (too many)");
     assert_eq!((stage.read("b.txt"), stage.read("c.txt")), (None, None));
     assert!(stage.read("d.txt").is_some());
+}
+
+#[tokio::test]
+async fn a_call_can_be_asked_about_without_being_made() {
+    let stage = Stage::new();
+    let mut talk = stage.open(None).await;
+    let paths = |path: &str| Reach::Paths(vec![stage.tree.path().join(path)]);
+    for (directive, tool, reach) in [
+        ("@may read a.txt", "read", paths("a.txt")),
+        ("@may edit /etc/hosts", "edit", paths("/etc/hosts")),
+        ("@may delete a.txt", "delete_file", paths("a.txt")),
+        ("@may search .", "search", paths(".")),
+        ("@may fetch https://a.example", "web_fetch", Reach::Url("https://a.example".to_owned())),
+        ("@may run make", "bash", Reach::Command { text: "make".to_owned(), cwd: stage.tree.path().to_owned() }),
+    ] {
+        talk.prompt(directive).await;
+        let events = talk.until(|event| matches!(event, Event::Approval(_))).await;
+        let Some(Event::Approval(asked)) = events.last().cloned() else { panic!("{events:?}") };
+        assert_eq!((asked.tool.as_str(), asked.reach), (tool, reach), "{directive}");
+        let decision = Decision::Deny { message: Some("not today".to_owned()) };
+        talk.command(Command::Decide { request: asked.request, decision }).await;
+        assert_eq!(talk.end().await.answer(), format!("{}: refused (not today)", asked.title), "{directive}");
+    }
+    talk.prompt("@may run make").await;
+    let request = talk.approval().await;
+    talk.command(Command::Decide { request, decision: Decision::Once }).await;
+    assert_eq!(talk.end().await.answer(), "execute make: allowed");
+}
+
+#[tokio::test]
+async fn what_was_allowed_by_its_path_may_lie_elsewhere() {
+    let stage = Stage::new();
+    let mut talk = stage.open(None).await;
+    let plan = stage.state.path().join("plan.md");
+    talk.prompt(&format!("@request the plan\n@write {} the plan", plan.display())).await;
+    let events = talk.until(|event| matches!(event, Event::Approval(_))).await;
+    let Some(Event::Approval(asked)) = events.last() else { panic!("{events:?}") };
+    assert_eq!(asked.reach, Reach::Paths(vec![plan.clone()]));
+    talk.command(Command::Decide { request: asked.request.clone(), decision: Decision::Once }).await;
+    talk.end().await;
+    assert_eq!(fs::read_to_string(plan).unwrap(), "the plan\n");
+}
+
+#[tokio::test]
+async fn a_command_is_reported() {
+    let stage = Stage::new();
+    let mut talk = stage.open(None).await;
+    assert_eq!(talk.turn("@report echo out; exit 3").await.answer(), "out\n[exit 3]");
 }
 
 #[tokio::test]

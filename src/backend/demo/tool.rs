@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::backend::demo::agent::{Agent, Gone, Refusal, Waited};
 use crate::backend::demo::native::Refused;
-use crate::backend::demo::script::{Directive, Step};
+use crate::backend::demo::script::{CallKind, Directive, Step};
 use crate::backend::demo::turn::{End, Flow, Play};
 use crate::backend::demo::work::{self, News, Wake};
 use crate::backend::transport::jsonrpc::Message;
@@ -33,6 +33,14 @@ pub(super) struct Edit {
 pub(super) enum Told {
     Title,
     Deed,
+}
+
+/// How far the edit tools reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fence {
+    /// Into the work tree; a script that wants out has `@run`.
+    Tree,
+    Open,
 }
 
 impl<W: Write> Agent<W> {
@@ -99,8 +107,9 @@ impl<W: Write> Agent<W> {
     }
 
     pub(super) fn read_file(&mut self, play: &mut Play, path: &str) -> Result<(), Gone> {
+        let fence = play.fence();
         let call = self.start_call(play, &format!("read {path}"), "read", json!({"path": path}))?;
-        match inside(&play.place, path).and_then(fs::read_to_string) {
+        match find(&play.place, path, fence).and_then(fs::read_to_string) {
             Ok(text) => {
                 play.draft.answer(text.trim_end());
                 self.end_call(play, &call, "completed", &text)
@@ -109,7 +118,8 @@ impl<W: Write> Agent<W> {
         }
     }
 
-    pub(super) fn run_command(&mut self, play: &mut Play, command: &str) -> Result<Flow, Gone> {
+    /// Runs a command; `told` is what the answer says about it.
+    pub(super) fn run_command(&mut self, play: &mut Play, command: &str, told: Told) -> Result<Flow, Gone> {
         let call = self.start_call(play, command, "execute", json!({"command": command}))?;
         let token = self.token();
         let mut running = match work::run(command, &play.place, token, &self.wakes) {
@@ -132,6 +142,10 @@ impl<W: Write> Agent<W> {
                 Waited::Got(News::Ended(status)) => {
                     running.over();
                     let text = String::from_utf8_lossy(&output);
+                    if told == Told::Deed {
+                        let code = status.and_then(|status| status.code()).unwrap_or(-1);
+                        play.draft.answer(format!("{}[exit {code}]", text.trim_start()));
+                    }
                     match status {
                         Some(status) if status.success() => self.end_call(play, &call, "completed", &text)?,
                         Some(status) => self.end_call(play, &call, "failed", &format!("{text}[{status}]"))?,
@@ -150,38 +164,73 @@ impl<W: Write> Agent<W> {
         step: &Step,
         told: Told,
     ) -> Result<Flow, Gone> {
-        let call = next_call(play);
         let is_deed = |next: &&Step| next.line > step.line && next.directive != Directive::Begin;
         let deed = play.steps.iter().find(is_deed).map(|next| &next.directive);
         let (kind, preview) = describe(deed);
-        let options = json!([
-            {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
-            {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
-        ]);
-        let mut tool = json!({"toolCallId": call, "status": "pending", "title": title, "kind": kind,
+        let mut tool = json!({"title": title, "kind": kind,
             "content": [{"type": "content", "content": {"type": "text", "text": preview}}]});
         if told == Told::Deed {
             name_deed(&mut tool, deed);
         }
+        let call = next_call(play);
+        match self.ask_person(play, &call, tool)? {
+            Answer::Cancelled => Ok(Flow::Stop(End::Cancelled)),
+            Answer::Allowed => {
+                play.allowed = Some(call);
+                Ok(Flow::Next)
+            }
+            Answer::Refused(reason) => {
+                let text = format!("Not allowed: {title}{reason}");
+                let said = self.stream(play, "agent_message_chunk", &format!("{text}\n"))?;
+                play.draft.answer(text);
+                match said {
+                    Flow::Next => Ok(Flow::SkipNext),
+                    Flow::SkipNext | Flow::Stop(_) => Ok(said),
+                }
+            }
+        }
+    }
+
+    /// Asks about a call that is not made.
+    pub(super) fn ask_only(&mut self, play: &mut Play, kind: CallKind, target: &str) -> Result<Flow, Gone> {
+        let (word, input, locations) = match kind {
+            CallKind::Read => ("read", Value::Null, json!([{"path": target}])),
+            CallKind::Edit => ("edit", Value::Null, json!([{"path": target}])),
+            CallKind::Delete => ("delete", Value::Null, json!([{"path": target}])),
+            CallKind::Search => ("search", Value::Null, json!([{"path": target}])),
+            CallKind::Fetch => ("fetch", json!({"url": target}), json!([])),
+            CallKind::Run => ("execute", json!({"command": target}), json!([])),
+        };
+        let title = format!("{word} {target}");
+        let tool = json!({"title": title, "kind": word, "rawInput": input, "locations": locations});
+        let call = next_call(play);
+        match self.ask_person(play, &call, tool)? {
+            Answer::Cancelled => return Ok(Flow::Stop(End::Cancelled)),
+            Answer::Allowed => play.draft.answer(format!("{title}: allowed")),
+            Answer::Refused(reason) => play.draft.answer(format!("{title}: refused{reason}")),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn ask_person(&mut self, play: &Play, call: &str, mut tool: Value) -> Result<Answer, Gone> {
+        let options = json!([
+            {"optionId": "allow", "name": "Allow", "kind": "allow_once"},
+            {"optionId": "reject", "name": "Reject", "kind": "reject_once"},
+        ]);
+        tool["toolCallId"] = json!(call);
+        tool["status"] = json!("pending");
         let params = json!({"sessionId": play.session, "options": options, "toolCall": tool});
         let request = self.request("session/request_permission", params)?;
         let reply = self.wait(&play.session, |wake| {
             let Wake::Message(Message::Response { id, outcome }) = wake else { return None };
             (*id == request).then(|| outcome.clone().unwrap_or_default())
         })?;
-        let Waited::Got(outcome) = reply else { return Ok(Flow::Stop(End::Cancelled)) };
+        let Waited::Got(outcome) = reply else { return Ok(Answer::Cancelled) };
         if outcome["outcome"]["optionId"] == "allow" {
-            play.allowed = Some(call);
-            return Ok(Flow::Next);
+            return Ok(Answer::Allowed);
         }
         let reason = outcome["_meta"]["message"].as_str().map(|text| format!(" ({text})")).unwrap_or_default();
-        let text = format!("Not allowed: {title}{reason}");
-        let said = self.stream(play, "agent_message_chunk", &format!("{text}\n"))?;
-        play.draft.answer(text);
-        match said {
-            Flow::Next => Ok(Flow::SkipNext),
-            Flow::SkipNext | Flow::Stop(_) => Ok(said),
-        }
+        Ok(Answer::Refused(reason))
     }
 
     pub(super) fn wait_for_file(&mut self, play: &Play, path: &str) -> Result<Flow, Gone> {
@@ -200,9 +249,17 @@ impl<W: Write> Agent<W> {
     }
 }
 
-/// Rewrites a file under `place`.
-pub(super) fn write(place: &Path, path: &str, change: impl FnOnce(&str) -> String) -> io::Result<Edit> {
-    let file = inside(place, path)?;
+/// How a request for permission was answered.
+enum Answer {
+    Allowed,
+    /// The reason in brackets, if there is one.
+    Refused(String),
+    Cancelled,
+}
+
+/// Rewrites a file.
+pub(super) fn write(place: &Path, path: &str, fence: Fence, change: impl FnOnce(&str) -> String) -> io::Result<Edit> {
+    let file = find(place, path, fence)?;
     let old = fs::read_to_string(&file).unwrap_or_default();
     let new = change(&old);
     if let Some(dir) = file.parent() {
@@ -212,18 +269,22 @@ pub(super) fn write(place: &Path, path: &str, change: impl FnOnce(&str) -> Strin
     Ok(Edit { old, new })
 }
 
-/// Removes a file under `place`.
-pub(super) fn delete(place: &Path, path: &str) -> io::Result<Edit> {
-    let file = inside(place, path)?;
+/// Removes a file.
+pub(super) fn delete(place: &Path, path: &str, fence: Fence) -> io::Result<Edit> {
+    let file = find(place, path, fence)?;
     let old = fs::read_to_string(&file).unwrap_or_default();
     fs::remove_file(&file)?;
     Ok(Edit { old, new: String::new() })
 }
 
-/// The edit tools stay in the work tree; a script that wants out has `@run`.
-fn inside(place: &Path, path: &str) -> io::Result<PathBuf> {
+/// The file that a directive names, from the work tree.
+fn find(place: &Path, path: &str, fence: Fence) -> io::Result<PathBuf> {
     let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if is_plain { Ok(place.join(path)) } else { Err(io::Error::other(format!("`{path}` is outside the work tree"))) }
+    if is_plain || fence == Fence::Open {
+        Ok(place.join(path))
+    } else {
+        Err(io::Error::other(format!("`{path}` is outside the work tree")))
+    }
 }
 
 fn next_call(play: &mut Play) -> String {
@@ -239,8 +300,13 @@ fn call_update(call: &str, status: &str, output: &str) -> Value {
 /// Adds what the call touches, as agents do that know it.
 fn name_deed(tool: &mut Value, deed: Option<&Directive>) {
     match deed {
-        Some(Directive::Run(command)) => tool["rawInput"] = json!({"command": command}),
-        Some(Directive::Write { path, .. } | Directive::Append { path, .. } | Directive::Delete(path)) => {
+        Some(Directive::Run(command) | Directive::Report(command)) => tool["rawInput"] = json!({"command": command}),
+        Some(
+            Directive::Write { path, .. }
+            | Directive::Append { path, .. }
+            | Directive::Delete(path)
+            | Directive::Read(path),
+        ) => {
             tool["locations"] = json!([{"path": path}]);
         }
         Some(_) | None => {}
@@ -250,7 +316,8 @@ fn name_deed(tool: &mut Value, deed: Option<&Directive>) {
 /// What a person is to decide about.
 fn describe(next: Option<&Directive>) -> (&'static str, String) {
     match next {
-        Some(Directive::Run(command)) => ("execute", command.clone()),
+        Some(Directive::Run(command) | Directive::Report(command)) => ("execute", command.clone()),
+        Some(Directive::Read(path)) => ("read", path.clone()),
         Some(Directive::Write { path, text } | Directive::Append { path, text }) => ("edit", format!("{path}\n{text}")),
         Some(Directive::Delete(path)) => ("delete", path.clone()),
         Some(_) | None => ("other", String::new()),

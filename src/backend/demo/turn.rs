@@ -12,7 +12,7 @@ use crate::backend::demo::draft::{Draft, INVALID, default_steps};
 use crate::backend::demo::script::{self, Directive, Step, Times};
 use crate::backend::demo::served::Server;
 use crate::backend::demo::state::Past;
-use crate::backend::demo::tool::Told;
+use crate::backend::demo::tool::{Fence, Told};
 use crate::backend::demo::{native, tool, work};
 use crate::protocol::prompt::{self, Profile};
 
@@ -56,6 +56,13 @@ pub(super) struct Play {
     pub(super) last_words: Option<String>,
     /// What the repair turn will say.
     pub(super) owed: Option<Times>,
+}
+
+impl Play {
+    /// How far the next tool may reach: what a person allowed was named to them.
+    pub(super) fn fence(&self) -> Fence {
+        if self.allowed.is_some() { Fence::Open } else { Fence::Tree }
+    }
 }
 
 impl<W: Write> Agent<W> {
@@ -158,21 +165,23 @@ impl<W: Write> Agent<W> {
                 self.update(&play.session, json!({"sessionUpdate": "plan", "entries": entries}))?;
             }
             Directive::Write { path, text } => {
-                let done = tool::write(&play.place, path, |_| text.clone());
+                let done = tool::write(&play.place, path, play.fence(), |_| text.clone());
                 self.edit(play, &format!("write {path}"), path, done)?;
             }
             Directive::Append { path, text } => {
-                let done = tool::write(&play.place, path, |old| format!("{old}{text}"));
+                let done = tool::write(&play.place, path, play.fence(), |old| format!("{old}{text}"));
                 self.edit(play, &format!("append to {path}"), path, done)?;
             }
             Directive::Delete(path) => {
-                let done = tool::delete(&play.place, path);
+                let done = tool::delete(&play.place, path, play.fence());
                 self.edit(play, &format!("delete {path}"), path, done)?;
             }
             Directive::Read(path) => self.read_file(play, path)?,
-            Directive::Run(command) => return self.run_command(play, command),
+            Directive::Run(command) => return self.run_command(play, command, Told::Title),
+            Directive::Report(command) => return self.run_command(play, command, Told::Deed),
             Directive::Permission(title) => return self.ask_permission(play, title, step, Told::Title),
             Directive::Request(title) => return self.ask_permission(play, title, step, Told::Deed),
+            Directive::May { kind, target } => return self.ask_only(play, *kind, target),
             Directive::Begin | Directive::End => {}
             Directive::Then => {
                 self.keep_rest(play, step)?;
@@ -217,7 +226,8 @@ impl<W: Write> Agent<W> {
                 self.end_call(play, &call, "completed", &"x".repeat(*bytes))?;
             }
             Directive::Child(path) => {
-                let done = work::start_stray().and_then(|pid| tool::write(&play.place, path, |_| format!("{pid}\n")));
+                let done = work::start_stray()
+                    .and_then(|pid| tool::write(&play.place, path, Fence::Tree, |_| format!("{pid}\n")));
                 self.edit(play, "start a stray process", path, done)?;
             }
             Directive::Env(name) => {
