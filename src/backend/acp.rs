@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
-use crate::backend::acp::policy::{Asks, Policy, Starts, Titles};
+use crate::backend::acp::policy::{Asks, Policy, Refusals, Starts};
 use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::spec::NativeTools;
@@ -45,9 +45,11 @@ pub(crate) async fn run(
     let policy = Policy {
         stop: launch.spec.stop,
         images: launch.spec.images,
-        titles: Titles::ForPeople,
+        reads: None,
+        refusals: Refusals::Beside,
         starts: Starts::Update,
         asks: asks(launch.purpose),
+        fitting: Some(policy::fitting(launch.posture)),
         login: launch.spec.login.clone(),
         spoiled: None,
     };
@@ -76,6 +78,7 @@ pub(crate) async fn converse(
         // A survey asks what there is; a model that is gone must not keep it from the answer.
         model: launch.model.filter(|_| launch.purpose != Purpose::Survey),
         mode: launch.mode.filter(|_| is_session),
+        fitting: policy.fitting.filter(|_| is_session),
         entrance,
         variables,
         exec_at_ms: child.exec_at_ms,

@@ -13,6 +13,7 @@ mod policy;
 mod served;
 #[cfg(test)]
 mod tests;
+pub(crate) mod tool;
 
 use std::future;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
 use tracing::warn;
 
-use crate::backend::acp::policy::{Policy, Starts, Titles};
+use crate::backend::acp::policy::{Policy, Refusals, Starts};
 use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
@@ -32,8 +33,9 @@ use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
     StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
-use crate::backend::transport::spawn::{Needs, SpawnRequest};
-use crate::backend::{Launch, Native, Purpose, ServedTool, acp};
+use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::{Launch, Native, Purpose, ServedTool, acp, install, posture};
+use crate::permission::Posture;
 
 const PRO: &str = "gemini-3.1-pro-preview";
 const FLASH: &str = "gemini-3-flash-preview";
@@ -101,9 +103,12 @@ pub(crate) async fn run(
     let policy = Policy {
         stop: launch.spec.stop,
         images: launch.spec.images,
-        titles: Titles::Commands,
+        reads: Some(tool::read),
+        refusals: Refusals::AsOption,
         starts: Starts::Approval,
         asks: acp::asks(launch.purpose),
+        // It is started in the only one there is.
+        fitting: None,
         login: launch.spec.login.clone(),
         spoiled: Some(Arc::clone(&spoiled)),
     };
@@ -136,8 +141,8 @@ async fn remember(spoiled: &Notify, home: &Path, conversation: &str) {
 async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: Arc<PathBuf>) -> Result<SpawnRequest, Failure> {
     let wishes = Wishes {
         purpose: launch.purpose,
-        native: launch.native.clone(),
-        env: launch.environment(),
+        native: posture::left(launch),
+        env: launch.confines.tell(launch.environment(), None),
         tree: launch.cwd.clone(),
         resume: launch.resume.take(),
         tools: launch.tools.clone(),
@@ -145,14 +150,26 @@ async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: Arc<Path
     };
     // Files are read and written, so this is no work for the runtime's own threads.
     let furnished = tokio::task::spawn_blocking(move || furnish(&home, wishes));
-    let Furnished { env, policy, resume } = furnished
+    let Furnished { env, policy, resume, login } = furnished
         .await
         .map_err(|error| Failure::new(FailureKind::Setup, format!("failed to prepare gemini: {error}")))??;
     launch.resume = resume;
     // The model goes on the command line: the protocol would take any word for one.
     let model = launch.model.take().or_else(|| launch.spec.models.fallback.clone());
-    let argv = arguments(&launch.argv, model.as_deref(), &policy);
-    Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone(), needs: Needs::default() })
+    let mut argv = arguments(&launch.argv, model.as_deref(), &policy);
+    argv.extend(plan_dir(launch).into_iter().flat_map(|dir| ["--include-directories".to_owned(), dir]));
+    let mut needs = install::needs(launch);
+    needs.read.push(launch.neutral_dir.clone());
+    // The CLI renews a token in place, through the link that its home has.
+    needs.write.extend(login);
+    Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone(), needs })
+}
+
+/// The directory of the plan: the CLI's own tools write only in directories that it was told of.
+fn plan_dir(launch: &Launch) -> Option<String> {
+    let is_planning = launch.purpose == Purpose::Session && launch.posture == Posture::Plan;
+    let dir = launch.plan_file.as_deref().filter(|_| is_planning)?.parent()?;
+    Some(dir.to_string_lossy().into_owned())
 }
 
 /// What a home is made for.
@@ -171,6 +188,8 @@ struct Furnished {
     env: Vec<(String, String)>,
     policy: PathBuf,
     resume: Option<String>,
+    /// The files of the user's that a renewed token is written to.
+    login: Vec<PathBuf>,
 }
 
 fn furnish(home: &Path, wishes: Wishes) -> Result<Furnished, Failure> {
@@ -197,7 +216,7 @@ fn furnish(home: &Path, wishes: Wishes) -> Result<Furnished, Failure> {
         // A journal that stays where it is costs a restore at worst; the history is replayed then.
         journal::protect(home, id).unwrap_or_else(|error| warn!(%error, "journal not protected"));
     }
-    Ok(Furnished { env: environment(env, login.env, home), policy, resume })
+    Ok(Furnished { env: environment(env, login.env, home), policy, resume, login: login.files })
 }
 
 /// The home of one conversation. A side question has its own, which ends with it.
@@ -224,6 +243,8 @@ fn arguments(command: &[String], model: Option<&str>, policy: &Path) -> Vec<Stri
     let mut argv = command.to_vec();
     argv.extend(model.into_iter().flat_map(|model| ["-m".to_owned(), model.to_owned()]));
     argv.extend(["--policy".to_owned(), policy.to_string_lossy().into_owned()]);
+    // The mode that asks, in every posture. In a folder that is not trusted the CLI lowers each of the others to it without
+    // a word; in a trusted one `auto_edit` would let edits pass, and `plan` has a file and a prompt of its own.
     argv.extend(["--approval-mode".to_owned(), "default".to_owned()]);
     argv
 }

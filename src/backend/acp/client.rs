@@ -181,8 +181,12 @@ impl Client {
         let Some(turn) = self.turn() else { return Vec::new() };
         let Some(pending) = turn.take_pending(request) else { return Vec::new() };
         let mut effects = vec![Effect::Send(jsonrpc::response(&pending.id, pending.answer(decision)))];
-        if let (Starts::Approval, Decision::Once) = (starts, decision) {
-            effects.extend(turn.begin(pending.approval).into_iter().map(Effect::Emit));
+        match (starts, decision) {
+            (Starts::Approval, Decision::Once) => {
+                effects.extend(turn.begin(pending.approval).into_iter().map(Effect::Emit));
+            }
+            (Starts::Update, Decision::Once) | (_, Decision::Deny { message: None }) => {}
+            (_, Decision::Deny { message: Some(message) }) => turn.refuse(pending.approval, message.clone()),
         }
         effects
     }
@@ -324,7 +328,7 @@ impl Client {
         }
         match &mut self.phase {
             Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {
-                let pending = permission::read(id, params, &self.session.cwd, self.policy.titles);
+                let pending = permission::read(id, params, &self.session.cwd, &self.policy);
                 match self.policy.asks {
                     Asks::Owner => turn.ask(pending).into_iter().map(Effect::Emit).collect(),
                     Asks::Nobody => {

@@ -23,6 +23,8 @@ pub(crate) struct Wishes {
     pub(crate) resume: Option<String>,
     pub(crate) model: Option<String>,
     pub(crate) mode: Option<String>,
+    /// The mode to be in where none is asked for, if the agent offers it.
+    pub(crate) fitting: Option<&'static str>,
     /// The way to the served tools.
     pub(crate) entrance: Option<Entrance>,
     /// Names of the variables that are set for the agent.
@@ -61,6 +63,8 @@ enum Opening {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Setting {
     Mode,
+    /// A mode that nobody asked for by name.
+    Fitting,
     Model,
 }
 
@@ -97,7 +101,7 @@ impl Handshake {
     }
 
     /// Takes the reply to the request that is under way.
-    pub(crate) fn reply(self, outcome: Result<Value, RpcError>) -> Next {
+    pub(crate) fn reply(mut self, outcome: Result<Value, RpcError>) -> Next {
         match (self.call, outcome) {
             (Call::Initialize, Ok(result)) => self.initialized(&result),
             (Call::Initialize, Err(error)) => Next::Failed(fault::classify(&error)),
@@ -105,7 +109,16 @@ impl Handshake {
             (Call::Authenticate, Err(error)) => Next::Failed(fault::needs_login(&error, &self.agent.auth)),
             (Call::Open(opening), Ok(result)) => self.opened(opening, &result),
             (Call::Open(opening), Err(error)) => self.not_opened(opening, &error),
-            (Call::Set(_), Ok(_)) => self.set_next(),
+            (Call::Set(Setting::Fitting), Ok(_)) => {
+                self.opened.modes.current = self.wishes.fitting.map(str::to_owned);
+                self.set_next()
+            }
+            (Call::Set(Setting::Mode | Setting::Model), Ok(_)) => self.set_next(),
+            (Call::Set(Setting::Fitting), Err(error)) => {
+                // Every call is decided about all the same, so the agent may stay in the mode that it is in.
+                warn!(reason = fault::describe(&error), mode = self.wishes.fitting, "mode not set");
+                self.set_next()
+            }
             (Call::Set(setting), Err(error)) => Next::Failed(self.not_set(setting, &fault::describe(&error))),
         }
     }
@@ -188,6 +201,13 @@ impl Handshake {
         if differs(&self.wishes.mode, &self.opened.modes) {
             self.settings.push_back(Setting::Mode);
         }
+        let is_fitting = |mode: &&str| {
+            let Selector { choices, current, .. } = &self.opened.modes;
+            current.as_deref() != Some(mode) && choices.iter().any(|choice| choice.id == *mode)
+        };
+        if self.wishes.mode.is_none() && self.wishes.fitting.as_ref().is_some_and(is_fitting) {
+            self.settings.push_back(Setting::Fitting);
+        }
         if differs(&self.wishes.model, &self.opened.models) {
             self.settings.push_back(Setting::Model);
         }
@@ -199,22 +219,25 @@ impl Handshake {
     fn set_next(mut self) -> Next {
         let Some(setting) = self.settings.pop_front() else { return self.ready() };
         let (wish, selector) = match setting {
-            Setting::Mode => (&self.wishes.mode, &mut self.opened.modes),
-            Setting::Model => (&self.wishes.model, &mut self.opened.models),
+            Setting::Mode => (self.wishes.mode.clone(), &mut self.opened.modes),
+            Setting::Fitting => (self.wishes.fitting.map(str::to_owned), &mut self.opened.modes),
+            Setting::Model => (self.wishes.model.clone(), &mut self.opened.models),
         };
-        let value = wish.clone().unwrap_or_default();
+        let value = wish.unwrap_or_default();
         let Some(setter) = &selector.setter else {
             return Next::Failed(self.not_set(setting, "the agent offers no choice"));
         };
         let session = self.opened.session.clone().unwrap_or_default();
         let (method, params) = message::select(&session, setter, &value);
-        selector.current = Some(value);
+        if setting != Setting::Fitting {
+            selector.current = Some(value);
+        }
         self.call(Call::Set(setting), method, params)
     }
 
     fn not_set(&self, setting: Setting, reason: &str) -> Failure {
         let (kind, word, wish, selector) = match setting {
-            Setting::Mode => (FailureKind::Setup, "mode", &self.wishes.mode, &self.opened.modes),
+            Setting::Mode | Setting::Fitting => (FailureKind::Setup, "mode", &self.wishes.mode, &self.opened.modes),
             Setting::Model => (FailureKind::Model, "model", &self.wishes.model, &self.opened.models),
         };
         let value = wish.as_deref().unwrap_or_default();

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::backend::acp::policy::Titles;
+use crate::backend::acp::policy::{Known, Policy, Refusals};
 use crate::backend::acp::update::{self, ToolUpdate};
 use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
-use crate::backend::output;
+use crate::backend::{diff, output};
 use crate::permission::Reach;
 
 /// A request that waits for its answer.
@@ -19,69 +19,82 @@ pub(crate) struct Pending {
     pub(crate) id: Value,
     pub(crate) approval: ApprovalRequest,
     options: Vec<(String, String)>,
+    refusals: Refusals,
 }
 
 /// Reads `session/request_permission`.
-pub(crate) fn read(id: Value, params: &Value, cwd: &str, titles: Titles) -> Pending {
-    let call = update::read_tool(&params["toolCall"]);
+pub(crate) fn read(id: Value, params: &Value, cwd: &str, policy: &Policy) -> Pending {
+    let cwd = Path::new(cwd);
+    let call = &params["toolCall"];
     let options = params["options"].as_array().into_iter().flatten();
     let options = options
         .filter_map(|option| Some((option["kind"].as_str()?.to_owned(), option["optionId"].as_str()?.to_owned())));
-    let reach = read_reach(&params["toolCall"], Path::new(cwd), titles);
-    Pending { approval: approval(&id, call, reach), options: options.collect(), id }
+    let tool = update::read_tool(call);
+    let known = policy.reads.and_then(|reads| reads(call, cwd)).unwrap_or_else(|| Known {
+        tool: tool.kind.unwrap_or(ToolKind::Other).tool().to_owned(),
+        reach: read_reach(call, cwd),
+        note: None,
+    });
+    let shown = known.note.clone().or_else(|| tool.output.clone()).unwrap_or_default();
+    let preview = preview(call, shown, &known.reach, cwd);
+    Pending { approval: approval(&id, tool, known, preview), options: options.collect(), id, refusals: policy.refusals }
 }
 
-fn approval(id: &Value, tool: ToolUpdate, reach: Reach) -> ApprovalRequest {
-    let kind = tool.kind.unwrap_or(ToolKind::Other);
+fn approval(id: &Value, tool: ToolUpdate, known: Known, preview: String) -> ApprovalRequest {
     ApprovalRequest {
         request: id.to_string(),
-        tool: kind.tool().to_owned(),
+        tool: known.tool,
         title: tool.title.unwrap_or_else(|| tool.call.clone()),
         call: tool.call,
-        kind,
+        kind: tool.kind.unwrap_or(ToolKind::Other),
         input: tool.input,
-        preview: tool.output.map(|text| output::bounded(&text)).unwrap_or_default(),
-        reach,
+        preview,
+        reach: known.reach,
     }
 }
 
-/// What the call touches, as far as the agent says.
-fn read_reach(call: &Value, cwd: &Path, titles: Titles) -> Reach {
+/// What the call would do: the difference of a file, the command, the address, else what the agent shows.
+fn preview(call: &Value, shown: String, reach: &Reach, cwd: &Path) -> String {
+    let edits = call["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "diff");
+    let edits: String = edits
+        .map(|edit| {
+            let text = |member: &str| edit[member].as_str().unwrap_or_default();
+            let path = Path::new(text("path"));
+            let path = path.strip_prefix(cwd).unwrap_or(path).to_string_lossy();
+            diff::of_file(&path, text("oldText"), text("newText"))
+        })
+        .collect();
+    let preview = match reach {
+        _ if !edits.is_empty() => edits.trim_end().to_owned(),
+        Reach::Command { text, .. } if shown.is_empty() || shown == *text => text.clone(),
+        Reach::Command { text, .. } => format!("{text}\n{shown}"),
+        Reach::Url(url) if shown.is_empty() => url.clone(),
+        Reach::Url(_) | Reach::Paths(_) | Reach::Mcp { .. } | Reach::Elsewhere => shown,
+    };
+    output::bounded(&preview)
+}
+
+/// What the call touches, as far as the protocol has a place for it.
+fn read_reach(call: &Value, cwd: &Path) -> Reach {
     let diffs = call["content"].as_array().into_iter().flatten().filter(|part| part["type"] == "diff");
     let locations = call["locations"].as_array().into_iter().flatten();
     let named = diffs.chain(locations).filter_map(|place| place["path"].as_str());
     let paths: Vec<PathBuf> = named.map(|path| cwd.join(path)).collect();
+    let input = |member: &str| call["rawInput"][member].as_str();
     match call["kind"].as_str().map(update::read_kind) {
-        Some(ToolKind::Execute) => match titles {
-            Titles::ForPeople => read_command(call, cwd),
-            Titles::Commands => read_titled_command(call, cwd),
-        }
-        .unwrap_or(Reach::Elsewhere),
+        Some(ToolKind::Execute) => match input("command") {
+            Some(text) => {
+                let place = input("cwd").map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
+                Reach::Command { text: text.to_owned(), cwd: place }
+            }
+            None => Reach::Elsewhere,
+        },
         Some(ToolKind::Read | ToolKind::Edit | ToolKind::Delete | ToolKind::Move | ToolKind::Search) => {
             Reach::Paths(paths)
         }
-        Some(ToolKind::Think | ToolKind::Fetch | ToolKind::Other) | None => Reach::Elsewhere,
+        Some(ToolKind::Fetch) => input("url").map_or(Reach::Elsewhere, |url| Reach::Url(url.to_owned())),
+        Some(ToolKind::Think | ToolKind::Other) | None => Reach::Elsewhere,
     }
-}
-
-/// The command an agent names apart from its title.
-fn read_command(call: &Value, cwd: &Path) -> Option<Reach> {
-    let input = &call["rawInput"];
-    let place = input["cwd"].as_str().map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
-    Some(Reach::Command { text: input["command"].as_str()?.to_owned(), cwd: place })
-}
-
-/// The command of an agent whose titles are commands. It runs in the work tree unless its explanation begins with
-/// another directory; the words for the work tree name the directory of the process instead, so they are not read.
-fn read_titled_command(call: &Value, cwd: &Path) -> Option<Reach> {
-    let text = call["title"].as_str().filter(|title| !title.is_empty())?.to_owned();
-    let explanation = call["content"][0]["content"]["text"].as_str()?;
-    if explanation.starts_with("[current working directory ") {
-        return Some(Reach::Command { text, cwd: cwd.to_owned() });
-    }
-    let (place, rest) = explanation.strip_prefix("[in ")?.split_once(']')?;
-    // A directory may have a bracket in its name: with a second one, nobody can say where it ends.
-    (!rest.contains(']')).then(|| Reach::Command { text, cwd: cwd.join(place) })
 }
 
 impl Pending {
@@ -89,6 +102,9 @@ impl Pending {
     pub(crate) fn answer(&self, decision: &Decision) -> Value {
         match decision {
             Decision::Once => self.pick(&["allow_once"], None),
+            Decision::Deny { message: Some(message) } if self.refusals == Refusals::AsOption => {
+                json!({"outcome": {"outcome": "selected", "optionId": unlike_an_option(message)}})
+            }
             Decision::Deny { message } => self.pick(&["reject_once", "reject_always"], message.as_deref()),
         }
     }
@@ -107,6 +123,11 @@ impl Pending {
     }
 }
 
+/// A reason must not be the name of an option: that one would be chosen.
+fn unlike_an_option(reason: &str) -> String {
+    format!("Not allowed: {reason}")
+}
+
 /// The result that withdraws a request together with its turn.
 pub(crate) fn cancelled() -> Value {
     json!({"outcome": {"outcome": "cancelled"}})
@@ -115,11 +136,22 @@ pub(crate) fn cancelled() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::acp::policy::Reading;
+    use crate::backend::acp::tests::POLICY;
+
+    fn policy(refusals: Refusals) -> Policy {
+        Policy { reads: None, refusals, ..POLICY }
+    }
 
     fn pending(kinds: &[&str]) -> Pending {
+        pending_of(kinds, Refusals::Beside)
+    }
+
+    fn pending_of(kinds: &[&str], refusals: Refusals) -> Pending {
         let options: Vec<Value> =
             kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": "x", "kind": kind})).collect();
-        read(json!(0), &json!({"options": options, "toolCall": {"toolCallId": "c"}}), "/repo", Titles::ForPeople)
+        let params = json!({"options": options, "toolCall": {"toolCallId": "c"}});
+        read(json!(0), &params, "/repo", &policy(refusals))
     }
 
     #[track_caller]
@@ -143,7 +175,7 @@ mod tests {
     #[test]
     fn a_call_reaches_what_the_agent_names() {
         let check = |call: Value, expected: Reach| {
-            assert_eq!(read_reach(&call, Path::new("/repo"), Titles::ForPeople), expected, "{call}");
+            assert_eq!(read_reach(&call, Path::new("/repo")), expected, "{call}");
         };
         let paths = |paths: &[&str]| Reach::Paths(paths.iter().map(PathBuf::from).collect());
         check(
@@ -155,28 +187,55 @@ mod tests {
         check(json!({"kind": "execute", "rawInput": {"command": "make", "cwd": "sub"}}), command);
         check(json!({"kind": "execute", "title": "make"}), Reach::Elsewhere);
         check(json!({"kind": "fetch", "locations": [{"path": "/repo/a"}]}), Reach::Elsewhere);
+        let page = Reach::Url("https://a.example".to_owned());
+        check(json!({"kind": "fetch", "rawInput": {"url": "https://a.example"}}), page);
+        check(json!({"kind": "fetch", "rawInput": {"query": "https://a.example"}}), Reach::Elsewhere);
         check(json!({}), Reach::Elsewhere);
     }
 
     #[test]
-    fn a_title_is_a_command_where_the_agent_keeps_it_so() {
-        let check = |title: &str, explanation: &str, expected: Option<&str>| {
-            let content = json!([{"type": "content", "content": {"type": "text", "text": explanation}}]);
-            let call = json!({"kind": "execute", "title": title, "content": content});
-            let command = |cwd: &str| Reach::Command { text: title.to_owned(), cwd: cwd.into() };
-            let expected = expected.map_or(Reach::Elsewhere, command);
-            assert_eq!(read_reach(&call, Path::new("/repo"), Titles::Commands), expected, "{explanation}");
+    fn a_preview_shows_what_would_happen() {
+        let check = |call: Value, expected: &str| {
+            let pending = read(json!(0), &json!({"toolCall": call}), "/repo", &policy(Refusals::Beside));
+            assert_eq!(pending.approval.preview, expected, "{call}");
         };
-        check("make", "[current working directory /neutral] (Build [all])", Some("/repo"));
-        check("make", "[in sub] (Build)", Some("/repo/sub"));
-        check("make", "[in /etc]", Some("/etc"));
-        // The directory could be `a` or `a] x/../../../etc`.
-        check("make", "[in a] x/../../../etc] (Build)", None);
-        check("make", "[in a] [background]", None);
-        check("make", "Build it", None);
-        check("", "[current working directory /neutral]", None);
-        let bare = json!({"kind": "execute", "title": "make", "rawInput": {"command": "ls"}});
-        assert_eq!(read_reach(&bare, Path::new("/repo"), Titles::Commands), Reach::Elsewhere);
+        let text = |text: &str| json!([{"type": "content", "content": {"type": "text", "text": text}}]);
+        check(
+            json!({"kind": "edit", "content": [{"type": "diff", "path": "/repo/a", "oldText": "x\n", "newText": "y\n"}]}),
+            "--- a\n+++ a\n@@ -1,1 +1,1 @@\n-x\n+y",
+        );
+        check(json!({"kind": "execute", "rawInput": {"command": "make"}, "content": text("make")}), "make");
+        check(
+            json!({"kind": "execute", "rawInput": {"command": "make"}, "content": text("(Builds)")}),
+            "make\n(Builds)",
+        );
+        check(json!({"kind": "fetch", "rawInput": {"url": "https://a.example"}}), "https://a.example");
+        check(json!({"kind": "other", "content": text("whatever")}), "whatever");
+    }
+
+    #[test]
+    fn a_call_is_told_by_the_agents_own_name_where_its_words_are_known() {
+        let of = |reads: Option<Reading>| {
+            let params = json!({"toolCall": {"toolCallId": "c", "kind": "edit"}});
+            let approval = read(json!(0), &params, "/repo", &Policy { reads, ..policy(Refusals::Beside) }).approval;
+            (approval.tool, approval.reach)
+        };
+        assert_eq!(of(None), ("edit".to_owned(), Reach::Paths(Vec::new())));
+        let known = ("replace".to_owned(), Reach::Elsewhere);
+        assert_eq!(
+            of(Some(|_, _| Some(Known { tool: "replace".to_owned(), reach: Reach::Elsewhere, note: None }))),
+            known
+        );
+    }
+
+    #[test]
+    fn a_reason_is_never_an_option() {
+        let options = ["allow_once", "reject_once"];
+        let deny = |message: Option<&str>| Decision::Deny { message: message.map(str::to_owned) };
+        let answer = |message| pending_of(&options, Refusals::AsOption).answer(&deny(message));
+        assert_eq!(answer(Some("use make"))["outcome"]["optionId"], "Not allowed: use make");
+        assert_eq!(answer(Some("id-allow_once"))["outcome"]["optionId"], "Not allowed: id-allow_once");
+        assert_eq!(answer(None)["outcome"]["optionId"], "id-reject_once");
     }
 
     #[test]

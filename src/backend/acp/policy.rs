@@ -1,33 +1,53 @@
 //! How one agent is understood beyond the words of the protocol.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Images, StopLadder};
+use crate::permission::{Posture, Reach};
 
 /// What differs between agents, and between the purposes of one agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
     pub(crate) stop: StopLadder,
     pub(crate) images: Images,
-    pub(crate) titles: Titles,
+    /// Reads what the agent's words tell about a call; without it, only what the protocol has a place for counts.
+    pub(crate) reads: Option<Reading>,
+    pub(crate) refusals: Refusals,
     pub(crate) starts: Starts,
     pub(crate) asks: Asks,
+    /// The mode to be in, if the agent offers it.
+    pub(crate) fitting: Option<&'static str>,
     /// What a person does when the agent is not logged in.
     pub(crate) login: Option<String>,
     /// Told when the service refuses what the agent restored; `None` for agents whose restore is sound.
     pub(crate) spoiled: Option<Arc<Notify>>,
 }
 
-/// What the title of a command is.
+pub(crate) type Reading = fn(call: &Value, cwd: &Path) -> Option<Known>;
+
+/// A call as an agent's words tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    /// By a name that `permission` knows, or the agent's own.
+    pub(crate) tool: String,
+    pub(crate) reach: Reach,
+    /// What there is to show besides; `None` leaves it at what the agent shows.
+    pub(crate) note: Option<String>,
+}
+
+/// Where the reason of a refusal goes; the protocol has no place for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Titles {
-    /// Words for people, which may say anything.
-    ForPeople,
-    /// The command itself; its directory is in brackets before the explanation.
-    Commands,
+pub(crate) enum Refusals {
+    /// Beside the chosen option, for agents that look there.
+    Beside,
+    /// In the place of an option: the agent, which knows none of that name, runs nothing and tells the model what it was
+    /// answered.
+    AsOption,
 }
 
 /// What tells that an asked call has begun.
@@ -54,5 +74,14 @@ impl Policy {
             Some(login) if failure.kind == FailureKind::Auth => failure.with_hint(login),
             Some(_) | None => failure,
         }
+    }
+}
+
+/// The mode of an agent that has it by that name. Only a mode that asks lets every call come back, so edits that go ahead
+/// are allowed one by one and not by the agent's own mode for them.
+pub(crate) fn fitting(posture: Posture) -> &'static str {
+    match posture {
+        Posture::Plan => "plan",
+        Posture::Attended | Posture::Edits | Posture::Unattended => "default",
     }
 }

@@ -12,18 +12,21 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::handshake::Wishes;
-use super::policy::{Asks, Policy, Starts, Titles};
+use super::policy::{Asks, Policy, Refusals, Starts};
 use crate::backend::event::{Choice, Event, Model};
+use crate::backend::gemini;
 use crate::backend::spec::{Images, Resume, StopLadder};
 use crate::backend::transport::machine::Effect;
 
 const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(3) };
-const POLICY: Policy = Policy {
+pub(super) const POLICY: Policy = Policy {
     stop: STOP,
     images: Images::Offered,
-    titles: Titles::Commands,
+    reads: Some(gemini::tool::read),
+    refusals: Refusals::Beside,
     starts: Starts::Approval,
     asks: Asks::Owner,
+    fitting: None,
     login: None,
     spoiled: None,
 };
@@ -35,6 +38,7 @@ fn wishes() -> Wishes {
         resume: None,
         model: None,
         mode: None,
+        fitting: None,
         entrance: None,
         variables: Vec::new(),
         exec_at_ms: 7,

@@ -24,6 +24,8 @@ pub(crate) struct Turn {
     is_oversized: bool,
     calls: Vec<Call>,
     pending: Vec<Pending>,
+    /// Calls that were refused, and why.
+    refused: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
@@ -73,6 +75,12 @@ impl Turn {
     pub(crate) fn begin(&mut self, approval: ApprovalRequest) -> Vec<Event> {
         let ApprovalRequest { call, title, kind, input, .. } = approval;
         self.apply_tool(ToolUpdate { call, title: Some(title), kind: Some(kind), input, finished: None, output: None })
+    }
+
+    /// A call was refused for a reason. Should the agent report its end, the reason is what there is to say about it: what
+    /// the agent says is about its protocol.
+    pub(crate) fn refuse(&mut self, approval: ApprovalRequest, reason: String) {
+        self.refused.push((approval.call, reason));
     }
 
     /// Takes all open permission requests out.
@@ -126,8 +134,12 @@ impl Turn {
         if text.is_empty() { Err(empty_turn(&stop)) } else { Ok((text, stop)) }
     }
 
-    fn apply_tool(&mut self, tool: ToolUpdate) -> Vec<Event> {
+    fn apply_tool(&mut self, mut tool: ToolUpdate) -> Vec<Event> {
         self.end_message();
+        let refused = self.refused.iter().find(|(call, _)| *call == tool.call);
+        if let (Some(ToolStatus::Failed), Some((_, reason))) = (tool.finished, refused) {
+            tool.output = Some(reason.clone());
+        }
         let mut events = Vec::new();
         let place = self.calls.iter().position(|call| call.id == tool.call).unwrap_or_else(|| {
             // An asked call is introduced by its permission request, so an update may be the first to name it.

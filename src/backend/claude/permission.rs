@@ -46,7 +46,7 @@ pub(crate) fn read(id: &str, mut request: Value, cwd: &Path) -> Pending {
     let name = request["tool_name"].as_str().unwrap_or_default();
     let approval = ApprovalRequest {
         request: id.to_owned(),
-        tool: name.to_owned(),
+        tool: tool::known(name).to_owned(),
         call: request["tool_use_id"].as_str().unwrap_or(id).to_owned(),
         title: tool::title(name, &input, cwd),
         kind: tool::kind(name),

@@ -27,6 +27,14 @@ pub(crate) fn kind(tool: &str) -> ToolKind {
     }
 }
 
+/// The name of a tool as rules know it: most are the agent's own.
+pub(crate) fn known(tool: &str) -> &str {
+    match tool {
+        "NotebookEdit" => "Edit",
+        other => other,
+    }
+}
+
 /// One line for people; paths of the work tree are told as from there.
 pub(crate) fn title(tool: &str, input: &Value, cwd: &Path) -> String {
     let text = |member: &str| input[member].as_str().unwrap_or_default();

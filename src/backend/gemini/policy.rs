@@ -1,6 +1,7 @@
 //! The rules about tools that the CLI is started with. What a rule denies is not even offered to the model. Pure.
 //!
-//! Rules never allow what the CLI would ask about, except calls of the tools that Coppice serves.
+//! Left to itself the CLI asks about some calls only: not about reads, searches on the web and commands that it takes for
+//! harmless. Here every call comes back, except those of the tools that Coppice serves.
 
 use std::fmt::Write as _;
 
@@ -11,9 +12,16 @@ use crate::backend::{Native, NativeTool, Purpose};
 const NEVER: &[&str] =
     &["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode", "invoke_agent", "save_memory", "write_todos"];
 
+/// What touches neither files nor the network: the CLI's words about what it does, and about commands that it runs.
+const HARMLESS: &[&str] = &["list_background_processes", "read_background_output", "update_topic"];
+
+const SHELL: &str = "run_shell_command";
+
 /// A rule of a higher number comes first.
+const COMMAND: u16 = 960;
 const EXCEPTION: u16 = 950;
 const GENERAL: u16 = 900;
+const REST: u16 = 850;
 
 /// The text of the policy; `served` are the names of the served tools as the CLI has them.
 pub(super) fn text(purpose: Purpose, native: &Native, served: &[String]) -> String {
@@ -21,7 +29,13 @@ pub(super) fn text(purpose: Purpose, native: &Native, served: &[String]) -> Stri
     let mut add = |tools: &[&str], decision: &str, priority: u16| {
         if !tools.is_empty() {
             // Writing to a string does not fail. A list of words is the same in TOML as it is in Rust.
-            write!(rules, "[[rule]]\ntoolName = {tools:?}\ndecision = \"{decision}\"\npriority = {priority}\n\n").ok();
+            write!(rules, "[[rule]]\ntoolName = {tools:?}\ndecision = \"{decision}\"\npriority = {priority}\n").ok();
+            if priority == COMMAND {
+                // A rule about arguments is not softened for commands that the CLI takes for harmless. Every command
+                // has this one.
+                rules.push_str("argsPattern = \"command\"\n");
+            }
+            rules.push('\n');
         }
     };
     match purpose {
@@ -30,10 +44,16 @@ pub(super) fn text(purpose: Purpose, native: &Native, served: &[String]) -> Stri
             let served: Vec<&str> = served.iter().map(String::as_str).collect();
             add(&served, "allow", EXCEPTION);
             if native.is_whole() {
+                add(&[SHELL], "ask_user", COMMAND);
+                add(HARMLESS, "allow", EXCEPTION);
                 add(NEVER, "deny", GENERAL);
+                add(&["*"], "ask_user", REST);
             } else {
-                add(&offered(native, Consent::NotNeeded), "allow", EXCEPTION);
-                add(&offered(native, Consent::Asked), "ask_user", EXCEPTION);
+                let offered = offered(native);
+                if offered.contains(&SHELL) {
+                    add(&[SHELL], "ask_user", COMMAND);
+                }
+                add(&offered, "ask_user", EXCEPTION);
                 add(&["*"], "deny", GENERAL);
             }
         }
@@ -41,33 +61,25 @@ pub(super) fn text(purpose: Purpose, native: &Native, served: &[String]) -> Stri
     rules
 }
 
-/// Whether the CLI asks before it runs a tool, left to itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Consent {
-    NotNeeded,
-    Asked,
-}
-
 /// The CLI's names for what is left; it patches by edits and whole files. Its own list of todos is never there.
-fn offered(native: &Native, consent: Consent) -> Vec<&'static str> {
-    let tools = |ability: NativeTool| -> (Consent, &'static [&'static str]) {
+fn offered(native: &Native) -> Vec<&'static str> {
+    let tools = |ability: NativeTool| -> &'static [&'static str] {
         match ability {
-            NativeTool::Read => (Consent::NotNeeded, &["read_file"]),
-            NativeTool::Search => (Consent::NotNeeded, &["grep_search"]),
-            NativeTool::Locate => (Consent::NotNeeded, &["glob"]),
-            NativeTool::List => (Consent::NotNeeded, &["list_directory"]),
-            NativeTool::Write => (Consent::Asked, &["write_file"]),
-            NativeTool::Edit => (Consent::Asked, &["replace"]),
-            NativeTool::Patch => (Consent::Asked, &["replace", "write_file"]),
-            NativeTool::Bash => (Consent::Asked, &["run_shell_command"]),
-            NativeTool::WebFetch => (Consent::Asked, &["web_fetch"]),
-            NativeTool::WebSearch => (Consent::Asked, &["google_web_search"]),
-            NativeTool::Todo => (Consent::Asked, &[]),
+            NativeTool::Read => &["read_file"],
+            NativeTool::Search => &["grep_search"],
+            NativeTool::Locate => &["glob"],
+            NativeTool::List => &["list_directory"],
+            NativeTool::Write => &["write_file"],
+            NativeTool::Edit => &["replace"],
+            NativeTool::Patch => &["replace", "write_file"],
+            NativeTool::Bash => &[SHELL],
+            NativeTool::WebFetch => &["web_fetch"],
+            NativeTool::WebSearch => &["google_web_search"],
+            NativeTool::Todo => &[],
         }
     };
-    let listed = NativeTool::ALL.into_iter().filter(|ability| native.offers(*ability)).map(tools);
-    let mut names: Vec<_> =
-        listed.filter(|(known, _)| *known == consent).flat_map(|(_, names)| names).copied().collect();
+    let listed = NativeTool::ALL.into_iter().filter(|ability| native.offers(*ability));
+    let mut names: Vec<_> = listed.flat_map(tools).copied().collect();
     names.sort_unstable();
     names.dedup();
     names
@@ -79,12 +91,28 @@ mod tests {
     use crate::backend::Access;
 
     #[test]
-    fn a_whole_session_loses_only_what_works_around_it() {
+    fn in_a_whole_session_every_call_comes_back() {
         insta::assert_snapshot!(text(Purpose::Session, &Native::default(), &[]), @r#"
+        [[rule]]
+        toolName = ["run_shell_command"]
+        decision = "ask_user"
+        priority = 960
+        argsPattern = "command"
+
+        [[rule]]
+        toolName = ["list_background_processes", "read_background_output", "update_topic"]
+        decision = "allow"
+        priority = 950
+
         [[rule]]
         toolName = ["activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode", "invoke_agent", "save_memory", "write_todos"]
         decision = "deny"
         priority = 900
+
+        [[rule]]
+        toolName = ["*"]
+        decision = "ask_user"
+        priority = 850
         "#);
     }
 
@@ -100,12 +128,13 @@ mod tests {
         priority = 950
 
         [[rule]]
-        toolName = ["read_file"]
-        decision = "allow"
-        priority = 950
+        toolName = ["run_shell_command"]
+        decision = "ask_user"
+        priority = 960
+        argsPattern = "command"
 
         [[rule]]
-        toolName = ["replace", "run_shell_command", "web_fetch", "write_file"]
+        toolName = ["read_file", "replace", "run_shell_command", "web_fetch", "write_file"]
         decision = "ask_user"
         priority = 950
 
@@ -122,7 +151,8 @@ mod tests {
         for gone in ["write_file", "replace", "run_shell_command", "invoke_agent"] {
             assert!(!rules.contains(gone), "{gone}");
         }
-        assert!(rules.contains(r#"["glob", "grep_search", "list_directory", "read_file"]"#), "{rules}");
+        let left = r#"["glob", "google_web_search", "grep_search", "list_directory", "read_file", "web_fetch"]"#;
+        assert!(rules.contains(left), "{rules}");
         let none = text(Purpose::Session, &Native { tools: Some([].into()), access: Access::Write }, &[]);
         assert_eq!(none.matches("[[rule]]").count(), 1, "{none}");
     }
@@ -143,13 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn only_reading_and_served_tools_are_allowed_unasked() {
+    fn only_served_and_harmless_tools_are_allowed_unasked() {
         let served = ["discovered_tool_delegate".to_owned()];
         for native in [Native::default(), Native { tools: Some(NativeTool::ALL.into()), access: Access::Write }] {
             let rules = text(Purpose::Session, &native, &served);
-            let allowed: Vec<_> = rules.split("\n\n").filter(|rule| rule.contains("\"allow\"")).collect();
-            for gone in ["write_file", "replace", "run_shell_command", "web_fetch", "google_web_search", "\"*\""] {
-                assert!(allowed.iter().all(|rule| !rule.contains(gone)), "{gone}");
+            for rule in rules.split("\n\n").filter(|rule| rule.contains("\"allow\"")) {
+                let names = HARMLESS.iter().copied().chain(served.iter().map(String::as_str));
+                let rest = names.fold(rule.to_owned(), |rest, name| rest.replace(&format!("{name:?}"), ""));
+                assert!(rest.contains("toolName = [") && !rest.contains('_'), "{rule}");
             }
         }
     }

@@ -10,11 +10,13 @@ use serde_json::{Value, json};
 use super::{Log, POLICY, STOP, wishes};
 use crate::backend::acp::client::Client;
 use crate::backend::acp::handshake::Wishes;
+use crate::backend::acp::policy;
 use crate::backend::door::Entrance;
 use crate::backend::event::{Block, Command, Decision, Image};
 use crate::backend::spec::Resume;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::Signal;
+use crate::permission::Posture;
 
 fn prompt(text: &str) -> Input {
     Input::Command(Command::Prompt { blocks: vec![Block::Text(text.to_owned())] })
@@ -151,6 +153,28 @@ fn mode_and_model_are_chosen_in_both_forms() {
     let mut talk = Talk::begin(Wishes { mode: None, ..wish() });
     talk.reply(json!({"protocolVersion": 1})).reply(json!({"sessionId": "s"}));
     talk.expect_events(&["failed model \"the agent refuses the model `big`: the agent offers no choice\""]);
+}
+
+#[test]
+fn a_fitting_mode_is_set_where_the_agent_has_it_and_never_in_the_way() {
+    let open = |fitting, modes: &[&str]| {
+        let modes: Vec<Value> = modes.iter().map(|id| json!({"id": id, "name": id})).collect();
+        let mut talk = Talk::begin(Wishes { fitting, ..wishes() });
+        talk.reply(json!({"protocolVersion": 1}));
+        talk.reply(json!({"sessionId": "s", "modes": {"availableModes": modes, "currentModeId": "build"}}));
+        talk
+    };
+    let mut talk = open(Some("plan"), &["build", "plan"]);
+    assert_eq!(talk.log.sent[2]["params"], json!({"sessionId": "s", "modeId": "plan"}));
+    talk.refuse(-32603, "not in an untrusted folder");
+    talk.expect_events(&["started  restored=false models= mode=build modes=build,plan"]);
+    for (fitting, modes) in [(Some("default"), &["build", "plan"]), (Some("build"), &["build", "plan"])] {
+        let talk = open(fitting, modes);
+        assert_eq!(talk.methods(), ["initialize", "session/new"], "{fitting:?}");
+    }
+    for posture in Posture::ALL {
+        assert_eq!(policy::fitting(posture) == "plan", posture == Posture::Plan);
+    }
 }
 
 #[test]

@@ -73,13 +73,13 @@ fn an_asked_call_begins_with_its_first_update_and_ends_the_message_before_it() {
     insta::assert_snapshot!(replay(fixture!("permission-allow"), wishes()), @r#"
     started gemini-cli restored=false models=auto,gemini-2.5-pro mode=default modes=default,autoEdit
     text "Running."
-    approval 0 "echo out; touch made.txt" Execute "[current working directory /neutral] (Make a file)"
+    approval 0 "echo out; touch made.txt" Execute "echo out; touch made.txt\n(Make a file)"
     tool started "echo out; touch made.txt" Execute
     tool finished Completed "out"
-    approval 1 "Writing to new.txt" Edit "/repo/new.txt:1\n+hello"
+    approval 1 "Writing to new.txt" Edit "--- new.txt\n+++ new.txt\n@@ -0,0 +1,1 @@\n+hello"
     tool started "Writing to new.txt" Edit
     tool finished Completed "/repo/new.txt:1\n+hello"
-    approval 2 "a.txt: two => TWO" Edit "/repo/a.txt:2\n-two\n+TWO"
+    approval 2 "a.txt: two => TWO" Edit "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO"
     tool started "a.txt: two => TWO" Edit
     tool finished Completed "/repo/a.txt:2\n-two\n+TWO"
     text "All done"
@@ -92,7 +92,7 @@ fn an_asked_call_begins_with_its_first_update_and_ends_the_message_before_it() {
 fn a_rejected_call_leaves_nothing_open() {
     insta::assert_snapshot!(replay(fixture!("permission-reject"), wishes()), @r#"
     started gemini-cli restored=false models=auto,gemini-2.5-pro mode=default modes=default,autoEdit
-    approval 0 "touch no.txt" Execute "[current working directory /neutral]"
+    approval 0 "touch no.txt" Execute "touch no.txt"
     text "Understood"
     usage Some(200) Some(20)
     final "Understood" EndTurn
@@ -106,11 +106,11 @@ fn a_cancel_answers_the_open_permission_and_the_next_turn_works() {
     text "part1 "
     text "part2 "
     failed cancelled "the turn was interrupted"
-    approval 0 "sleep 30; echo x" Execute "[current working directory /neutral]"
+    approval 0 "sleep 30; echo x" Execute "sleep 30; echo x"
     tool started "sleep 30; echo x" Execute
     tool finished Completed "Command cancelled by user."
     failed cancelled "the turn was interrupted"
-    approval 1 "touch q" Execute "[current working directory /neutral]"
+    approval 1 "touch q" Execute "touch q"
     approval gone 1
     failed cancelled "the turn was interrupted"
     text "still alive"

@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::backend::event::Block;
-use crate::backend::transport::spawn::{Child, Control, Exit, Signal, Spawner};
-use crate::backend::{Backends, Conversation};
+use crate::backend::transport::spawn::{Child, Control, Exit, Needs, Signal, Spawner};
+use crate::backend::{Backends, Confines, Conversation, Limits};
 
 /// Answers every request with what a rule says, keeps what it was started with, and ends with its input.
 struct Agent {
@@ -77,8 +77,16 @@ impl Stage {
     }
 
     fn start(&self, purpose: Purpose, resume: Option<&str>) -> Conversation {
+        self.launch(self.wanted(purpose, resume))
+    }
+
+    fn launch(&self, launch: Launch) -> Conversation {
+        Backends::default().start(launch)
+    }
+
+    fn wanted(&self, purpose: Purpose, resume: Option<&str>) -> Launch {
         let spec = spec();
-        Backends::default().start(Launch {
+        Launch {
             argv: spec.command.clone(),
             spec,
             cwd: self.path("tree"),
@@ -87,7 +95,7 @@ impl Stage {
             resume: resume.map(str::to_owned),
             neutral_dir: self.path("neutral"),
             ..Launch::bare(self.path("state"), Arc::clone(&self.agent) as Arc<dyn Spawner>)
-        })
+        }
     }
 
     fn asked(&self) -> Vec<Value> {
@@ -145,6 +153,45 @@ async fn the_process_stands_in_the_neutral_directory_and_the_session_in_the_work
     assert_eq!(stage.asked()[1]["params"]["cwd"], stage.path("tree").to_str().unwrap());
     assert_eq!(stage.methods(), ["initialize", "session/new"]);
     assert!(home.join(".gemini/settings.json").is_file());
+}
+
+#[tokio::test]
+async fn a_plan_is_written_where_the_cli_was_told_and_by_nothing_but_edits() {
+    let stage = Stage::new(opens);
+    let plan = stage.path("plans/plan.md");
+    let mut conversation = stage.launch(Launch {
+        posture: Posture::Plan,
+        plan_file: Some(plan.clone()),
+        ..stage.wanted(Purpose::Session, None)
+    });
+    started(&mut conversation).await;
+    rest(conversation).await;
+    let request = stage.agent.started.lock().unwrap()[0].clone();
+    let last: Vec<&str> = request.argv.iter().rev().take(4).rev().map(String::as_str).collect();
+    let dir = plan.parent().unwrap().to_str().unwrap();
+    assert_eq!(last, ["--approval-mode", "default", "--include-directories", dir]);
+    let rules = fs::read_to_string(stage.path("state/gemini/policy.toml")).unwrap();
+    assert!(rules.contains("write_file") && !rules.contains("run_shell_command"), "{rules}");
+}
+
+#[tokio::test]
+async fn a_confined_process_reaches_the_neutral_directory_and_the_files_of_its_login() {
+    let stage = Stage::new(opens);
+    fs::create_dir(stage.path("user/.gemini")).unwrap();
+    let creds = stage.path("user/.gemini/oauth_creds.json");
+    fs::write(&creds, "{}").unwrap();
+    let env = vec![pair("HOME", stage.path("user").to_str().unwrap())];
+    let temp = Some(stage.path("temp"));
+    let mut conversation = stage.launch(Launch {
+        env,
+        confines: Confines { limits: Some(Limits::default()), temp },
+        ..stage.wanted(Purpose::Session, None)
+    });
+    started(&mut conversation).await;
+    rest(conversation).await;
+    let request = stage.agent.started.lock().unwrap()[0].clone();
+    assert_eq!(request.needs, Needs { read: vec![stage.path("neutral")], write: vec![creds] });
+    assert!(request.env.contains(&pair("TMPDIR", stage.path("temp").to_str().unwrap())));
 }
 
 #[tokio::test]
