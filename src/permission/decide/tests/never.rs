@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::permission::offer;
 
 const RULES: &[&str] = &[
     "Bash(*)",
@@ -39,6 +40,8 @@ fn calls() -> Vec<Call> {
     vec![
         bash("sudo ls"),
         bash("ls; sudo make x"),
+        bash("cd / && rm -rf /"),
+        bash("bash -c 'mkfs /dev/sda'"),
         bash("make x"),
         bash("cat a"),
         bash("echo 'open"),
@@ -148,6 +151,21 @@ proptest! {
         let before = world.decide(&call);
         if asks && before.layer == Layer::HardAsk {
             prop_assert_ne!(World { grants: rules(RULES), ..world.yolo() }.decide(&call).action, Action::Allow);
+        }
+    }
+
+    #[test]
+    fn what_is_offered_lets_the_call_through_and_nothing_that_is_forbidden(
+        world in some_world(),
+        call in select(calls()),
+    ) {
+        let Some(offered) = offer::rules(&call, &places()) else { return Ok(()) };
+        let before = world.decide(&call);
+        let after = World { grants: offered, ..world }.decide(&call);
+        if matches!(before.layer, Layer::Rules | Layer::ToolClass) {
+            prop_assert_eq!(after.action, Action::Allow);
+        } else if before.action == Action::Deny && before.layer != Layer::NobodyToAsk {
+            prop_assert_eq!(after, before);
         }
     }
 

@@ -169,6 +169,18 @@ fn a_rule_about_git_holds_for_the_shell_but_opens_nothing_there() {
 }
 
 #[test]
+fn what_throws_work_away_is_allowed_by_no_pattern() {
+    let force = bash("git push --force origin");
+    let tool = call("git", Subject::Name("push --force origin".to_owned()));
+    let wide = world().grant("Bash(git push *)").grant("Git(push *)").agent(r#"{"bash":"allow","git":"allow"}"#);
+    wide.check(&bash("git push origin"), Action::Allow, Layer::Rules);
+    wide.check(&force, Action::Ask, Layer::ToolClass);
+    wide.check(&tool, Action::Ask, Layer::ToolClass);
+    world().grant("Bash(git push --force origin)").check(&force, Action::Allow, Layer::Rules);
+    world().grant("Git(push --force origin)").check(&tool, Action::Allow, Layer::Rules);
+}
+
+#[test]
 fn subjects_of_other_systems_are_judged_beside_the_tool() {
     let map = world().map(r#"{"network_target":{"*":"deny","docs.rs":"allow"}}"#);
     let fetch = |url: &str| call("WebFetch", Subject::Url(url.to_owned()));
