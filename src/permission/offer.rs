@@ -258,7 +258,7 @@ fn pattern(simple: &Simple) -> Option<String> {
         return None;
     }
     let begins = |start: &&[&str]| start[0] == program && (start.len() == 1 || start.get(1).copied() == second);
-    let arity = if BY_THIRD.iter().any(|start| begins(start)) {
+    let arity = if BY_THIRD.iter().any(begins) {
         3
     } else if BY_SECOND.contains(&program) {
         2

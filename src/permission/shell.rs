@@ -5,6 +5,7 @@ mod compound;
 mod reader;
 mod redirect;
 mod script;
+mod spelling;
 #[cfg(test)]
 mod tests;
 mod word;

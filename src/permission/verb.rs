@@ -197,7 +197,7 @@ fn reads(verb: &str, arguments: &[&Word]) -> bool {
             let is_refused = |word: &str| {
                 let is_option = |option: &&str| word.starts_with(option) || is_beginning(word, option);
                 let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default();
-                options.iter().any(|option| is_option(option)) || flags.contains(|c| letters.contains(c))
+                options.iter().any(is_option) || flags.contains(|c| letters.contains(c))
             };
             // The time that it is to be.
             let sets = verb == "date" && operands().any(|word| !word.text.starts_with('+'));
@@ -216,7 +216,7 @@ fn is_beginning(word: &str, option: &str) -> bool {
 fn are_plain(arguments: &[&Word]) -> bool {
     arguments.iter().all(|word| {
         let opens = !word.is_quoted && (word.text.starts_with(['*', '?', '[', '{']) || is_braced_option(&word.text));
-        !(word.expands && word.text.starts_with('$')) && !opens
+        !(opens || word.expands && word.text.starts_with('$'))
     })
 }
 

@@ -87,7 +87,7 @@ pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
         // A pattern for the first name reaches most of them.
         [first, ..] if is_pattern(first) => Some(Loss::System),
         ["home" | "Users", _] => Some(Loss::Home),
-        [..] => SYSTEM.iter().any(|name| is_meant(&name)).then_some(Loss::System),
+        [..] => SYSTEM.iter().any(is_meant).then_some(Loss::System),
     }
 }
 

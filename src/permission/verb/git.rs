@@ -89,7 +89,7 @@ fn are_manners(options: &[&str]) -> bool {
 fn is_refused(word: &str) -> bool {
     let is_flag = |flag: &&str| word.split('=').next() == Some(flag) || is_beginning(word, flag);
     // `-O` opens files in a program, and a format with `%G` runs another.
-    REFUSED.iter().any(|flag| is_flag(flag)) || word.starts_with("-O") || word.contains("%G")
+    REFUSED.iter().any(is_flag) || word.starts_with("-O") || word.contains("%G")
 }
 
 fn looks(verb: &str, words: &[&str]) -> bool {
