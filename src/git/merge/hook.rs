@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -39,6 +40,8 @@ pub struct HookRun {
     pub arguments: Vec<OsString>,
     /// The temporary checkout, the directory to run in.
     pub directory: PathBuf,
+    /// What else the hook may write: its index, the message and the objects that it makes.
+    pub writes: Vec<PathBuf>,
     /// Variables to set on top of the environment.
     pub environment: Vec<(&'static str, OsString)>,
 }
@@ -105,12 +108,19 @@ pub(super) fn apply(
             Hook::CommitMsg => vec![note.clone().into_os_string()],
         };
         let environment = scratch.environment();
-        let result = run(HookRun { hook, program, arguments, directory: scratch.files.clone(), environment });
+        let result = run(HookRun {
+            hook,
+            program,
+            arguments,
+            directory: scratch.files.clone(),
+            writes: scratch.writes(),
+            environment,
+        });
         if let HookResult::Failed { output } = result {
             return Ok(Hooked { verdict: Verdict::Failed { hook, output }, skipped });
         }
     }
-    let content = scratch.git("write-tree", parent).run_oid()?;
+    let content = scratch.content(tree, parent)?;
     let message = fs::read(&note).map_err(GitError::io("read", &note))?;
     let message = String::from_utf8_lossy(&message).into_owned();
     Ok(Hooked { verdict: Verdict::Passed { tree: content, message }, skipped })
@@ -168,6 +178,7 @@ impl Scratch {
             .arg(&scratch.files)
             .arg(parent.to_string())
             .run()?;
+        fs::create_dir(scratch.objects()).map_err(GitError::io("create", &scratch.objects()))?;
         scratch.git("read-tree", parent).online().args(["--reset", "-u", &content.to_string()]).run()?;
         Ok(scratch)
     }
@@ -176,15 +187,69 @@ impl Scratch {
         Git::in_checkout(&self.git_dir, &self.files, verb).attributes_from(parent)
     }
 
+    /// What the hooks staged. Objects that they made are taken over by their content: a hook runs code of the work tree,
+    /// which must not write into the repository itself.
+    fn content(&self, tree: &Worktree, parent: Oid) -> Result<Oid, GitError> {
+        let content = self.own_objects(self.git("write-tree", parent)).run_oid()?;
+        let made = loose_objects(&self.objects()).map_err(GitError::io("read", &self.objects()))?;
+        if !made.is_empty() {
+            let pack =
+                self.own_objects(self.git("pack-objects", parent)).args(["--stdout", "-q"]).input(made.join("\n"));
+            let pack = pack.run()?;
+            Git::new(&tree.repo, "unpack-objects").args(["-q", "--strict"]).input(pack).run()?;
+        }
+        Ok(content)
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.dir.path().join("objects")
+    }
+
+    fn own_objects(&self, git: Git) -> Git {
+        self.object_variables().into_iter().fold(git, |git, (name, value)| git.env(name, value))
+    }
+
+    /// Objects are made beside the repository's own, which are read.
+    fn object_variables(&self) -> [(&'static str, OsString); 2] {
+        let common = self.git_dir.ancestors().nth(2).unwrap_or(&self.git_dir);
+        [
+            ("GIT_OBJECT_DIRECTORY", self.objects().into_os_string()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", common.join("objects").into_os_string()),
+        ]
+    }
+
+    fn writes(&self) -> Vec<PathBuf> {
+        vec![self.dir.path().to_owned(), self.git_dir.clone()]
+    }
+
     /// What `git commit` tells its hooks.
     fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let [objects, alternates] = self.object_variables();
         vec![
+            objects,
+            alternates,
             ("GIT_DIR", self.git_dir.clone().into_os_string()),
             ("GIT_WORK_TREE", self.files.clone().into_os_string()),
             ("GIT_INDEX_FILE", self.git_dir.join("index").into_os_string()),
             ("GIT_EDITOR", ":".into()),
         ]
     }
+}
+
+/// The names of the objects in a directory of objects that git fills one by one.
+fn loose_objects(directory: &Path) -> io::Result<Vec<String>> {
+    let is_hex = |name: &str, length: usize| name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let first = entry?.file_name().to_string_lossy().into_owned();
+        if is_hex(&first, 2) {
+            for entry in fs::read_dir(directory.join(&first))? {
+                let rest = entry?.file_name().to_string_lossy().into_owned();
+                names.extend(is_hex(&rest, 38).then(|| format!("{first}{rest}")));
+            }
+        }
+    }
+    Ok(names)
 }
 
 impl Drop for Scratch {
