@@ -216,6 +216,13 @@ impl Backends {
     }
 }
 
+impl Backends {
+    /// The port of the own machine on which agents find the tools that Coppice serves.
+    pub async fn door_port(&self) -> std::io::Result<u16> {
+        self.door.port().await
+    }
+}
+
 impl ServedTool {
     fn listed(&self) -> mcp::Tool {
         let Self { name, description, input_schema } = self.clone();

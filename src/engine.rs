@@ -10,16 +10,21 @@ mod blocks;
 mod catalog;
 mod choice;
 mod clock;
+mod confine;
 mod crash;
 mod create;
 mod delegate;
 mod doctor;
 mod events;
+mod explain;
+mod external;
 mod family;
 mod fault;
 mod handoff;
 mod hooks;
 mod image;
+mod judge;
+mod links;
 mod live;
 mod naming;
 mod plan_mode;
@@ -30,6 +35,7 @@ mod project;
 mod query;
 mod record;
 mod recover;
+mod rules;
 mod settings;
 mod shared;
 mod slots;
@@ -103,11 +109,13 @@ impl Engine {
             data: data.clone(),
             // A backend is started by its path, which means nothing once the file was replaced; supervisors are not.
             executable: std::env::current_exe().unwrap_or_else(|_| executable.clone()),
+            home: environment.get("HOME").cloned().unwrap_or_default(),
             store: store.clone(),
         };
         // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
         let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));
-        let spawner = Arc::new(spawn::Supervised { executable: executable.clone(), cage: None });
+        let spawner =
+            Arc::new(spawn::Supervised { executable: executable.clone(), cage: None, kept: spawn::Kept::default() });
         let parts = Parts { store, slots, data, executable, environment, settings, spawner };
         let shared = Shared::new(parts);
         recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;

@@ -79,6 +79,7 @@ pub(crate) fn spec() -> Spec {
         carrier: Carrier::Pipe,
         native_tools: NativeTools::Removable,
         confined_by: ConfinedBy::Coppice,
+        keys: ["ANTHROPIC_", "CLAUDE_", "AWS_", "CLOUD_ML_", "VERTEX_"].map(str::to_owned).to_vec(),
         hosts: ["api.anthropic.com", "console.anthropic.com", "platform.claude.com"].map(str::to_owned).to_vec(),
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerStart,

@@ -76,6 +76,7 @@ pub(crate) fn spec() -> Spec {
         carrier: Carrier::Dynamic,
         native_tools: NativeTools::Sandboxed,
         confined_by: ConfinedBy::Agent,
+        keys: ["OPENAI_", "CODEX_", "AZURE_"].map(str::to_owned).to_vec(),
         hosts: ["api.openai.com", "chatgpt.com", "auth.openai.com"].map(str::to_owned).to_vec(),
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerConversation,

@@ -111,6 +111,11 @@ impl Door {
         Ok((entrance, Stay { knocks, key, guests: Arc::clone(&self.guests) }))
     }
 
+    /// The port that it listens on.
+    pub(crate) async fn port(&self) -> io::Result<u16> {
+        Ok(self.listener.get_or_try_init(|| self.listen()).await?.address.port())
+    }
+
     async fn listen(&self) -> io::Result<Listening> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;

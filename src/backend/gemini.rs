@@ -64,6 +64,7 @@ pub(crate) fn spec() -> Spec {
         carrier: Carrier::Mcp,
         native_tools: NativeTools::Removable,
         confined_by: ConfinedBy::Coppice,
+        keys: ["GEMINI_", "GOOGLE_", "CLOUDSDK_", "CODE_ASSIST_"].map(str::to_owned).to_vec(),
         hosts: ["generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com"]
             .map(str::to_owned)
             .to_vec(),

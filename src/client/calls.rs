@@ -16,8 +16,8 @@ use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
 };
 use crate::api::request::{
-    Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume,
-    SendPrompt, SetPosture, Undo,
+    Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt,
+    SetPosture, Undo,
 };
 use crate::api::session::{Diff, InboxItem, Session, Turn};
 use crate::api::workflow::Workflow;

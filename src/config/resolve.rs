@@ -18,9 +18,10 @@ use super::value::{Kind, Value};
 use crate::permission::{Level, Posture};
 
 /// Whether the user agreed to what the repository's file grants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Trust {
     Trusted,
+    #[default]
     Untrusted,
 }
 

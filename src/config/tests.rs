@@ -442,7 +442,7 @@ fn what_can_only_tighten_needs_no_trust() {
     assert_eq!(grants_of("sandbox.level = \"off\"").as_deref(), Some("sandbox.level = \"off\"\n"));
     assert_eq!(grants_of("default.posture = \"edits\"").as_deref(), Some("default.posture = \"edits\"\n"));
     let rules = ["Bash(make *)".to_owned()];
-    assert_eq!(grants(None, None, &rules).unwrap().as_str(), "allow: Bash(make *)\n");
+    assert_eq!(grants(None, None, &rules).unwrap().as_str(), "allow: \"Bash(make *)\"\n");
 }
 
 #[test]

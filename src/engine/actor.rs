@@ -8,6 +8,7 @@ mod call;
 mod child;
 mod command;
 mod effect;
+mod external;
 mod integrate;
 mod naming;
 mod persist;

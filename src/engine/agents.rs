@@ -5,7 +5,7 @@
 
 mod files;
 mod list;
-mod pick;
+pub(super) mod pick;
 pub(super) mod role;
 #[cfg(test)]
 mod tests;

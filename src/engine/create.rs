@@ -17,7 +17,6 @@ use crate::config::family::Models;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::id::SessionId;
-use crate::permission::Hold;
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 use crate::workflow::resume_prompt;
@@ -31,7 +30,7 @@ use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Rec
 use super::settings::hex;
 use super::shared::{Shared, event};
 use super::standing::Standing;
-use super::{clock, image, plans, posture, prepare, view};
+use super::{clock, confine, image, plans, posture, prepare, view};
 
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
     let received = clock::now();
@@ -74,7 +73,10 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let agent = AgentRecord { id: picked.id, persona: picked.persona, ..AgentRecord::default() };
-    let posture = posture::initial(posture, yolo, &settings.config, Hold::Advisory);
+    let posture = {
+        let reach = confine::reach(shared, backend, settings.config.sandbox.level);
+        posture::initial(posture, yolo, &settings.config, reach.hold())
+    };
     let body =
         Body { title, place, backend: backend.name.clone(), model, reasoning, agent, posture, ..Body::default() };
     let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));

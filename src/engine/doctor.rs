@@ -8,6 +8,8 @@ use crate::backend::discovery::{Found, Verdict};
 use crate::backend::spec::Spec;
 use crate::config::Config;
 use crate::git;
+use crate::permission::Hold;
+use crate::sandbox::support::Support;
 
 use super::Engine;
 use super::backends::{problem, warning};
@@ -35,12 +37,7 @@ impl Engine {
             }
             Err(fault) => checks.push(bad("configuration", fault)),
         }
-        checks.push(Check {
-            name: "sandbox".to_owned(),
-            state: CheckState::Warning,
-            detail: "agents are not confined, but for what their own programs do; what points out of its worktree waits for you".to_owned(),
-            hint: None,
-        });
+        checks.push(sandbox(&self.shared.support));
         Ok(checks)
     }
 
@@ -104,6 +101,19 @@ fn check(spec: &Spec, found: &Found, need: Need) -> Check {
         }
     };
     Check { name: format!("backend {}", spec.name), state, detail, hint }
+}
+
+/// What the kernel gives, and what is missing.
+fn sandbox(support: &Support) -> Check {
+    let detail = support.lines().join("\n");
+    let (state, hint) = match support.hold() {
+        Hold::Enforced => (CheckState::Good, None),
+        Hold::Advisory => {
+            let hint = "sessions begin as `attended`: what no rule decides waits for you";
+            (CheckState::Warning, Some(hint.to_owned()))
+        }
+    };
+    Check { name: "sandbox".to_owned(), state, detail, hint }
 }
 
 fn good(name: &str, detail: String) -> Check {

@@ -11,6 +11,7 @@ use crate::git::GitError;
 use crate::git::oid::InvalidOid;
 use crate::id::{PrefixError, SessionId};
 use crate::permission::UnknownWord;
+use crate::permission::load::LoadError;
 use crate::store::StoreError;
 
 use super::record::Unreadable;
@@ -42,6 +43,10 @@ pub(super) enum Fault {
     NoLevel { backend: String, model: Option<String>, level: &'static str, known: Vec<&'static str> },
     #[error("no reasoning level is called `{level}`; known are {}", Reasoning::ALL.map(Reasoning::as_str).join(", "))]
     UnknownLevel { level: String },
+    #[error("approval `{id}` can only be decided once: no rule is offered for calls like it")]
+    NothingToSave { id: String },
+    #[error(transparent)]
+    RuleFile(LoadError),
     #[error("posture {0}")]
     UnknownPosture(#[from] UnknownWord),
     #[error(transparent)]
@@ -128,6 +133,8 @@ impl Fault {
             | Fault::NoLevel { .. }
             | Fault::UnknownLevel { .. }
             | Fault::UnknownPosture(_)
+            | Fault::RuleFile(_)
+            | Fault::NothingToSave { .. }
             | Fault::NoAgent { .. }
             | Fault::NotSelectable { .. }
             | Fault::AgentList(_)
@@ -200,6 +207,8 @@ impl Fault {
             | Fault::BadImage { .. }
             | Fault::UnknownLevel { .. }
             | Fault::UnknownPosture(_)
+            | Fault::RuleFile(_)
+            | Fault::NothingToSave { .. }
             | Fault::TooManyAnswers { .. }
             | Fault::NoHandoff { .. }
             | Fault::BadDecision { .. }

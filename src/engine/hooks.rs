@@ -1,36 +1,50 @@
 //! The user's own commit hooks, run under a supervisor so that nothing they start stays behind.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 
+use crate::git::Repo;
 use crate::git::merge::{HookResult, HookRun};
+use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
 use super::record::Record;
 use super::shared::Shared;
+use super::{confine, prepare};
 
 /// How long a hook may take, and how much it may say.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(30 * 60), keep: 16 * 1024 };
 
-/// A function that runs one hook and waits for it; called on a blocking thread.
-pub(super) fn runner(shared: &Arc<Shared>, record: &Record) -> impl Fn(HookRun) -> HookResult + Send + 'static {
-    let environment = shared.environment(record.id).unwrap_or_else(|| shared.own_environment.clone());
-    let (executable, runtime) = (shared.executable.clone(), Handle::current());
+/// A function that runs one hook and waits for it; called on a blocking thread. A hook is the user's, but what it runs on
+/// is an agent's, so it reaches no more than an agent does.
+pub(super) fn runner(
+    shared: &Arc<Shared>,
+    record: &Record,
+    repo: &Repo,
+    level: Level,
+) -> impl Fn(HookRun) -> HookResult + Send + 'static {
+    let (shared, record, repo, runtime) = (Arc::clone(shared), record.clone(), repo.clone(), Handle::current());
     move |hook| {
-        let mut env = environment.clone();
-        env.extend(hook.environment.into_iter().map(|(name, value)| (name.to_owned(), text(value))));
-        let argv = std::iter::once(hook.program.into_os_string()).chain(hook.arguments).map(text).collect();
-        let spawn = Spawn {
-            executable: executable.clone(),
-            argv,
-            env: env.into_iter().collect(),
-            cwd: hook.directory,
-            cage: None,
+        let HookRun { program, arguments, directory, writes, environment, .. } = hook;
+        let (env, cage) = match level {
+            Level::Off => (prepare::environment(&shared, &record), None),
+            Level::Workspace | Level::Restricted => match confine::of_command(&shared, &record, &repo, &writes) {
+                Ok((mut cage, env)) => {
+                    cage.read.extend(program.parent().map(Path::to_owned));
+                    (env, Some(cage))
+                }
+                Err(error) => return HookResult::Failed { output: format!("failed to confine the hook: {error}") },
+            },
         };
+        let set = environment.into_iter().map(|(name, value)| (name.to_owned(), text(value)));
+        let argv = std::iter::once(program.into_os_string()).chain(arguments).map(text).collect();
+        let env = env.into_iter().chain(set).collect();
+        let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: directory, cage };
         match runtime.block_on(command::run(spawn, LIMITS, &mut |_: &str| {})) {
             Ok(finished) if finished.is_success() => HookResult::Passed,
             Ok(finished) => {

@@ -19,11 +19,18 @@ use crate::git::integrate::{self, Recovered};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
+use crate::tools::external::ExternalTool;
+
 use super::agents::role::{self, Role};
+use super::external::Servers;
 use super::fault::Fault;
-use super::record::{AgentRecord, ConversationRecord, EngineRecord, PromptBody, Record, SurfaceHold, Tree};
+use super::judge::Judge;
+use super::record::{
+    AgentRecord, ConversationRecord, EngineRecord, PromptBody, ReachRecord, Record, SurfaceHold, Tree,
+};
 use super::settings::Settings;
 use super::shared::Shared;
+use super::{links, plan_mode};
 pub(super) use converse::close;
 use converse::{converse, usable};
 use furnish::furnish;
@@ -47,9 +54,21 @@ pub(super) struct Prepared {
     pub(super) engine: EngineRecord,
     /// Who works, and with which tools.
     pub(super) role: Box<Role>,
+    /// Who decides about its calls.
+    pub(super) judge: Box<Judge>,
+    /// The external servers that its tools are of.
+    pub(super) servers: Option<Arc<Servers>>,
+    /// What its processes can reach.
+    pub(super) reach: ReachRecord,
     pub(super) agent: Option<AgentUse>,
     pub(super) delivery: Told,
     pub(super) blocks: Vec<Block>,
+}
+
+/// Who else takes part in a turn.
+struct Company {
+    judge: Box<Judge>,
+    servers: Option<Arc<Servers>>,
 }
 
 /// What the backend's context holds before the prompt.
@@ -95,8 +114,9 @@ impl From<Fault> for Unprepared {
 /// Prepares a turn.
 pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
     let repo = open_repo(&plan.record).await?;
-    let settings = shared.settings.session(&plan.record, &repo).await?;
-    let role = role(&shared, &plan, &settings).await.map_err(|failure| Unprepared { tree: None, failure })?;
+    let settings = Arc::new(shared.settings.session(&plan.record, &repo).await?);
+    let early = |failure| Unprepared { tree: None, failure };
+    let mut role = role(&shared, &plan, &settings, Vec::new()).await.map_err(early)?;
     // Who is to work is looked at meanwhile: the first look at a program takes a moment.
     let (tree, usable) = tokio::join!(worktree(&shared, &plan.record, &repo), usable(&shared, &plan, &settings));
     let tree = tree?;
@@ -113,14 +133,42 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
     };
     let unprepared = |failure| Unprepared { tree: Some(Tree::Ready), failure };
     usable.map_err(unprepared)?;
+    let (servers, warnings) = Servers::of(&shared, &plan.record, &repo, &settings).await;
+    for message in warnings {
+        note(&shared, &plan.record, Payload::Warning { message }).await?;
+    }
+    if let Some(servers) = &servers {
+        role = self::role(&shared, &plan, &settings, servers.tools()).await.map_err(unprepared)?;
+    }
+    let judge = judge(&shared, &plan.record, repo, &settings).await?;
     tokio::select! {
         () = abort.cancelled() => Err(Unprepared { tree: Some(Tree::Ready), ..Unprepared::aborted() }),
-        prepared = converse(&shared, plan, role, &settings, &tree) => prepared.map_err(unprepared),
+        prepared = converse(&shared, plan, role, &settings, &tree, Company { judge, servers }) => prepared.map_err(unprepared),
     }
 }
 
+/// Who decides about the calls of the turn.
+async fn judge(
+    shared: &Arc<Shared>,
+    record: &Record,
+    repo: Repo,
+    settings: &Arc<Settings>,
+) -> Result<Box<Judge>, Fault> {
+    let (shared, record, settings) = (Arc::clone(shared), record.clone(), Arc::clone(settings));
+    let judge = tokio::task::spawn_blocking(move || {
+        let plan = plan_mode::is_on(&record).then(|| links::real(&plan_mode::file(&shared, &record)));
+        Judge::new(&shared, &record, &repo, settings, plan)
+    });
+    Ok(Box::new(judge.await??))
+}
+
 /// Who works in the turn. A backend that cannot be held to the agent's tools is told once.
-async fn role(shared: &Arc<Shared>, plan: &Plan, settings: &Settings) -> Result<Role, Failure> {
+async fn role(
+    shared: &Arc<Shared>,
+    plan: &Plan,
+    settings: &Settings,
+    external: Vec<ExternalTool>,
+) -> Result<Role, Failure> {
     let Plan { record, engine, task, .. } = plan;
     let registry = shared.settings.registry(&settings.config);
     let spec = registry.get(&engine.backend).ok_or_else(|| unconfigured(&engine.backend))?;
@@ -128,7 +176,7 @@ async fn role(shared: &Arc<Shared>, plan: &Plan, settings: &Settings) -> Result<
         Some((id, persona)) => AgentRecord { id, persona, ..record.body.agent.clone() },
         None => record.body.agent.clone(),
     };
-    let role = role::resolve(shared, record, &who, settings, spec).await?;
+    let role = role::resolve(shared, record, &who, settings, spec, external).await?;
     if let (Some(reason), SurfaceHold::Enforced) = (&role.unheld, record.body.agent.surface) {
         let message = format!("agent `{}` is not kept to its tools: {reason}", role.id);
         note(shared, record, Payload::Warning { message }).await.map_err(failure)?;

@@ -10,7 +10,7 @@ use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
 use crate::api::workflow::Workflow;
 use crate::id::SessionId;
-use crate::permission::Posture;
+use crate::permission::{Effect, Posture, Reach};
 use crate::session::{Open, Phase, Rest, Session, Turn};
 use crate::store::{HandoffRow, SessionRow, TurnRow, WorkflowRow};
 
@@ -25,6 +25,14 @@ pub(super) struct Record {
     /// What clients are shown; finer than [`State`], which is what a restart needs.
     pub(super) status: Status,
     pub(super) body: Body,
+}
+
+impl Record {
+    /// A session that is only thought of.
+    pub(super) fn imagined(project: String, body: Body) -> Result<Self, getrandom::Error> {
+        let id = super::clock::draw_id()?;
+        Ok(Self { id, project, created_at: 0, updated_at: 0, removed_at: None, status: Status::Draft, body })
+    }
 }
 
 /// The part of a session that only the engine reads.
@@ -311,6 +319,44 @@ pub(super) enum CallEffect {
     Destroys,
 }
 
+impl From<Reach> for CallReach {
+    fn from(reach: Reach) -> Self {
+        match reach {
+            Reach::Paths(paths) => Self::Paths(paths),
+            Reach::Command { text, cwd } => Self::Command { text, cwd },
+            Reach::Url(url) => Self::Url(url),
+            Reach::Mcp { server, tool, effect } => {
+                let effect = match effect {
+                    Effect::Reads => CallEffect::Reads,
+                    Effect::Adds => CallEffect::Adds,
+                    Effect::Destroys => CallEffect::Destroys,
+                };
+                Self::Mcp { server, tool, effect }
+            }
+            Reach::Elsewhere => Self::Elsewhere,
+        }
+    }
+}
+
+impl From<CallReach> for Reach {
+    fn from(reach: CallReach) -> Self {
+        match reach {
+            CallReach::Paths(paths) => Self::Paths(paths),
+            CallReach::Command { text, cwd } => Self::Command { text, cwd },
+            CallReach::Url(url) => Self::Url(url),
+            CallReach::Mcp { server, tool, effect } => {
+                let effect = match effect {
+                    CallEffect::Reads => Effect::Reads,
+                    CallEffect::Adds => Effect::Adds,
+                    CallEffect::Destroys => Effect::Destroys,
+                };
+                Self::Mcp { server, tool, effect }
+            }
+            CallReach::Elsewhere => Self::Elsewhere,
+        }
+    }
+}
+
 /// Who performs a call once it is allowed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -341,6 +387,8 @@ pub(super) struct ConversationRecord {
     pub(super) served: String,
     /// Hash of what the agent was left of its own tools.
     pub(super) native: String,
+    /// Hash of its posture and of what its processes could reach.
+    pub(super) confined: String,
     /// With whom it is, and what was asked of them.
     pub(super) engine: EngineRecord,
     /// The model that the backend says it uses.

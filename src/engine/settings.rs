@@ -14,10 +14,13 @@ use crate::backend::registry::{Configured, Registry};
 use crate::backend::spec::Transport;
 use crate::config::{self, Config, GrantText, LayerKind, Origin, Trust};
 use crate::git::{Oid, Repo};
+use crate::permission::load;
+use crate::permission::rule::RuleFile;
 use crate::store::{ProjectRow, Store};
 
 use super::fault::Fault;
 use super::record::Record;
+use super::rules;
 use super::timing::Limits;
 
 /// The repository's own file, as it is in a commit.
@@ -30,14 +33,19 @@ pub(super) struct SettingsReader {
     pub(super) user_file: PathBuf,
     pub(super) data: PathBuf,
     pub(super) executable: PathBuf,
+    /// The user's home directory, which `~` stands for in rules.
+    pub(super) home: String,
     pub(super) store: Store,
 }
 
 /// The settings of one project at one commit.
+#[derive(Default)]
 pub(super) struct Settings {
     pub(super) config: Config,
     pub(super) trust: Trust,
     pub(super) include: Option<String>,
+    /// The repository's own rules about calls.
+    pub(super) rules: Option<RuleFile>,
     pub(super) grants: Option<GrantText>,
     pub(super) trusted: Option<Trusted>,
 }
@@ -71,23 +79,30 @@ impl SettingsReader {
     /// The settings of a project, with the repository's files as they are in `commit`.
     pub(super) async fn project(&self, project: &str, repo: &Repo, commit: Oid) -> Result<Settings, Fault> {
         let trusted = self.record(project).await?.trusted;
-        let (from_commit, include) = {
+        let (from_commit, include, rules) = {
             let repo = repo.clone();
             tokio::task::spawn_blocking(move || {
                 Ok::<_, crate::git::GitError>((
                     repo.file_at(&commit, REPOSITORY_FILE)?,
                     repo.file_at(&commit, INCLUDE_FILE)?,
+                    repo.file_at(&commit, rules::SHARED_FILE)?,
                 ))
             })
             .await??
         };
         let include = include.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let rules =
+            rules.map(|bytes| load::rule_file(rules::SHARED_FILE, &String::from_utf8_lossy(&bytes), &self.home));
+        let rules = rules.transpose()?;
         let repository = from_commit.map(|bytes| {
             let label = format!("{REPOSITORY_FILE} of the repository");
             config::parse(&String::from_utf8_lossy(&bytes), &Origin { label, kind: LayerKind::Repository })
         });
         let repository = repository.transpose()?;
-        let grants = config::grants(repository.as_ref(), include.as_deref(), &[]);
+        let grants = {
+            let allows = rules.as_ref().map(load::grants).unwrap_or_default();
+            config::grants(repository.as_ref(), include.as_deref(), &allows)
+        };
         let trust = match (&grants, &trusted) {
             (Some(grants), Some(trusted)) if hash(grants.as_str()) == trusted.hash => Trust::Trusted,
             (Some(_) | None, Some(_) | None) => Trust::Untrusted,
@@ -100,7 +115,7 @@ impl SettingsReader {
         ];
         let layers: Vec<_> = layers.into_iter().flatten().collect();
         let include = include.filter(|_| trust == Trust::Trusted);
-        Ok(Settings { config: config::resolve(&layers, trust), trust, include, grants, trusted })
+        Ok(Settings { config: config::resolve(&layers, trust), trust, include, rules, grants, trusted })
     }
 
     /// What is kept of a project.

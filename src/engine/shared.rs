@@ -13,12 +13,14 @@ use crate::api::request::Environment;
 use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
 use crate::id::SessionId;
+use crate::sandbox::support::{self, Support};
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
 
 use super::actor::Message;
 use super::agents::AgentReader;
 use super::catalog::Catalog;
 use super::clock;
+use super::external;
 use super::handoff::Waiters;
 use super::live::Lively;
 use super::settings::SettingsReader;
@@ -37,6 +39,10 @@ pub(super) struct Shared {
     pub(super) settings: SettingsReader,
     pub(super) spawner: Arc<dyn Spawner>,
     pub(super) backends: Backends,
+    /// External servers of sessions.
+    pub(super) servers: external::Known,
+    /// What the kernel gives.
+    pub(super) support: Support,
     /// The lane of the questions on the side, which take no slot of a turn.
     pub(super) asides: Semaphore,
     pub(super) catalog: Catalog,
@@ -86,6 +92,8 @@ impl Shared {
             catalog: Catalog::new(spawner.clone()),
             spawner,
             backends: Backends::default(),
+            servers: external::Known::default(),
+            support: support::support(),
             asides: Semaphore::new(utility::LANE),
             own_environment: environment,
             sweeper: Sweeper::default(),

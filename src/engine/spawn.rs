@@ -1,6 +1,7 @@
 //! Backends get their processes from the supervisor; this is where the two rooms meet.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, FutureExt};
 
@@ -10,11 +11,24 @@ use crate::sandbox::SandboxError;
 use crate::sandbox::cage::Cage;
 use crate::sandbox::launch::{self, Spawn, Status, Stop, Stopper};
 
+use super::external::Servers;
+use crate::sandbox::proxy::Proxy;
+
 /// Starts every backend process under a supervisor of its own.
 pub(super) struct Supervised {
     pub(super) executable: PathBuf,
     /// What they may reach; `None` for programs that confine what they start themselves.
     pub(super) cage: Option<Cage>,
+    pub(super) kept: Kept,
+}
+
+/// What ends with the last of the processes.
+#[derive(Clone, Default)]
+pub(super) struct Kept {
+    /// Their way to the network.
+    pub(super) _proxy: Option<Arc<Proxy>>,
+    /// The external servers whose tools they know.
+    pub(super) _servers: Option<Arc<Servers>>,
 }
 
 impl Spawner for Supervised {
@@ -22,6 +36,7 @@ impl Spawner for Supervised {
         let SpawnRequest { argv, env, cwd, needs } = request;
         let cage = self.cage.clone().map(|cage| with(cage, needs));
         let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage };
+        let kept = self.kept.clone();
         async move {
             let supervised = launch::spawn(spawn).await.map_err(failure)?;
             let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
@@ -29,7 +44,9 @@ impl Spawner for Supervised {
             let pid = u32::try_from(process.pid()).ok();
             let control = Box::new(Handle { stopper: process.stopper() });
             let exit = async move {
-                match process.wait().await {
+                let status = process.wait().await;
+                drop(kept);
+                match status {
                     Status::Exited(code) => Exit::Code(code),
                     Status::Signalled(signal) => Exit::Signal(signal),
                     Status::Lost => Exit::Lost("its supervisor is gone".to_owned()),

@@ -15,6 +15,7 @@ use crate::tools::{self, Request};
 use super::super::agents::role;
 use super::super::delegate::{self, Caller, News, What};
 use super::Actor;
+use super::external::Held;
 
 /// How many pieces of news of the calls may wait.
 const NEWS: usize = 128;
@@ -22,6 +23,8 @@ const NEWS: usize = 128;
 /// The served calls of one turn.
 pub(super) struct Calls {
     open: Vec<OpenCall>,
+    /// Calls that a person decides about first.
+    pub(super) held: Vec<Held>,
     sender: mpsc::Sender<News>,
     news: mpsc::Receiver<News>,
 }
@@ -40,7 +43,7 @@ struct OpenCall {
 impl Calls {
     pub(super) fn new() -> Self {
         let (sender, news) = mpsc::channel(NEWS);
-        Self { open: Vec::new(), sender, news }
+        Self { open: Vec::new(), held: Vec::new(), sender, news }
     }
 
     pub(super) async fn next(&mut self) -> News {
@@ -54,6 +57,23 @@ impl Calls {
     /// Forgets all calls: their turn is over.
     pub(super) fn clear(&mut self) {
         *self = Self::new();
+    }
+
+    /// Opens a call that is performed beside the session's task until `cancel` says that nobody waits for it.
+    pub(super) fn open(&mut self, request: &str, cancel: CancellationToken) {
+        let request = request.to_owned();
+        self.open.push(OpenCall { request, waits: None, ready: None, _cancel: Some(cancel.drop_guard()) });
+    }
+
+    /// Where news of the calls go.
+    pub(super) fn sender(&self) -> mpsc::Sender<News> {
+        self.sender.clone()
+    }
+
+    /// Takes out a call that a person decided about.
+    pub(super) fn take_held(&mut self, request: &str) -> Option<Held> {
+        let at = self.held.iter().position(|held| held.request == request)?;
+        Some(self.held.swap_remove(at))
     }
 
     fn find(&mut self, request: &str) -> Option<&mut OpenCall> {
@@ -78,6 +98,9 @@ impl Actor {
             let text = self.unavailable(&tool, &role.id);
             return self.answer_call(request, Err(text)).await;
         }
+        if let Some(external) = role.external.iter().find(|external| external.name == tool) {
+            return self.external_called(request, external.clone(), arguments).await;
+        }
         match tools::parse(&tool, &arguments) {
             Err(text) => self.answer_call(request, Err(text)).await,
             Ok(Request::Question(question)) => self.question_called(request, question, &arguments).await,
@@ -94,10 +117,8 @@ impl Actor {
             Ok(asked) => {
                 let cancel = CancellationToken::new();
                 let Some(caller) = self.caller(cancel.clone()) else { return };
-                let open =
-                    OpenCall { request: request.clone(), waits: None, ready: None, _cancel: Some(cancel.drop_guard()) };
-                self.calls.open.push(open);
-                let (shared, sender) = (self.shared.clone(), self.calls.sender.clone());
+                self.calls.open(&request, cancel);
+                let (shared, sender) = (self.shared.clone(), self.calls.sender());
                 // It is not bound to the turn: what it has begun to make must not be left half made.
                 self.shared.tasks.spawn(delegate::perform(shared, caller, request, asked, sender));
             }
@@ -181,6 +202,8 @@ impl Actor {
     /// there for whoever asks.
     pub(super) async fn tool_request_gone(&mut self, request: &str) {
         self.question_gone(request).await;
+        self.calls.take_held(request);
+        self.approval_gone(request).await;
         let Some(call) = self.calls.take(request) else { return };
         if let (Some(wait), None) = (call.waits, &call.ready) {
             self.step(Event::Withdrawn(wait)).await;

@@ -1,21 +1,18 @@
 //! What clients tell a session.
 
 use crate::api::event::Payload;
-use crate::api::request::{Decide, When};
+use crate::api::request::When;
 use crate::api::session::Status;
 use crate::permission::Posture;
 use crate::protocol::prompt::{self, Answer};
-use crate::session::{Event, Rest, Session, Wait};
+use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 use crate::workflow::PLAN_DECISION;
 
 use super::super::fault::Fault;
-use super::super::record::{DecisionRecord, PostureRecord, PromptBody, Redirect, TurnBody, json};
-use super::super::{clock, delegate, image, view};
+use super::super::record::{PostureRecord, PromptBody, Redirect, TurnBody, json};
+use super::super::{clock, delegate, handoff, image, view};
 use super::{Actor, Command, Draft};
-
-/// The request that stands for the oldest open one.
-const OLDEST: &str = "oldest";
 
 /// Where a prompt stands in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,29 +190,6 @@ impl Actor {
         Ok(())
     }
 
-    async fn decide(&mut self, request: &str, decide: Decide) -> Result<(), Fault> {
-        let oldest = request == OLDEST;
-        let open = self.record.body.approvals.iter_mut().filter(|open| open.decision.is_none());
-        let Some(approval) = open.into_iter().find(|open| oldest || open.id == request) else {
-            let request = (!oldest).then(|| request.to_owned());
-            return Err(Fault::NoApproval { id: self.id, request });
-        };
-        let (outcome, message, decision) = match decide {
-            Decide::Allow { scope: _ } => ("allowed", None, DecisionRecord::Allow),
-            Decide::Deny { message, scope: _ } => ("denied", message.clone(), DecisionRecord::Deny { message }),
-        };
-        approval.decision = Some(decision);
-        let (approval, expired) = (approval.id.clone(), approval.expired);
-        self.staged.push(Payload::ApprovalResolved { approval, outcome: outcome.to_owned(), message });
-        if !expired {
-            self.step(Event::Settled(Wait::Approval)).await;
-            return Ok(());
-        }
-        // The decision waits in the record for the call that the resumed turn makes.
-        self.persist(Durability::Full, Vec::new()).await?;
-        self.resume_if_interrupted().await
-    }
-
     /// Goes on after a decision that came when nothing ran.
     pub(super) async fn resume_if_interrupted(&mut self) -> Result<(), Fault> {
         match self.state {
@@ -225,7 +199,7 @@ impl Actor {
     }
 
     /// Changes what the session may do by itself, from the next call on.
-    async fn set_posture(&mut self, posture: Option<Posture>, yolo: Option<bool>) -> Result<(), Fault> {
+    pub(super) async fn set_posture(&mut self, posture: Option<Posture>, yolo: Option<bool>) -> Result<(), Fault> {
         let record = &self.record.body.posture;
         let wanted = PostureRecord {
             word: posture.unwrap_or_else(|| record.posture()).as_str().to_owned(),
@@ -240,6 +214,25 @@ impl Actor {
         self.staged.push(Payload::PostureChanged { posture: wanted.word.clone(), yolo: wanted.yolo });
         self.record.body.posture = wanted;
         self.persist(Durability::Full, Vec::new()).await?;
+        self.lead_children().await?;
+        self.judge_again().await
+    }
+
+    /// Children may do what their parent may do.
+    async fn lead_children(&self) -> Result<(), Fault> {
+        let posture = &self.record.body.posture;
+        let (posture, yolo) = (Some(posture.posture()), Some(posture.yolo));
+        for handoff in handoff::of_parent(&self.shared, self.id).await? {
+            let Ok(child) = handoff.child_session_id.parse() else { continue };
+            if handoff.status.is_final() {
+                continue;
+            }
+            // A child may be waiting for this session.
+            let shared = self.shared.clone();
+            self.shared.tasks.spawn(async move {
+                delegate::tell(&shared, child, Command::SetPosture { posture, yolo }).await.ok();
+            });
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::protocol::prompt;
 use crate::session::{Effect, Event, Outcome};
 use crate::store::{Durability, StoreError};
 
-use super::super::record::Tree;
+use super::super::record::{CallOrigin, Tree};
 use super::super::timing::Limits;
 use super::super::{prepare, settings};
 use super::approval::backend_decision;
@@ -92,9 +92,14 @@ impl Actor {
         self.persist(Durability::Normal, Vec::new()).await?;
         let decided: Vec<super::super::record::ApprovalRecord> = decided;
         for approval in decided {
-            if let Some(decision) = approval.decision {
-                let decision = backend_decision(decision);
-                self.tell_backend(BackendCommand::Decide { request: approval.request, decision }).await;
+            let origin = approval.call.map(|call| call.origin).unwrap_or_default();
+            match (approval.decision, origin) {
+                (Some(decision), CallOrigin::Backend) => {
+                    let decision = backend_decision(decision);
+                    self.tell_backend(BackendCommand::Decide { request: approval.request, decision }).await;
+                }
+                (Some(decision), CallOrigin::Served) => self.external_decided(approval.request, decision).await,
+                (None, _) => {}
             }
         }
         self.deliver_results().await;

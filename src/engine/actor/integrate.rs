@@ -87,7 +87,8 @@ impl Actor {
         let message = naming::merge_message(self.summary().as_ref(), &self.record.body.title);
         let lock = self.shared.repository(&self.record.project);
         let _held = lock.lock().await;
-        let run = hooks::runner(&self.shared, &self.record);
+        let level = self.config().await.sandbox.level;
+        let run = hooks::runner(&self.shared, &self.record, &tree.repo, level);
         let target = target.to_owned();
         let style = match style {
             MergeStyle::Squash => Style::Squash,

@@ -21,6 +21,8 @@ use crate::store::{Change, Durability};
 
 use super::super::agents::role::Role;
 use super::super::blocks::{Blocks, Ended};
+use super::super::external::Servers;
+use super::super::judge::Judge;
 use super::super::prepare::{Prepared, Told, Unprepared};
 use super::super::record::{ConversationRecord, PromptBody, Tree};
 use super::super::timing::Overdue;
@@ -50,6 +52,10 @@ pub(super) struct TurnRun {
     /// Who works, and with which tools.
     pub(super) role: Option<Arc<Role>>,
     pub(super) config: Arc<Config>,
+    /// Who decides about its calls.
+    pub(super) judge: Option<Box<Judge>>,
+    /// The external servers that its tools are of.
+    pub(super) servers: Option<Arc<Servers>>,
     /// How many tool calls the agent has made.
     pub(super) steps: u32,
     /// The last message that was not the response.
@@ -87,6 +93,8 @@ impl TurnRun {
             usage: Usage::default(),
             role: None,
             config: Arc::default(),
+            judge: None,
+            servers: None,
             steps: 0,
             said: None,
             plan: None,
@@ -128,14 +136,28 @@ impl Actor {
 
     /// Takes over what was prepared.
     fn begun(&mut self, prepared: Prepared) {
-        let Prepared { conversation, conversation_record, exec_at, engine, role, agent, delivery, blocks } = prepared;
+        let Prepared {
+            conversation,
+            conversation_record,
+            exec_at,
+            engine,
+            role,
+            judge,
+            servers,
+            reach,
+            agent,
+            delivery,
+            blocks,
+        } = prepared;
         (self.conversation, self.open) = (Some(conversation), Some(conversation_record.clone()));
         // One that was stopped meanwhile is not sent: its prompt, and who is to work on it, stay in the queue.
         let sends = matches!(self.state, Session::Turning(Turn { phase: Phase::Preparing, .. }));
         let Some(turn) = self.turn.as_mut().filter(|_| sends) else { return };
         turn.started = Some(Begun { at: clock::now(), exec_at, delivery, agent, blocks });
         self.record.body.agent = role.record();
+        self.record.body.reach = reach;
         turn.role = Some(Arc::from(role));
+        (turn.judge, turn.servers) = (Some(judge), servers);
         let before = self.record.body.engine();
         if before != engine {
             let (turn, from, to) = (turn.number, view::engine(before), view::engine(engine.clone()));

@@ -122,7 +122,7 @@ impl Engine {
             prompt: found.prompt.trim().to_owned(),
             model: found.model.map(|choice| choice.value.to_owned()),
             reasoning_effort: found.effort.map(|choice| choice.value.to_owned()),
-            tools: role::surface(found.definition, &config).tools.into_iter().collect(),
+            tools: role::surface(found.definition, &config, &[]).tools.into_iter().collect(),
             backends: specs.iter().map(on).collect(),
         })
     }

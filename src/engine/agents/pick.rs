@@ -40,7 +40,11 @@ pub(in super::super) fn pick(agents: &Agents, wanted: Option<&str>, default: &st
 }
 
 /// Finds an agent, whoever may choose it.
-pub(super) fn find<'a>(agents: &'a Agents, wanted: Option<&'a str>, default: &'a str) -> Result<Selected<'a>, Fault> {
+pub(in super::super) fn find<'a>(
+    agents: &'a Agents,
+    wanted: Option<&'a str>,
+    default: &'a str,
+) -> Result<Selected<'a>, Fault> {
     let (standard, standard_persona) = select::reference(default);
     let (agent, persona) = match wanted.map(select::reference) {
         Some((agent, persona)) => (agent, persona),

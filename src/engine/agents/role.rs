@@ -22,6 +22,7 @@ use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
 use crate::permission::compact::{CompactPermission, tool};
 use crate::protocol::prompt;
+use crate::tools::external::ExternalTool;
 use crate::tools::{self, Tool};
 
 use super::super::plan_mode;
@@ -41,6 +42,8 @@ pub(in super::super) struct Role {
     pub(in super::super) prompt: String,
     pub(in super::super) surface: Surface,
     pub(in super::super) served: Vec<Tool>,
+    /// Those of them that are tools of external servers.
+    pub(in super::super) external: Vec<ExternalTool>,
     pub(in super::super) native: Native,
     /// What children may not exceed: a role that has no tool to write with may still hand writing to others.
     pub(in super::super) bound: Access,
@@ -61,6 +64,7 @@ pub(in super::super) async fn resolve(
     who: &AgentRecord,
     settings: &Settings,
     spec: &Spec,
+    external: Vec<ExternalTool>,
 ) -> Result<Role, Failure> {
     let repo = super::super::prepare::open_repo(record).await.map_err(failure)?;
     let ground = Ground::of_session(record, &repo).map_err(failure)?;
@@ -78,9 +82,10 @@ pub(in super::super) async fn resolve(
             Some(ChildAccess::Write) | None => Access::Write,
         },
         planning: if plan_mode::is_on(record) { tools::Planning::On } else { tools::Planning::Off },
+        external,
     };
     let note = child.and_then(|child| child.note.clone());
-    let mut role = assemble(part, &session, agents, note, &settings.config, spec);
+    let mut role = assemble(part, session, agents, note, &settings.config, spec);
     if let Some(home) = shared.own_environment.get("HOME") {
         role.permission = role.permission.map(|map| map.at_home(home));
     }
@@ -99,6 +104,8 @@ struct Session {
     depth: u32,
     access: Access,
     planning: tools::Planning,
+    /// What the external servers have for it.
+    external: Vec<ExternalTool>,
 }
 
 impl Part {
@@ -158,13 +165,14 @@ fn is_of(kept: &Result<Definition, String>, who: &AgentRecord) -> bool {
 
 /// The role that an agent would have in a session of a person, whether its backend can be held to it or not.
 pub(super) fn would_be(found: &select::Selected<'_>, agents: &Arc<Agents>, config: &Config, spec: &Spec) -> Role {
-    let session = Session { depth: 0, access: Access::Write, planning: tools::Planning::Off };
-    assemble(Part::selected(found), &session, agents.clone(), None, config, spec)
+    let session = Session { depth: 0, access: Access::Write, planning: tools::Planning::Off, external: Vec::new() };
+    assemble(Part::selected(found), session, agents.clone(), None, config, spec)
 }
 
 /// The tools of an agent, before anything is said about where it works.
-pub(super) fn surface(definition: &Definition, config: &Config) -> Surface {
-    surface::resolve(definition, &available(config), &[])
+pub(in super::super) fn surface(definition: &Definition, config: &Config, external: &[ExternalTool]) -> Surface {
+    let external: Vec<_> = external.iter().map(|tool| tool.name.clone()).collect();
+    surface::resolve(definition, &available(config), &external)
 }
 
 /// Refuses a role that its backend cannot be held to, unless that was agreed to.
@@ -177,14 +185,14 @@ fn held(role: Role, wanted: family::Surface) -> Result<Role, Failure> {
 
 fn assemble(
     part: Part,
-    session: &Session,
+    session: Session,
     agents: Arc<Agents>,
     note: Option<String>,
     config: &Config,
     spec: &Spec,
 ) -> Role {
     let Part { definition, persona, prompt } = part;
-    let surface = surface(&definition, config);
+    let surface = surface(&definition, config, &session.external);
     let standing = Standing {
         depth: session.depth,
         agent: &definition.id,
@@ -206,7 +214,9 @@ fn assemble(
     let (native, unheld) = native(&surface, access, config, spec);
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
-    let served = tools::served(&tools::Context {
+    let mut external = session.external;
+    external.retain(|tool| surface.contains(&tool.name));
+    let mut served = tools::served(&tools::Context {
         has: &|name| surface.contains(name),
         facade: facade(config),
         agents: &offers,
@@ -223,6 +233,11 @@ fn assemble(
         tools::Planning::On => Access::ReadOnly,
         tools::Planning::Off => bound,
     };
+    served.extend(external.iter().map(|tool| Tool {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        input_schema: tool.input_schema.clone(),
+    }));
     Role {
         id: definition.id,
         persona,
@@ -230,6 +245,7 @@ fn assemble(
         prompt,
         surface,
         served,
+        external,
         native,
         bound,
         hold,

@@ -187,6 +187,9 @@ async fn make(
         agent: AgentRecord { id: definition.id.clone(), persona: persona.clone(), ..AgentRecord::default() },
         child: Some(record.clone()),
         place: parent.body.place.clone(),
+        // It does what its parent may do, and follows when that changes.
+        posture: parent.body.posture.clone(),
+        grants: parent.body.grants.clone(),
         ..Body::default()
     };
     let body = with_engine(body, engine);

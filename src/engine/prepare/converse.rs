@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tokio::sync::mpsc::error::TryRecvError;
 
@@ -11,20 +12,23 @@ use crate::backend::discovery::Verdict;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec, ToolList};
-use crate::backend::{Conversation, Launch, Purpose};
+use crate::backend::{Access, Conversation, Launch, Purpose};
 use crate::git::Worktree;
+use crate::permission::Posture;
 use crate::protocol;
 use crate::protocol::prompt::{
     self, Delivery, Hearing, Loaded, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd,
 };
 
 use super::super::agents::role::Role;
+use super::super::confine::{self, Confined, Subject};
+use super::super::external::Servers;
 use super::super::fault::Fault;
 use super::super::record::{ConversationRecord, EngineRecord, Record, TurnBody};
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
 use super::super::{choice, clock, image, plan_mode};
-use super::{Plan, Prepared, Told, environment, failure, unconfigured};
+use super::{Company, Plan, Prepared, Told, environment, failure, unconfigured};
 
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
@@ -42,15 +46,18 @@ pub(super) async fn converse(
     role: Role,
     settings: &Settings,
     tree: &Worktree,
+    company: Company,
 ) -> Result<Prepared, Failure> {
     let Plan { record, mut engine, task, open } = plan;
     let registry = shared.settings.registry(&settings.config);
     let spec = registry.get(&engine.backend).cloned().ok_or_else(|| unconfigured(&engine.backend))?;
     // Who comes after another may not be able to think as hard.
     engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
-    let wanted = wanted(&role, &engine);
+    let access = access(&role, &record);
+    let wanted = wanted(&role, &engine, confined(&record, settings, access));
     let known = record.body.conversation.as_ref();
     let place = place(spec.rules);
+    let reach = confine::reach(shared, &spec, settings.config.sandbox.level);
     let (conversation, conversation_record, exec_at, has_context) = match open.and_then(still_there) {
         Some((open, current)) if goes_on(&current, &wanted, place) => {
             let has_context = known.is_some_and(|known| known.id == current.id);
@@ -63,7 +70,11 @@ pub(super) async fn converse(
                 close(open).await;
             }
             let resume = resumable(known, &wanted, &spec);
-            let launched = launch(shared, &record, &engine, &role, spec, tree, resume.clone()).await?;
+            let launched = {
+                let servers = company.servers.as_ref();
+                let start = Start { record: &record, engine: &engine, role: &role, settings, tree, servers };
+                launch(shared, start, spec, resume.clone()).await?
+            };
             let (conversation, Started { conversation: id, restored, exec_at_ms, model, .. }) = launched;
             let started = ConversationRecord { id, model, ..wanted };
             (conversation, started, exec_at_ms, restored && resume.is_some())
@@ -102,11 +113,23 @@ pub(super) async fn converse(
     let images = image::load(shared.images_dir(record.id), &task.images).await.map_err(failure)?;
     let blocks = image::blocks(&before, &task.text, images);
     let (agent, role) = (Some(role.agent_use()), Box::new(role));
-    Ok(Prepared { conversation, conversation_record, exec_at, engine, role, agent, delivery: told, blocks })
+    Ok(Prepared {
+        conversation,
+        conversation_record,
+        exec_at,
+        engine,
+        role,
+        judge: company.judge,
+        servers: company.servers,
+        reach,
+        agent,
+        delivery: told,
+        blocks,
+    })
 }
 
 /// What a conversation for this turn would have been told and given; which one it is stays open.
-fn wanted(role: &Role, engine: &EngineRecord) -> ConversationRecord {
+fn wanted(role: &Role, engine: &EngineRecord, confined: String) -> ConversationRecord {
     let words = role.told();
     let definition = [&role.id, role.persona.as_deref().unwrap_or_default(), &role.sha256].join("\n");
     let served: Vec<_> = role.served.iter().map(|tool| format!("{tool:?}")).collect();
@@ -116,9 +139,25 @@ fn wanted(role: &Role, engine: &EngineRecord) -> ConversationRecord {
         role: settings::hash(&[definition, prompt::beside(&words.as_role())].join("\n")),
         served: settings::hash(&served.join("\n")),
         native: settings::hash(&format!("{:?}", role.native)),
+        confined,
         engine: engine.clone(),
         model: None,
     }
+}
+
+/// Whether the agent may change the work tree: a plan is made by looking.
+fn access(role: &Role, record: &Record) -> Access {
+    match record.body.posture.posture() {
+        Posture::Plan => Access::ReadOnly,
+        Posture::Attended | Posture::Edits | Posture::Unattended => role.native.access,
+    }
+}
+
+/// Names what a process was started with: another posture or sandbox needs another process.
+fn confined(record: &Record, settings: &Settings, access: Access) -> String {
+    let posture = record.body.posture.posture();
+    let (sandbox, servers) = (&settings.config.sandbox, &settings.config.mcp_servers);
+    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {servers:?}"))
 }
 
 /// Whether an open conversation can take the prompt: its process was started with what the turn has. A role that stands
@@ -128,7 +167,9 @@ fn goes_on(open: &ConversationRecord, wanted: &ConversationRecord, place: Place)
         Place::InPrompt => true,
         Place::Beside => open.role == wanted.role,
     };
-    let given = |record: &ConversationRecord| (record.marker.clone(), record.served.clone(), record.native.clone());
+    let given = |record: &ConversationRecord| {
+        [&record.marker, &record.served, &record.native, &record.confined].map(Clone::clone)
+    };
     has_role && open.engine == wanted.engine && given(open) == given(wanted)
 }
 
@@ -167,19 +208,31 @@ pub(in super::super) async fn close(conversation: Conversation) {
     while events.recv().await.is_some() {}
 }
 
+/// Who is to work, where and by which settings.
+struct Start<'a> {
+    record: &'a Record,
+    engine: &'a EngineRecord,
+    role: &'a Role,
+    settings: &'a Settings,
+    tree: &'a Worktree,
+    /// They are kept as long as the process that knows their tools.
+    servers: Option<&'a Arc<Servers>>,
+}
+
 async fn launch(
     shared: &Shared,
-    record: &Record,
-    engine: &EngineRecord,
-    role: &Role,
+    start: Start<'_>,
     spec: Spec,
-    tree: &Worktree,
     resume: Option<String>,
 ) -> Result<(Conversation, Started), Failure> {
+    let Start { record, engine, role, settings, tree, servers } = start;
     let mut env = environment(shared, record);
     if let Some(note) = role.note() {
         env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
     }
+    let (access, plan) = (access(role, record), plan_file(shared, record)?);
+    let subject = Subject { record, settings, spec: &spec, tree, access, plan: plan.as_deref(), servers };
+    let Confined { confines, env, spawn } = confine::compose(shared, &subject, env).await?;
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let state_dir = shared.state_dir(record.id, &spec.name);
     let neutral_dir = shared.neutral_dir();
@@ -213,14 +266,14 @@ async fn launch(
         roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
         tools: role.carried(),
         native: role.native.clone(),
-        posture: crate::permission::Posture::Edits,
-        plan_file: plan_file(shared, record)?,
-        confines: crate::backend::Confines::default(),
+        posture: record.body.posture.posture(),
+        plan_file: plan,
+        confines,
         state_dir,
         login_dir: shared.login_dir(&spec.name),
         neutral_dir,
         bridge: crate::backend::door::bridge::command(&shared.executable),
-        spawn: shared.spawner.clone(),
+        spawn,
         spec,
     });
     loop {
@@ -371,6 +424,7 @@ mod tests {
             role: role.into(),
             served: served.into(),
             native: native.into(),
+            confined: String::new(),
             engine: EngineRecord { backend: backend.into(), ..EngineRecord::default() },
             model: None,
         }

@@ -35,7 +35,8 @@ fn at(name: &str, header: &str, depth: u32, access: Access, config: &str, spec: 
     let agents = agents(&[("mine", header)]);
     let config = configured(config);
     let part = Part::selected(&pick::find(&agents, Some(name), "builder").unwrap());
-    assemble(part, &Session { depth, access, planning: tools::Planning::Off }, agents, None, &config, spec)
+    let session = Session { depth, access, planning: tools::Planning::Off, external: Vec::new() };
+    assemble(part, session, agents, None, &config, spec)
 }
 
 fn root(name: &str, header: &str, config: &str) -> Role {
@@ -132,8 +133,9 @@ fn r38_skills_are_told_where_they_can_be_loaded() {
         agents.skills = vec![skill.clone()];
         let (agents, config) = (Arc::new(agents), configured(""));
         let part = Part::selected(&pick::find(&agents, Some("mine"), "builder").unwrap());
-        let session = Session { depth: 0, access: Access::Write, planning: tools::Planning::Off };
-        let role = assemble(part, &session, agents, None, &config, &backend(NativeTools::Removable));
+        let planning = tools::Planning::Off;
+        let session = Session { depth: 0, access: Access::Write, planning, external: Vec::new() };
+        let role = assemble(part, session, agents, None, &config, &backend(NativeTools::Removable));
         assert_eq!(role.told().as_role().skills.contains("$pdf"), is_told);
         assert_eq!(serves(&role, "skill"), is_told);
         assert_eq!(role.mentioned("use ${pdf} here").len(), 1);

@@ -1,0 +1,123 @@
+//! What the environment of a confined process says: caches that it may write, no way to the user's agents and keys of
+//! other services. Pure.
+
+use std::path::Path;
+
+use crate::api::request::Environment;
+
+/// Ways to helpers of the user's own, which answer whoever asks.
+const HELPERS: &[&str] = &[
+    "SSH_AUTH_SOCK",
+    "SSH_AGENT_PID",
+    "GPG_AGENT_INFO",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DOCKER_HOST",
+    "KUBECONFIG",
+];
+
+/// Variables that name a cache, and its place below the directory of caches.
+const CACHES: &[(&str, &str)] = &[
+    ("XDG_CACHE_HOME", "xdg"),
+    ("CARGO_HOME", "cargo"),
+    ("PIP_CACHE_DIR", "pip"),
+    ("UV_CACHE_DIR", "uv"),
+    ("npm_config_cache", "npm"),
+    ("YARN_CACHE_FOLDER", "yarn"),
+    ("GOCACHE", "go-build"),
+    ("GOMODCACHE", "go-mod"),
+    ("GRADLE_USER_HOME", "gradle"),
+    ("DENO_DIR", "deno"),
+    ("BUN_INSTALL_CACHE_DIR", "bun"),
+    ("CCACHE_DIR", "ccache"),
+];
+
+/// Where things of a session are that its processes must find.
+pub(super) struct Private<'a> {
+    pub(super) temp: &'a Path,
+    pub(super) caches: &'a Path,
+    /// The user's name and address for git, and nothing else of their configuration.
+    pub(super) git_config: &'a Path,
+}
+
+/// The environment of a confined session.
+pub(super) fn confined(mut env: Environment, private: &Private<'_>) -> Environment {
+    for name in HELPERS {
+        env.remove(*name);
+    }
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    env.extend(CACHES.iter().map(|(name, place)| ((*name).to_owned(), text(&private.caches.join(place)))));
+    env.insert("TMPDIR".to_owned(), text(private.temp));
+    env.insert("GIT_CONFIG_GLOBAL".to_owned(), text(private.git_config));
+    // A look at the state of files would refresh an index that cannot be written.
+    env.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
+    env
+}
+
+/// Drops the keys of the services of other backends: `own` and `others` are how their variables begin.
+pub(super) fn without_foreign_keys(env: Environment, own: &[String], others: &[String]) -> Environment {
+    let begins = |name: &str, prefixes: &[String]| prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
+    env.into_iter().filter(|(name, _)| begins(name, own) || !begins(name, others)).collect()
+}
+
+/// A configuration of git with the user's identity.
+pub(super) fn git_config(identity: Option<(&str, &str)>) -> String {
+    let quoted = |text: &str| {
+        let escaped: String = text.chars().filter(|c| !c.is_control()).flat_map(escape).collect();
+        format!("\"{escaped}\"")
+    };
+    match identity {
+        Some((name, email)) => format!("[user]\n\tname = {}\n\temail = {}\n", quoted(name), quoted(email)),
+        None => String::new(),
+    }
+}
+
+fn escape(c: char) -> impl Iterator<Item = char> {
+    let mark = matches!(c, '"' | '\\').then_some('\\');
+    mark.into_iter().chain([c])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(pairs: &[(&str, &str)]) -> Environment {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn caches_move_and_helpers_are_out_of_reach() {
+        let private =
+            Private { temp: Path::new("/s/tmp"), caches: Path::new("/p"), git_config: Path::new("/s/gitconfig") };
+        let given = env(&[("SSH_AUTH_SOCK", "/run/agent"), ("CARGO_HOME", "/home/u/.cargo"), ("LANG", "C")]);
+        let found = confined(given, &private);
+        for (name, expected) in [
+            ("CARGO_HOME", Some("/p/cargo")),
+            ("TMPDIR", Some("/s/tmp")),
+            ("GIT_CONFIG_GLOBAL", Some("/s/gitconfig")),
+            ("LANG", Some("C")),
+            ("SSH_AUTH_SOCK", None),
+        ] {
+            assert_eq!(found.get(name).map(String::as_str), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn keys_of_other_services_stay_behind() {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let given =
+            env(&[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o"), ("GOOGLE_API_KEY", "g"), ("PATH", "/bin")]);
+        let found = without_foreign_keys(given, &words(&["ANTHROPIC_"]), &words(&["ANTHROPIC_", "OPENAI_", "GOOGLE_"]));
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), ["ANTHROPIC_API_KEY", "PATH"]);
+    }
+
+    #[test]
+    fn an_identity_cannot_add_settings() {
+        let text = git_config(Some(("A \"B\"\n[core]\n\tfsmonitor = evil", "a\\b@c")));
+        assert_eq!(text, "[user]\n\tname = \"A \\\"B\\\"[core]fsmonitor = evil\"\n\temail = \"a\\\\b@c\"\n");
+        assert_eq!(git_config(None), "");
+    }
+}

@@ -1,0 +1,169 @@
+//! What would happen with a call, and why: the same judge as in a turn, asked by a person.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::agent;
+use crate::api::error::Error;
+use crate::api::permission::Explanation;
+use crate::api::request::ExplainPermission;
+use crate::git::{Oid, Repo};
+use crate::permission::compact::{Action, tool};
+use crate::permission::rule::Rule;
+use crate::permission::{Access, Audience, Effect, Overlay, Reach};
+
+use super::agents::{self, Ground, pick, role};
+use super::create::project_id;
+use super::fault::Fault;
+use super::judge::{self, Caller, Judge, Tools};
+use super::plan_mode;
+use super::record::{Body, PostureRecord, Record};
+use super::settings::Settings;
+use super::standing::Standing;
+use super::{Engine, choice, confine, links, posture, prepare};
+
+/// The session that a question is about.
+struct About {
+    record: Record,
+    repo: Repo,
+    settings: Arc<Settings>,
+}
+
+impl Engine {
+    /// The verdict about one call, and everything that took part in it.
+    pub async fn explain(&self, request: ExplainPermission) -> Result<Explanation, Error> {
+        Ok(self.try_explain(request).await?)
+    }
+
+    async fn try_explain(&self, request: ExplainPermission) -> Result<Explanation, Fault> {
+        let ExplainPermission { cwd, session, agent, posture: wanted, yolo, tool: name, arguments } = request;
+        let About { mut record, repo, settings } = match session {
+            Some(id) => self.about_session(&id).await?,
+            None => self.about_place(&cwd).await?,
+        };
+        if let Some(posture) = posture::parse(wanted.as_deref())? {
+            record.body.posture.word = posture.as_str().to_owned();
+        }
+        record.body.posture.yolo |= yolo;
+        let known = agents::read(&self.shared, Ground::of_session(&record, &repo)?).await?;
+        let named = agent.or_else(|| Some(record.body.agent.id.clone()).filter(|id| !id.is_empty()));
+        let found = pick::find(&known, named.as_deref(), &settings.config.default_agent)?;
+        let surface = role::surface(found.definition, &settings.config, &[]);
+        let plan = plan_mode::is_on(&record).then(|| links::real(&plan_mode::file(&self.shared, &record)));
+        let judge = Judge::new(&self.shared, &record, &repo, Arc::clone(&settings), plan)?;
+        let home = self.shared.own_environment.get("HOME").cloned().unwrap_or_default();
+        let permission = found.definition.permission.clone().map(|map| map.at_home(&home));
+        let grants: Vec<Rule> = record.body.grants.iter().filter_map(|rule| rule.parse().ok()).collect();
+        let caller = Caller {
+            posture: record.body.posture.posture(),
+            overlay: if record.body.posture.yolo { Overlay::Yolo } else { Overlay::None },
+            hold: record.body.reach.hold(),
+            // Nobody asks about a tool that no program has.
+            tools: Tools { surface: &surface, whole: true },
+            permission: permission.as_ref(),
+            access: match found.definition.access {
+                agent::Access::ReadOnly => Access::ReadOnly,
+                agent::Access::Inherit => Access::Write,
+            },
+            audience: Audience::Person,
+            grants: &grants,
+        };
+        let (name, reach) = reach(&name, &arguments, Path::new(&record.body.worktree));
+        let call = judge.call(&name, &reach);
+        let verdict = judge.decide(&call, &caller);
+        let PostureRecord { word, yolo, .. } = record.body.posture;
+        Ok(Explanation {
+            tool: tool::canonical(&name).into_owned(),
+            targets: arguments,
+            verdict: match verdict.action {
+                Action::Allow => "allow",
+                Action::Ask => "ask",
+                Action::Deny => "deny",
+            }
+            .to_owned(),
+            step: u32::try_from(verdict.layer.number()).unwrap_or_default(),
+            layer: verdict.layer.as_str().to_owned(),
+            rule: verdict.rule,
+            reason: verdict.reason,
+            posture: word,
+            yolo,
+            agent: Some(found.definition.id.clone()),
+            saves: judge.saves(&call).iter().map(Rule::to_string).collect(),
+            warnings: judge::warnings(&call),
+            enforced: record.body.reach.enforced,
+            files: judge.listed()?,
+        })
+    }
+
+    async fn about_session(&self, id: &str) -> Result<About, Fault> {
+        let id = self.find(id).await.map_err(Fault::NoBackend)?;
+        let row = self.shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
+        let record = Record::read(row)?;
+        let repo = prepare::open_repo(&record).await?;
+        let settings = Arc::new(self.shared.settings.session(&record, &repo).await?);
+        Ok(About { record, repo, settings })
+    }
+
+    /// A session that would begin here; its tree stands where the person does.
+    async fn about_place(&self, cwd: &str) -> Result<About, Fault> {
+        let here = Standing::find(&self.shared, PathBuf::from(cwd)).await?;
+        let commit: Oid = here.base(None).await?.commit;
+        let repo = here.repo.clone();
+        let project = project_id(&repo);
+        let settings = Arc::new(self.shared.settings.project(&project, &repo, commit).await?);
+        let registry = self.shared.settings.registry(&settings.config);
+        let level = settings.config.sandbox.level;
+        let chosen = choice::choose(&settings.config, &registry, &|_| true, None)?;
+        let reach = confine::reach(&self.shared, chosen.spec, level);
+        let tree = repo.checkout().map_or_else(|| PathBuf::from(cwd), Path::to_owned);
+        let mut body = Body {
+            worktree: tree.to_string_lossy().into_owned(),
+            common_dir: repo.common_dir().to_string_lossy().into_owned(),
+            place: here.place().to_string_lossy().into_owned(),
+            posture: posture::initial(None, false, &settings.config, reach.hold()),
+            reach,
+            ..Body::default()
+        };
+        body.base.commit = commit.to_string();
+        Ok(About { record: Record::imagined(project, body)?, repo, settings })
+    }
+}
+
+/// The call that words of a person mean.
+fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
+    let name = match name {
+        "Fetch" => "web_fetch",
+        "Tests" => "run_tests",
+        "Git" => "git",
+        "Mkdir" => "mkdir",
+        "Delete" => "delete_file",
+        "List" => "list",
+        name => name,
+    };
+    let words = arguments.join(" ");
+    if let Some((server, tool)) = external(name, &words) {
+        let reach = Reach::Mcp { server: server.clone(), tool: tool.clone(), effect: Effect::Destroys };
+        return (format!("mcp:{server}:{tool}"), reach);
+    }
+    let reach = match tool::canonical(name).as_ref() {
+        "bash" => Reach::Command { text: words, cwd: tree.to_owned() },
+        "run_tests" => Reach::Command { text: words, cwd: tree.to_owned() },
+        "git" => Reach::Command { text: format!("git {words}"), cwd: tree.to_owned() },
+        "web_fetch" => Reach::Url(words),
+        "read" | "write" | "edit" | "patch" | "list" | "search" | "locate" | "mkdir" | "delete_file" | "copy_file"
+        | "move_file" => Reach::Paths(arguments.iter().map(|path| tree.join(path)).collect()),
+        _ => Reach::Elsewhere,
+    };
+    (name.to_owned(), reach)
+}
+
+/// The server and tool that `mcp:SERVER:TOOL`, `mcp__SERVER__TOOL` or `MCP SERVER/TOOL` name.
+fn external(name: &str, words: &str) -> Option<(String, String)> {
+    let canonical = tool::canonical(name);
+    let named = match canonical.strip_prefix("mcp:") {
+        Some(named) => named.split_once(':'),
+        None if name == "MCP" => words.split_once('/'),
+        None => None,
+    };
+    named.map(|(server, tool)| (server.to_owned(), tool.to_owned()))
+}

@@ -1,0 +1,145 @@
+//! Verdicts about the calls of one turn: the rules and places of its session, looked at once, and the decision itself
+//! by `permission`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::agent::surface::Surface;
+use crate::api::permission::RuleFileInfo;
+use crate::backend;
+use crate::git::Repo;
+use crate::permission::compact::{CompactPermission, tool};
+use crate::permission::rule::{Rule, Rules};
+use crate::permission::{
+    self, Access, Audience, Call, Hold, Overlay, Places, Posture, Reach, Scene, Subject, Verdict, flag, offer,
+};
+
+use super::agents::role::Role;
+use super::confine;
+use super::fault::Fault;
+use super::links;
+use super::record::Record;
+use super::rules::{Files, Loaded};
+use super::settings::Settings;
+use super::shared::Shared;
+
+/// What changes files though its name is not among those that an agent's file lists.
+const FILE_CHANGES: &[&str] = &["delete_file", "move_file", "copy_file", "mkdir"];
+
+/// Judges the calls of a turn.
+pub(super) struct Judge {
+    files: Files,
+    settings: Arc<Settings>,
+    rules: Rules,
+    places: Places,
+    /// The work tree by the name that the agent knows.
+    tree: String,
+}
+
+/// Who makes a call, and under which circumstances.
+pub(super) struct Caller<'a> {
+    pub(super) posture: Posture,
+    pub(super) overlay: Overlay,
+    pub(super) hold: Hold,
+    pub(super) tools: Tools<'a>,
+    pub(super) permission: Option<&'a CompactPermission>,
+    pub(super) access: Access,
+    pub(super) audience: Audience,
+    pub(super) grants: &'a [Rule],
+}
+
+/// Which tools the caller has.
+#[derive(Clone, Copy)]
+pub(super) struct Tools<'a> {
+    pub(super) surface: &'a Surface,
+    /// Whether the agent has all tools of its program, those that nobody else knows included.
+    pub(super) whole: bool,
+}
+
+impl Judge {
+    /// Looks at the files and places of a session. Reads the disk.
+    pub(super) fn new(
+        shared: &Shared,
+        record: &Record,
+        repo: &Repo,
+        settings: Arc<Settings>,
+        plan: Option<PathBuf>,
+    ) -> Result<Self, Fault> {
+        let files = Files::of(shared, &record.project, repo, record.body.rules_commit())?;
+        let Loaded { rules, .. } = files.load(&settings)?;
+        let places = confine::places(shared, record, repo, plan);
+        Ok(Self { files, settings, rules, places, tree: record.body.worktree.clone() })
+    }
+
+    /// The call as the rules see it: with every link on the way followed.
+    pub(super) fn call(&self, tool: &str, reach: &Reach) -> Call {
+        Call { tool: tool.to_owned(), subject: links::follow(reach, &self.tree, &self.places.tree) }
+    }
+
+    pub(super) fn decide(&self, call: &Call, caller: &Caller<'_>) -> Verdict {
+        let has_tool = |name: &str| caller.tools.has(name);
+        permission::decide(
+            call,
+            &Scene {
+                posture: caller.posture,
+                overlay: caller.overlay,
+                hold: caller.hold,
+                access: caller.access,
+                has_tool: &has_tool,
+                agent: caller.permission,
+                rules: &self.rules,
+                grants: caller.grants,
+                audience: caller.audience,
+                places: &self.places,
+            },
+        )
+    }
+
+    /// The rules that a wider consent to the call saves; none when it can only be allowed once.
+    pub(super) fn saves(&self, call: &Call) -> Vec<Rule> {
+        offer::rules(call, &self.places).unwrap_or_default()
+    }
+
+    /// The files that took part.
+    pub(super) fn listed(&self) -> Result<Vec<RuleFileInfo>, Fault> {
+        Ok(self.files.load(&self.settings)?.files)
+    }
+
+    /// Looks at the files again: a decision of a person was written into one.
+    pub(super) fn reload(&mut self) -> Result<(), Fault> {
+        self.rules = self.files.load(&self.settings)?.rules;
+        Ok(())
+    }
+}
+
+impl<'a> Tools<'a> {
+    pub(super) fn of(role: &'a Role) -> Self {
+        Self { surface: &role.surface, whole: role.native.is_whole() }
+    }
+
+    fn has(self, name: &str) -> bool {
+        match tool::canonical(name).as_ref() {
+            name if FILE_CHANGES.contains(&name) => {
+                ["write", "edit", "patch"].iter().any(|tool| self.surface.contains(tool))
+            }
+            name if tool::is_known(name) || name.starts_with("mcp:") => self.surface.contains(name),
+            _ => self.whole,
+        }
+    }
+}
+
+impl From<backend::Access> for Access {
+    fn from(access: backend::Access) -> Self {
+        match access {
+            backend::Access::Write => Self::Write,
+            backend::Access::ReadOnly => Self::ReadOnly,
+        }
+    }
+}
+
+/// What a person should look at twice before a call is allowed.
+pub(super) fn warnings(call: &Call) -> Vec<String> {
+    let Subject::Command { text, .. } = &call.subject else { return Vec::new() };
+    let flags = flag::destructive(text);
+    if flags.is_empty() { Vec::new() } else { vec![format!("DESTRUCTIVE FLAG(S): {}", flags.join(" "))] }
+}

@@ -1,0 +1,225 @@
+//! Files of rules: where they lie, which of them count, and how a decision of a person gets into one.
+//!
+//! What a repository commits can always forbid; what it allows counts once it is trusted. The user's own file for a
+//! repository is nobody else's: one that is committed is not believed.
+
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use crate::api::permission::RuleFileInfo;
+use crate::config::Trust;
+use crate::config::confine::Hints;
+use crate::git::Repo;
+use crate::permission::load::{self, List, LoadError};
+use crate::permission::rule::{Rule, RuleFile, Rules};
+
+use super::fault::Fault;
+use super::settings::Settings;
+use super::shared::Shared;
+
+/// The repository's own file, as it is in a commit.
+pub(super) const SHARED_FILE: &str = ".coppice/permissions.json";
+/// The user's own file for a repository.
+const LOCAL_FILE: &str = ".coppice/permissions.local.json";
+/// Keeps the user's file out of the repository's sight, and itself.
+const IGNORE: &str = "permissions.local.json\n.gitignore\n";
+
+/// The rules of a project, and where they came from.
+#[derive(Debug, Default)]
+pub(super) struct Loaded {
+    pub(super) rules: Rules,
+    pub(super) files: Vec<RuleFileInfo>,
+}
+
+/// Where the files of one project are.
+pub(super) struct Files {
+    user: PathBuf,
+    /// Written when a person decides about all later calls.
+    pub(super) local: PathBuf,
+    map: PathBuf,
+    home: String,
+    /// Whether the local file came with the repository.
+    local_is_committed: bool,
+}
+
+impl Files {
+    pub(super) fn of(shared: &Shared, project: &str, repo: &Repo, rules_commit: &str) -> Result<Self, Fault> {
+        let place = shared.data.join("projects").join(project);
+        let own = shared.settings.user_file.parent().unwrap_or(&shared.data);
+        let local = match repo.checkout() {
+            Some(checkout) => checkout.join(LOCAL_FILE),
+            None => place.join("permissions.local.json"),
+        };
+        Ok(Self {
+            user: own.join("permissions.json"),
+            local,
+            map: place.join("permissions.jsonc"),
+            home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
+            local_is_committed: repo.file_at(&rules_commit.parse()?, LOCAL_FILE)?.is_some(),
+        })
+    }
+
+    /// Reads everything. A file that means nothing is an error: without its rules something could go ahead.
+    pub(super) fn load(&self, settings: &Settings) -> Result<Loaded, Fault> {
+        let mut loaded = Loaded::default();
+        let user = self.read(&self.user)?;
+        loaded.add(self.user.display().to_string(), user, None);
+        let (shared, note) = match (&settings.rules, settings.trust) {
+            (Some(file), Trust::Untrusted) if !file.allow.is_empty() => {
+                let note = "what it allows does not count before `coppice trust`".to_owned();
+                (Some(RuleFile { allow: Vec::new(), ..file.clone() }), Some(note))
+            }
+            (file, Trust::Trusted | Trust::Untrusted) => (file.clone(), None),
+        };
+        loaded.add(SHARED_FILE.to_owned(), shared, note);
+        let (local, note) = match self.read(&self.local)? {
+            Some(file) if self.local_is_committed => {
+                let note = "it is committed, so that it is not yours alone: what it allows does not count".to_owned();
+                (Some(RuleFile { allow: Vec::new(), ..file }), Some(note))
+            }
+            file => (file, None),
+        };
+        loaded.add(self.local.display().to_string(), local, note);
+        let text = seeded(&self.map).map_err(|source| fault("write", &self.map, source))?;
+        let map = load::map(&self.map.display().to_string(), &text, &self.home)?;
+        let count = u32::try_from(map.rules.len()).ok();
+        loaded.files.push(RuleFileInfo { path: self.map.display().to_string(), rules: count, note: None });
+        loaded.rules.map = Some(map);
+        let believed = settings.config.mcp_servers.iter().filter(|(_, server)| server.hints == Hints::Believed);
+        loaded.rules.trusted_servers = believed.map(|(name, _)| name.clone()).collect();
+        Ok(loaded)
+    }
+
+    /// Adds rules to the user's own file of the repository, whole or not at all.
+    pub(super) fn save(&self, list: List, rules: &[Rule]) -> Result<(), Fault> {
+        let name = self.local.display().to_string();
+        let mut text = read_text(&self.local).map_err(|source| fault("read", &self.local, source))?.unwrap_or_default();
+        for rule in rules {
+            text = load::with_rule(&name, &text, list, rule)?;
+        }
+        write(&self.local, &text).map_err(|source| fault("write", &self.local, source))
+    }
+
+    fn read(&self, path: &Path) -> Result<Option<RuleFile>, Fault> {
+        let text = read_text(path).map_err(|source| fault("read", path, source))?;
+        Ok(text.map(|text| load::rule_file(&path.display().to_string(), &text, &self.home)).transpose()?)
+    }
+}
+
+impl Loaded {
+    fn add(&mut self, path: String, file: Option<RuleFile>, note: Option<String>) {
+        let count = |file: &RuleFile| u32::try_from(file.allow.len() + file.ask.len() + file.deny.len()).ok();
+        self.files.push(RuleFileInfo { path, rules: file.as_ref().and_then(count), note });
+        self.rules.files.extend(file);
+    }
+}
+
+impl From<LoadError> for Fault {
+    fn from(error: LoadError) -> Self {
+        Self::RuleFile(error)
+    }
+}
+
+fn fault(act: &'static str, path: &Path, source: io::Error) -> Fault {
+    Fault::File { act, path: path.to_owned(), source }
+}
+
+fn read_text(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The map of a project; one that nobody has made begins with the files that hold secrets.
+fn seeded(path: &Path) -> io::Result<String> {
+    if let Some(text) = read_text(path)? {
+        return Ok(text);
+    }
+    write(path, load::SEED)?;
+    Ok(load::SEED.to_owned())
+}
+
+fn write(path: &Path, text: &str) -> io::Result<()> {
+    let Some(directory) = path.parent() else { return Err(ErrorKind::InvalidInput.into()) };
+    fs::create_dir_all(directory)?;
+    if path.ends_with(LOCAL_FILE) && !directory.join(".gitignore").exists() {
+        fs::write(directory.join(".gitignore"), IGNORE)?;
+    }
+    let mut draft = tempfile::NamedTempFile::new_in(directory)?;
+    draft.write_all(text.as_bytes())?;
+    draft.as_file().sync_all()?;
+    draft.persist(path)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(directory: &Path) -> Files {
+        Files {
+            user: directory.join("user/permissions.json"),
+            local: directory.join("repo").join(LOCAL_FILE),
+            map: directory.join("data/permissions.jsonc"),
+            home: "/home/u".into(),
+            local_is_committed: false,
+        }
+    }
+
+    fn settings(trust: Trust, rules: Option<&str>) -> Settings {
+        let rules = rules.map(|text| load::rule_file(SHARED_FILE, text, "").unwrap());
+        Settings { trust, rules, ..Settings::default() }
+    }
+
+    #[test]
+    fn what_a_repository_allows_counts_once_it_is_trusted_and_what_it_forbids_always() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = r#"{"permissions":{"allow":["Bash(make *)"],"deny":["Bash(rm *)"]}}"#;
+        for (trust, allowed) in [(Trust::Untrusted, 0), (Trust::Trusted, 1)] {
+            let loaded = files(directory.path()).load(&settings(trust, Some(text))).unwrap();
+            let file = &loaded.rules.files[0];
+            assert_eq!((file.allow.len(), file.deny.len()), (allowed, 1), "{trust:?}");
+        }
+    }
+
+    #[test]
+    fn a_saved_rule_is_there_once_and_out_of_gits_sight() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path());
+        let rule = |pattern: &str| Rule::new("Bash", pattern).unwrap();
+        files.save(List::Allow, &[rule("cat *"), rule("git push *")]).unwrap();
+        files.save(List::Allow, &[rule("cat *")]).unwrap();
+        files.save(List::Deny, &[rule("rm *")]).unwrap();
+        let loaded = files.load(&settings(Trust::Untrusted, None)).unwrap();
+        let file = &loaded.rules.files[0];
+        assert_eq!((file.allow.len(), file.deny.len()), (2, 1));
+        let ignore = fs::read_to_string(files.local.with_file_name(".gitignore")).unwrap();
+        assert!(ignore.contains("permissions.local.json"));
+        assert_eq!(fs::read_dir(files.local.parent().unwrap()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_local_file_that_is_committed_allows_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = Files { local_is_committed: true, ..files(directory.path()) };
+        files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).unwrap();
+        let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
+        assert!(loaded.rules.files[0].allow.is_empty());
+        assert!(loaded.files[2].note.is_some());
+    }
+
+    #[test]
+    fn a_broken_file_is_an_error_that_names_it_and_secrets_are_there_from_the_beginning() {
+        let directory = tempfile::tempdir().unwrap();
+        let files = files(directory.path());
+        let loaded = files.load(&settings(Trust::Untrusted, None)).unwrap();
+        assert!(loaded.rules.map.is_some_and(|map| map.rules.iter().any(|rule| rule.pattern == "*.env")));
+        fs::create_dir_all(files.user.parent().unwrap()).unwrap();
+        fs::write(&files.user, r#"{"permissions":{"deny":["rm -rf"]}}"#).unwrap();
+        let error = files.load(&settings(Trust::Untrusted, None)).unwrap_err().to_string();
+        assert!(error.contains("user/permissions.json") && error.contains("invalid rule \"rm -rf\""), "{error}");
+    }
+}
