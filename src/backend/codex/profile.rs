@@ -89,7 +89,7 @@ impl Profile {
             list.add(Access::Read, HELPERS.iter().map(|name| home.join(name)));
         }
         let writable = list.writable();
-        let mut filesystem = list.into_json();
+        let mut filesystem = list.to_json();
         filesystem.insert(MINIMAL.to_owned(), json!("read"));
         filesystem.insert(ROOT.to_owned(), json!("deny"));
         let (network, proxy) = network(&limits.hosts);
@@ -100,8 +100,7 @@ impl Profile {
     pub(super) fn planning(plan: &Path) -> Self {
         let mut list = List::default();
         list.set([plan], Access::Write);
-        let content =
-            json!({"extends": ":read-only", "filesystem": list.into_json(), "network": network(&Hosts::Any).0});
+        let content = json!({"extends": ":read-only", "filesystem": list.to_json(), "network": network(&Hosts::Any).0});
         Self::new(content, Proxy::Unused, vec![plan.to_owned()])
     }
 
@@ -151,10 +150,19 @@ impl List {
         self.0.iter().filter(|(_, access)| **access == Access::Write).map(|(path, _)| path.clone()).collect()
     }
 
-    fn into_json(self) -> Map<String, Value> {
+    /// Whether something around a place can be reached. Where nothing can, the root denies the place already, and to deny it
+    /// by name would take along what is to be read below it.
+    fn is_opened_around(&self, path: &Path) -> bool {
+        let around = path.ancestors().skip(1).filter(|around| around.parent().is_some());
+        around.filter_map(|around| self.0.get(around)).any(|access| *access != Access::Deny)
+    }
+
+    fn to_json(&self) -> Map<String, Value> {
         let is_own = |path: &Path| PRIVATE.iter().any(|private| path.starts_with(private));
-        let listed = self.0.into_iter().filter(|(path, _)| path.parent().is_some() && !is_own(path));
-        let word = |access| match access {
+        let is_needless = |path: &Path, access| access == Access::Deny && !self.is_opened_around(path);
+        let is_listed = |path: &Path, access| path.parent().is_some() && !is_own(path) && !is_needless(path, access);
+        let listed = self.0.iter().filter(|(path, access)| is_listed(path, **access));
+        let word = |access: &Access| match access {
             Access::Read => "read",
             Access::Write => "write",
             Access::Deny => "deny",
@@ -206,16 +214,13 @@ mod tests {
         let expected = json!({
             ":minimal": "read",
             ":root": "deny",
-            "/data": "deny",
             "/data/cache": "write",
             "/data/tmp": "write",
             "/data/trees/one": "write",
             "/home/u/.cargo": "read",
             "/home/u/.cargo/credentials.toml": "deny",
-            "/home/u/.codex": "deny",
             "/home/u/.codex/shell_snapshots": "read",
             "/home/u/.codex/tmp/arg0-linux": "read",
-            "/home/u/.ssh": "deny",
             "/opt/codex": "read",
             "/real/one": "write",
             "/repo": "read",
@@ -224,6 +229,14 @@ mod tests {
         });
         assert_eq!(profile.content["filesystem"], expected);
         assert_eq!(profile.content["network"], json!({"enabled": true}));
+    }
+
+    #[test]
+    fn what_is_hidden_is_denied_by_name_where_something_around_it_is_open() {
+        let home = Limits { read: vec![PathBuf::from("/home/u")], ..limits() };
+        let listed = &Profile::confined(&home, places(TreeAccess::Write)).content["filesystem"];
+        let words = ["/home/u", "/home/u/.ssh", "/home/u/.codex", "/data"].map(|path| listed[path].clone());
+        assert_eq!(words, [json!("read"), json!("deny"), json!("deny"), Value::Null]);
     }
 
     #[test]
