@@ -13,6 +13,9 @@
 
 mod agent;
 mod aside;
+mod codex_cage;
+mod codex_edge;
+mod codex_posture;
 mod delegate;
 #[path = "../it/env.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
