@@ -18,7 +18,7 @@ use crate::permission::Hold;
 pub(super) fn confine(cage: &Cage) -> io::Result<Hold> {
     rustix::thread::set_no_new_privs(true)?;
     drop_capabilities()?;
-    // Rules later than filters: whoever may make rules may not do more by it, and the other way round too.
+    // From here on nothing needs a privilege, and making rules needs no call that the filters refuse.
     let filtered = filter::apply(&cage.network);
     let held = rules::apply(cage)?;
     Ok(match (filtered, held) {

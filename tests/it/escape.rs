@@ -24,6 +24,8 @@ use coppice::sandbox::command::{Limits, run};
 use coppice::sandbox::launch::Spawn;
 use coppice::sandbox::support::{Landlock, support};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use inside::{LEVEL, Level, MAP, MARK, Outside};
 use world::{SUPERVISOR, World};
 
@@ -106,6 +108,41 @@ async fn without_a_cage_the_ways_are_open() {
             assert_eq!(found[probe.name], "open", "{}", probe.name);
         }
     }
+}
+
+/// The level that lists its hosts, as a session has it: one port is open, and behind it is the proxy.
+#[tokio::test]
+async fn the_proxy_is_the_only_way_to_a_host() {
+    if support().hold_of_ports() == Hold::Advisory || which::which("curl").is_err() {
+        return;
+    }
+    let world = World::new().await;
+    let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listed = server.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = server.accept().await {
+            client.read(&mut [0; 4096]).await.unwrap();
+            client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n").await.unwrap();
+        }
+    });
+    let proxy = coppice::sandbox::proxy::start(vec![listed.to_string()]).await.unwrap();
+    let script = format!(
+        "export http_proxy=http://127.0.0.1:{proxy}; curl -sS http://{listed}; curl -sSp http://{listed}; \
+         curl -sS http://evil.example/; curl -sS --noproxy '*' http://{listed} || echo alone: $?",
+        proxy = proxy.port()
+    );
+    let spawn = Spawn {
+        executable: PathBuf::from(SUPERVISOR),
+        argv: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+        env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
+        cwd: world.map.tree(""),
+        cage: Some(world.cage(Network::Ports(vec![proxy.port()]))),
+    };
+    let limits = Limits { timeout: Duration::from_secs(60), keep: 1 << 20 };
+    let output = run(spawn, limits, &mut |_| {}).await.unwrap().output;
+    let said: Vec<_> = output.lines().filter(|line| !line.starts_with("curl: ")).collect();
+    let refusal = "host `evil.example:80` is not listed in `sandbox.hosts`";
+    assert_eq!(said, ["hello", "hello", refusal, "alone: 7"], "{output}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ const ASK_CONSOLE: u64 = 0x541c;
 /// Calls of the x32 kind carry this bit, and mean other things by the same numbers.
 const FOREIGN: u32 = 0x4000_0000;
 
-/// One call and the arguments that are refused; no conditions stand for all.
+/// One call and the arguments with which it is refused, or none for a call that always is.
 type Refusal = (libc::c_long, Vec<Condition>);
 type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
 
@@ -155,4 +155,44 @@ fn refuse_foreign(mut program: BpfProgram) -> BpfProgram {
     let refuse = statement((libc::BPF_RET | libc::BPF_K) as u16, SeccompAction::Errno(libc::ENOSYS as u32).into());
     program.splice(CHECK_OF_ARCHITECTURE..CHECK_OF_ARCHITECTURE, [load_number, is_foreign, refuse]);
     program
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpStream, UdpSocket};
+    use std::os::unix::net::{UnixDatagram, UnixStream};
+
+    use super::*;
+
+    /// A call that is listed both ways would be refused by its arguments alone.
+    #[test]
+    fn a_call_is_refused_always_or_by_its_arguments() {
+        let refused: Vec<_> = [sockets(), tcp_only(), privileges()].concat();
+        let (always, by_arguments): (Vec<_>, Vec<_>) =
+            refused.iter().partition(|(_, conditions)| conditions.is_empty());
+        assert!(always.iter().all(|(call, _)| by_arguments.iter().all(|(other, _)| call != other)));
+    }
+
+    /// What a thread may have under the filters of a network: a stream pair, a datagram pair, a path, TCP, UDP.
+    fn sockets_under(network: Network) -> [bool; 5] {
+        let ask = move || {
+            apply(&network).unwrap();
+            // Nobody listens there, which only those learn who may connect.
+            let tcp = TcpStream::connect((Ipv4Addr::LOCALHOST, 1)).unwrap_err();
+            [
+                UnixStream::pair().is_ok(),
+                UnixDatagram::pair().is_ok(),
+                UnixDatagram::unbound().is_ok(),
+                tcp.kind() != io::ErrorKind::PermissionDenied,
+                UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).is_ok(),
+            ]
+        };
+        std::thread::spawn(ask).join().unwrap()
+    }
+
+    #[test]
+    fn sockets_lead_to_the_network_and_to_nobody_else() {
+        assert_eq!(sockets_under(Network::Open), [true, false, false, true, true]);
+        assert_eq!(sockets_under(Network::Ports(Vec::new())), [true, false, false, true, false]);
+    }
 }
