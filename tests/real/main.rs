@@ -17,6 +17,7 @@ mod codex_cage;
 mod codex_edge;
 mod codex_posture;
 mod delegate;
+mod edge;
 #[path = "../it/env.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
 mod env;
@@ -24,8 +25,11 @@ mod fault;
 mod gate;
 mod hostile;
 mod kill;
+mod login;
 mod model;
+mod oauth;
 mod peer;
+mod posture;
 mod raw;
 mod stage;
 mod surface;

@@ -96,6 +96,11 @@ impl Stage {
         self.variables.retain(|(known, _)| known != name);
     }
 
+    /// What programs see of the environment, besides the home.
+    pub(crate) fn variables(&self) -> &[(String, String)] {
+        &self.variables
+    }
+
     /// A program to be driven by hand, with what a session of this user would see.
     pub(crate) fn program(&self, program: &Path) -> Command {
         let mut command = Command::new(program);

@@ -28,6 +28,7 @@ pub(super) fn parts(step: &Step) -> Vec<Part> {
         Step::Shell { command, reach: _ } => tool("Bash", json!({"command": command, "description": "run"})),
         Step::Write { path, content } => tool("Write", json!({"file_path": path, "content": content})),
         Step::Read { path } => tool("Read", json!({"file_path": path})),
+        Step::Native { name, input } => tool(name, input.clone()),
         Step::Serve(calls) => Dialect::Anthropic.serve(calls),
         Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }

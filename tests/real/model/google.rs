@@ -46,6 +46,7 @@ pub(super) fn parts(step: &Step) -> Vec<Part> {
         }
         Step::Write { path, content } => tool("write_file", json!({"file_path": path, "content": content})),
         Step::Read { path } => tool("read_file", json!({"file_path": path})),
+        Step::Native { name, input } => tool(name, input.clone()),
         Step::Serve(calls) => Dialect::Google.serve(calls),
         Step::Status(_) | Step::Cut | Step::Hang | Step::Held(_) => Vec::new(),
     }

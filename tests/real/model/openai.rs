@@ -20,6 +20,7 @@ pub(super) fn parts(step: &Step, request: &Request) -> Vec<Part> {
         Step::Answer { prose, response } => vec![Part::Text(format!("{prose}{response}"))],
         Step::Shell { command, reach } => run(command, *reach, request),
         Step::Read { path } => run(&format!("cat '{path}'"), Reach::Worktree, request),
+        Step::Native { name, input } => vec![Part::Tool { name: name.clone(), input: input.clone() }],
         Step::Write { path, content } => {
             let lines: String = content.lines().map(|line| format!("+{line}\n")).collect();
             let patch = format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n");

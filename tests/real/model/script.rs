@@ -27,6 +27,8 @@ pub(crate) enum Step {
     Write { path: String, content: String },
     /// Reads a file with the agent's own tool.
     Read { path: String },
+    /// Calls any other tool of the agent's own.
+    Native { name: String, input: Value },
     /// Calls tools that Coppice serves, all of them in one message.
     Serve(Vec<(String, Value)>),
     /// An error instead of a reply.
@@ -81,6 +83,11 @@ pub(crate) fn write(path: &str, content: &str) -> Step {
 /// Reads a file.
 pub(crate) fn read(path: &str) -> Step {
     Step::Read { path: path.to_owned() }
+}
+
+/// Calls a tool of the agent's own by its name.
+pub(crate) fn native(name: &str, input: Value) -> Step {
+    Step::Native { name: name.to_owned(), input }
 }
 
 /// Calls a tool that Coppice serves.
