@@ -1,5 +1,6 @@
 //! The ACP client as a machine: one input in, effects out. It neither waits nor reads nor writes.
 
+mod ask;
 mod cost;
 mod noise;
 mod stop;
@@ -17,13 +18,13 @@ use crate::backend::acp::fault;
 use crate::backend::acp::handshake::{Handshake, Next, Ready, Wishes};
 use crate::backend::acp::message;
 use crate::backend::acp::permission;
-use crate::backend::acp::policy::{Asks, Policy, Starts};
+use crate::backend::acp::policy::Policy;
 use crate::backend::acp::turn::Turn;
 use crate::backend::acp::update::{self, Update};
-use crate::backend::event::{Block, Command, Decision, Event, Started};
+use crate::backend::event::{Block, Command, Event, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::Images;
-use crate::backend::transport::jsonrpc::{self, METHOD_NOT_FOUND, Message, RpcError};
+use crate::backend::transport::jsonrpc::{self, Message, RpcError};
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
 /// Slow agents need ten seconds on a loaded machine; some fetch their model list from the network.
@@ -176,21 +177,6 @@ impl Client {
         }
     }
 
-    fn on_decision(&mut self, request: &str, decision: &Decision) -> Vec<Effect> {
-        let starts = self.policy.starts;
-        let Some(turn) = self.turn() else { return Vec::new() };
-        let Some(pending) = turn.take_pending(request) else { return Vec::new() };
-        let mut effects = vec![Effect::Send(jsonrpc::response(&pending.id, pending.answer(decision)))];
-        match (starts, decision) {
-            (Starts::Approval, Decision::Once) => {
-                effects.extend(turn.begin(pending.approval).into_iter().map(Effect::Emit));
-            }
-            (Starts::Update, Decision::Once) | (_, Decision::Deny { message: None }) => {}
-            (_, Decision::Deny { message: Some(message) }) => turn.refuse(pending.approval, message.clone()),
-        }
-        effects
-    }
-
     fn on_close(&mut self) -> Vec<Effect> {
         let mut effects = match &mut self.phase {
             Phase::Stopping { .. } | Phase::Gone => return Vec::new(),
@@ -317,33 +303,6 @@ impl Client {
                 Vec::new()
             }
             Phase::Turn { .. } | Phase::Idle | Phase::Stopping { .. } | Phase::Gone => Vec::new(),
-        }
-    }
-
-    fn on_request(&mut self, id: Value, method: &str, params: &Value) -> Vec<Effect> {
-        if method != "session/request_permission" {
-            debug!(method, "unknown request refused");
-            let text = format!("method `{method}` not found");
-            return vec![Effect::Send(jsonrpc::error(&id, METHOD_NOT_FOUND, &text, json!({"method": method})))];
-        }
-        match &mut self.phase {
-            Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {
-                let pending = permission::read(id, params, &self.session.cwd, &self.policy);
-                match self.policy.asks {
-                    Asks::Owner => turn.ask(pending).into_iter().map(Effect::Emit).collect(),
-                    Asks::Nobody => {
-                        let refusal = pending.answer(&Decision::Deny { message: None });
-                        vec![Effect::Send(jsonrpc::response(&pending.id, refusal))]
-                    }
-                }
-            }
-            Phase::Turn { stop: TurnStop::Asked, .. }
-            | Phase::Handshake { .. }
-            | Phase::Replay { .. }
-            | Phase::Idle => {
-                vec![Effect::Send(jsonrpc::response(&id, permission::cancelled()))]
-            }
-            Phase::Stopping { .. } | Phase::Gone => Vec::new(),
         }
     }
 
