@@ -17,7 +17,7 @@ pub use plan::{
     saved_message,
 };
 pub use plan_mode::{
-    Course, NextPosture, PlanAction, card, no_plan, no_plan_notice, plan_actions, read_action, refine_prompt,
+    Course, NextPosture, PlanAction, card, key, no_plan, no_plan_notice, plan_actions, read_action, refine_prompt,
     resume_prompt,
 };
 pub use review::{ReviewFields, due_review};

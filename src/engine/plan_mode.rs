@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::config::Config;
 use crate::permission::{Hold, Posture};
 use crate::protocol::prompt::Note;
+use crate::tools::Planning;
 
 use super::fault::Fault;
 use super::record::Record;
@@ -42,10 +43,11 @@ pub(super) fn name(record: &Record) -> String {
 }
 
 /// What the next prompt says about plan mode.
-pub(super) fn note(shared: &Shared, record: &Record) -> Option<Note> {
-    match is_on(record) {
-        true => Some(Note::PlanMode { file: file(shared, record).to_string_lossy().into_owned() }),
-        false => record.body.plan_mode.told.then_some(Note::PlanModeOver),
+pub(super) fn note(shared: &Shared, record: &Record, planning: Planning) -> Option<Note> {
+    match planning {
+        Planning::On => Some(Note::PlanMode { file: file(shared, record).to_string_lossy().into_owned() }),
+        Planning::Off if is_on(record) => None,
+        Planning::Off => record.body.plan_mode.told.then_some(Note::PlanModeOver),
     }
 }
 

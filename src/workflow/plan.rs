@@ -1,6 +1,6 @@
 //! Plans: what they are called, what a person can decide about one, and what the next turn is told.
 
-use super::{Plan, PlanDecision, PlanSource};
+use super::{Plan, PlanAction, PlanDecision, PlanSource, key};
 
 /// The purpose of the question with which a planner ends a plan.
 pub const SAVE_PLAN: &str = "planner_save_plan";
@@ -13,6 +13,8 @@ pub const DECISION_QUESTION: &str = "What should happen with the completed plan?
 
 /// What a person reads after `Stop`.
 pub const STOPPED: &str = "Stopped. The plan was not saved or applied.";
+
+const READ_ONLY: &str = "the plan cannot be applied: the session is read-only";
 
 const SAVE: &str = "Save plan";
 const APPLY: &str = "Apply plan";
@@ -93,6 +95,9 @@ pub fn read_decision(answer: &str, applying: Applying) -> Result<PlanDecision, S
     if answer.is_empty() {
         return Err(format!("a decision is needed: {}", decision_options(applying).join(", ")));
     }
+    if let Some(action) = key(answer) {
+        return keyed(action, applying);
+    }
     if let Ok(number) = answer.parse::<usize>() {
         let chosen = number.checked_sub(1).and_then(|place| offered.get(place));
         return chosen.map(|(_, decision)| decision.clone()).ok_or_else(|| {
@@ -103,11 +108,22 @@ pub fn read_decision(answer: &str, applying: Applying) -> Result<PlanDecision, S
         return Ok(decision.clone());
     }
     if answer.eq_ignore_ascii_case(APPLY) {
-        return Err("the plan cannot be applied: the session is read-only".to_owned());
+        return Err(READ_ONLY.to_owned());
     }
     let told = answer.split_once(':').filter(|(label, _)| label.trim().eq_ignore_ascii_case(REVISE));
     let wish = told.map_or(answer, |(_, wish)| wish.trim());
     Ok(PlanDecision::Revise((!wish.is_empty()).then(|| wish.to_owned())))
+}
+
+/// The keys of the card mean the same whoever made the plan.
+fn keyed(action: PlanAction, applying: Applying) -> Result<PlanDecision, String> {
+    match (action, applying) {
+        (PlanAction::AcceptEdits | PlanAction::KeepAsking, Applying::Offered) => Ok(PlanDecision::Apply),
+        (PlanAction::AcceptEdits | PlanAction::KeepAsking, Applying::Withheld) => Err(READ_ONLY.to_owned()),
+        (PlanAction::Later, _) => Ok(PlanDecision::Save),
+        (PlanAction::KeepPlanning(wish), _) => Ok(PlanDecision::Revise(wish)),
+        (PlanAction::Stop, _) => Ok(PlanDecision::Stop),
+    }
 }
 
 /// What a person reads after `Save plan`.

@@ -161,6 +161,13 @@ pub fn read_action(answer: &str) -> Result<PlanAction, String> {
     Ok(PlanAction::KeepPlanning((!wish.is_empty()).then(|| wish.to_owned())))
 }
 
+/// The action of a key of the card, where the answer is one.
+pub fn key(answer: &str) -> Option<PlanAction> {
+    let answer = answer.trim();
+    let is_key = |choice: &&Choice| answer.chars().count() == 1 && choice.is_called(answer);
+    CHOICES.iter().find(is_key).map(|choice| choice.action.clone())
+}
+
 impl Choice {
     fn is_called(&self, answer: &str) -> bool {
         self.label.eq_ignore_ascii_case(answer) || self.words.iter().any(|word| word.eq_ignore_ascii_case(answer))

@@ -10,9 +10,10 @@ use crate::api::session::{AskedQuestion, Status, TurnState};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
+use crate::tools::Planning;
 
 use super::super::record::{QuestionRecord, TurnBody};
-use super::super::{clock, naming, plan_mode, shared, view};
+use super::super::{clock, naming, shared, view};
 use super::Actor;
 use super::child::TurnOver;
 use super::turn::TurnRun;
@@ -101,7 +102,7 @@ impl Actor {
         let Some(turn) = &self.turn else { return Ok(()) };
         let Some(begun) = &turn.started else { return Ok(()) };
         info!(session = %self.id, turn = turn.number, delivery = begun.delivery.as_str(), "turn started");
-        let plans = plan_mode::is_on(&self.record);
+        let plans = turn.role.as_ref().is_some_and(|role| role.planning == Planning::On);
         let body = &mut self.record.body;
         body.plan_mode.told = plans;
         // A plan that is worked on again does not wait.

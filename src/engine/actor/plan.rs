@@ -9,6 +9,7 @@ use crate::api::handoff::Handoff;
 use crate::backend::Access;
 use crate::config::family::PlannerApproval;
 use crate::delegation::Facade;
+use crate::permission::Posture;
 use crate::session::{Event, Outcome, Wait};
 use crate::store::Durability;
 use crate::tools::Question;
@@ -119,6 +120,10 @@ impl Actor {
             switch: Switch { agent: Some((agent.to_owned(), None)), ..Switch::default() },
             ..PromptBody::default()
         };
+        let posture = match decision {
+            PlanDecision::Apply => self.posture_to_apply(answer).await,
+            PlanDecision::Save | PlanDecision::Revise(_) | PlanDecision::Stop => None,
+        };
         let (word, saved, next) = match decision {
             PlanDecision::Save => {
                 let saved = self.save_plan(&plan).await?;
@@ -133,12 +138,13 @@ impl Actor {
             }
         };
         workflow::decide_plan(&self.shared, &self.record, &plan.id, word, saved).await?;
-        self.plan_decided(answer.trim(), next).await
+        self.plan_decided(answer.trim(), posture, next).await
     }
 
     /// The answer and what follows from it are one fact; a store that refuses it leaves the question open.
-    async fn plan_decided(&mut self, answer: &str, next: Next) -> Result<(), Fault> {
-        let (before, kept) = ((self.state, self.record.body.questions.clone()), self.unsaved.len());
+    async fn plan_decided(&mut self, answer: &str, posture: Option<Posture>, next: Next) -> Result<(), Fault> {
+        let (before, kept) = ((self.state, self.record.body.clone()), self.unsaved.len());
+        self.leave_plan_mode(posture);
         self.staged.push(Payload::QuestionAnswered { index: 0, answer: answer.to_owned(), call: None });
         let follows = matches!(next, Next::Turn(_));
         let stored = match next {
@@ -158,7 +164,7 @@ impl Actor {
         };
         if stored.is_err() {
             self.forget_refused(kept);
-            (self.state, self.record.body.questions) = before;
+            (self.state, self.record.body) = before;
         }
         stored?;
         if follows {

@@ -74,12 +74,7 @@ impl Actor {
             self.keep_for_later(&plan).await?;
         }
         workflow::decide_plan(&self.shared, &self.record, &plan.id, action.word(), None).await?;
-        let posture = match action.posture() {
-            NextPosture::Plan => None,
-            NextPosture::Attended => Some(Posture::Attended),
-            NextPosture::Edits => Some(Posture::Edits),
-            NextPosture::Former => Some(self.former_posture().await),
-        };
+        let posture = self.posture_of(action.posture()).await;
         let decision = Decision { plan, action, answer, posture };
         match (decision.action.course(), call.expired) {
             (Course::GoesOn, false) => self.refine(call, decision).await,
@@ -134,11 +129,7 @@ impl Actor {
         if *action == PlanAction::Later {
             body.plan_mode.kept_at = Some(clock::now());
         }
-        if let Some(posture) = posture {
-            body.posture.word = posture.as_str().to_owned();
-            let yolo = body.posture.yolo;
-            self.staged.push(Payload::PostureChanged { posture: posture.as_str().to_owned(), yolo });
-        }
+        self.leave_plan_mode(*posture);
         let prompt = match action {
             PlanAction::AcceptEdits | PlanAction::KeepAsking => Some(plan.apply_prompt()),
             PlanAction::KeepPlanning(wish) => Some(plans::refine_prompt(plan, wish.as_deref())),
@@ -181,10 +172,37 @@ impl Actor {
         self.turn.as_ref().is_some_and(|turn| self.record.body.plan_mode.concluded == Some(turn.number))
     }
 
-    /// What the session may do by itself when it just leaves plan mode.
-    pub(super) async fn former_posture(&self) -> Posture {
-        let hold = if self.record.body.reach.enforced { Hold::Enforced } else { Hold::Advisory };
-        plan_mode::former(self.record.body.plan_mode.before.as_deref(), &self.config().await, hold)
+    /// The posture in which a planner's plan is carried out, if it is another one: a key of the card names it, and
+    /// nothing is carried out in plan mode.
+    pub(super) async fn posture_to_apply(&self, answer: &str) -> Option<Posture> {
+        let is_planning = self.record.body.posture.posture() == Posture::Plan;
+        let wanted = plans::key(answer).map(|action| action.posture());
+        match wanted.or(is_planning.then_some(NextPosture::Former)) {
+            Some(next) => self.posture_of(next).await,
+            None => None,
+        }
+    }
+
+    async fn posture_of(&self, next: NextPosture) -> Option<Posture> {
+        match next {
+            NextPosture::Plan => None,
+            NextPosture::Attended => Some(Posture::Attended),
+            NextPosture::Edits => Some(Posture::Edits),
+            NextPosture::Former => {
+                let hold = if self.record.body.reach.enforced { Hold::Enforced } else { Hold::Advisory };
+                let before = self.record.body.plan_mode.before.as_deref();
+                Some(plan_mode::former(before, &self.config().await, hold))
+            }
+        }
+    }
+
+    /// Changes the posture with what is stored next.
+    pub(super) fn leave_plan_mode(&mut self, posture: Option<Posture>) {
+        let record = &mut self.record.body.posture;
+        let Some(word) = posture.map(Posture::as_str).filter(|word| *word != record.word) else { return };
+        record.word = word.to_owned();
+        let changed = Payload::PostureChanged { posture: word.to_owned(), yolo: record.yolo };
+        self.staged.push(changed);
     }
 
     /// The plan waits as the person read it.

@@ -332,6 +332,7 @@ impl Actor {
 
     async fn finished(&mut self, text: String) {
         if self.is_concluded() {
+            self.shared.live.settle(self.id);
             return self.step(Event::Answered(Asks::Nothing)).await;
         }
         let Some(turn) = &mut self.turn else { return };

@@ -50,6 +50,8 @@ pub(in super::super) struct Role {
     pub(in super::super) hold: SurfaceHold,
     /// Why the backend cannot be held to it, where it cannot.
     pub(in super::super) unheld: Option<String>,
+    /// Whether the turn writes a plan.
+    pub(in super::super) planning: tools::Planning,
     pub(in super::super) max_steps: Option<u32>,
     pub(in super::super) permission: Option<CompactPermission>,
     /// What the turn was worked out from: whom it can hand work to, and which skills it can load.
@@ -213,6 +215,9 @@ fn assemble(
     let access = if surface.is_mutating() { bound } else { Access::ReadOnly };
     let (native, unheld) = native(&surface, access, config, spec);
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
+    // Who only reads has no plan file to write, and says its plan.
+    let writes = access == Access::Write && ["write", "edit", "patch"].iter().any(|name| surface.contains(name));
+    let planning = if writes { session.planning } else { tools::Planning::Off };
     let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
     let mut external = session.external;
     external.retain(|tool| surface.contains(&tool.name));
@@ -226,9 +231,9 @@ fn assemble(
             spec::Todos::Served => tools::Todos::Served,
         },
         skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
-        planning: session.planning,
+        planning,
     });
-    // Whoever makes a plan writes it down, but has nobody carry it out.
+    // Nobody carries out what is only planned.
     let bound = match session.planning {
         tools::Planning::On => Access::ReadOnly,
         tools::Planning::Off => bound,
@@ -250,6 +255,7 @@ fn assemble(
         bound,
         hold,
         unheld,
+        planning,
         max_steps: definition.max_steps,
         permission: definition.permission,
         agents,

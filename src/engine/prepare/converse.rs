@@ -19,6 +19,7 @@ use crate::protocol;
 use crate::protocol::prompt::{
     self, Delivery, Hearing, Loaded, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd,
 };
+use crate::tools::Planning;
 
 use super::super::agents::role::Role;
 use super::super::confine::{self, Confined, Subject};
@@ -96,7 +97,8 @@ pub(super) async fn converse(
     let body = &record.body;
     let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
-    let notes: Vec<_> = undone.into_iter().chain(interrupted).chain(plan_mode::note(shared, &record)).collect();
+    let notes: Vec<_> =
+        undone.into_iter().chain(interrupted).chain(plan_mode::note(shared, &record, role.planning)).collect();
     let words = role.told();
     let loaded: Vec<_> =
         role.mentioned(&task.text).iter().map(|skill| Loaded { name: &skill.name, text: &skill.text }).collect();
@@ -230,7 +232,7 @@ async fn launch(
     if let Some(note) = role.note() {
         env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
     }
-    let (access, plan) = (access(role, record), plan_file(shared, record)?);
+    let (access, plan) = (access(role, record), plan_file(shared, record, role)?);
     let subject = Subject { record, settings, spec: &spec, tree, access, plan: plan.as_deref(), servers };
     let Confined { confines, env, spawn } = confine::compose(shared, &subject, env).await?;
     let path = env.get("PATH").map(std::ffi::OsString::from);
@@ -292,9 +294,10 @@ async fn launch(
 }
 
 /// The file that a turn in plan mode writes; its directory is there.
-fn plan_file(shared: &Shared, record: &Record) -> Result<Option<PathBuf>, Failure> {
-    if !plan_mode::is_on(record) {
-        return Ok(None);
+fn plan_file(shared: &Shared, record: &Record, role: &Role) -> Result<Option<PathBuf>, Failure> {
+    match role.planning {
+        Planning::Off => return Ok(None),
+        Planning::On => {}
     }
     let path = plan_mode::directory(shared, &record.project);
     std::fs::create_dir_all(&path).map_err(|source| failure(Fault::File { act: "create", path, source }))?;

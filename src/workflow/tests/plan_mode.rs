@@ -32,6 +32,24 @@ fn r93_every_action_has_a_key_a_number_and_words() {
 }
 
 #[test]
+fn r94_the_keys_mean_the_same_on_the_planners_card() {
+    for (answer, expected) in [
+        ("A", Ok(PlanDecision::Apply)),
+        (" m", Ok(PlanDecision::Apply)),
+        ("L", Ok(PlanDecision::Save)),
+        ("k", Ok(PlanDecision::Revise(None))),
+        ("X", Ok(PlanDecision::Stop)),
+        ("edits", Ok(PlanDecision::Revise(some("edits")))),
+    ] {
+        assert_eq!(read_decision(answer, Applying::Offered), expected, "{answer}");
+    }
+    let refused = read_decision("a", Applying::Withheld).unwrap_err();
+    assert_eq!(refused, "the plan cannot be applied: the session is read-only");
+    assert_eq!((key("A").unwrap().posture(), key("M").unwrap().posture()), (NextPosture::Edits, NextPosture::Attended));
+    assert_eq!((key("edits"), key("z")), (None, None));
+}
+
+#[test]
 fn r93_a_wrong_key_is_the_persons_to_mend() {
     let all = plan_actions().join(", ");
     for wrong in ["y", "7", "0", "?", "é"] {

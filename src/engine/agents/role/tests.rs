@@ -126,6 +126,23 @@ fn todos_are_served_only_where_the_backend_has_none() {
 }
 
 #[test]
+fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
+    for (header, planning, serves_exit, bound) in [
+        ("", tools::Planning::Off, false, Access::Write),
+        ("", tools::Planning::On, true, Access::ReadOnly),
+        ("AllowTools: [read, edit]\n", tools::Planning::On, true, Access::ReadOnly),
+        ("AllowTools: [read, bash]\n", tools::Planning::On, false, Access::ReadOnly),
+        ("read_only: true\n", tools::Planning::On, false, Access::ReadOnly),
+    ] {
+        let (agents, config) = (agents(&[("mine", header)]), configured(""));
+        let part = Part::selected(&pick::find(&agents, Some("mine"), "builder").unwrap());
+        let session = Session { depth: 0, access: Access::Write, planning, external: Vec::new() };
+        let role = assemble(part, &session, agents, None, &config, &backend(NativeTools::Removable));
+        assert_eq!((serves(&role, "exit_plan_mode"), role.bound), (serves_exit, bound), "{header}");
+    }
+}
+
+#[test]
 fn r38_skills_are_told_where_they_can_be_loaded() {
     let skill = Skill { name: "pdf".into(), description: "Makes PDFs".into(), path: "p".into(), text: "Do.".into() };
     for (header, is_told) in [("", true), ("DisallowedTools: [skill]\n", false)] {
