@@ -32,6 +32,10 @@ pub(super) fn choose(mut schema: Value, parameter: &str, values: &[String]) -> V
 fn plain(schema: Value) -> Value {
     let Value::Object(object) = schema else { return schema };
     let mut object = without_null(object);
+    // Some agents refuse a tool that takes nothing unless it says so.
+    if object.get("type") == Some(&json!("object")) {
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(|inner| *inner = plain(inner.take()));
     }

@@ -131,7 +131,7 @@ proptest! {
     fn what_is_read_has_no_unknown_properties(name in prop::sample::select(NAMES.to_vec()), arguments in any_json()) {
         let agents = [offer("general", &[])];
         let facade = FACADES.into_iter().find(|facade| facade.name() == name).unwrap_or(Facade::Delegate);
-        let tools = served(&context(&|_| true, facade, &agents));
+        let tools = served(&Context { planning: Planning::On, ..context(&|_| true, facade, &agents) });
         let schema = &tools.iter().find(|tool| tool.name == name).unwrap().input_schema;
         if parse(name, &arguments).is_ok() && let Some(given) = arguments.as_object() {
             let known = schema["properties"].as_object().unwrap();

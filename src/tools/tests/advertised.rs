@@ -6,7 +6,7 @@ use super::*;
 fn every_agent_takes_the_schemas() {
     let agents = [offer("general", &[]), offer("auditor", &["strict"])];
     for facade in FACADES {
-        for tool in served(&context(&|_| true, facade, &agents)) {
+        for tool in served(&Context { planning: Planning::On, ..context(&|_| true, facade, &agents) }) {
             jsonschema::meta::validate(&tool.input_schema).unwrap();
             assert_eq!(tool.input_schema["type"], "object", "{}", tool.name);
             for schema in schemas(&tool.input_schema) {
@@ -26,6 +26,7 @@ fn every_agent_takes_the_schemas() {
                 }
                 assert!(object.contains_key("type"), "{}: {schema}", tool.name);
                 if object["type"] == "object" {
+                    assert!(object.contains_key("properties"), "{}", tool.name);
                     assert_eq!(object["additionalProperties"], false, "{}", tool.name);
                 }
             }
