@@ -212,6 +212,18 @@ mod tests {
         assert_eq!(read(Some("h_1"), &all, "2"), "h_1 Apply");
         assert_eq!(read(Some("h_1"), &all, "shorter"), "h_1 Revise(Some(\"shorter\"))");
         assert!(read(Some("h_1"), &all, "7").contains("`7` is not one of the 4 options"));
+        let proposal = Some(ProposalRecord { id: "p_1".into(), title: "T".into(), markdown: "# T".into() });
+        let card = QuestionCall { proposal, ..call(None, &[]) };
+        let decided = |given| match Given::read(&card, given) {
+            Ok(Given::Proposal { action, .. }) => format!("{action:?}"),
+            Ok(other) => format!("{other:?}"),
+            Err(fault) => fault.to_string(),
+        };
+        assert_eq!(
+            (decided("A"), decided("smaller")),
+            ("AcceptEdits".into(), "KeepPlanning(Some(\"smaller\"))".into())
+        );
+        assert!(decided("y").contains("`y` is none of"));
         let withheld = ["Save plan", "Revise plan", "Stop"];
         assert_eq!(read(Some("h_1"), &withheld, "2"), "h_1 Revise(None)");
         assert!(read(Some("h_1"), &withheld, "Apply plan").contains("the session is read-only"));
