@@ -27,6 +27,7 @@ mod mcp;
 mod models;
 mod parallel;
 mod plan;
+mod planmode;
 mod prompt;
 mod response;
 mod resume;
