@@ -45,6 +45,7 @@ mod models;
 mod new;
 mod output;
 mod overview;
+mod plan;
 mod posture;
 mod prompt;
 mod report;
@@ -138,6 +139,7 @@ enum SessionCommand {
     Restore(act::Args),
     Agents(agents::Args),
     Models(models::Args),
+    Plan(plan::Args),
     Doctor(doctor::Args),
     Config(config::Args),
     Trust(trust::Args),
@@ -249,6 +251,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Restore(args) => act::restore(args, context).await,
         SessionCommand::Agents(args) => agents::run(args, context).await,
         SessionCommand::Models(args) => models::run(args, context).await,
+        SessionCommand::Plan(args) => plan::run(args, context).await,
         SessionCommand::Doctor(args) => doctor::run(args, context).await,
         SessionCommand::Config(args) => config::run(args, context).await,
         SessionCommand::Trust(args) => trust::run(args, context).await,

@@ -3,8 +3,8 @@
 use super::image::ImageArg;
 use super::line::Line;
 use super::posture::PostureArg;
-use super::prompt::{EngineArg, PromptArg};
-use super::{Context, Exit, Failure, Format, status};
+use super::prompt::{EngineArg, Task, TaskArg};
+use super::{Context, Exit, Failure, Format, plan, status};
 use crate::api::request::{CreateSession, Start};
 
 /// Creates a session in its own worktree, starts it and prints its id.
@@ -22,7 +22,7 @@ Examples:
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    prompt: PromptArg,
+    task: TaskArg,
     #[command(flatten)]
     options: SessionOptions,
     /// Create it without starting it; `coppice resume` starts it.
@@ -51,34 +51,30 @@ pub(super) struct SessionOptions {
 
 impl SessionOptions {
     /// The request to create a session from where the person stands.
-    pub(super) fn request(self, prompt: String, start: Start, context: &Context) -> Result<CreateSession, Failure> {
+    pub(super) async fn request(self, task: Task, start: Start, context: &Context) -> Result<CreateSession, Failure> {
         let SessionOptions { engine, posture: PostureArg { posture, yolo }, images, base, title } = self;
         let EngineArg { model, reasoning, agent } = engine;
         let images = images.read()?;
         let (cwd, env) = (context.cwd()?, context.environment());
-        Ok(CreateSession {
-            cwd,
-            prompt,
-            plan: None,
-            images,
-            start,
-            model,
-            reasoning,
-            agent,
-            posture,
-            yolo,
-            base,
-            title,
-            env,
-        })
+        let Task { prompt, plan } = task;
+        let plan = match plan {
+            Some(word) => Some(plan::find(&context.client().await?, &word, context).await?.id),
+            None => None,
+        };
+        Ok(CreateSession { cwd, prompt, plan, images, start, model, reasoning, agent, posture, yolo, base, title, env })
     }
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let start = if args.draft { Start::AsDraft } else { Start::AtOnce };
-    let request = args.options.request(args.prompt.read()?, start, context)?;
-    let session = context.client().await?.create(&request).await?;
-    match args.format.choice() {
+    let request = args.options.request(args.task.read()?, start, context).await?;
+    create(&request, args.format.choice(), context).await
+}
+
+/// Creates the session and says which one it is.
+pub(super) async fn create(request: &CreateSession, format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    let session = context.client().await?.create(request).await?;
+    match format {
         Format::Json => context.output.json(&session)?,
         Format::Human => {
             context.output.lines([&Line::new().plain(&session.id)])?;

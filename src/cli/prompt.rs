@@ -16,6 +16,33 @@ pub(super) struct PromptArg {
     prompt: Vec<OsString>,
 }
 
+/// What a session begins with, for `new` and `run`: a prompt, a plan that was left for later, or both.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct TaskArg {
+    /// What the agent is asked to do, as one argument; `-` reads it from stdin.
+    #[arg(value_name = "PROMPT|-", required_unless_present = "plan_resume", num_args = 1..)]
+    prompt: Vec<OsString>,
+    /// Carry out a plan that was left for later, then what PROMPT says; `coppice plan list` shows what waits.
+    #[arg(long, value_name = "PLAN")]
+    plan_resume: Option<String>,
+}
+
+/// What is said beside a plan, for `plan resume`.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct RemarkArg {
+    /// What the agent is told beside the plan, as one argument; `-` reads it from stdin.
+    #[arg(value_name = "PROMPT|-", num_args = 1..)]
+    prompt: Vec<OsString>,
+}
+
+/// What a session begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Task {
+    pub(super) prompt: String,
+    /// The id of a plan, or the beginning of it.
+    pub(super) plan: Option<String>,
+}
+
 /// Who works on the prompt of `new`, `run` and `send`.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct EngineArg {
@@ -33,11 +60,38 @@ pub(super) struct EngineArg {
 impl PromptArg {
     /// The text to send.
     pub(super) fn read(self) -> Result<String, Failure> {
-        let argument = single(self.prompt)?;
-        match argument.as_encoded_bytes() {
-            b"-" => check(read_stdin()?, "stdin"),
-            _ => check(argument.into_encoded_bytes(), "the PROMPT argument"),
+        read(self.prompt)
+    }
+}
+
+impl TaskArg {
+    pub(super) fn read(self) -> Result<Task, Failure> {
+        match self.plan_resume {
+            None => Ok(Task { prompt: read(self.prompt)?, plan: None }),
+            Some(plan) => Task::of_plan(plan, self.prompt),
         }
+    }
+}
+
+impl RemarkArg {
+    /// The plan, and what is said beside it.
+    pub(super) fn read(self, plan: String) -> Result<Task, Failure> {
+        Task::of_plan(plan, self.prompt)
+    }
+}
+
+impl Task {
+    fn of_plan(plan: String, remark: Vec<OsString>) -> Result<Task, Failure> {
+        let prompt = if remark.is_empty() { String::new() } else { read(remark)? };
+        Ok(Task { prompt, plan: Some(plan) })
+    }
+}
+
+fn read(words: Vec<OsString>) -> Result<String, Failure> {
+    let argument = single(words)?;
+    match argument.as_encoded_bytes() {
+        b"-" => check(read_stdin()?, "stdin"),
+        _ => check(argument.into_encoded_bytes(), "the PROMPT argument"),
     }
 }
 

@@ -4,7 +4,7 @@ use super::follow::{self, Follower, Piece};
 use super::line::Line;
 use super::new::SessionOptions;
 use super::output::Output;
-use super::prompt::PromptArg;
+use super::prompt::TaskArg;
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::{EventQuery, Start};
 use crate::api::session::Session;
@@ -25,7 +25,7 @@ Examples:
 )]
 pub(super) struct Args {
     #[command(flatten)]
-    prompt: PromptArg,
+    task: TaskArg,
     #[command(flatten)]
     options: SessionOptions,
     /// Print one event per line as JSON.
@@ -35,7 +35,7 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let format = if args.json { Format::Json } else { Format::Human };
-    let request = args.options.request(args.prompt.read()?, Start::AtOnce, context)?;
+    let request = args.options.request(args.task.read()?, Start::AtOnce, context).await?;
     let session = context.client().await?.create(&request).await?;
     context.output.say(&Line::new().dim(format!("session {} from {}", session.id, session.base.name)))?;
     let rested = tokio::select! {

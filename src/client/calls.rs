@@ -12,6 +12,7 @@ use crate::api::agent::{
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::RawEvent;
 use crate::api::handoff::Handoff;
+use crate::api::permission::{ListPlans, SavedPlan};
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
 };
@@ -128,6 +129,10 @@ impl Connection {
 
     pub async fn events(&self, query: &EventQuery) -> Result<Page<RawEvent>, ClientError> {
         self.get("/v1/events", query).await
+    }
+
+    pub async fn plans(&self, list: &ListPlans) -> Result<Page<SavedPlan>, ClientError> {
+        self.get("/v1/plans", list).await
     }
 
     pub async fn trust(&self, place: &Place) -> Result<Trust, ClientError> {
