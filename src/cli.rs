@@ -45,6 +45,7 @@ mod models;
 mod new;
 mod output;
 mod overview;
+mod permissions;
 mod plan;
 mod posture;
 mod prompt;
@@ -139,6 +140,7 @@ enum SessionCommand {
     Restore(act::Args),
     Agents(agents::Args),
     Models(models::Args),
+    Permissions(permissions::Args),
     Plan(plan::Args),
     Doctor(doctor::Args),
     Config(config::Args),
@@ -251,6 +253,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Restore(args) => act::restore(args, context).await,
         SessionCommand::Agents(args) => agents::run(args, context).await,
         SessionCommand::Models(args) => models::run(args, context).await,
+        SessionCommand::Permissions(args) => permissions::run(args, context).await,
         SessionCommand::Plan(args) => plan::run(args, context).await,
         SessionCommand::Doctor(args) => doctor::run(args, context).await,
         SessionCommand::Config(args) => config::run(args, context).await,

@@ -25,7 +25,7 @@ const LINES: usize = 64;
 ///
 /// Its tools are `new`, `list`, `show`, `wait`, `send`, `answer` and `diff`. With `mcp.approve` set to true there are
 /// `approve` and `deny` too, and `answer` decides about plans; without it, decisions about what an agent may do stay
-/// with you.
+/// with you. A session that begins here never has a wider posture than the configured one.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -26,7 +26,7 @@ fn the_commands_are_the_contract() {
         names.join(", "),
         "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, posture, diff, undo, \
          merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, agents check, agents init, \
-         models, plan, plan list, plan show, plan resume, doctor, config, config get, \
+         models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
          config set, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
          daemon logs, completions, man"
     );
@@ -71,7 +71,7 @@ fn split(line: &str) -> Vec<String> {
 
 #[test]
 fn options_without_an_effect_are_not_offered() {
-    const ABSENT: &[&str] = &["session", "always", "never", "persona"];
+    const ABSENT: &[&str] = &["persona"];
     for (name, command) in commands() {
         for option in command.get_arguments().filter_map(|option| option.get_long()) {
             assert!(!ABSENT.contains(&option), "{name} offers --{option}");

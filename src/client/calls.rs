@@ -12,13 +12,13 @@ use crate::api::agent::{
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::RawEvent;
 use crate::api::handoff::Handoff;
-use crate::api::permission::{ListPlans, SavedPlan};
+use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
 };
 use crate::api::request::{
-    Answer, CreateSession, Decide, DiffQuery, EventQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt,
-    SetPosture, Undo,
+    Answer, CreateSession, Decide, DiffQuery, EventQuery, ExplainPermission, ListSessions, ListTurns, Merge, Resume,
+    SendPrompt, SetPosture, Undo,
 };
 use crate::api::session::{Diff, InboxItem, Session, Turn};
 use crate::api::workflow::Workflow;
@@ -129,6 +129,11 @@ impl Connection {
 
     pub async fn events(&self, query: &EventQuery) -> Result<Page<RawEvent>, ClientError> {
         self.get("/v1/events", query).await
+    }
+
+    /// What would happen with a call, and why; nothing is run.
+    pub async fn explain(&self, call: &ExplainPermission) -> Result<Explanation, ClientError> {
+        self.send(Method::POST, "/v1/permissions/explain", call).await
     }
 
     pub async fn plans(&self, list: &ListPlans) -> Result<Page<SavedPlan>, ClientError> {

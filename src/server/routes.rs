@@ -70,6 +70,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         family::handoffs,
         family::integrate,
         family::workflow,
+        permission::explain,
         permission::plans,
         project::config,
         project::doctor,
@@ -138,6 +139,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/agents/check", post(agent::check))
         .route("/v1/agents/{agent}", get(agent::read))
         .route("/v1/agent-files", get(agent::files))
+        .route("/v1/permissions/explain", post(permission::explain))
         .route("/v1/plans", get(permission::plans))
         .route("/v1/trust", get(project::trust))
         .route("/v1/config", get(project::config))

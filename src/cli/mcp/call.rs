@@ -10,10 +10,10 @@ use crate::api::request::{
 };
 use crate::api::session::Session;
 use crate::cli::age::parse_duration;
-use crate::cli::decide::wanted;
+use crate::cli::decide::{savable, wanted};
 use crate::cli::line::{Line, table};
 use crate::cli::wait::Until;
-use crate::cli::{Context, Exit, Failure, answer, list, show, status, wait};
+use crate::cli::{Context, Exit, Failure, answer, list, permissions, posture, show, status, wait};
 use crate::mcp::Output;
 
 /// The key that lets other programs decide.
@@ -33,12 +33,21 @@ pub(super) async fn perform(tool: &str, arguments: Value, context: &Context) -> 
         "answer" => answer_questions(read(tool, arguments)?, context).await,
         "diff" => diff(read(tool, arguments)?, context).await,
         "approve" => {
-            let tool::Approve { id, request } = read(tool, arguments)?;
-            decide(&id, request.as_deref(), &Decide::Allow { scope: AllowScope::Once }, context).await
+            let tool::Approve { id, request, scope } = read(tool, arguments)?;
+            let scope = match scope {
+                tool::AllowScope::Once => AllowScope::Once,
+                tool::AllowScope::Session => AllowScope::Session,
+                tool::AllowScope::Always => AllowScope::Always,
+            };
+            decide(&id, request.as_deref(), &Decide::Allow { scope }, context).await
         }
         "deny" => {
-            let tool::Deny { id, request, message } = read(tool, arguments)?;
-            decide(&id, request.as_deref(), &Decide::Deny { message, scope: DenyScope::Once }, context).await
+            let tool::Deny { id, request, message, scope } = read(tool, arguments)?;
+            let scope = match scope {
+                tool::DenyScope::Once => DenyScope::Once,
+                tool::DenyScope::Never => DenyScope::Never,
+            };
+            decide(&id, request.as_deref(), &Decide::Deny { message, scope }, context).await
         }
         _ => Err(Failure::new(Exit::NotFound, format!("there is no tool `{tool}`"))),
     }
@@ -57,20 +66,40 @@ fn read<T: DeserializeOwned>(tool: &str, arguments: Value) -> Result<T, Failure>
 }
 
 async fn new(args: tool::New, context: &Context) -> Result<Output, Failure> {
-    let tool::New { prompt, model, reasoning, agent, base, title, draft, cwd } = args;
+    let tool::New { prompt, model, reasoning, agent, posture, base, title, draft, cwd } = args;
+    let cwd = cwd.map_or_else(|| context.cwd(), Ok)?;
+    let client = context.client().await?;
+    if let Some(wanted) = &posture {
+        refuse_wider(wanted, &permissions::usual_posture(&client, cwd.clone()).await?)?;
+    }
     let request = CreateSession {
-        cwd: cwd.map_or_else(|| context.cwd(), Ok)?,
+        cwd,
         prompt,
         start: if draft { Start::AsDraft } else { Start::AtOnce },
         model,
         reasoning,
         agent,
+        posture,
         base,
         title,
         env: context.environment(),
         ..CreateSession::default()
     };
-    standing(&context.client().await?.create(&request).await?)
+    standing(&client.create(&request).await?)
+}
+
+/// Programs may be more careful than the person who configured this, never less.
+fn refuse_wider(wanted: &str, usual: &str) -> Result<(), Failure> {
+    let width = |word: &str| posture::WORDS.iter().position(|known| *known == word);
+    match (width(wanted), width(usual)) {
+        (None, _) => {
+            let known = posture::WORDS.map(|word| format!("`{word}`")).join(", ");
+            Err(Failure::usage(format!("posture `{wanted}` is none of {known}")))
+        }
+        (Some(wide), Some(limit)) if wide <= limit => Ok(()),
+        (Some(_), _) => Err(Failure::new(Exit::Failed, format!("posture `{wanted}` is wider than `{usual}`"))
+            .hint("leave it out; a person can change it with `coppice posture`")),
+    }
 }
 
 async fn list_sessions(args: tool::List, context: &Context) -> Result<Output, Failure> {
@@ -179,6 +208,7 @@ async fn decide(id: &str, request: Option<&str>, decision: &Decide, context: &Co
     let client = context.client().await?;
     let session = client.session(id).await?;
     let approval = wanted(&session, request)?;
+    savable(approval, decision)?;
     standing(&client.decide(&session.id, &approval.id, decision).await?)
 }
 
@@ -194,4 +224,27 @@ fn output(lines: &[Line], value: &impl Serialize) -> Result<Output, Failure> {
 
 fn object(value: &impl Serialize) -> Result<Value, Failure> {
     serde_json::to_value(value).map_err(|error| Failure::because("the reply cannot be written", &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_may_be_more_careful_and_never_less() {
+        for (wanted, usual, expected) in [
+            ("plan", "attended", ""),
+            ("attended", "attended", ""),
+            ("unattended", "attended", "posture `unattended` is wider than `attended`"),
+            ("edits", "plan", "posture `edits` is wider than `plan`"),
+            ("auto", "plan", "posture `auto` is none of `plan`, `attended`, `edits`, `unattended`"),
+        ] {
+            let said = match refuse_wider(wanted, usual) {
+                Ok(()) => String::new(),
+                Err(Failure::Told(report)) => report.message,
+                Err(Failure::PipeClosed) => "(quiet)".into(),
+            };
+            assert_eq!(said, expected, "{wanted} {usual}");
+        }
+    }
 }

@@ -24,6 +24,8 @@ pub(super) struct New {
     pub(super) reasoning: Option<String>,
     /// `AGENT` or `AGENT:PERSONA`.
     pub(super) agent: Option<String>,
+    /// `plan`, `attended`, `edits` or `unattended`, and none that is wider than what is configured.
+    pub(super) posture: Option<String>,
     /// The branch, tag or commit to start from; the current branch when absent.
     pub(super) base: Option<String>,
     /// A title instead of one made from the prompt.
@@ -114,6 +116,19 @@ pub(super) struct Approve {
     pub(super) id: String,
     /// Which request, as `show` names it; the oldest when absent.
     pub(super) request: Option<String>,
+    /// How far the consent goes.
+    #[serde(default)]
+    pub(super) scope: AllowScope,
+}
+
+/// The rules that the wider ones save are in what `show` says of the request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum AllowScope {
+    #[default]
+    Once,
+    Session,
+    Always,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -125,6 +140,17 @@ pub(super) struct Deny {
     pub(super) request: Option<String>,
     /// What the agent is told.
     pub(super) message: Option<String>,
+    /// How far the refusal goes.
+    #[serde(default)]
+    pub(super) scope: DenyScope,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DenyScope {
+    #[default]
+    Once,
+    Never,
 }
 
 /// Every tool that the other side may use.
@@ -152,7 +178,7 @@ pub(super) fn list(decisions: Decisions) -> Vec<Tool> {
     ];
     match decisions {
         Decisions::Allowed => tools.extend([
-            tool::<Approve>("approve", "Allows the call that a session waits with, once.", Annotations::Destructive),
+            tool::<Approve>("approve", "Allows the call that a session waits with.", Annotations::Destructive),
             tool::<Deny>(
                 "deny",
                 "Denies the call that a session waits with; the agent is told and goes on.",
@@ -187,6 +213,27 @@ mod tests {
     fn decisions_stay_with_the_person_unless_the_configuration_says_otherwise() {
         assert_eq!(names(Decisions::Kept), "new list show wait send answer diff");
         assert_eq!(names(Decisions::Allowed), "new list show wait send answer diff approve deny");
+    }
+
+    #[test]
+    fn a_decision_is_for_once_unless_it_says_more() {
+        let approve = |value| serde_json::from_value::<Approve>(value).map(|approve| approve.scope).ok();
+        assert_eq!(approve(json!({"id": "k3f"})), Some(AllowScope::Once));
+        assert_eq!(approve(json!({"id": "k3f", "scope": "always"})), Some(AllowScope::Always));
+        assert_eq!(approve(json!({"id": "k3f", "scope": "forever"})), None);
+        let deny = |value| serde_json::from_value::<Deny>(value).map(|deny| deny.scope).ok();
+        assert_eq!(deny(json!({"id": "k3f"})), Some(DenyScope::Once));
+        assert_eq!(deny(json!({"id": "k3f", "scope": "never"})), Some(DenyScope::Never));
+    }
+
+    #[test]
+    fn nobody_but_a_person_lets_everything_go_ahead() {
+        let new = |value| serde_json::from_value::<New>(value).is_ok();
+        assert!(new(json!({"prompt": "x", "posture": "plan"})));
+        assert!(!new(json!({"prompt": "x", "yolo": true})));
+        for tool in list(Decisions::Allowed) {
+            assert_eq!(tool.input_schema["properties"].get("yolo"), None, "{}", tool.name);
+        }
     }
 
     #[test]
