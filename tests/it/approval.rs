@@ -1,4 +1,4 @@
-//! Which calls of an agent go through by themselves, and which wait for a person.
+//! Which calls of an agent go through by themselves, which wait for a person, and which nobody can allow.
 
 use serde_json::json;
 
@@ -10,32 +10,47 @@ fn request(deed: &str) -> String {
     steps(&[format!("@request {deed}"), deed.to_owned(), say("done")])
 }
 
-#[test]
-fn a_call_that_stays_in_the_worktree_asks_nobody() {
+/// A world in which no kernel stands in the way of what a person allows.
+fn open() -> TestEnv {
     let env = TestEnv::new();
-    for (deed, file) in [("@write inside.txt 1", "inside.txt"), ("@run echo 2 > made.txt", "made.txt")] {
-        let id = env.create_ready(&request(deed));
-        assert!(env.worktree(&id).join(file).exists(), "{deed}");
-        assert!(!env.kinds(&id).contains(&"approval_requested".to_owned()), "{deed}");
+    env.configure("[sandbox]\nlevel = \"off\"");
+    env
+}
+
+#[track_caller]
+fn create(env: &TestEnv, posture: &str, prompt: &str) -> String {
+    env.create_with(&["--model", "demo", "--posture", posture], prompt)
+}
+
+#[test]
+fn r135_a_call_that_stays_in_the_worktree_asks_nobody() {
+    for env in [TestEnv::new(), open()] {
+        for (deed, file) in [("@write inside.txt 1", "inside.txt"), ("@run echo 2 > made.txt", "made.txt")] {
+            let id = create(&env, "unattended", &request(deed));
+            env.wait_for(&id, "ready");
+            assert!(env.worktree(&id).join(file).exists(), "{deed}");
+            assert!(!env.kinds(&id).contains(&"approval_requested".to_owned()), "{deed}");
+        }
     }
 }
 
 #[test]
 fn a_call_that_leaves_the_worktree_waits_for_a_person() {
-    let env = TestEnv::new();
+    let env = open();
     let outside = env.path("outside.txt");
     std::os::unix::fs::symlink(env.path(""), env.repo().join("out")).unwrap();
     env.commit("a way out");
     let command = format!("@run echo x > {}", outside.display());
-    for deed in [command.as_str(), "@write ../outside.txt x", "@write out/outside.txt x", "@write .git x"] {
-        let id = env.create(&request(deed));
+    let write = format!("@write {} x", outside.display());
+    for deed in [command.as_str(), write.as_str(), "@write out/outside.txt x"] {
+        let id = create(&env, "edits", &request(deed));
         env.wait_for(&id, "approval");
         assert!(!outside.exists(), "{deed}");
         env.coppice(&["deny", &id]).succeeds();
         env.wait_for(&id, "ready");
         assert!(!outside.exists(), "{deed}");
     }
-    let id = env.create(&request(&command));
+    let id = create(&env, "edits", &request(&command));
     env.wait_for(&id, "approval");
     assert_eq!(env.json(&["inbox"])[0]["approval"]["tool"], json!("execute"));
     env.coppice(&["approve", &id]).succeeds();
@@ -44,10 +59,30 @@ fn a_call_that_leaves_the_worktree_waits_for_a_person() {
 }
 
 #[test]
+fn r84_what_belongs_to_git_or_to_us_is_refused_without_a_question() {
+    let env = open();
+    let outside = format!("@write {} x", env.path("outside.txt").display());
+    for (posture, deed) in [
+        ("attended", "@write .git x"),
+        ("unattended", "@write .git x"),
+        ("attended", "@write ../beside.txt x"),
+        // Where nobody is there to be asked, all that lies outside is refused.
+        ("unattended", outside.as_str()),
+    ] {
+        let id = create(&env, posture, &request(deed));
+        env.wait_for(&id, "ready");
+        assert!(!env.kinds(&id).contains(&"approval_requested".to_owned()), "{posture} {deed}");
+        let refused = env.events(&id).into_iter().find(|event| event["type"] == "warning");
+        assert!(refused.is_some(), "{posture} {deed}");
+    }
+    assert!(!env.path("outside.txt").exists());
+}
+
+#[test]
 fn a_decision_is_for_one_call() {
-    let env = TestEnv::new();
+    let env = open();
     let command = format!("@run echo x >> {}", env.path("outside.txt").display());
-    let id = env.create(&steps(&[request(&command), request(&command)]));
+    let id = create(&env, "edits", &steps(&[request(&command), request(&command)]));
     env.wait_for(&id, "approval");
     env.coppice(&["approve", &id]).succeeds();
     env.wait_for(&id, "approval");

@@ -26,6 +26,7 @@ mod limits;
 mod mcp;
 mod models;
 mod parallel;
+mod permissions;
 mod plan;
 mod planmode;
 mod prompt;

@@ -1,0 +1,388 @@
+//! Permissions through the binary: why a call goes ahead or not, what a consent saves and where, what else it settles.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::script::{say, steps};
+
+/// The user's own rules of the repository.
+const OWN: &str = ".coppice/permissions.local.json";
+
+/// An agent that asks about two commands at once and is done when both are decided.
+const TWINS: &str = r#"#!/bin/sh
+reply() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$1" "$2"; }
+ask() {
+    call='{"toolCallId":"'$1'","kind":"execute","title":"'$2'","rawInput":{"command":"'$2'"}}'
+    options='[{"optionId":"y","name":"yes","kind":"allow_once"},{"optionId":"n","name":"no","kind":"reject_once"}]'
+    printf '{"jsonrpc":"2.0","id":"%s","method":"session/request_permission","params":' "$1"
+    printf '{"sessionId":"s","toolCall":%s,"options":%s}}\n' "$call" "$options"
+}
+open=2
+while read -r line; do
+    id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+    case $line in
+    *'"method":"initialize"'*) reply "$id" '{"protocolVersion":1,"agentCapabilities":{}}' ;;
+    *'"method":"session/new"'*) reply "$id" '{"sessionId":"s"}' ;;
+    *'"method":"session/prompt"'*) prompt=$id; ask a 'touch one'; ask b 'touch two' ;;
+    *'"outcome"'*)
+        open=$((open - 1))
+        if [ $open = 0 ]; then
+            text='{\"answer\":\"done\",\"questions\":[],\"summary\":{\"turn\":\"t\",\"session\":\"s\"}}'
+            printf '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":'
+            printf '{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}}\n' "$text"
+            reply "$prompt" '{"stopReason":"end_turn"}'
+        fi ;;
+    esac
+done
+"#;
+
+/// Asks for permission to run each command, and runs what is allowed.
+fn requests(commands: &[&str]) -> String {
+    let deeds = commands.iter().flat_map(|command| [format!("@request @run {command}"), format!("@run {command}")]);
+    steps(&deeds.chain([say("done")]).collect::<Vec<_>>())
+}
+
+/// A session that asks about what no rule decides.
+#[track_caller]
+fn attended(env: &TestEnv, commands: &[&str]) -> String {
+    env.create_with(&["--model", "demo", "--posture", "attended"], &requests(commands))
+}
+
+/// The same, and it waits with the first of them.
+#[track_caller]
+fn waiting(env: &TestEnv, commands: &[&str]) -> String {
+    let id = attended(env, commands);
+    env.wait_for(&id, "approval");
+    id
+}
+
+fn rules(env: &TestEnv) -> Value {
+    fs::read_to_string(env.repo().join(OWN)).map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
+}
+
+/// How often a person was asked in a session.
+fn asked(env: &TestEnv, id: &str) -> usize {
+    env.kinds(id).iter().filter(|kind| *kind == "approval_requested").count()
+}
+
+#[test]
+fn an_unknown_posture_is_refused_with_the_known_ones() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("hello"));
+    for arguments in
+        [&["new", "--posture", "auto", "x"][..], &["send", &id, "--posture", "auto", "x"], &["posture", &id, "auto"]]
+    {
+        let refused = env.coppice(arguments).exits(2);
+        assert!(refused.stderr.contains("[possible values: plan, attended, edits, unattended]"), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn r135_the_posture_says_whether_anybody_is_asked() {
+    let env = TestEnv::new();
+    for (options, expected) in
+        [(&["--posture", "attended"][..], 1), (&["--posture", "attended", "--yolo"], 0), (&["--posture", "edits"], 1)]
+    {
+        let id = env.create_with(&[&["--model", "demo"], options].concat(), &requests(&["touch made.txt"]));
+        let status = if expected == 0 { "ready" } else { "approval" };
+        env.wait_for(&id, status);
+        assert_eq!(asked(&env, &id), expected, "{options:?}");
+    }
+}
+
+#[test]
+fn a_posture_is_switched_in_a_live_session_and_what_waits_is_decided_again() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["touch made.txt"]);
+    assert!(env.coppice(&["posture", &id]).stdout().starts_with("posture  attended\n"));
+    let changed = env.coppice(&["posture", &id, "attended", "--yolo"]).stdout();
+    assert!(changed.starts_with("posture  attended, YOLO\n"), "{changed}");
+    env.wait_for(&id, "ready");
+    assert!(env.worktree(&id).join("made.txt").exists());
+    let events = env.coppice(&["events", &id]).stdout();
+    assert!(events.contains("posture_changed     attended, YOLO\n"), "{events}");
+    assert!(env.coppice(&["show", &id]).stdout().contains("\nposture   attended, YOLO\n"));
+    assert!(env.coppice(&["list"]).stdout().contains("YOLO"));
+    let back = env.json(&["posture", &id, "--no-yolo"]);
+    assert_eq!((&back["posture"], &back["yolo"]), (&json!("attended"), &json!(false)));
+}
+
+#[test]
+fn r79_once_is_once_and_a_refusal_saves_nothing() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["touch one", "touch two", "touch three"]);
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "approval");
+    env.coppice(&["deny", &id]).succeeds();
+    env.wait_for(&id, "approval");
+    assert_eq!((asked(&env, &id), rules(&env)), (3, Value::Null));
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let made = |name: &str| env.worktree(&id).join(name).exists();
+    assert_eq!((made("one"), made("two"), made("three")), (true, false, true));
+    assert_eq!(rules(&env), Value::Null);
+}
+
+#[test]
+fn a_consent_for_the_session_ends_with_it() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["touch one", "touch two"]);
+    let card = env.coppice(&["show", &id]).stdout();
+    assert!(card.contains("always saves: Bash(touch *)\n"), "{card}");
+    let inbox = env.coppice(&["inbox"]).stdout();
+    assert!(
+        inbox.contains(&format!("coppice approve {id} 1 [--session|--always]   or   coppice deny {id} 1 ")),
+        "{inbox}"
+    );
+    let said = env.coppice(&["approve", &id, "--session"]);
+    assert!(said.stderr.ends_with("allowed for this session: Bash(touch *)\n"), "{}", said.stderr);
+    said.succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!((asked(&env, &id), rules(&env)), (1, Value::Null));
+    waiting(&env, &["touch three"]);
+}
+
+#[test]
+fn r75_always_is_written_down_and_counts_for_every_session() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["touch one"]);
+    let said = env.coppice(&["approve", &id, "--always"]);
+    let line = format!("allowed in {}: Bash(touch *)\n", env.repo().join(OWN).display());
+    assert!(said.stderr.ends_with(&line), "{}", said.stderr);
+    said.succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(rules(&env), json!({"permissions": {"allow": ["Bash(touch *)"]}}));
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+    let other = attended(&env, &["touch two"]);
+    env.wait_for(&other, "ready");
+    assert_eq!(asked(&env, &other), 0);
+}
+
+#[test]
+fn r75_what_a_consent_covers_is_settled_with_it() {
+    let env = TestEnv::new();
+    let program = env.path("twins");
+    fs::write(&program, TWINS).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    env.configure(&format!("[backends.twins]\ntransport = \"acp\"\ncommand = [{:?}]", program.display().to_string()));
+    let id = env.create_with(&["--model", "twins", "--posture", "attended"], "go");
+    env.wait_for_event(&id, "approval_requested", 0);
+    let first = env.events(&id).into_iter().rfind(|event| event["type"] == "approval_requested").unwrap();
+    if env.session(&id)["approvals"].as_array().unwrap().len() < 2 {
+        env.wait_for_event(&id, "approval_requested", first["seq"].as_u64().unwrap());
+    }
+    let said = env.coppice(&["approve", &id, "1", "--session"]);
+    assert!(said.stderr.ends_with("settled by it: 2  touch two\n"), "{}", said.stderr);
+    said.succeeds();
+    env.wait_for(&id, "ready");
+    let outcomes = env.events(&id).into_iter().filter(|event| event["type"] == "approval_resolved");
+    let outcomes: Vec<_> = outcomes.map(|event| (event["approval"].clone(), event["outcome"].clone())).collect();
+    assert_eq!(outcomes, [(json!("1"), json!("allowed")), (json!("2"), json!("allowed"))]);
+}
+
+#[test]
+fn r76_what_a_rule_denies_asks_nobody_and_a_refusal_carries_words() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["touch one"]);
+    env.coppice(&["deny", &id, "--never", "--message", "use the other file"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(rules(&env), json!({"permissions": {"deny": ["Bash(touch *)"]}}));
+    let resolved = env.events(&id).into_iter().find(|event| event["type"] == "approval_resolved").unwrap();
+    assert_eq!((&resolved["outcome"], &resolved["message"]), (&json!("denied"), &json!("use the other file")));
+    for options in [&["--posture", "attended"][..], &["--yolo"]] {
+        let id = env.create_with(&[&["--model", "demo"], options].concat(), &requests(&["touch two"]));
+        env.wait_for(&id, "ready");
+        assert_eq!(asked(&env, &id), 0);
+        assert!(!env.worktree(&id).join("two").exists());
+        let told = env.events(&id).into_iter().find(|event| event["type"] == "warning").unwrap();
+        let told = told["message"].as_str().unwrap();
+        assert!(told.contains("Tool \"bash\" denied by policy for pattern: touch two"), "{told}");
+    }
+}
+
+#[test]
+fn r78_a_request_is_there_for_whoever_comes_back_and_goes_with_the_turn() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["touch one"]);
+    for _ in 0..2 {
+        let request = env.wait_for_event(&id, "approval_requested", 0);
+        assert_eq!(request["approval"]["saves"], json!(["Bash(touch *)"]));
+    }
+    env.coppice(&["stop", &id]).succeeds();
+    let resolved = env.wait_for_event(&id, "approval_resolved", 0);
+    assert_eq!(resolved["outcome"], "cancelled");
+    assert_eq!(env.session(&id)["approvals"], json!([]));
+    assert_snapshot!(env.coppice(&["approve", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` waits for no approval: it is interrupted
+
+    hint: `coppice inbox` shows what waits for you
+    ");
+}
+
+#[test]
+fn r85_a_destructive_flag_is_shown_and_can_only_be_allowed_once() {
+    let env = TestEnv::new();
+    let id = waiting(&env, &["git push --force origin main"]);
+    let card = env.coppice(&["show", &id]).stdout();
+    assert!(card.contains("\n    ⚠ DESTRUCTIVE FLAG(S): --force\n"), "{card}");
+    assert!(env.coppice(&["inbox"]).stdout().contains("⚠ DESTRUCTIVE FLAG(S): --force\n"));
+    assert_snapshot!(env.coppice(&["approve", &id, "--always"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: this call can only be allowed once
+
+    hint: leave `--session` and `--always` out
+    ");
+    assert_eq!((env.status(&id), rules(&env)), ("approval".to_owned(), Value::Null));
+}
+
+/// What is said about a call, without the line that depends on the kernel.
+#[track_caller]
+fn explained(env: &TestEnv, arguments: &[&str]) -> String {
+    let said = env.coppice(&[&["permissions", "explain"], arguments].concat()).transcript();
+    said.lines().filter(|line| !line.starts_with("sandbox ")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn r88_a_verdict_is_explained_with_its_step_and_its_rule() {
+    let env = TestEnv::new();
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(make *)"],"ask":["Fetch(*)"],"deny":["Edit(src/**)"]}}"#);
+    assert_snapshot!(explained(&env, &["Bash", "make all", "--posture", "attended"]), @r"
+    exit: 0
+    -- stdout
+    allow  bash  make all
+    why      a rule allows it
+    step     13 of 14, rules
+    rule     Bash(make *) in [ROOT]/repo/.coppice/permissions.local.json
+    posture  attended
+    agent    builder
+
+    rules
+      no file   [ROOT]/coppice/permissions.json
+      no file   .coppice/permissions.json
+      3 rules   [ROOT]/repo/.coppice/permissions.local.json
+      14 rules  [ROOT]/coppice/data/projects/[PROJECT]/permissions.jsonc
+    ");
+    assert_snapshot!(explained(&env, &["Edit", "src/main.rs", "--posture", "attended", "--yolo"]), @r#"
+    exit: 0
+    -- stdout
+    deny  edit  src/main.rs
+    why      Tool "Edit" denied by policy for pattern: src/main.rs
+    step     5 of 14, deny rule
+    rule     Edit(src/**) in [ROOT]/repo/.coppice/permissions.local.json
+    posture  attended, YOLO
+    agent    builder
+
+    rules
+      no file   [ROOT]/coppice/permissions.json
+      no file   .coppice/permissions.json
+      3 rules   [ROOT]/repo/.coppice/permissions.local.json
+      14 rules  [ROOT]/coppice/data/projects/[PROJECT]/permissions.jsonc
+    "#);
+    assert_snapshot!(explained(&env, &["Bash", "git push --force", "--posture", "attended"]), @r"
+    exit: 0
+    -- stdout
+    ask  bash  git push --force
+    ⚠ DESTRUCTIVE FLAG(S): --force
+    why           it changes something, and no rule allows it
+    step          14 of 14, tool class
+    always saves  nothing: it can only be allowed once
+    posture       attended
+    agent         builder
+
+    rules
+      no file   [ROOT]/coppice/permissions.json
+      no file   .coppice/permissions.json
+      3 rules   [ROOT]/repo/.coppice/permissions.local.json
+      14 rules  [ROOT]/coppice/data/projects/[PROJECT]/permissions.jsonc
+    ");
+}
+
+#[test]
+fn r90_what_nobody_knows_or_can_read_is_asked_about() {
+    let env = TestEnv::new();
+    let verdict = |arguments: &[&str]| {
+        let said = env.json(&[&["permissions", "explain"], arguments].concat());
+        format!("{} {} {}", said["verdict"].as_str().unwrap(), said["step"], said["layer"].as_str().unwrap())
+    };
+    for (arguments, expected) in [
+        (&["frobnicate", "x", "--posture", "attended"][..], "ask 14 tool class"),
+        (&["mcp:server:tool", "--posture", "attended"], "deny 2 surface"),
+        (&["Bash", "echo 'open", "--yolo"], "ask 8 hard ask"),
+        (&["Bash", "rm -rf /", "--yolo"], "deny 1 hard floor"),
+        (&["Read", "README.md", "--posture", "attended"], "allow 14 tool class"),
+        (&["Read", ".env"], "deny 3 path guard"),
+        (&["Edit", "README.md", "--posture", "plan"], "deny 6 plan gate"),
+        (&["Edit", "README.md", "--posture", "edits"], "allow 12 posture"),
+    ] {
+        assert_eq!(verdict(arguments), expected, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_place_says_which_rules_count_and_where_always_goes() {
+    let env = TestEnv::new();
+    env.write(".coppice/permissions.json", r#"{"permissions":{"allow":["Bash(make *)"],"deny":["Read(secret/**)"]}}"#);
+    env.commit("rules");
+    let said = env.coppice(&["permissions"]).transcript();
+    let said: Vec<_> =
+        said.lines().filter(|line| !line.starts_with("posture ") && !line.starts_with("sandbox ")).collect();
+    assert_snapshot!(said.join("\n"), @r"
+    exit: 0
+    -- stdout
+    always   is saved in [ROOT]/repo/.coppice/permissions.local.json
+
+    rules
+      no file   [ROOT]/coppice/permissions.json
+      1 rule    .coppice/permissions.json  what it allows does not count before `coppice trust`
+      no file   [ROOT]/repo/.coppice/permissions.local.json
+      14 rules  [ROOT]/coppice/data/projects/[PROJECT]/permissions.jsonc
+    ");
+}
+
+#[test]
+fn a_broken_file_of_rules_is_an_error_that_names_it() {
+    let env = TestEnv::new();
+    env.write(OWN, r#"{"permissions":{"deny":["rm -rf"]}}"#);
+    assert_snapshot!(env.coppice(&["permissions"]).transcript(), @r#"
+    exit: 2
+    -- stderr
+    error: [ROOT]/repo/.coppice/permissions.local.json:1: invalid rule "rm -rf" (want "Tool(pattern)")
+    "#);
+    assert_snapshot!(env.coppice(&["permissions", "explain", "Bash", "ls"]).transcript(), @r#"
+    exit: 2
+    -- stderr
+    error: [ROOT]/repo/.coppice/permissions.local.json:1: invalid rule "rm -rf" (want "Tool(pattern)")
+    "#);
+    env.write(OWN, "{");
+    assert_snapshot!(env.coppice(&["permissions"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: [ROOT]/repo/.coppice/permissions.local.json:1: unterminated object
+    ");
+}
+
+#[test]
+fn explaining_says_what_is_wrong_with_the_question() {
+    let env = TestEnv::new();
+    assert_snapshot!(env.coppice(&["permissions", "explain", "Bash", "ls", "--session", "zz"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: no session matches `zz`
+
+    hint: `coppice list --all` shows all sessions
+    ");
+    assert_snapshot!(env.coppice(&["permissions", "explain", "Bash", "ls", "--agent", "nobody"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: missing agent template: nobody
+
+    hint: `coppice agents` tells about all of them; builder, engineer, orchestrator, planner, reviewer can be chosen
+    ");
+}
