@@ -2,10 +2,11 @@
 //!
 //! The agent renews a token by a file that takes the place of the old one, and a renewed token spends the one before. It
 //! must not write the user's own directory, whose settings name commands. So there is one directory of ours for all
-//! conversations, and the token moves between the two as it changes: this way or that, whichever was renewed.
+//! conversations of a login, and the token moves between the two as it changes: this way or that, whichever was renewed.
 
 use std::fs;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -96,11 +97,15 @@ impl Keeper {
     /// holds none.
     pub(crate) fn of(launch: &Launch) -> Option<Self> {
         launch.confines.limits.as_ref()?;
-        let user = users_file(&launch.environment())?;
+        let dir = users_dir(&launch.environment())?;
+        let dir = fs::canonicalize(&dir).unwrap_or(dir);
+        // Sessions may be told of different stores; their tokens must never meet.
+        let store = &hex(dir.as_os_str().as_bytes())[..16];
+        let user = dir.join(FILE);
         // A link of the user's is followed, so that what takes the file's place does not take the link's.
         let user = fs::canonicalize(&user).unwrap_or(user);
-        let agreed = launch.login_dir.with_extension("agreed");
-        let keeper = Self { user, own: launch.login_dir.join(FILE), agreed };
+        let own = launch.login_dir.join(store).join(FILE);
+        let keeper = Self { user, own, agreed: launch.login_dir.join(format!("{store}.agreed")) };
         let is_kept = matches!(keeper.sides().0, Side::Token(_) | Side::Broken) || keeper.own.exists();
         is_kept.then_some(keeper)
     }
@@ -224,12 +229,15 @@ fn side(path: &Path) -> Side {
 fn token(value: &Value) -> Token {
     let text = |member: &str| value[member].as_str().unwrap_or_default();
     let (access, refresh) = (text("accessToken"), text("refreshToken"));
-    let hash = Sha256::digest(format!("{access}\n{refresh}"));
     Token {
-        digest: hash.iter().map(|byte| format!("{byte:02x}")).collect(),
+        digest: hex(format!("{access}\n{refresh}").as_bytes()),
         expires_at: value["expiresAt"].as_i64().unwrap_or_default(),
         life: if access.is_empty() { Life::Spent } else { Life::Alive },
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn read(path: &Path) -> io::Result<Value> {

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::delegate;
 use crate::backend::claude::argv::{Begin, argv, environment};
+use crate::backend::claude::login::Keeper;
 use crate::backend::claude::spec;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
@@ -249,6 +250,27 @@ fn a_confined_agent_has_its_own_temp_directory_and_the_login_of_all() {
     }
     assert_eq!(value("CLAUDE_SECURESTORAGE_CONFIG_DIR"), Some("/data/login/claude"));
     assert_eq!(value("CLAUDE_CONFIG_DIR"), Some("/state/claude"));
+}
+
+#[test]
+fn a_confined_login_is_shared_by_those_who_have_the_same_and_by_no_others() {
+    let dir = tempfile::tempdir().unwrap();
+    let keeper = |store: &str, limits: Option<Limits>| {
+        let place = dir.path().join(store);
+        std::fs::create_dir_all(&place).unwrap();
+        let env = vec![("CLAUDE_CONFIG_DIR".to_owned(), place.to_str().unwrap().to_owned())];
+        let confines = Confines { limits, temp: None };
+        Keeper::of(&Launch { env, confines, login_dir: dir.path().join("login"), ..launch() })
+    };
+    for store in ["work", "home"] {
+        assert_eq!(keeper(store, Some(Limits::default())), None, "nobody is logged in");
+        std::fs::write(dir.path().join(store).join(".credentials.json"), r#"{"claudeAiOauth": {}}"#).unwrap();
+        assert_eq!(keeper(store, None), None, "a free agent renews the user's own");
+    }
+    let place = |store: &str| keeper(store, Some(Limits::default())).unwrap().dir().to_owned();
+    assert_eq!(place("work"), place("work"));
+    assert_ne!(place("work"), place("home"));
+    assert!(place("work").starts_with(dir.path().join("login")));
 }
 
 #[test]
