@@ -35,7 +35,7 @@ fn a_token_that_claude_renews_reaches_the_user_and_the_next_session() {
         (&json!("max"), &json!("kept"))
     );
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().filter(|entry| is_new(entry)).count(), 0);
+    assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().filter(is_new).count(), 0);
 
     let second = edge::turn(edge::launch(&stage, Agent::Claude, Posture::Attended), allow);
     assert_eq!(second.end.as_deref(), Ok("two"));
