@@ -121,7 +121,8 @@ async fn the_proxy_is_the_only_way_to_a_host() {
     let listed = server.local_addr().unwrap();
     tokio::spawn(async move {
         while let Ok((mut client, _)) = server.accept().await {
-            client.read(&mut [0; 4096]).await.unwrap();
+            let asked = client.read(&mut [0; 4096]).await.unwrap();
+            assert_ne!(asked, 0);
             client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n").await.unwrap();
         }
     });
