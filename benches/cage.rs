@@ -93,12 +93,14 @@ async fn status(checkout: &Path, report: &mut Report) {
 
 /// Bash tells what its children cost in milliseconds; the ticks of the kernel are ten times coarser.
 async fn status_once(checkout: &Path, cage: Option<Cage>) -> Duration {
-    let script = "git status --porcelain && times | tail -n 1";
+    let script = "git status --porcelain && times";
     let mut started = spawn(command(&["bash", "-c", script], checkout, cage)).await.unwrap();
     let mut text = String::new();
     started.stdout.read_to_string(&mut text).await.unwrap();
     assert_eq!(started.process.wait().await, Status::Exited(0));
-    let spent: Option<Vec<Duration>> = text.split_ascii_whitespace().map(parse_time).collect();
+    // Two lines when nothing has changed: the shell's own times, and those of its children.
+    let children = text.lines().nth(1).unwrap_or_default();
+    let spent: Option<Vec<Duration>> = children.split_ascii_whitespace().map(parse_time).collect();
     spent.filter(|spent| spent.len() == 2).expect(&text).into_iter().sum()
 }
 
