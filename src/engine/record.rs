@@ -2,7 +2,9 @@
 //!
 //! Readers are tolerant: a field that an older record lacks takes its default.
 
-use std::path::PathBuf;
+mod approval;
+mod question;
+mod state;
 
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +12,13 @@ use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
 use crate::api::workflow::Workflow;
 use crate::id::SessionId;
-use crate::permission::{Effect, Posture, Reach};
-use crate::session::{Open, Phase, Rest, Session, Turn};
+use crate::permission::Posture;
+use crate::session::{Open, Session};
 use crate::store::{HandoffRow, SessionRow, TurnRow, WorkflowRow};
+
+pub(super) use approval::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
+pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
+pub(super) use state::State;
 
 /// One session as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -112,20 +118,6 @@ pub(super) struct PostureRecord {
     pub(super) yolo: bool,
 }
 
-/// What a session remembers of plan mode.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct PlanModeRecord {
-    /// The posture that it had before.
-    pub(super) before: Option<String>,
-    /// The last turn was told that it makes a plan.
-    pub(super) told: bool,
-    /// The turn that a person ended with a decision about its plan: nothing of it is left to do.
-    pub(super) concluded: Option<u32>,
-    /// When its plan was left for later.
-    pub(super) kept_at: Option<i64>,
-}
-
 /// What the processes of a session can reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -196,37 +188,6 @@ pub(super) struct DefinitionRecord {
     pub(super) text: String,
 }
 
-/// A question in the middle of a turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct QuestionCall {
-    pub(super) id: String,
-    /// The backend's own name for the call.
-    pub(super) request: String,
-    pub(super) text: String,
-    pub(super) options: Vec<String>,
-    pub(super) multiple: bool,
-    /// The handoff whose plan is decided with the answer. Only the engine sets it: a model names no purpose of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) plan: Option<String>,
-    /// The plan of a session in plan mode that is decided with the answer, as it was shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) proposal: Option<ProposalRecord>,
-    pub(super) asked_at: i64,
-    /// Identifies the call: an answer to an expired question is used once for the first identical one.
-    pub(super) call_hash: String,
-    pub(super) expired: bool,
-    /// What the model is told; it stays here until the call is answered with it.
-    pub(super) answer: Option<String>,
-}
-
-/// A plan that a person was shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ProposalRecord {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) markdown: String,
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct BaseRecord {
     pub(super) name: String,
@@ -249,129 +210,6 @@ pub(super) enum Tree {
     /// Made, but files or the setup command of the project are not through.
     Unprepared,
     Ready,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct QuestionRecord {
-    pub(super) text: String,
-    pub(super) options: Vec<String>,
-    pub(super) answer: Option<String>,
-    /// What the question is for, where the engine itself acts on the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) purpose: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ApprovalRecord {
-    pub(super) id: String,
-    /// The backend's own name for the request.
-    pub(super) request: String,
-    pub(super) tool: String,
-    pub(super) title: String,
-    pub(super) preview: Option<String>,
-    /// The verdict: why a person is asked, by which step and rule.
-    #[serde(default)]
-    pub(super) reason: String,
-    #[serde(default)]
-    pub(super) layer: String,
-    #[serde(default)]
-    pub(super) rule: Option<String>,
-    /// The rules that a wider consent saves.
-    #[serde(default)]
-    pub(super) saves: Vec<String>,
-    #[serde(default)]
-    pub(super) warnings: Vec<String>,
-    /// What the call is, to be judged again when something was allowed.
-    #[serde(default)]
-    pub(super) call: Option<CallRecord>,
-    pub(super) requested_at: i64,
-    /// Identifies the call: a decision on an expired approval is used once for the first identical one.
-    pub(super) call_hash: String,
-    pub(super) expired: bool,
-    pub(super) decision: Option<DecisionRecord>,
-}
-
-/// A call as it was asked about, by its words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct CallRecord {
-    pub(super) tool: String,
-    pub(super) reach: CallReach,
-    /// Who makes it.
-    #[serde(default)]
-    pub(super) origin: CallOrigin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum CallReach {
-    Paths(Vec<PathBuf>),
-    Command { text: String, cwd: PathBuf },
-    Url(String),
-    Mcp { server: String, tool: String, effect: CallEffect },
-    Elsewhere,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum CallEffect {
-    Reads,
-    Adds,
-    Destroys,
-}
-
-impl From<Reach> for CallReach {
-    fn from(reach: Reach) -> Self {
-        match reach {
-            Reach::Paths(paths) => Self::Paths(paths),
-            Reach::Command { text, cwd } => Self::Command { text, cwd },
-            Reach::Url(url) => Self::Url(url),
-            Reach::Mcp { server, tool, effect } => {
-                let effect = match effect {
-                    Effect::Reads => CallEffect::Reads,
-                    Effect::Adds => CallEffect::Adds,
-                    Effect::Destroys => CallEffect::Destroys,
-                };
-                Self::Mcp { server, tool, effect }
-            }
-            Reach::Elsewhere => Self::Elsewhere,
-        }
-    }
-}
-
-impl From<CallReach> for Reach {
-    fn from(reach: CallReach) -> Self {
-        match reach {
-            CallReach::Paths(paths) => Self::Paths(paths),
-            CallReach::Command { text, cwd } => Self::Command { text, cwd },
-            CallReach::Url(url) => Self::Url(url),
-            CallReach::Mcp { server, tool, effect } => {
-                let effect = match effect {
-                    CallEffect::Reads => Effect::Reads,
-                    CallEffect::Adds => Effect::Adds,
-                    CallEffect::Destroys => Effect::Destroys,
-                };
-                Self::Mcp { server, tool, effect }
-            }
-            CallReach::Elsewhere => Self::Elsewhere,
-        }
-    }
-}
-
-/// Who performs a call once it is allowed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum CallOrigin {
-    #[default]
-    Backend,
-    /// One of the tools that Coppice serves.
-    Served,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "decision", rename_all = "snake_case")]
-pub(super) enum DecisionRecord {
-    Allow,
-    Deny { message: Option<String> },
 }
 
 /// A conversation in which the model has heard the rules.
@@ -402,82 +240,6 @@ pub(super) struct EngineRecord {
     pub(super) backend: String,
     pub(super) model: Option<String>,
     pub(super) reasoning: Option<String>,
-}
-
-/// The stored form of the state machine's state: all that a restart needs of it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum State {
-    #[default]
-    Draft,
-    Ready,
-    Asking,
-    Failed,
-    Interrupted,
-    Conflict,
-    Merged,
-    Archived,
-    /// A turn is in progress and was not sent.
-    Waiting,
-    /// A turn is in progress and was sent.
-    Turning,
-    IntegratingReady,
-    IntegratingAsking,
-    IntegratingFailed,
-    IntegratingInterrupted,
-    IntegratingConflict,
-}
-
-impl State {
-    pub(super) fn of(session: Session) -> Self {
-        match session {
-            Session::Resting(rest) => match rest {
-                Rest::Draft => State::Draft,
-                Rest::Ready => State::Ready,
-                Rest::Asking => State::Asking,
-                Rest::Failed => State::Failed,
-                Rest::Interrupted => State::Interrupted,
-                Rest::Conflict => State::Conflict,
-                Rest::Merged => State::Merged,
-                Rest::Archived => State::Archived,
-            },
-            Session::Integrating(before) => match before {
-                Rest::Asking => State::IntegratingAsking,
-                Rest::Failed => State::IntegratingFailed,
-                Rest::Interrupted => State::IntegratingInterrupted,
-                Rest::Conflict => State::IntegratingConflict,
-                // The other three cannot be integrated; ready is the harmless reading.
-                Rest::Ready | Rest::Draft | Rest::Merged | Rest::Archived => State::IntegratingReady,
-            },
-            Session::Turning(turn) => match turn.phase {
-                Phase::Queued | Phase::Preparing => State::Waiting,
-                Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) | Phase::Closing(..) => {
-                    State::Turning
-                }
-            },
-        }
-    }
-
-    /// The state as a daemon that just started finds it, before it recovers.
-    pub(super) fn found(self, open: Open) -> Session {
-        match self {
-            State::Draft => Session::Resting(Rest::Draft),
-            State::Ready => Session::Resting(Rest::Ready),
-            State::Asking => Session::Resting(Rest::Asking),
-            State::Failed => Session::Resting(Rest::Failed),
-            State::Interrupted => Session::Resting(Rest::Interrupted),
-            State::Conflict => Session::Resting(Rest::Conflict),
-            State::Merged => Session::Resting(Rest::Merged),
-            State::Archived => Session::Resting(Rest::Archived),
-            State::Waiting => Session::Turning(Turn { phase: Phase::Queued, open: Open::NONE, repairs_left: 0 }),
-            State::Turning => Session::Turning(Turn { phase: Phase::Parked, open, repairs_left: 0 }),
-            State::IntegratingReady => Session::Integrating(Rest::Ready),
-            State::IntegratingAsking => Session::Integrating(Rest::Asking),
-            State::IntegratingFailed => Session::Integrating(Rest::Failed),
-            State::IntegratingInterrupted => Session::Integrating(Rest::Interrupted),
-            State::IntegratingConflict => Session::Integrating(Rest::Conflict),
-        }
-    }
 }
 
 /// One turn as it is stored, beside its raw text.
@@ -678,22 +440,6 @@ pub(super) fn json(value: &impl Serialize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::Slot;
-
-    #[test]
-    fn a_state_is_found_again_as_far_as_a_restart_needs_it() {
-        for rest in [Rest::Draft, Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
-            assert_eq!(State::of(Session::Resting(rest)).found(Open::NONE), Session::Resting(rest));
-        }
-        for before in [Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
-            assert_eq!(State::of(Session::Integrating(before)).found(Open::NONE), Session::Integrating(before));
-        }
-        let closing = Phase::Closing(crate::session::Outcome::Completed, Slot::Held);
-        for phase in [Phase::Queued, Phase::Preparing, Phase::Working, Phase::Parked, Phase::Returning, closing] {
-            let turn = Session::Turning(Turn { phase, open: Open::NONE, repairs_left: 1 });
-            assert!(State::of(turn).found(Open { approvals: 2, ..Open::NONE }).is_turning());
-        }
-    }
 
     #[test]
     fn a_switch_changes_what_it_names() {
