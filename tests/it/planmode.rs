@@ -285,3 +285,23 @@ fn r93_a_planner_says_its_plan_and_nobody_applies_it_in_plan_mode() {
         assert_eq!((&session["posture"], &session["agent"]), (&json!(posture), &json!("engineer")));
     }
 }
+
+#[test]
+fn r91_only_the_plan_can_be_written() {
+    let env = planning();
+    let id = env.create_ready(&say("hello"));
+    let file = plan_file(&env, &id);
+    let todos = json!({ "todos": [{ "content": "Parse", "status": "in_progress" }] });
+    let script = [
+        "@request the plan".to_owned(),
+        format!("@write {} # First this", file.display()),
+        "@may edit src/main.rs".to_owned(),
+        "@may run rm src/main.rs".to_owned(),
+        call("todo_write", &todos),
+    ];
+    env.send_ready(&id, &[], &steps(&script));
+    assert_eq!(fs::read_to_string(&file).unwrap(), "# First this\n");
+    let answer = env.last_answer(&id);
+    assert_eq!(answer.matches("tool unavailable in plan mode").count(), 2, "{answer}");
+    assert_eq!((count(&env, &id, "approval_requested"), count(&env, &id, "plan_updated")), (0, 1));
+}
