@@ -38,11 +38,9 @@ fn r135_a_call_that_stays_in_the_worktree_asks_nobody() {
 fn a_call_that_leaves_the_worktree_waits_for_a_person() {
     let env = open();
     let outside = env.path("outside.txt");
-    std::os::unix::fs::symlink(env.path(""), env.repo().join("out")).unwrap();
-    env.commit("a way out");
     let command = format!("@run echo x > {}", outside.display());
     let write = format!("@write {} x", outside.display());
-    for deed in [command.as_str(), write.as_str(), "@write out/outside.txt x"] {
+    for deed in [command.as_str(), write.as_str()] {
         let id = create(&env, "edits", &request(deed));
         env.wait_for(&id, "approval");
         assert!(!outside.exists(), "{deed}");
@@ -61,11 +59,14 @@ fn a_call_that_leaves_the_worktree_waits_for_a_person() {
 #[test]
 fn r84_what_belongs_to_git_or_to_us_is_refused_without_a_question() {
     let env = open();
+    std::os::unix::fs::symlink(env.path(""), env.repo().join("out")).unwrap();
+    env.commit("a way out");
     let outside = format!("@write {} x", env.path("outside.txt").display());
     for (posture, deed) in [
         ("attended", "@write .git x"),
         ("unattended", "@write .git x"),
         ("attended", "@write ../beside.txt x"),
+        ("attended", "@write out/outside.txt x"),
         // Where nobody is there to be asked, all that lies outside is refused.
         ("unattended", outside.as_str()),
     ] {

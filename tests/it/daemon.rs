@@ -130,6 +130,8 @@ fn its_log_holds_no_prompt_and_no_answer() {
 #[test]
 fn an_agent_cannot_decide_for_its_user() {
     let env = TestEnv::new();
+    // In the sandbox it would not even reach the daemon.
+    env.configure("[sandbox]\nlevel = \"off\"");
     let program = env!("CARGO_BIN_EXE_coppice");
     let home = env.path("coppice");
     let id = env.create_ready(&run(&format!(

@@ -235,7 +235,11 @@ fn a_client_decides_where_the_configuration_says_so() {
     assert_eq!(client.tools(), ["new", "list", "show", "wait", "send", "answer", "diff", "approve", "deny"]);
     for (tool, arguments, answer) in [
         ("approve", json!({}), "yes"),
-        ("deny", json!({"message": "not today"}), "Not allowed: touch done (not today)\n\nyes"),
+        (
+            "deny",
+            json!({"message": "not today"}),
+            "Not allowed: touch done (Tool \"bash\" rejected by user: not today)\n\nyes",
+        ),
     ] {
         let prompt = steps(&[&ask_to_run("touch done"), &say("yes")]);
         let (_, session) = client.done("new", json!({"prompt": prompt, "model": "demo"}));
