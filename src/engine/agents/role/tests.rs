@@ -137,7 +137,7 @@ fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
         let (agents, config) = (agents(&[("mine", header)]), configured(""));
         let part = Part::selected(&pick::find(&agents, Some("mine"), "builder").unwrap());
         let session = Session { depth: 0, access: Access::Write, planning, external: Vec::new() };
-        let role = assemble(part, &session, agents, None, &config, &backend(NativeTools::Removable));
+        let role = assemble(part, session, agents, None, &config, &backend(NativeTools::Removable));
         assert_eq!((serves(&role, "exit_plan_mode"), role.bound), (serves_exit, bound), "{header}");
     }
 }
