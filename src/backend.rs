@@ -4,6 +4,7 @@
 //! the store nor how processes are caged; those who start one hand it a `Spawner`.
 
 mod acp;
+mod agent_dir;
 mod claude;
 mod codex;
 pub mod demo;

@@ -20,6 +20,7 @@ mod tests;
 mod tool;
 mod turn;
 
+use std::io;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
@@ -211,14 +212,17 @@ async fn start(
     begin: Begin,
     events: &mpsc::Sender<Event>,
 ) -> Option<(Child, Wishes)> {
-    let home = home::path(&launch.state_dir);
-    if let Err(error) = home::furnish(&home, &launch.environment()) {
+    let (home, env) = (home::dir(&launch.state_dir), launch.environment());
+    let path = home.path().to_owned();
+    // Files are read and written, so this is no work for the runtime's own threads.
+    let furnished = tokio::task::spawn_blocking(move || home::furnish(&home, &env)).await;
+    if let Err(error) = furnished.map_err(io::Error::other).and_then(|furnished| furnished) {
         refuse(format!("failed to prepare the agent's own directory: {error}"), events).await;
         return None;
     }
     let request = SpawnRequest {
         argv: argv::argv(launch, &begin),
-        env: argv::environment(launch, &home, login),
+        env: argv::environment(launch, &path, login),
         cwd: launch.cwd.clone(),
         needs: needs(launch, login),
     };

@@ -24,6 +24,7 @@ use tokio::sync::{Notify, mpsc};
 use tracing::warn;
 
 use crate::backend::acp::policy::{Policy, Refusals, Starts};
+use crate::backend::agent_dir::AgentDir;
 use crate::backend::door::Entrance;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
@@ -90,8 +91,8 @@ pub(crate) async fn run(
     commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
 ) {
-    let home = Arc::new(home_dir(&launch));
-    let start = match prepare(&mut launch, entrance, Arc::clone(&home)).await {
+    let home = home_dir(&launch);
+    let start = match prepare(&mut launch, entrance, home.clone()).await {
         Ok(request) => request,
         Err(failure) => {
             // The owner may be gone already; then there is nobody to tell.
@@ -122,15 +123,15 @@ pub(crate) async fn run(
         () = remember(&spoiled, &home, &conversation) => {}
     }
     if purpose != Purpose::Session
-        && let Err(error) = tokio::fs::remove_dir_all(home.as_path()).await
+        && let Err(error) = tokio::fs::remove_dir_all(home.path()).await
     {
-        warn!(%error, home = %home.display(), "home of a side question left behind");
+        warn!(%error, home = %home.path().display(), "home of a side question left behind");
     }
     drop(events);
 }
 
 /// Writes down that the conversation cannot be restored, as soon as that is known; never ends.
-async fn remember(spoiled: &Notify, home: &Path, conversation: &str) {
+async fn remember(spoiled: &Notify, home: &AgentDir, conversation: &str) {
     spoiled.notified().await;
     if let Err(error) = journal::spoil(home, conversation) {
         warn!(%error, "a conversation that cannot be restored will be tried again");
@@ -139,7 +140,7 @@ async fn remember(spoiled: &Notify, home: &Path, conversation: &str) {
 }
 
 /// Makes the home and everything else that the process must find; what `launch` keeps is for the protocol.
-async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: Arc<PathBuf>) -> Result<SpawnRequest, Failure> {
+async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: AgentDir) -> Result<SpawnRequest, Failure> {
     let wishes = Wishes {
         purpose: launch.purpose,
         native: posture::left(launch),
@@ -193,7 +194,7 @@ struct Furnished {
     login: Vec<PathBuf>,
 }
 
-fn furnish(home: &Path, wishes: Wishes) -> Result<Furnished, Failure> {
+fn furnish(home: &AgentDir, wishes: Wishes) -> Result<Furnished, Failure> {
     let Wishes { purpose, native, env, tree, resume, tools, entrance } = wishes;
     let login = login::find(&users_dir(&env), &env);
     let instructions = match purpose {
@@ -217,18 +218,18 @@ fn furnish(home: &Path, wishes: Wishes) -> Result<Furnished, Failure> {
         // A journal that stays where it is costs a restore at worst; the history is replayed then.
         journal::protect(home, id).unwrap_or_else(|error| warn!(%error, "journal not protected"));
     }
-    Ok(Furnished { env: environment(env, login.env, home), policy, resume, login: login.files })
+    Ok(Furnished { env: environment(env, login.env, home.path()), policy, resume, login: login.files })
 }
 
 /// The home of one conversation. A side question has its own, which ends with it.
-fn home_dir(launch: &Launch) -> PathBuf {
+fn home_dir(launch: &Launch) -> AgentDir {
     match launch.purpose {
-        Purpose::Session => launch.state_dir.join("gemini"),
+        Purpose::Session => AgentDir::below(&launch.state_dir, "gemini"),
         Purpose::Utility | Purpose::Survey => {
             let mut random = [0; 8];
             // Without randomness two questions at once may share a home: they write the same into it.
             getrandom::fill(&mut random).unwrap_or_default();
-            launch.state_dir.join(format!("gemini-aside-{:016x}", u64::from_be_bytes(random)))
+            AgentDir::below(&launch.state_dir, &format!("gemini-aside-{:016x}", u64::from_be_bytes(random)))
         }
     }
 }

@@ -3,13 +3,12 @@
 //! A login in the user's credential store is read and renewed there by the agent itself. A login that is a key in the
 //! user's main file cannot be, so that one entry is handed over; nothing else of the user's directory is read.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde_json::{Map, Value};
 
+use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::claude::argv::value;
 
 /// The main file of a directory of the agent.
@@ -19,17 +18,22 @@ const MAIN: &str = ".claude.json";
 const LOGIN: &[&str] = &["primaryApiKey", "oauthAccount"];
 
 /// The agent's directory within a session's state.
-pub(crate) fn path(state_dir: &Path) -> PathBuf {
-    state_dir.join("claude")
+pub(crate) fn dir(state_dir: &Path) -> AgentDir {
+    AgentDir::below(state_dir, "claude")
 }
 
-/// Makes the directory ready for a start in an environment.
-pub(crate) fn furnish(home: &Path, env: &[(String, String)]) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(home)?;
-    let main = home.join(MAIN);
-    let own = read(&main);
-    let furnished = with_login(&own, &user_main(env).map(|path| read(&path)).unwrap_or_default());
-    if own == furnished { Ok(()) } else { write(&main, &Value::Object(furnished).to_string()) }
+/// Makes the directory ready for a start in an environment; reads and writes files.
+pub(crate) fn furnish(home: &AgentDir, env: &[(String, String)]) -> io::Result<()> {
+    home.make()?;
+    let read = home.read(MAIN);
+    let own = read.as_ref().map(|bytes| parse(bytes.as_deref())).unwrap_or_default();
+    let user = user_main(env).and_then(|path| fs::read(path).ok());
+    let furnished = with_login(&own, &parse(user.as_deref()));
+    // What is there and is no file of the agent's own making does not stay.
+    if read.is_ok() && own == furnished {
+        return Ok(());
+    }
+    home.write(MAIN, PRIVATE, Value::Object(furnished).to_string().as_bytes())
 }
 
 /// Where the agent's main file is when the user starts it.
@@ -51,23 +55,15 @@ fn with_login(own: &Map<String, Value>, user: &Map<String, Value>) -> Map<String
 }
 
 /// A file that is missing or broken says nothing; the agent itself starts afresh with one, too.
-fn read(path: &Path) -> Map<String, Value> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_default()
-}
-
-/// Writes a file that only its owner may read, whole or not at all.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let draft = path.with_extension("json.draft");
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    file.write_all(text.as_bytes())?;
-    fs::rename(&draft, path)
+fn parse(text: Option<&[u8]>) -> Map<String, Value> {
+    text.and_then(|text| serde_json::from_slice(text).ok()).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{PermissionsExt, symlink};
 
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
     use serde_json::json;
 
     use super::*;
@@ -76,22 +72,22 @@ mod tests {
         pairs.iter().map(|(name, path)| ((*name).to_owned(), path.to_str().unwrap().to_owned())).collect()
     }
 
-    fn main_of(home: &Path) -> Value {
-        fs::read_to_string(home.join(MAIN)).map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
+    fn main_of(home: &AgentDir) -> Value {
+        fs::read_to_string(home.path().join(MAIN)).map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
     }
 
     #[test]
     fn a_key_of_the_user_comes_along_and_settings_do_not() {
         let dir = tempfile::tempdir().unwrap();
         let user = dir.path().join("user");
-        let home = path(dir.path());
+        let home = self::dir(dir.path());
         fs::create_dir(&user).unwrap();
         let text = json!({"primaryApiKey": "key", "oauthAccount": {"emailAddress": "me"}, "mcpServers": {"x": {}}, "projects": {}});
         fs::write(user.join(MAIN), text.to_string()).unwrap();
         furnish(&home, &env(&[("HOME", &user)])).unwrap();
         assert_eq!(main_of(&home), json!({"primaryApiKey": "key", "oauthAccount": {"emailAddress": "me"}}));
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&home), mode(&home.join(MAIN))), (0o700, 0o600));
+        assert_eq!((mode(home.path()), mode(&home.path().join(MAIN))), (0o700, 0o600));
         assert_eq!(fs::read_to_string(user.join(MAIN)).unwrap(), text.to_string());
     }
 
@@ -99,10 +95,10 @@ mod tests {
     fn what_the_agent_wrote_stays_and_a_login_that_is_gone_goes() {
         let dir = tempfile::tempdir().unwrap();
         let user = dir.path().join("user");
-        let home = path(dir.path());
-        fs::create_dir_all(&home).unwrap();
+        let home = self::dir(dir.path());
+        home.make().unwrap();
         fs::create_dir(&user).unwrap();
-        fs::write(home.join(MAIN), json!({"numStartups": 3, "primaryApiKey": "old"}).to_string()).unwrap();
+        fs::write(home.path().join(MAIN), json!({"numStartups": 3, "primaryApiKey": "old"}).to_string()).unwrap();
         fs::write(user.join(MAIN), "not json").unwrap();
         furnish(&home, &env(&[("HOME", dir.path()), ("CLAUDE_CONFIG_DIR", &user)])).unwrap();
         assert_eq!(main_of(&home), json!({"numStartups": 3}));
@@ -111,7 +107,44 @@ mod tests {
     #[test]
     fn without_a_key_nothing_is_written() {
         let dir = tempfile::tempdir().unwrap();
-        furnish(&path(dir.path()), &[]).unwrap();
-        assert_eq!(fs::read_dir(path(dir.path())).unwrap().count(), 0);
+        furnish(&self::dir(dir.path()), &[]).unwrap();
+        assert_eq!(fs::read_dir(dir.path().join("claude")).unwrap().count(), 0);
+    }
+
+    /// Puts something that leads to a victim in a place.
+    type Plant = fn(&Path, &Path);
+
+    #[test]
+    fn what_an_agent_plants_leads_nowhere() {
+        let scene = tempfile::tempdir().unwrap();
+        let (user, state) = (scene.path().join("user"), scene.path().join("state"));
+        let victim = user.join("auth.json");
+        fs::create_dir(&user).unwrap();
+        fs::write(user.join(MAIN), json!({"primaryApiKey": "key"}).to_string()).unwrap();
+        fs::write(&victim, json!({"token": "secret"}).to_string()).unwrap();
+        let planting: [(&str, Plant); 6] = [
+            ("claude/.claude.json", |victim, place| symlink(victim, place).unwrap()),
+            ("claude/.claude.json", |victim, place| fs::hard_link(victim, place).unwrap()),
+            ("claude/.claude.json", |_, place| mknodat(CWD, place, FileType::Fifo, Mode::RWXU, 0).unwrap()),
+            ("claude/.claude.json.draft", |victim, place| symlink(victim, place).unwrap()),
+            ("claude", |victim, place| symlink(victim.parent().unwrap(), place).unwrap()),
+            ("claude", |_, place| mknodat(CWD, place, FileType::Fifo, Mode::RWXU, 0).unwrap()),
+        ];
+        for (place, plant) in planting {
+            for env in [env(&[("HOME", &user)]), Vec::new()] {
+                let place = state.join(place);
+                fs::create_dir_all(place.parent().unwrap()).unwrap();
+                plant(&victim, &place);
+                let home = dir(&state);
+                furnish(&home, &env).unwrap();
+                let expected = if env.is_empty() { Map::new() } else { parse(Some(br#"{"primaryApiKey":"key"}"#)) };
+                let found = home.read(MAIN).unwrap();
+                assert_eq!(parse(found.as_deref()), expected, "{place:?}");
+                assert_eq!(fs::read_to_string(&victim).unwrap(), r#"{"token":"secret"}"#, "{place:?}");
+                assert_eq!(fs::read_to_string(user.join(MAIN)).unwrap(), r#"{"primaryApiKey":"key"}"#, "{place:?}");
+                assert_eq!(fs::read_dir(&user).unwrap().count(), 2, "{place:?}");
+                fs::remove_dir_all(&state).unwrap();
+            }
+        }
     }
 }

@@ -18,6 +18,7 @@ use tokio::sync::mpsc;
 use tracing::{debug, warn};
 
 use crate::backend::Launch;
+use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::claude::argv::value;
 
 /// The file of a login, in a directory of the agent.
@@ -36,7 +37,7 @@ static MOVING: Mutex<()> = Mutex::new(());
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Keeper {
     user: PathBuf,
-    own: PathBuf,
+    own: AgentDir,
     /// What both held last. It lies beside our directory, where no agent writes.
     agreed: PathBuf,
 }
@@ -104,15 +105,16 @@ impl Keeper {
         let user = dir.join(FILE);
         // A link of the user's is followed, so that what takes the file's place does not take the link's.
         let user = fs::canonicalize(&user).unwrap_or(user);
-        let own = launch.login_dir.join(store).join(FILE);
+        let own = AgentDir::fixed(launch.login_dir.join(store));
         let keeper = Self { user, own, agreed: launch.login_dir.join(format!("{store}.agreed")) };
-        let is_kept = matches!(keeper.sides().0, Side::Token(_) | Side::Broken) || keeper.own.exists();
+        let is_there = fs::symlink_metadata(keeper.dir().join(FILE)).is_ok();
+        let is_kept = is_there || matches!(keeper.sides().0, Side::Token(_) | Side::Broken);
         is_kept.then_some(keeper)
     }
 
     /// Where the agent finds its login.
     pub(crate) fn dir(&self) -> &Path {
-        self.own.parent().unwrap_or(&self.own)
+        self.own.path()
     }
 
     /// Brings both places to the same token; reads and writes files.
@@ -127,10 +129,10 @@ impl Keeper {
             Move::None => {}
             Move::Bring => {
                 let brought = json!({MEMBER: read(&self.user)?[MEMBER].take()});
-                write(&self.own, &brought)?;
+                self.own.write(FILE, PRIVATE, brought.to_string().as_bytes())?;
             }
             Move::Carry => {
-                let (mut kept, renewed) = (read(&self.user)?, read(&self.own)?);
+                let (mut kept, renewed) = (read(&self.user)?, self.read_own()?);
                 for &member in RENEWED {
                     if let Some(value) = renewed[MEMBER].get(member).filter(|value| value.is_string() || value.is_i64())
                     {
@@ -139,7 +141,7 @@ impl Keeper {
                 }
                 write(&self.user, &kept)?;
             }
-            Move::Forget => fs::remove_file(&self.own)?,
+            Move::Forget => self.own.remove(FILE)?,
         }
         let held = match (deed, user, own) {
             (Move::None | Move::Bring, Side::Token(token), Side::Token(_) | Side::Empty)
@@ -192,7 +194,12 @@ impl Keeper {
     }
 
     fn sides(&self) -> (Side, Side) {
-        (side(&self.user), side(&self.own))
+        (side(read(&self.user)), side(self.read_own()))
+    }
+
+    fn read_own(&self) -> io::Result<Value> {
+        let text = self.own.read(FILE)?.ok_or(io::ErrorKind::NotFound)?;
+        Ok(serde_json::from_slice(&text)?)
     }
 }
 
@@ -217,8 +224,8 @@ fn decide(user: &Side, own: &Side, agreed: Option<&str>) -> Move {
     }
 }
 
-fn side(path: &Path) -> Side {
-    match read(path) {
+fn side(read: io::Result<Value>) -> Side {
+    match read {
         Ok(file) if file[MEMBER].is_object() => Side::Token(token(&file[MEMBER])),
         Ok(_) => Side::Empty,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Side::Empty,
@@ -244,7 +251,7 @@ fn read(path: &Path) -> io::Result<Value> {
     Ok(serde_json::from_slice(&fs::read(path)?)?)
 }
 
-/// Writes a file that only its owner may read, whole or not at all.
+/// Writes a file of the user's, whole or not at all; only its owner may read it.
 fn write(path: &Path, value: &Value) -> io::Result<()> {
     let mut random = [0; 8];
     getrandom::fill(&mut random).map_err(io::Error::other)?;

@@ -2,13 +2,13 @@
 //!
 //! It is written anew before each start. The user's own home is read and, for a login that renews itself, linked to.
 
-use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Mode;
 use serde_json::{Value, json};
 
+use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::gemini::login::Login;
 use crate::backend::gemini::policy;
 use crate::backend::gemini::served::{Commands, Served};
@@ -37,34 +37,29 @@ pub(super) struct Furniture<'a> {
 }
 
 /// Writes everything that a start needs below `home`; returns the policy's file.
-pub(super) fn furnish(home: &Path, furniture: Furniture<'_>) -> Result<PathBuf, HomeError> {
+pub(super) fn furnish(home: &AgentDir, furniture: Furniture<'_>) -> Result<PathBuf, HomeError> {
     let Furniture { purpose, native, login, instructions, served } = furniture;
-    let dir = home.join(".gemini");
-    let policy = home.join("policy.toml");
-    let at = |path: &Path| {
-        let path = path.to_owned();
-        move |source| HomeError { path, source }
-    };
-    // Conversations are in it, and the way to the login.
-    DirBuilder::new().recursive(true).mode(0o700).create(&dir).map_err(at(&dir))?;
     let commands = served.map(|served| served.furnish(home)).transpose()?;
-    let settings = dir.join("settings.json");
-    fs::write(&settings, settings_text(&login.kind, commands.as_ref())).map_err(at(&settings))?;
+    put(home, ".gemini/settings.json", PRIVATE, &settings_text(&login.kind, commands.as_ref()))?;
     let names = served.map(Served::names).unwrap_or_default();
-    fs::write(&policy, policy::text(purpose, native, &names)).map_err(at(&policy))?;
-    let memory = dir.join("GEMINI.md");
-    fs::write(&memory, instructions.unwrap_or_default()).map_err(at(&memory))?;
+    let policy = put(home, "policy.toml", PRIVATE, &policy::text(purpose, native, &names))?;
+    put(home, ".gemini/GEMINI.md", PRIVATE, instructions.unwrap_or_default())?;
     for file in &login.files {
         let Some(name) = file.file_name() else { continue };
-        let link = dir.join(name);
         // The CLI may have put a file of its own there, which would outlive the user's next login.
-        match fs::remove_file(&link) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&link)(error)),
-            Ok(()) | Err(_) => {}
-        }
-        symlink(file, &link).map_err(at(&link))?;
+        let name = Path::new(".gemini").join(name);
+        home.link(&name, file).map_err(|source| HomeError { path: home.path().join(&name), source })?;
     }
     Ok(policy)
+}
+
+/// Writes one file below the home; returns its path.
+pub(super) fn put(home: &AgentDir, name: &str, mode: Mode, text: &str) -> Result<PathBuf, HomeError> {
+    let path = home.path().join(name);
+    match home.write(name, mode, text.as_bytes()) {
+        Ok(()) => Ok(path),
+        Err(source) => Err(HomeError { path, source }),
+    }
 }
 
 fn settings_text(login: &str, commands: Option<&Commands>) -> String {
@@ -98,7 +93,10 @@ fn settings(login: &str) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use rustix::fs::{CWD, FileType, mknodat};
 
     use super::*;
     use crate::backend::door::Entrance;
@@ -108,7 +106,12 @@ mod tests {
         Login { kind: "gemini-api-key".to_owned(), env: Vec::new(), files }
     }
 
-    fn furnish(home: &Path, purpose: Purpose, login: &Login, instructions: Option<&str>) -> Result<PathBuf, HomeError> {
+    fn furnish(
+        home: &AgentDir,
+        purpose: Purpose,
+        login: &Login,
+        instructions: Option<&str>,
+    ) -> Result<PathBuf, HomeError> {
         super::furnish(home, Furniture { purpose, native: &Native::default(), login, instructions, served: None })
     }
 
@@ -117,9 +120,10 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let creds = dir.path().join("oauth_creds.json");
         fs::write(&creds, "{\"token\": 1}").unwrap();
-        let home = dir.path().join("home");
+        let own = AgentDir::below(dir.path(), "home");
+        let home = own.path();
         for instructions in [Some("be kind"), None] {
-            let policy = furnish(&home, Purpose::Session, &login(vec![creds.clone()]), instructions).unwrap();
+            let policy = furnish(&own, Purpose::Session, &login(vec![creds.clone()]), instructions).unwrap();
             assert!(fs::read_to_string(&policy).unwrap().contains("invoke_agent"));
             let settings: Value =
                 serde_json::from_slice(&fs::read(home.join(".gemini/settings.json")).unwrap()).unwrap();
@@ -143,7 +147,7 @@ mod tests {
         for purpose in [Purpose::Session, Purpose::Utility, Purpose::Survey] {
             let login = &login(Vec::new());
             let furniture = Furniture { purpose, native: &native, login, instructions: None, served: None };
-            let policy = super::furnish(dir.path(), furniture).unwrap();
+            let policy = super::furnish(&AgentDir::fixed(dir.path().to_owned()), furniture).unwrap();
             assert_eq!(fs::read_to_string(policy).unwrap(), policy::text(purpose, &native, &[]));
         }
     }
@@ -154,10 +158,11 @@ mod tests {
         let tool = ServedTool { name: "delegate".to_owned(), description: String::new(), input_schema: json!({}) };
         let (url, token) = ("http://127.0.0.1:1/mcp".to_owned(), "t".to_owned());
         let served = Served { tools: &[tool], entrance: Entrance { url, token, bridge: vec!["/coppice".to_owned()] } };
+        let home = AgentDir::fixed(dir.path().to_owned());
         let tools_of = |served: Option<&Served<'_>>| {
             let (native, login) = (&Native::default(), &login(Vec::new()));
             let furniture = Furniture { purpose: Purpose::Session, native, login, instructions: None, served };
-            let policy = fs::read_to_string(super::furnish(dir.path(), furniture).unwrap()).unwrap();
+            let policy = fs::read_to_string(super::furnish(&home, furniture).unwrap()).unwrap();
             let settings = fs::read(dir.path().join(".gemini/settings.json")).unwrap();
             let settings: Value = serde_json::from_slice(&settings).unwrap();
             (settings["tools"].clone(), policy.contains(r#"["discovered_tool_delegate"]"#))
@@ -175,8 +180,53 @@ mod tests {
     #[test]
     fn a_home_that_cannot_be_written_says_where() {
         let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join(".gemini"), "").unwrap();
-        let error = furnish(dir.path(), Purpose::Session, &login(Vec::new()), None).unwrap_err();
-        assert_eq!(error.to_string(), format!("failed to write `{}`", dir.path().join(".gemini").display()));
+        let settings = dir.path().join(".gemini/settings.json");
+        fs::create_dir_all(&settings).unwrap();
+        let home = AgentDir::fixed(dir.path().to_owned());
+        let error = furnish(&home, Purpose::Session, &login(Vec::new()), None).unwrap_err();
+        assert_eq!(error.to_string(), format!("failed to write `{}`", settings.display()));
+    }
+
+    /// Each file of a home, and the directories above.
+    const PLACES: [&str; 9] = [
+        "home",
+        "home/.gemini",
+        "home/.gemini/settings.json",
+        "home/.gemini/GEMINI.md",
+        "home/.gemini/oauth_creds.json",
+        "home/policy.toml",
+        "home/tools.json",
+        "home/door.json",
+        "home/call",
+    ];
+
+    #[test]
+    fn what_an_agent_plants_leads_nowhere() {
+        let planting: [fn(&Path, &Path); 4] = [
+            |victims, place| symlink(victims.join("file"), place).unwrap(),
+            |victims, place| symlink(victims, place).unwrap(),
+            |victims, place| fs::hard_link(victims.join("file"), place).unwrap(),
+            |_, place| mknodat(CWD, place, FileType::Fifo, Mode::RWXU, 0).unwrap(),
+        ];
+        let (url, token) = ("http://127.0.0.1:1/mcp".to_owned(), "t".to_owned());
+        let served = Served { tools: &[], entrance: Entrance { url, token, bridge: Vec::new() } };
+        for (place, plant) in PLACES.iter().flat_map(|place| planting.map(|plant| (place, plant))) {
+            let dir = tempfile::tempdir().unwrap();
+            let (victims, place) = (dir.path().join("victims"), dir.path().join(place));
+            fs::create_dir(&victims).unwrap();
+            fs::write(victims.join("file"), "theirs").unwrap();
+            fs::create_dir_all(place.parent().unwrap()).unwrap();
+            plant(&victims, &place);
+            let home = AgentDir::below(dir.path(), "home");
+            let (native, login) = (&Native::default(), &login(vec![dir.path().join("user/oauth_creds.json")]));
+            let instructions = Some("evil");
+            let furniture = Furniture { purpose: Purpose::Session, native, login, instructions, served: Some(&served) };
+            super::furnish(&home, furniture).unwrap();
+            assert_eq!(fs::read_to_string(victims.join("file")).unwrap(), "theirs", "{place:?}");
+            assert_eq!(fs::read_dir(&victims).unwrap().count(), 1, "{place:?}");
+            assert_eq!(home.read(".gemini/GEMINI.md").unwrap().unwrap(), b"evil", "{place:?}");
+            let link = fs::read_link(home.path().join(".gemini/oauth_creds.json")).unwrap();
+            assert_eq!(link, dir.path().join("user/oauth_creds.json"), "{place:?}");
+        }
     }
 }

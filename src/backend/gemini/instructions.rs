@@ -3,11 +3,10 @@
 //! In a folder that it does not trust, the CLI reads none of the repository's files by itself; the memory of its home
 //! it always reads.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use crate::backend::agent_dir::AgentDir;
 
 /// The files that hold instructions; the later ones are nearer to the model's last word.
 const FILES: &[&str] = &["AGENTS.md", "GEMINI.md"];
@@ -23,10 +22,9 @@ pub(super) fn read(tree: &Path) -> Option<String> {
     for name in FILES {
         // A link may lead to the other file, or out of the work tree: the text would go to the model.
         let Ok(path) = root.join(name).canonicalize() else { continue };
-        if seen.contains(&path) || !path.starts_with(&root) {
-            continue;
-        }
-        let Ok(Some(bytes)) = read_file(&path) else { continue };
+        let Some(inside) = path.strip_prefix(&root).ok().filter(|_| !seen.contains(&path)) else { continue };
+        // Whatever takes its place in the meantime is not followed.
+        let Some(bytes) = beginning(&AgentDir::fixed(root.clone()), inside) else { continue };
         let words = String::from_utf8_lossy(&bytes);
         text.push_str(&format!("Instructions of the project, from `{name}`:\n\n{}\n\n", disarm(words.trim())));
         seen.push(path);
@@ -34,17 +32,11 @@ pub(super) fn read(tree: &Path) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// The beginning of a file; `None` when it is something else. A pipe that an agent put there would be waited for for
-/// good, so it is opened without waiting, and what was opened is what is looked at.
-fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
-        return Ok(None);
-    }
+/// The beginning of a file; `None` when it is something else.
+fn beginning(tree: &AgentDir, path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(LIMIT).read_to_end(&mut bytes)?;
-    Ok(Some(bytes))
+    tree.open(path).ok()??.take(LIMIT).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The text without imports. The CLI would resolve `@path` from its home, which holds the login, and up to the root of
@@ -69,7 +61,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
 
-    use rustix::fs::{CWD, FileType, mknodat};
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     use super::*;
 

@@ -4,11 +4,12 @@
 //! which a conversation began that is its only journal, and it is emptied. So a journal gets the name of a minute that
 //! does not come again before each load: the CLI finds it by what is inside.
 
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tracing::debug;
+
+use crate::backend::agent_dir::{AgentDir, PRIVATE};
 
 /// How many letters of the id are in the name of a journal.
 const SHORT: usize = 8;
@@ -16,16 +17,20 @@ const SHORT: usize = 8;
 /// A day before the first journal, whose minutes are free to take.
 const PAST: &str = "session-2000-01-01T";
 
+/// Where the CLI keeps a directory for each project.
+const PROJECTS: &str = ".gemini/tmp";
+
 /// The conversation whose history the service refused.
 const SPOILED: &str = "spoiled-conversation";
 
 /// Gets the journals of a conversation out of the way of a load.
-pub(super) fn protect(home: &Path, conversation: &str) -> io::Result<()> {
-    for chats in chat_dirs(home) {
-        let files = entries(&chats).filter_map(|path| Some(path.file_name()?.to_str()?.to_owned()));
-        for (from, to) in moves(&files.collect::<Vec<_>>(), conversation) {
+pub(super) fn protect(home: &AgentDir, conversation: &str) -> io::Result<()> {
+    for project in home.entries(PROJECTS) {
+        let chats = Path::new(PROJECTS).join(project).join("chats");
+        let names = home.entries(&chats).into_iter().filter_map(|name| name.into_string().ok());
+        for (from, to) in moves(&names.collect::<Vec<_>>(), conversation) {
             debug!(from, to, "journal put out of the way");
-            fs::rename(chats.join(from), chats.join(to))?;
+            home.rename(&chats, &from, &to)?;
         }
     }
     Ok(())
@@ -41,25 +46,22 @@ fn moves(names: &[String], conversation: &str) -> Vec<(String, String)> {
 }
 
 /// Remembers that a conversation cannot be restored.
-pub(super) fn spoil(home: &Path, conversation: &str) -> io::Result<()> {
-    fs::write(home.join(SPOILED), conversation)
+pub(super) fn spoil(home: &AgentDir, conversation: &str) -> io::Result<()> {
+    home.write(SPOILED, PRIVATE, conversation.as_bytes())
 }
 
 /// Whether a restore of the conversation is worth a try.
-pub(super) fn is_spoiled(home: &Path, conversation: &str) -> bool {
-    fs::read_to_string(home.join(SPOILED)).is_ok_and(|spoiled| spoiled == conversation)
-}
-
-fn chat_dirs(home: &Path) -> impl Iterator<Item = PathBuf> {
-    entries(&home.join(".gemini/tmp")).map(|project| project.join("chats")).filter(|path| path.is_dir())
-}
-
-fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(dir).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()))
+pub(super) fn is_spoiled(home: &AgentDir, conversation: &str) -> bool {
+    home.read(SPOILED).is_ok_and(|spoiled| spoiled.as_deref() == Some(conversation.as_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
     use super::*;
 
     const ID: &str = "fa664a0e-02dc-4ab6-be19-ffe22130ec3c";
@@ -101,17 +103,59 @@ mod tests {
         fs::create_dir_all(&chats).unwrap();
         fs::write(home.path().join(".gemini/tmp/a-file"), "").unwrap();
         fs::write(chats.join("session-2026-03-01T00-00-fa664a0e.jsonl"), "history").unwrap();
-        protect(home.path(), ID).unwrap();
+        protect(&AgentDir::fixed(home.path().to_owned()), ID).unwrap();
         let moved = fs::read_to_string(chats.join("session-2000-01-01T00-00-fa664a0e.jsonl"));
         assert_eq!(moved.unwrap(), "history");
-        protect(&home.path().join("nowhere"), ID).unwrap();
+        protect(&AgentDir::below(home.path(), "nowhere"), ID).unwrap();
+    }
+
+    #[test]
+    fn journals_behind_a_link_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let journal = "session-2026-03-01T00-00-fa664a0e.jsonl";
+        let user = dir.path().join("user/tree/chats");
+        fs::create_dir_all(&user).unwrap();
+        fs::write(user.join(journal), "history").unwrap();
+        for (link, target) in
+            [(".gemini/tmp", "user"), (".gemini/tmp/tree", "user/tree"), (".gemini/tmp/a/chats", "user/tree/chats")]
+        {
+            let home = tempfile::tempdir().unwrap();
+            let link = home.path().join(link);
+            fs::create_dir_all(link.parent().unwrap()).unwrap();
+            symlink(dir.path().join(target), &link).unwrap();
+            protect(&AgentDir::fixed(home.path().to_owned()), ID).unwrap();
+            assert!(user.join(journal).exists(), "{link:?}");
+        }
+    }
+
+    #[test]
+    fn a_mark_that_an_agent_planted_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let victim = dir.path().join("victim");
+        let home = AgentDir::below(dir.path(), "home");
+        home.make().unwrap();
+        fs::write(&victim, ID).unwrap();
+        let mark = home.path().join(SPOILED);
+        let planting: [fn(&Path, &Path); 2] = [
+            |victim, mark| symlink(victim, mark).unwrap(),
+            |_, mark| mknodat(CWD, mark, FileType::Fifo, Mode::RWXU, 0).unwrap(),
+        ];
+        for plant in planting {
+            plant(&victim, &mark);
+            assert!(!is_spoiled(&home, ID));
+            spoil(&home, "other").unwrap();
+            assert!(is_spoiled(&home, "other"));
+            assert_eq!(fs::read_to_string(&victim).unwrap(), ID);
+            fs::remove_file(&mark).unwrap();
+        }
     }
 
     #[test]
     fn a_spoiled_conversation_is_the_last_one_only() {
-        let home = tempfile::tempdir().unwrap();
-        assert!(!is_spoiled(home.path(), ID));
-        spoil(home.path(), ID).unwrap();
-        assert!(is_spoiled(home.path(), ID) && !is_spoiled(home.path(), "other"));
+        let dir = tempfile::tempdir().unwrap();
+        let home = AgentDir::below(dir.path(), "home");
+        assert!(!is_spoiled(&home, ID));
+        spoil(&home, ID).unwrap();
+        assert!(is_spoiled(&home, ID) && !is_spoiled(&home, "other"));
     }
 }

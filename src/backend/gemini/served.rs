@@ -4,17 +4,15 @@
 //! brings. Commands of our own settings it takes all the same: one prints the list, the other is started for each call
 //! and posts it to the door.
 
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::{fs, io};
 
 use serde_json::{Value, json};
 
 use crate::backend::ServedTool;
+use crate::backend::agent_dir::{AgentDir, PRIVATE, PROGRAM};
 use crate::backend::door::Entrance;
 use crate::backend::gemini::call;
-use crate::backend::gemini::home::HomeError;
+use crate::backend::gemini::home::{HomeError, put};
 
 /// What the CLI puts before the name of a tool that it discovers.
 const PREFIX: &str = "discovered_tool_";
@@ -42,30 +40,17 @@ impl Served<'_> {
     }
 
     /// Writes what the commands need below `home`, readable by nobody else: the token is in it.
-    pub(super) fn furnish(&self, home: &Path) -> Result<Commands, HomeError> {
-        let (list, door, call) = (home.join("tools.json"), home.join("door.json"), home.join("call"));
+    pub(super) fn furnish(&self, home: &AgentDir) -> Result<Commands, HomeError> {
         let Entrance { url, token, bridge } = &self.entrance;
         let declared: Vec<Value> = self.tools.iter().map(declare).collect();
         let program = bridge.first().map(String::as_str).unwrap_or_default();
-        for (path, mode, text) in [
-            (&list, 0o600, Value::Array(declared).to_string()),
-            (&door, 0o600, call::Door { url: url.clone(), token: token.clone() }.text()),
-            (&call, 0o700, script(program, &door)),
-        ] {
-            write(path, mode, &text).map_err(|source| HomeError { path: path.clone(), source })?;
-        }
+        let list = put(home, "tools.json", PRIVATE, &Value::Array(declared).to_string())?;
+        let door = call::Door { url: url.clone(), token: token.clone() };
+        let door = put(home, "door.json", PRIVATE, &door.text())?;
+        let call = put(home, "call", PROGRAM, &script(program, &door))?;
         let discovery = format!("cat {}", quoted(&list.to_string_lossy()));
         Ok(Commands { discovery, call: call.to_string_lossy().into_owned() })
     }
-}
-
-/// A file that is there already keeps its mode, so it is made anew.
-fn write(path: &Path, mode: u32, text: &str) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?.write_all(text.as_bytes())
 }
 
 fn declare(tool: &ServedTool) -> Value {
@@ -84,6 +69,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -91,8 +77,8 @@ mod tests {
     #[test]
     fn the_commands_are_complete_and_nobody_elses() {
         let dir = tempfile::tempdir().unwrap();
-        let home = dir.path().join("it's home");
-        fs::create_dir(&home).unwrap();
+        let own = AgentDir::below(dir.path(), "it's home");
+        let home = own.path();
         let tool = ServedTool {
             name: "delegate".to_owned(),
             description: "Hands work over".to_owned(),
@@ -106,7 +92,7 @@ mod tests {
         let served = Served { tools: std::slice::from_ref(&tool), entrance };
         assert_eq!(served.names(), ["discovered_tool_delegate"]);
         for _ in 0..2 {
-            let commands = served.furnish(&home).unwrap();
+            let commands = served.furnish(&own).unwrap();
             let place = home.to_string_lossy().replace('\'', r"'\''");
             assert_eq!(commands.discovery, format!("cat '{place}/tools.json'"));
             assert_eq!(commands.call, home.join("call").to_string_lossy());

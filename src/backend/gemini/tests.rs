@@ -61,7 +61,7 @@ fn the_users_files_are_where_their_cli_looks() {
 #[test]
 fn a_start_leaves_the_users_home_and_the_work_tree_as_they_are() {
     let dir = tempfile::tempdir().unwrap();
-    let (tree, user, home) = (dir.path().join("tree"), dir.path().join("user"), dir.path().join("home"));
+    let (tree, user, home) = (dir.path().join("tree"), dir.path().join("user"), AgentDir::below(dir.path(), "home"));
     fs::create_dir_all(tree.join(".gemini")).unwrap();
     fs::create_dir_all(user.join(".gemini")).unwrap();
     fs::write(tree.join("GEMINI.md"), "be kind").unwrap();
@@ -73,19 +73,20 @@ fn a_start_leaves_the_users_home_and_the_work_tree_as_they_are() {
     let furnished = furnish(&home, wishes(env, &tree, None)).unwrap();
     assert_eq!(listing(&tree) + &listing(&user), before);
     assert!(furnished.env.contains(&pair("GEMINI_API_KEY", "mine")));
-    assert!(fs::read_to_string(home.join(".gemini/GEMINI.md")).unwrap().contains("be kind"));
-    assert_eq!(furnished.policy, home.join("policy.toml"));
+    assert!(fs::read_to_string(home.path().join(".gemini/GEMINI.md")).unwrap().contains("be kind"));
+    assert_eq!(furnished.policy, home.path().join("policy.toml"));
 }
 
 #[test]
 fn a_spoiled_conversation_is_not_asked_for() {
-    let home = tempfile::tempdir().unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let home = AgentDir::below(dir.path(), "home");
     let resume = |id: &str| {
         let id = Some(id.to_owned());
-        furnish(home.path(), wishes(Vec::new(), home.path(), id)).unwrap().resume
+        furnish(&home, wishes(Vec::new(), dir.path(), id)).unwrap().resume
     };
     assert_eq!(resume("one").as_deref(), Some("one"));
-    journal::spoil(home.path(), "one").unwrap();
+    journal::spoil(&home, "one").unwrap();
     assert_eq!(resume("one"), None);
     assert_eq!(resume("two").as_deref(), Some("two"));
 }

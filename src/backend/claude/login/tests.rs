@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::json;
 
 use super::*;
@@ -58,7 +59,7 @@ impl World {
         fs::create_dir(dir.path().join("user")).unwrap();
         let keeper = Keeper {
             user: dir.path().join("user").join(FILE),
-            own: dir.path().join("login/claude").join(FILE),
+            own: AgentDir::fixed(dir.path().join("login/claude")),
             agreed: dir.path().join("login/claude.agreed"),
         };
         Self { dir, keeper }
@@ -69,8 +70,12 @@ impl World {
         fs::write(&self.keeper.user, file.to_string()).unwrap();
     }
 
+    fn own(&self) -> PathBuf {
+        self.keeper.dir().join(FILE)
+    }
+
     fn agent_writes(&self, value: &Value) {
-        fs::write(&self.keeper.own, value.to_string()).unwrap();
+        fs::write(self.own(), value.to_string()).unwrap();
     }
 }
 
@@ -89,8 +94,8 @@ fn a_token_is_brought_alone_and_carried_back_without_the_rest() {
     let World { dir, keeper } = &world;
     world.user_has("a", 1);
     keeper.settle().unwrap();
-    assert_eq!(read(&keeper.own).unwrap(), json!({MEMBER: oauth("a", 1)}), "servers' tokens stay with the user");
-    assert_eq!((mode(&keeper.own), mode(keeper.dir())), (0o600, 0o700));
+    assert_eq!(read(&world.own()).unwrap(), json!({MEMBER: oauth("a", 1)}), "servers' tokens stay with the user");
+    assert_eq!((mode(&world.own()), mode(keeper.dir())), (0o600, 0o700));
 
     let mut renewed = oauth("b", 2);
     renewed["subscriptionType"] = json!("planted");
@@ -102,7 +107,7 @@ fn a_token_is_brought_alone_and_carried_back_without_the_rest() {
 
     fs::remove_file(&keeper.user).unwrap();
     keeper.settle().unwrap();
-    assert!(!keeper.own.exists() && !keeper.user.exists(), "a login that is over is over here too");
+    assert!(!world.own().exists() && !keeper.user.exists(), "a login that is over is over here too");
     keeper.settle().unwrap();
 }
 
@@ -124,10 +129,10 @@ fn a_login_of_the_user_replaces_ours() {
     // Another account, whose token ends earlier.
     world.user_has("other", 50);
     world.keeper.settle().unwrap();
-    assert_eq!(read(&world.keeper.own).unwrap()[MEMBER], oauth("other", 50));
+    assert_eq!(read(&world.own()).unwrap()[MEMBER], oauth("other", 50));
     fs::write(&world.keeper.user, "half a fi").unwrap();
     world.keeper.settle().unwrap();
-    assert_eq!(read(&world.keeper.own).unwrap()[MEMBER], oauth("other", 50));
+    assert_eq!(read(&world.own()).unwrap()[MEMBER], oauth("other", 50));
 }
 
 #[test]
@@ -161,6 +166,40 @@ fn a_link_of_the_users_stays_a_link() {
     assert_eq!(read(&real).unwrap()[MEMBER], oauth("b", 2));
 }
 
+#[test]
+fn what_an_agent_plants_is_neither_read_nor_written_through() {
+    let planting: [fn(&Path, &Path); 4] = [
+        |victim, place| symlink(victim, place).unwrap(),
+        |victim, place| symlink(victim.with_extension("missing"), place).unwrap(),
+        |victim, place| fs::hard_link(victim, place).unwrap(),
+        |_, place| mknodat(CWD, place, FileType::Fifo, Mode::RWXU, 0).unwrap(),
+    ];
+    for plant in planting {
+        let world = World::new();
+        // A token that would be carried to the user if it was read.
+        let victim = world.dir.path().join("victim");
+        let text = json!({MEMBER: oauth("victim", 9)}).to_string();
+        fs::write(&victim, &text).unwrap();
+        world.user_has("a", 1);
+        world.keeper.settle().unwrap();
+        for _ in 0..2 {
+            fs::remove_file(world.own()).ok();
+            plant(&victim, &world.own());
+            world.keeper.settle().unwrap();
+            assert_eq!(fs::read_to_string(&victim).unwrap(), text);
+            assert!(!victim.with_extension("missing").exists());
+        }
+        assert_eq!(read(&world.keeper.user).unwrap()[MEMBER], oauth("a", 1));
+        assert!(fs::symlink_metadata(world.own()).unwrap().is_file());
+        assert_eq!(read(&world.own()).unwrap(), json!({MEMBER: oauth("a", 1)}));
+        fs::remove_file(world.own()).unwrap();
+        plant(&victim, &world.own());
+        fs::remove_file(&world.keeper.user).unwrap();
+        world.keeper.settle().unwrap();
+        assert!(fs::symlink_metadata(world.own()).is_err() && victim.exists());
+    }
+}
+
 #[tokio::test]
 async fn a_change_is_seen_while_the_agent_lives() {
     let world = World::new();
@@ -175,7 +214,7 @@ async fn a_change_is_seen_while_the_agent_lives() {
     .unwrap();
     watcher.watch(&user_dir, RecursiveMode::NonRecursive).unwrap();
     let renewed = async {
-        write(&keeper.own, &json!({MEMBER: oauth("b", 2)})).unwrap();
+        write(&world.own(), &json!({MEMBER: oauth("b", 2)})).unwrap();
         while read(&keeper.user).unwrap()[MEMBER]["accessToken"] != "b" {
             seen.recv().await.unwrap();
         }

@@ -226,7 +226,7 @@ async fn a_history_that_the_service_refuses_is_not_restored_again() {
 #[tokio::test]
 async fn a_home_that_cannot_be_made_is_told() {
     let stage = Stage::new(opens);
-    fs::write(stage.path("state").join("gemini"), "in the way").unwrap();
+    fs::create_dir_all(stage.path("state/gemini/policy.toml")).unwrap();
     let events = rest(stage.start(Purpose::Session, None)).await;
     let [Event::Failed(failure), Event::Exited { .. }] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!(failure.kind, FailureKind::Setup);
