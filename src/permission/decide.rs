@@ -129,7 +129,7 @@ fn hard_ask(case: &Case<'_>) -> Option<Verdict> {
     Some(verdict(Action::Ask, Layer::HardAsk, None, reason))
 }
 
-/// 9. What changes the posture itself.
+/// 9. What changes the posture itself, or the bounds of the sandbox.
 fn boundary(case: &Case<'_>) -> Option<Verdict> {
     let reason = "only a person changes what a session may do";
     case.is_boundary().then(|| verdict(Action::Ask, Layer::Boundary, None, reason))

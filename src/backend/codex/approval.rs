@@ -142,7 +142,7 @@ fn permissions(params: &Value) -> Asked {
     let asked = &params["permissions"];
     Asked {
         call: None,
-        tool: ToolKind::Other.tool().to_owned(),
+        tool: "request_permissions".to_owned(),
         title: "more permissions for this turn".to_owned(),
         kind: ToolKind::Other,
         input: asked.clone(),
@@ -295,6 +295,7 @@ mod tests {
         assert_eq!(command.result(Answer::Cancel), json!({"decision": "cancel"}));
         let asked = json!({"network": {"enabled": true}, "fileSystem": null});
         let wider = ask("item/permissions/requestApproval", json!({"permissions": asked}), None);
+        assert_eq!((wider.approval.tool.as_str(), &wider.approval.reach), ("request_permissions", &Reach::Elsewhere));
         assert_eq!(wider.result(Answer::Accept), json!({"permissions": asked, "scope": "turn"}));
         assert_eq!(wider.result(Answer::Decline), json!({"permissions": {}, "scope": "turn"}));
         let meta = json!({"codex_approval_kind": "mcp_tool_call", "persist": ["session"], "tool_params": {"a": 1}});

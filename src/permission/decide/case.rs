@@ -155,7 +155,7 @@ impl<'a> Case<'a> {
         is_written && !paths.is_empty() && paths.iter().all(is_plan)
     }
 
-    /// Whether it changes the posture of the session.
+    /// Whether it changes what the session may do.
     pub(super) fn is_boundary(&self) -> bool {
         class::BOUNDARY.contains(&self.tool())
     }

@@ -99,8 +99,8 @@ pub(super) const SAFETY_FLOOR: &[&str] = &[
 /// Tools whose effect is on other machines, whatever directory they start in.
 pub(super) const OUTWARD: &[&str] = &["git_push", "gh_pr_create", "gh_pr_update", "gh_pr_add_comment"];
 
-/// Tools that change the posture of the session.
-pub(super) const BOUNDARY: &[&str] = &["exit_plan_mode", "enter_plan_mode", "EnterPlanMode"];
+/// Tools that change what the session may do: its posture, or what an agent's own sandbox lets through.
+pub(super) const BOUNDARY: &[&str] = &["exit_plan_mode", "enter_plan_mode", "EnterPlanMode", "request_permissions"];
 
 /// Tools that are nothing without the thing they are about: who does not name it may mean anything.
 pub(super) const POINTED: &[&str] = &[

@@ -70,6 +70,15 @@ fn r88_every_step_decides_in_its_order() {
         // 9
         (world().posture(Posture::Plan).yolo(), nothing("ExitPlanMode"), Ask, Layer::Boundary, None),
         (world().yolo(), nothing("EnterPlanMode"), Ask, Layer::Boundary, None),
+        (world().yolo(), nothing("request_permissions"), Ask, Layer::Boundary, None),
+        (world().agent(r#"{"*":"allow"}"#), nothing("request_permissions"), Ask, Layer::Boundary, None),
+        (
+            world().map(r#"{"request_permissions":"allow"}"#).posture(Posture::Unattended),
+            nothing("request_permissions"),
+            Ask,
+            Layer::Boundary,
+            None,
+        ),
         // 10
         (world().yolo(), bash("make install"), Allow, Layer::Yolo, None),
         (world().yolo(), mcp("db", "drop", Effect::Destroys), Allow, Layer::Yolo, None),
