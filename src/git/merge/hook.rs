@@ -121,7 +121,7 @@ pub(super) fn apply(
         }
     }
     let content = scratch.content(tree, parent)?;
-    let message = fs::read(&note).map_err(GitError::io("read", &note))?;
+    let message = read_plain(&note).map_err(GitError::io("read", &note))?;
     let message = String::from_utf8_lossy(&message).into_owned();
     Ok(Hooked { verdict: Verdict::Passed { tree: content, message }, skipped })
 }
@@ -184,7 +184,7 @@ impl Scratch {
     }
 
     fn git(&self, verb: &'static str, parent: Oid) -> Git {
-        Git::in_checkout(&self.git_dir, &self.files, verb).attributes_from(parent)
+        Git::in_checkout(&self.git_dir, &self.files, verb).attributes_from(parent).index(&self.index())
     }
 
     /// What the hooks staged. Objects that they made are taken over by their content: a hook runs code of the work tree,
@@ -199,6 +199,10 @@ impl Scratch {
             Git::new(&tree.repo, "unpack-objects").args(["-q", "--strict"]).input(pack).run()?;
         }
         Ok(content)
+    }
+
+    fn index(&self) -> PathBuf {
+        self.dir.path().join("index")
     }
 
     fn objects(&self) -> PathBuf {
@@ -218,8 +222,9 @@ impl Scratch {
         ]
     }
 
+    /// Not the git directory: whoever writes there decides what our own git runs.
     fn writes(&self) -> Vec<PathBuf> {
-        vec![self.dir.path().to_owned(), self.git_dir.clone()]
+        vec![self.dir.path().to_owned()]
     }
 
     /// What `git commit` tells its hooks.
@@ -230,9 +235,17 @@ impl Scratch {
             alternates,
             ("GIT_DIR", self.git_dir.clone().into_os_string()),
             ("GIT_WORK_TREE", self.files.clone().into_os_string()),
-            ("GIT_INDEX_FILE", self.git_dir.join("index").into_os_string()),
+            ("GIT_INDEX_FILE", self.index().into_os_string()),
             ("GIT_EDITOR", ":".into()),
         ]
+    }
+}
+
+/// Reads what a hook wrote, unless it put a link there.
+fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
+    match fs::symlink_metadata(path)?.is_file() {
+        true => fs::read(path),
+        false => Err(io::Error::other("it is no plain file")),
     }
 }
 
