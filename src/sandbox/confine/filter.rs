@@ -27,6 +27,16 @@ const ABSENT: &[libc::c_long] = &[
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
+    // Memory and queues that belong to all processes of the user, and are no files.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
     // The usual doors to faults of the kernel, which a work tree has no use for.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,

@@ -23,10 +23,9 @@ use crate::sandbox::support::{Landlock, NEEDED, NEEDED_FOR_PORTS};
 /// The newest rights that are tried out; an older kernel leaves out what it does not know.
 const KNOWN: ABI = ABI::V7;
 
-/// Devices without which ordinary programs do not run. Terminals are among them: one cannot make a terminal of one's
-/// own without the directory of all.
-const DEVICES: [&str; 8] =
-    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+/// Devices without which ordinary programs do not run. Terminals are not among them: whoever may make one of their own may
+/// open all others of the user, and read what is typed there. Whoever needs them lists `/dev/ptmx` and `/dev/pts`.
+const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Holds this thread, and all that it starts, to the files and ports of the cage.
 pub(in crate::sandbox) fn apply(cage: &Cage) -> io::Result<Hold> {

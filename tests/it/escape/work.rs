@@ -40,7 +40,6 @@ const WORK: &[(&str, &str)] = &[
         "node",
         "node -e 'require(\"child_process\").execSync(\"echo hi\"); new (require(\"worker_threads\").Worker)(\"1\", {eval: true})'",
     ),
-    ("script", "script -qec 'test -t 0 && test -t 1' /dev/null </dev/null"),
 ];
 
 /// Without these a machine cannot run the suite at all.
