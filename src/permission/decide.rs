@@ -15,7 +15,7 @@ use super::compact::Action;
 use super::{Access, Audience, Call, Layer, Overlay, Posture, Scene, Subject, Verdict, floor};
 use case::{Case, Clarity};
 use class::Class;
-use policy::Owner;
+use policy::{Opinion, Owner};
 
 /// What an agent is told that nobody watches.
 const NOBODY: &str = "nobody is there to allow this to a background agent; find another way inside the work tree, or say \
@@ -157,7 +157,11 @@ fn posture(case: &Case<'_>) -> Option<Verdict> {
         Posture::Edits => case.looks_inside() || case.edits_inside(),
         Posture::Unattended => case.works_inside(),
     };
-    let reason = || format!("`{}` lets it go ahead in the work tree", case.scene.posture.as_str());
+    let posture = case.scene.posture.as_str();
+    let reason = || match case.call.subject {
+        Subject::Command { .. } if case.is_held() => format!("`{posture}` asks nothing about what the sandbox holds"),
+        _ => format!("`{posture}` lets it go ahead in the work tree"),
+    };
     goes_ahead.then(|| verdict(Action::Allow, Layer::AcceptEdits, None, reason()))
 }
 
@@ -184,7 +188,9 @@ fn last_word(case: &Case<'_>, at: usize) -> Option<(Action, String)> {
             return Some((Action::Allow, format!("{rule} in {}", file.name)));
         }
     }
-    let said = [Owner::Project, Owner::Agent].into_iter().find_map(|owner| case.opinions(owner).get(at)?.as_ref());
+    let counts = |opinion: &&Opinion<'_>| opinion.counts(case.scene.agent_word);
+    let owners = [Owner::Project, Owner::Agent].into_iter();
+    let said = owners.filter_map(|owner| case.opinions(owner).get(at)?.as_ref().filter(counts)).next();
     said.map(|opinion| (opinion.rule.action, opinion.to_string()))
 }
 

@@ -16,6 +16,8 @@ pub struct Scene<'a> {
     /// Whether the agent has a tool, by its canonical name.
     pub has_tool: &'a (dyn Fn(&str) -> bool + Sync),
     pub agent: Option<&'a CompactPermission>,
+    /// Whether what the agent's file allows counts; what it forbids always does.
+    pub agent_word: AgentWord,
     pub rules: &'a Rules,
     /// What a person allowed for this session.
     pub grants: &'a [Rule],
@@ -37,6 +39,15 @@ pub enum Overlay {
 pub enum Access {
     Write,
     ReadOnly,
+}
+
+/// How far the file of an agent is believed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum AgentWord {
+    #[default]
+    Counts,
+    /// It came with a repository: it can forbid and ask, and allow nothing.
+    OnlyTightens,
 }
 
 /// Who answers when somebody has to be asked.

@@ -8,7 +8,7 @@ use super::case::{Case, Item, Side};
 use crate::permission::compact::tool::Spelled;
 use crate::permission::compact::{self, Action, CompactPermission, glob};
 use crate::permission::rule::{Rule, Sense, Spot};
-use crate::permission::{Effect, Subject, flag};
+use crate::permission::{AgentWord, Effect, Subject, flag};
 
 /// What a map says about an item.
 pub(super) struct Opinion<'m> {
@@ -16,11 +16,27 @@ pub(super) struct Opinion<'m> {
     owner: Owner,
 }
 
+/// A command whose program is named by its path, as it is without the directory: `/bin/rm x` is `rm x`.
+fn without_directory(text: &str) -> Option<&str> {
+    let program = text.split_whitespace().next()?;
+    program.rfind('/').map(|slash| &text[slash + 1..])
+}
+
 /// Where a map stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Owner {
     Agent,
     Project,
+}
+
+impl Opinion<'_> {
+    /// Whether it is believed.
+    pub(super) fn counts(&self, word: AgentWord) -> bool {
+        match (self.owner, word) {
+            (Owner::Agent, AgentWord::OnlyTightens) => self.rule.action != Action::Allow,
+            (Owner::Agent, AgentWord::Counts) | (Owner::Project, _) => true,
+        }
+    }
 }
 
 impl fmt::Display for Opinion<'_> {
@@ -47,7 +63,9 @@ impl<'a> Case<'a> {
             }
             // A shell reaches git as well as the tool of that name does.
             Item::Command { text, .. } => {
-                is_about && rule.means_text(text) || self.tool() == "bash" && rule.means_git(text)
+                let by_name = without_directory(text);
+                let means = |text: &str| rule.means_text(text) || by_name.is_some_and(|name| rule.means_text(name));
+                is_about && means(text) || self.tool() == "bash" && rule.means_git(text)
             }
             Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::*;
 use crate::permission::compact::CompactPermission;
 use crate::permission::rule::{Rule, RuleFile, Rules};
-use crate::permission::{Effect, Hold, Leads, Places, Target, load};
+use crate::permission::{AgentWord, Effect, Hold, Leads, Places, Target, load};
 
 const TREE: &str = "/data/state/worktrees/a";
 const PLAN: &str = "/data/state/plans/p/x.md";
@@ -25,6 +25,7 @@ struct World {
     audience: Audience,
     missing: Vec<&'static str>,
     agent: Option<CompactPermission>,
+    agent_word: AgentWord,
     rules: Rules,
     grants: Vec<Rule>,
 }
@@ -39,6 +40,7 @@ fn world() -> World {
         audience: Audience::Person,
         missing: Vec::new(),
         agent: None,
+        agent_word: AgentWord::Counts,
         rules: Rules::default(),
         grants: Vec::new(),
     }
@@ -87,6 +89,7 @@ impl World {
             access: self.access,
             has_tool: &has_tool,
             agent: self.agent.as_ref(),
+            agent_word: self.agent_word,
             rules: &self.rules,
             grants: &self.grants,
             audience: self.audience,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::permission::compact::Action;
 use crate::permission::rule::Rules;
-use crate::permission::{Access, Audience, Effect, Hold, Leads, Overlay, Posture, Scene, decide};
+use crate::permission::{Access, AgentWord, Audience, Effect, Hold, Leads, Overlay, Posture, Scene, decide};
 
 const TREE: &str = "/data/tree";
 
@@ -37,6 +37,7 @@ fn check(call: &Call, expected: &[&str]) {
         access: Access::Write,
         has_tool: &|_| true,
         agent: None,
+        agent_word: AgentWord::Counts,
         rules: &Rules::default(),
         grants: &grants,
         audience: Audience::Person,

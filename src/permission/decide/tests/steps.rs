@@ -207,3 +207,13 @@ fn a_redirect_needs_more_than_a_pattern_where_nothing_holds_it() {
     let exact = world.grant("Bash(echo a >/home/me/.bashrc)");
     exact.check(&shell("echo a > /home/me/.bashrc", Leads::Elsewhere), Action::Allow, Layer::Rules);
 }
+
+#[test]
+fn the_agent_of_a_repository_can_forbid_and_allow_nothing() {
+    let map = r#"{"*":"allow","bash":{"rm *":"deny","git push *":"ask"}}"#;
+    let brought = || World { agent_word: AgentWord::OnlyTightens, ..world().agent(map) };
+    world().agent(map).check(&bash("make"), Action::Allow, Layer::Rules);
+    brought().check(&bash("make"), Action::Ask, Layer::ToolClass);
+    brought().check(&bash("rm a"), Action::Deny, Layer::AgentVeto);
+    brought().check(&bash("git push origin"), Action::Ask, Layer::Rules);
+}
