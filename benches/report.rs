@@ -27,6 +27,7 @@ mod peer;
 mod repo;
 mod stream;
 mod turn;
+mod verdict;
 mod worktree;
 
 use std::path::PathBuf;
@@ -46,7 +47,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 15] = [
+const SECTIONS: [&str; 16] = [
     "worktree",
     "launch",
     "list",
@@ -62,6 +63,7 @@ const SECTIONS: [&str; 15] = [
     "turn",
     "codex_memory",
     "cage",
+    "verdict",
 ];
 
 /// The table, line by line.
@@ -131,6 +133,9 @@ fn main() {
     }
     if options.wants("cage") {
         cage::run(&options, &mut report);
+    }
+    if options.wants("verdict") {
+        verdict::run(&mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));
