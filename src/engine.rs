@@ -114,8 +114,12 @@ impl Engine {
         };
         // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
         let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));
-        let spawner =
-            Arc::new(spawn::Supervised { executable: executable.clone(), cage: None, kept: spawn::Kept::default() });
+        let spawner = Arc::new(spawn::Supervised {
+            executable: executable.clone(),
+            hold: crate::permission::Hold::Advisory,
+            cage: None,
+            kept: spawn::Kept::default(),
+        });
         let parts = Parts { store, slots, data, executable, environment, settings, spawner };
         let shared = Shared::new(parts);
         recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;

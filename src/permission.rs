@@ -24,7 +24,7 @@ pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
 pub use decide::decide;
 pub use floor::catastrophe;
 pub use posture::{Hold, Level, Posture, UnknownWord};
-pub use scene::{Access, Audience, Overlay, Places, Scene, imported_mode};
+pub use scene::{Access, AgentWord, Audience, Overlay, Places, Scene, imported_mode};
 pub use shell::segments;
 pub use verb::{only_git_reads, only_reads};
 

@@ -50,6 +50,18 @@ const STOP: StopLadder = StopLadder { cancel: Duration::from_secs(2), terminate:
 const LOGIN: &str = "run `claude auth login` (with `--sso` where the organisation asks for it), check it with \
     `claude auth status`, then run `coppice resume`";
 
+/// Its own variables, and those of a cloud that it is told to use.
+const KEYS: &[&str] = &[
+    "ANTHROPIC_",
+    "CLAUDE_",
+    "AWS_ if CLAUDE_CODE_USE_BEDROCK",
+    "AWS_ if CLAUDE_CODE_USE_ANTHROPIC_AWS",
+    "AZURE_ if CLAUDE_CODE_USE_FOUNDRY",
+    "GOOGLE_ if CLAUDE_CODE_USE_VERTEX",
+    "CLOUDSDK_ if CLAUDE_CODE_USE_VERTEX",
+    "VERTEX_ if CLAUDE_CODE_USE_VERTEX",
+];
+
 /// The registry row.
 pub(crate) fn spec() -> Spec {
     let model = |id: &str, reasoning: &[Reasoning]| KnownModel { id: id.to_owned(), reasoning: reasoning.to_vec() };
@@ -80,7 +92,7 @@ pub(crate) fn spec() -> Spec {
         carrier: Carrier::Pipe,
         native_tools: NativeTools::Removable,
         confined_by: ConfinedBy::Coppice,
-        keys: ["ANTHROPIC_", "CLAUDE_", "AWS_", "CLOUD_ML_", "VERTEX_"].map(str::to_owned).to_vec(),
+        keys: KEYS.iter().map(|&key| key.to_owned()).collect(),
         hosts: ["api.anthropic.com", "console.anthropic.com", "platform.claude.com"].map(str::to_owned).to_vec(),
         hold: Duration::from_secs(60 * 60),
         tool_list: ToolList::PerStart,

@@ -38,7 +38,8 @@ pub struct Spec {
     pub todos: Todos,
     /// Who keeps the agent's commands within their limits.
     pub confined_by: ConfinedBy,
-    /// How the variables begin that hold its keys and settings; none for an agent of no vendor.
+    /// How the variables begin that hold its keys and settings, as `PREFIX` or `PREFIX if SWITCH`; none for an agent of no
+    /// vendor.
     pub keys: Vec<String>,
     /// Hosts without which the agent cannot think.
     pub hosts: Vec<String>,

@@ -230,6 +230,7 @@ struct Preparation {
 }
 
 /// Everything that can wake a session's task.
+#[expect(clippy::large_enum_variant, reason = "it lives for one step")]
 enum Wake {
     Message(Option<Message>),
     Granted(Permit),

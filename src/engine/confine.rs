@@ -36,7 +36,10 @@ pub(super) struct Subject<'a> {
     pub(super) settings: &'a Settings,
     pub(super) spec: &'a Spec,
     pub(super) tree: &'a Worktree,
+    /// Whether the work tree may be written.
     pub(super) access: Access,
+    /// Whether the agent only reads, in whatever posture.
+    pub(super) role: Access,
     /// The only file that may be written while a plan is made.
     pub(super) plan: Option<&'a Path>,
     /// External servers that live as long as the process.
@@ -53,22 +56,21 @@ pub(super) struct Confined {
 /// Composes what a session's backend is started with.
 pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environment) -> Result<Confined, Failure> {
     let (sandbox, servers) = (&subject.settings.config.sandbox, subject.servers.cloned());
-    let registry = shared.settings.registry(&subject.settings.config);
-    let others: Vec<String> = registry.all().flat_map(|spec| spec.keys.iter().cloned()).collect();
     let env = match subject.spec.keys.is_empty() {
         // An agent of no vendor may work with the models of any.
         true => env,
-        false => variables::without_foreign_keys(env, &subject.spec.keys, &others),
+        false => variables::without_secrets(env, &subject.spec.keys),
     };
     if sandbox.level == Level::Off {
         let spawn = Arc::new(Supervised {
             executable: shared.executable.clone(),
+            hold: Hold::Advisory,
             cage: None,
             kept: Kept { _proxy: None, _servers: servers },
         });
         return Ok(Confined { confines: Confines::default(), env, spawn });
     }
-    let own = Own::make(shared, subject).map_err(|error| failure(error.into()))?;
+    let own = Own::make(shared, subject).map_err(failure)?;
     let hosts = hosts(sandbox, subject, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),
@@ -90,6 +92,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
     };
     let spawn = Arc::new(Supervised {
         executable: shared.executable.clone(),
+        hold: shared.support.hold(),
         cage,
         kept: Kept { _proxy: proxy.map(Arc::new), _servers: servers },
     });
@@ -121,21 +124,48 @@ impl ReachRecord {
     }
 }
 
-/// The cage of a hook that may write `directories`, and its environment.
-pub(super) fn of_command(
-    shared: &Shared,
-    record: &Record,
-    repo: &Repo,
-    directories: &[PathBuf],
-) -> io::Result<(Cage, Environment)> {
+/// A command beside the agent: a hook, a teardown, an external server.
+pub(super) struct Task<'a> {
+    pub(super) record: &'a Record,
+    pub(super) repo: &'a Repo,
+    pub(super) level: Level,
+    pub(super) writes: Vec<PathBuf>,
+}
+
+/// The cage of a command, and its environment: without the keys of any model. At `restricted` it reaches no host.
+pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
+    let Task { record, repo, level, writes } = task;
     let env = super::prepare::environment(shared, record);
+    let network = match level {
+        Level::Off => return Ok((None, env)),
+        Level::Workspace => Network::Open,
+        Level::Restricted => Network::Ports(Vec::new()),
+    };
+    let env = variables::without_secrets(env, &[]);
     let own = Own::of(shared, record, repo)?;
     let mut read = places::common(&env);
     read.extend(git_places(repo));
-    read.push(own.git_config.clone());
+    read.extend([own.git_config.clone(), cargo_settings(shared)]);
     let mut write = vec![own.temp.clone(), own.caches.clone(), PathBuf::from("/dev/shm")];
-    write.extend_from_slice(directories);
-    Ok((Cage { read, write, network: Network::Open }, variables::confined(env, &own.private())))
+    write.extend(writes);
+    Ok((Some(Cage { read, write, network }), variables::confined(env, &own.private())))
+}
+
+/// The directories that the user lists to be read.
+pub(super) fn listed(sandbox: &Sandbox, env: &Environment) -> Vec<PathBuf> {
+    let home = env.get("HOME").map(PathBuf::from).unwrap_or_default();
+    sandbox.read.iter().map(|path| at_home(path, &home)).filter(|path| path.is_absolute()).collect()
+}
+
+/// Gives a command caches of its own instead of the project's.
+pub(super) fn move_caches(env: &mut Environment, cage: &mut Cage, project: &str, shared: &Shared, to: &Path) {
+    let from = caches(shared, project);
+    cage.write.retain(|path| *path != from);
+    cage.write.push(to.to_owned());
+    let (from, to) = (from.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
+    for value in env.values_mut().filter(|value| value.starts_with(&from)) {
+        *value = value.replacen(&from, &to, 1);
+    }
 }
 
 /// The places that calls of a session are measured against.
@@ -182,22 +212,37 @@ impl Own {
             git_config: place.join("gitconfig"),
         };
         fs::create_dir_all(&own.temp)?;
-        fs::create_dir_all(own.caches.join("cargo"))?;
+        fs::create_dir_all(&own.caches)?;
+        write_cargo_settings(shared, record)?;
         let identity = repo.identity().ok();
         let identity = identity.as_ref().map(|identity| (identity.name.as_str(), identity.email.as_str()));
         write_if_other(&own.git_config, &variables::git_config(identity))?;
-        // Mirrors and flags of the user's builds; keys are in another file.
-        let home = super::prepare::environment(shared, record);
-        let cargo = home.get("CARGO_HOME").map(PathBuf::from);
-        let cargo = cargo.or_else(|| home.get("HOME").map(|home| Path::new(home).join(".cargo")));
-        let settings = cargo.and_then(|cargo| fs::read_to_string(cargo.join("config.toml")).ok());
-        write_if_other(&own.caches.join("cargo/config.toml"), &settings.unwrap_or_default())?;
         Ok(own)
     }
 
     fn private(&self) -> Private<'_> {
         Private { temp: &self.temp, caches: &self.caches, git_config: &self.git_config }
     }
+}
+
+/// Where the user's settings for cargo are copied to: above all work trees, where cargo finds them, and out of the reach
+/// of agents, who could otherwise have the copy written elsewhere by a link.
+fn cargo_settings(shared: &Shared) -> PathBuf {
+    shared.data.join(".cargo/config.toml")
+}
+
+/// Mirrors and flags of the user's builds; keys are in another file.
+fn write_cargo_settings(shared: &Shared, record: &Record) -> io::Result<()> {
+    let env = super::prepare::environment(shared, record);
+    let own = env.get("CARGO_HOME").map(PathBuf::from);
+    let own = own.or_else(|| env.get("HOME").map(|home| Path::new(home).join(".cargo")));
+    let text = own.and_then(|own| fs::read_to_string(own.join("config.toml")).ok()).unwrap_or_default();
+    // Old configurations keep keys here all the same.
+    let text: String =
+        text.lines().filter(|line| !line.trim_start().starts_with("token")).map(|line| format!("{line}\n")).collect();
+    let path = cargo_settings(shared);
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
+    write_if_other(&path, &text)
 }
 
 fn write_if_other(path: &Path, text: &str) -> io::Result<()> {
@@ -207,14 +252,17 @@ fn write_if_other(path: &Path, text: &str) -> io::Result<()> {
     }
 }
 
-/// The hosts of a session that may not reach all of them.
+/// The hosts of a session that may not reach all of them. An agent whose model's hosts nobody knows reaches those that are
+/// configured, and all where none is: without its model it is nothing.
 fn hosts(sandbox: &Sandbox, subject: &Subject<'_>, env: &Environment) -> Option<Vec<String>> {
     let env: Vec<_> = env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let model = || backend::hosts::model_hosts(subject.spec, &env);
-    match (subject.access, sandbox.level) {
+    let model = backend::hosts::model_hosts(subject.spec, &env);
+    let listed = || model.iter().chain(&sandbox.hosts).cloned().collect();
+    match (subject.role, sandbox.level) {
         // Whoever only reads has nothing to fetch, and nothing to send.
-        (Access::ReadOnly, _) => Some(model()),
-        (Access::Write, Level::Restricted) => Some(model().into_iter().chain(sandbox.hosts.iter().cloned()).collect()),
+        (Access::ReadOnly, _) if !model.is_empty() => Some(model),
+        (Access::ReadOnly, Level::Workspace) if sandbox.hosts.is_empty() => None,
+        (Access::ReadOnly, _) | (Access::Write, Level::Restricted) => Some(listed()),
         (Access::Write, Level::Workspace | Level::Off) => None,
     }
 }
@@ -226,20 +274,25 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     let named = |path: &String| at_home(path, &home);
     let mut read = places::common(env);
     read.extend(git_places(&tree.repo));
-    read.extend(sandbox.read.iter().map(named));
+    read.extend(listed(sandbox, env));
     read.extend([
         own.git_config.clone(),
         shared.images_dir(record.id),
         shared.neutral_dir(),
         shared.executable.clone(),
+        cargo_settings(shared),
     ]);
     // Links that the project places lead into the checkout.
     let links = settings.config.worktree.link.iter().map(|pattern| places::fixed_part(pattern));
+    // A pattern that begins with a wildcard would open all of it.
+    let links = links.filter(|link| !link.as_os_str().is_empty());
     read.extend(tree.repo.checkout().into_iter().flat_map(|checkout| links.clone().map(|link| checkout.join(link))));
     let state = shared.state_dir(record.id, &spec.name);
     let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from("/dev/shm")];
-    write.extend(sandbox.caches.iter().map(named));
-    write.extend(settings.config.backends.get(&spec.name).into_iter().flat_map(|own| own.paths.iter().map(named)));
+    // A relative path would be one of the agent's own.
+    let named = |paths: &[String]| paths.iter().map(named).filter(|path| path.is_absolute()).collect::<Vec<_>>();
+    write.extend(named(&sandbox.caches));
+    write.extend(settings.config.backends.get(&spec.name).map(|own| named(&own.paths)).unwrap_or_default());
     match access {
         Access::Write => write.push(tree.path.clone()),
         Access::ReadOnly => read.push(tree.path.clone()),

@@ -73,12 +73,19 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish)?;
     let reasoning = reasoning.map(|level| level.as_str().to_owned());
     let agent = AgentRecord { id: picked.id, persona: picked.persona, ..AgentRecord::default() };
-    let posture = {
-        let reach = confine::reach(shared, backend, settings.config.sandbox.level);
-        posture::initial(posture, yolo, &settings.config, reach.hold())
+    let reach = confine::reach(shared, backend, settings.config.sandbox.level);
+    let posture = posture::initial(posture, yolo, &settings.config, settings.trust, reach.hold());
+    let body = Body {
+        title,
+        place,
+        backend: backend.name.clone(),
+        model,
+        reasoning,
+        agent,
+        posture,
+        reach,
+        ..Body::default()
     };
-    let body =
-        Body { title, place, backend: backend.name.clone(), model, reasoning, agent, posture, ..Body::default() };
     let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));
     let fresh = Fresh { at: received, base, body, text, context: None, images };
     let record = write(shared, &repo, fresh, |_| Ok(Vec::new())).await?;

@@ -11,6 +11,7 @@ use crate::git::{Oid, Repo};
 use crate::permission::compact::{Action, tool};
 use crate::permission::rule::Rule;
 use crate::permission::{Access, Audience, Effect, Overlay, Reach};
+use crate::tools::external::ExternalTool;
 
 use super::agents::{self, Ground, pick, role};
 use super::create::project_id;
@@ -48,7 +49,9 @@ impl Engine {
         let known = agents::read(&self.shared, Ground::of_session(&record, &repo)?).await?;
         let named = agent.or_else(|| Some(record.body.agent.id.clone()).filter(|id| !id.is_empty()));
         let found = pick::find(&known, named.as_deref(), &settings.config.default_agent)?;
-        let surface = role::surface(found.definition, &settings.config, &[]);
+        let (name, reach) = reach(&name, &arguments, Path::new(&record.body.worktree));
+        let offered = offered(&reach, &settings);
+        let surface = role::surface(found.definition, &settings.config, &offered);
         let plan = plan_mode::is_on(&record).then(|| links::real(&plan_mode::file(&self.shared, &record)));
         let judge = Judge::new(&self.shared, &record, &repo, Arc::clone(&settings), plan)?;
         let home = self.shared.own_environment.get("HOME").cloned().unwrap_or_default();
@@ -61,6 +64,7 @@ impl Engine {
             // Nobody asks about a tool that no program has.
             tools: Tools { surface: &surface, whole: true },
             permission: permission.as_ref(),
+            word: role::word(&found.definition.source.scope),
             access: match found.definition.access {
                 agent::Access::ReadOnly => Access::ReadOnly,
                 agent::Access::Inherit => Access::Write,
@@ -68,7 +72,6 @@ impl Engine {
             audience: Audience::Person,
             grants: &grants,
         };
-        let (name, reach) = reach(&name, &arguments, Path::new(&record.body.worktree));
         let call = judge.call(&name, &reach);
         let verdict = judge.decide(&call, &caller);
         let PostureRecord { word, yolo, .. } = record.body.posture;
@@ -120,12 +123,29 @@ impl Engine {
             worktree: tree.to_string_lossy().into_owned(),
             common_dir: repo.common_dir().to_string_lossy().into_owned(),
             place: here.place().to_string_lossy().into_owned(),
-            posture: posture::initial(None, false, &settings.config, reach.hold()),
+            posture: posture::initial(None, false, &settings.config, settings.trust, reach.hold()),
             reach,
             ..Body::default()
         };
         body.base.commit = commit.to_string();
         Ok(About { record: Record::imagined(project, body)?, repo, settings })
+    }
+}
+
+/// The tool of a configured server that a call means; which tools a server has is known only while it runs.
+fn offered(reach: &Reach, settings: &Settings) -> Vec<ExternalTool> {
+    match reach {
+        Reach::Mcp { server, tool, effect } if settings.config.mcp_servers.contains_key(server) => {
+            vec![ExternalTool {
+                name: format!("mcp__{server}__{tool}"),
+                server: server.clone(),
+                tool: tool.clone(),
+                description: String::new(),
+                input_schema: serde_json::Value::Null,
+                effect: *effect,
+            }]
+        }
+        Reach::Mcp { .. } | Reach::Paths(_) | Reach::Command { .. } | Reach::Url(_) | Reach::Elsewhere => Vec::new(),
     }
 }
 

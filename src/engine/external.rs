@@ -8,10 +8,12 @@ use crate::config::confine::{Hints, McpServer};
 use crate::git::Repo;
 use crate::id::SessionId;
 use crate::permission::{Effect, Level, Posture};
+use crate::sandbox::cage::Network;
 use crate::sandbox::launch::{self, Process, Spawn};
+use crate::sandbox::proxy::{self, Proxy};
 use crate::tools::external::{self, CALL_TIMEOUT, External, ExternalTool, Io, Limits};
 
-use super::confine;
+use super::confine::{self, Task};
 use super::record::{ChildAccess, Record};
 use super::settings::{self, Settings};
 use super::shared::Shared;
@@ -29,8 +31,13 @@ pub(super) struct Servers {
 struct Running {
     external: External,
     hints: Hints,
-    /// The server ends with this.
+    _ends: Ends,
+}
+
+/// What ends with a server.
+struct Ends {
     _process: Process,
+    _proxy: Option<Proxy>,
 }
 
 impl Servers {
@@ -54,9 +61,9 @@ impl Servers {
         let mut warnings = Vec::new();
         for (name, server) in wanted {
             match start(shared, record, repo, settings, name, server).await {
-                Ok((external, process)) => {
+                Ok((external, ends)) => {
                     warnings.extend(external.warnings());
-                    servers.running.push(Running { external, hints: server.hints, _process: process });
+                    servers.running.push(Running { external, hints: server.hints, _ends: ends });
                 }
                 Err(message) => warnings.push(message),
             }
@@ -121,21 +128,38 @@ async fn start(
     settings: &Settings,
     name: &str,
     server: &McpServer,
-) -> Result<(External, Process), String> {
+) -> Result<(External, Ends), String> {
     let tree = std::path::PathBuf::from(&record.body.worktree);
     let failed = |what: String| format!("mcp server `{name}` is not there: {what}");
-    let (env, cage) = match settings.config.sandbox.level {
-        Level::Off => (super::prepare::environment(shared, record), None),
-        Level::Workspace | Level::Restricted => {
-            let writes: Vec<_> = may_write(record).then(|| tree.clone()).into_iter().collect();
-            let confined = confine::of_command(shared, record, repo, &writes);
-            let (mut cage, env) = confined.map_err(|error| failed(error.to_string()))?;
-            cage.read.push(tree.clone());
-            (env, Some(cage))
+    let sandbox = &settings.config.sandbox;
+    let writes = may_write(record).then(|| tree.clone()).into_iter().collect();
+    let task = Task { record, repo, level: sandbox.level, writes };
+    let (mut cage, mut env) = confine::of_command(shared, task).map_err(|error| failed(error.to_string()))?;
+    let mut proxy = None;
+    if let Some(cage) = &mut cage {
+        cage.read.push(tree.clone());
+        let program = server.command.first().map(std::path::Path::new).filter(|program| program.is_absolute());
+        cage.read.extend(program.and_then(std::path::Path::parent).map(std::path::Path::to_owned));
+        cage.read.extend(confine::listed(sandbox, &env));
+        // What agents of the project cached must not run with the keys of the server.
+        let caches = shared.data.join("caches").join("mcp").join(name);
+        std::fs::create_dir_all(&caches).map_err(|error| failed(error.to_string()))?;
+        confine::move_caches(&mut env, cage, &record.project, shared, &caches);
+        if sandbox.level == Level::Restricted {
+            let listening = proxy::start(sandbox.hosts.clone()).await.map_err(|error| failed(error.to_string()))?;
+            cage.network = Network::Ports(vec![listening.port()]);
+            let url = format!("http://127.0.0.1:{}", listening.port());
+            let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+            env.extend(names.map(|name| (name.to_owned(), url.clone())));
+            proxy = Some(listening);
         }
-    };
+    }
+    env.insert("COPPICE_WORKTREE".to_owned(), tree.to_string_lossy().into_owned());
     let env = env.into_iter().chain(server.env.clone()).collect();
-    let spawn = Spawn { executable: shared.executable.clone(), argv: server.command.clone(), env, cwd: tree, cage };
+    // Not in the work tree: a program that looks around itself would find what an agent left there.
+    let cwd = shared.neutral_dir();
+    std::fs::create_dir_all(&cwd).map_err(|error| failed(error.to_string()))?;
+    let spawn = Spawn { executable: shared.executable.clone(), argv: server.command.clone(), env, cwd, cage };
     let supervised = launch::spawn(spawn).await.map_err(|error| failed(error.to_string()))?;
     let launch::Supervised { stdin, stdout, stderr, process } = supervised;
     // What it says beside the protocol is nobody's; a full pipe would stop it.
@@ -145,7 +169,7 @@ async fn start(
     });
     let io = Io { stdin: Box::new(stdin), stdout: Box::new(stdout) };
     match external::connect(name, io, Limits { name: NAME, ..Limits::default() }).await {
-        Ok(external) => Ok((external, process)),
+        Ok(external) => Ok((external, Ends { _process: process, _proxy: proxy })),
         Err(error) => Err(failed(format!("{error}; {}", error.hint()))),
     }
 }

@@ -13,9 +13,9 @@ use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
+use super::confine::{self, Task};
 use super::record::Record;
 use super::shared::Shared;
-use super::{confine, prepare};
 
 /// How long a hook may take, and how much it may say.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(30 * 60), keep: 16 * 1024 };
@@ -31,16 +31,14 @@ pub(super) fn runner(
     let (shared, record, repo, runtime) = (Arc::clone(shared), record.clone(), repo.clone(), Handle::current());
     move |hook| {
         let HookRun { program, arguments, directory, writes, environment, .. } = hook;
-        let (env, cage) = match level {
-            Level::Off => (prepare::environment(&shared, &record), None),
-            Level::Workspace | Level::Restricted => match confine::of_command(&shared, &record, &repo, &writes) {
-                Ok((mut cage, env)) => {
-                    cage.read.extend(program.parent().map(Path::to_owned));
-                    (env, Some(cage))
-                }
-                Err(error) => return HookResult::Failed { output: format!("failed to confine the hook: {error}") },
-            },
+        let task = Task { record: &record, repo: &repo, level, writes };
+        let (mut cage, env) = match confine::of_command(&shared, task) {
+            Ok(confined) => confined,
+            Err(error) => return HookResult::Failed { output: format!("failed to confine the hook: {error}") },
         };
+        if let Some(cage) = &mut cage {
+            cage.read.extend(program.parent().map(Path::to_owned));
+        }
         let set = environment.into_iter().map(|(name, value)| (name.to_owned(), text(value)));
         let argv = std::iter::once(program.into_os_string()).chain(arguments).map(text).collect();
         let env = env.into_iter().chain(set).collect();

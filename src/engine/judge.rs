@@ -11,7 +11,8 @@ use crate::git::Repo;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
-    self, Access, Audience, Call, Hold, Overlay, Places, Posture, Reach, Scene, Subject, Verdict, flag, offer,
+    self, Access, AgentWord, Audience, Call, Hold, Overlay, Places, Posture, Reach, Scene, Subject, Verdict, flag,
+    offer,
 };
 
 use super::agents::role::Role;
@@ -43,6 +44,7 @@ pub(super) struct Caller<'a> {
     pub(super) hold: Hold,
     pub(super) tools: Tools<'a>,
     pub(super) permission: Option<&'a CompactPermission>,
+    pub(super) word: AgentWord,
     pub(super) access: Access,
     pub(super) audience: Audience,
     pub(super) grants: &'a [Rule],
@@ -87,6 +89,7 @@ impl Judge {
                 access: caller.access,
                 has_tool: &has_tool,
                 agent: caller.permission,
+                agent_word: caller.word,
                 rules: &self.rules,
                 grants: caller.grants,
                 audience: caller.audience,

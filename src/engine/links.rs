@@ -64,7 +64,10 @@ fn leads_place_inside(place: &Place, base: &Path, tree: &Path) -> bool {
 pub(super) fn real(path: &Path) -> PathBuf {
     for known in path.ancestors() {
         if let Ok(found) = known.canonicalize() {
-            return path.strip_prefix(known).map_or(found.clone(), |rest| found.join(rest));
+            return match path.strip_prefix(known) {
+                Ok(rest) if !rest.as_os_str().is_empty() => found.join(rest),
+                Ok(_) | Err(_) => found,
+            };
         }
         // A link that leads nowhere is made real by whoever writes through it.
         if known.is_symlink() {

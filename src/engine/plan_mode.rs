@@ -32,7 +32,8 @@ pub(super) fn directory(shared: &Shared, project: &str) -> PathBuf {
 
 /// The plan file of a session: the only one that it may write in plan mode.
 pub(super) fn file(shared: &Shared, record: &Record) -> PathBuf {
-    directory(shared, &record.project).join(format!("{}.md", name(record)))
+    let name = name(record);
+    directory(shared, &record.project).join(&name).join(format!("{name}.md"))
 }
 
 /// The name of a session's plan. Its first words are those of the branch, which never change; the id makes it the
@@ -82,7 +83,11 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Fault> {
 
 /// Takes a plan away that nobody waits for.
 pub(super) fn discard(path: &Path) -> Result<(), Fault> {
-    match fs::remove_file(path) {
+    let removed = fs::remove_file(path);
+    // Its own directory goes too, unless the agent left more there.
+    let own = path.parent().filter(|parent| parent.file_name() == path.file_stem());
+    own.map(fs::remove_dir);
+    match removed {
         Err(source) if source.kind() != ErrorKind::NotFound => {
             Err(Fault::File { act: "remove", path: path.to_owned(), source })
         }

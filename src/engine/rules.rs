@@ -56,7 +56,7 @@ impl Files {
             local,
             map: place.join("permissions.jsonc"),
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
-            local_is_committed: repo.file_at(&rules_commit.parse()?, LOCAL_FILE)?.is_some(),
+            local_is_committed: is_committed(repo, rules_commit)?,
         })
     }
 
@@ -107,6 +107,14 @@ impl Files {
     }
 }
 
+/// Whether the user's own file came with the repository: in the session's commit, or in the one that is checked out.
+fn is_committed(repo: &Repo, rules_commit: &str) -> Result<bool, Fault> {
+    let in_rules = repo.file_at(&rules_commit.parse()?, LOCAL_FILE)?.is_some();
+    let head = repo.find_ref("HEAD")?;
+    let in_head = head.map(|commit| repo.file_at(&commit, LOCAL_FILE)).transpose()?.flatten().is_some();
+    Ok(in_rules || in_head)
+}
+
 impl Loaded {
     fn add(&mut self, path: String, file: Option<RuleFile>, note: Option<String>) {
         let count = |file: &RuleFile| u32::try_from(file.allow.len() + file.ask.len() + file.deny.len()).ok();
@@ -145,8 +153,16 @@ fn seeded(path: &Path) -> io::Result<String> {
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let Some(directory) = path.parent() else { return Err(ErrorKind::InvalidInput.into()) };
     fs::create_dir_all(directory)?;
-    if path.ends_with(LOCAL_FILE) && !directory.join(".gitignore").exists() {
-        fs::write(directory.join(".gitignore"), IGNORE)?;
+    if path.ends_with(LOCAL_FILE) {
+        // A repository may bring links; nothing is written through one.
+        if fs::symlink_metadata(directory)?.is_symlink() {
+            return Err(io::Error::other("its directory is a link"));
+        }
+        match fs::File::create_new(directory.join(".gitignore")) {
+            Ok(mut ignore) => ignore.write_all(IGNORE.as_bytes())?,
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
     }
     let mut draft = tempfile::NamedTempFile::new_in(directory)?;
     draft.write_all(text.as_bytes())?;

@@ -44,6 +44,8 @@ pub(super) struct Settings {
     pub(super) config: Config,
     pub(super) trust: Trust,
     pub(super) include: Option<String>,
+    /// Whether the repository names files to bring along, trusted or not.
+    pub(super) brings: bool,
     /// The repository's own rules about calls.
     pub(super) rules: Option<RuleFile>,
     pub(super) grants: Option<GrantText>,
@@ -62,6 +64,16 @@ pub(super) struct ProjectRecord {
 pub(super) struct Trusted {
     pub(super) hash: String,
     pub(super) text: String,
+}
+
+impl Settings {
+    /// Whether something that the repository asks for waits for trust. What only makes it stricter counts at once.
+    pub(super) fn is_held_back(&self) -> bool {
+        let is_untrusted = |ignored: &config::resolve::Ignored| ignored.reason == config::resolve::Reason::Untrusted;
+        let allows = self.rules.as_ref().is_some_and(|rules| !rules.allow.is_empty());
+        let brings = self.brings;
+        self.trust == Trust::Untrusted && (allows || brings || self.config.ignored.iter().any(is_untrusted))
+    }
 }
 
 impl SettingsReader {
@@ -104,7 +116,8 @@ impl SettingsReader {
             config::grants(repository.as_ref(), include.as_deref(), &allows)
         };
         let trust = match (&grants, &trusted) {
-            (Some(grants), Some(trusted)) if hash(grants.as_str()) == trusted.hash => Trust::Trusted,
+            // The text itself: a short name of it could be that of another text too.
+            (Some(grants), Some(trusted)) if grants.as_str() == trusted.text => Trust::Trusted,
             (Some(_) | None, Some(_) | None) => Trust::Untrusted,
         };
         let project_file = self.data.join("projects").join(project).join("config.toml");
@@ -114,8 +127,9 @@ impl SettingsReader {
             self.file_layer(&project_file, LayerKind::Project)?,
         ];
         let layers: Vec<_> = layers.into_iter().flatten().collect();
+        let brings = include.as_deref().is_some_and(|text| text.lines().any(|line| !line.trim().is_empty()));
         let include = include.filter(|_| trust == Trust::Trusted);
-        Ok(Settings { config: config::resolve(&layers, trust), trust, include, rules, grants, trusted })
+        Ok(Settings { config: config::resolve(&layers, trust), trust, include, brings, rules, grants, trusted })
     }
 
     /// What is kept of a project.

@@ -7,6 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::transport::spawn::{Child, Control, Exit, Needs, Signal, SpawnRequest, Spawner};
+use crate::permission::Hold;
 use crate::sandbox::SandboxError;
 use crate::sandbox::cage::Cage;
 use crate::sandbox::launch::{self, Spawn, Status, Stop, Stopper};
@@ -17,6 +18,8 @@ use crate::sandbox::proxy::Proxy;
 /// Starts every backend process under a supervisor of its own.
 pub(super) struct Supervised {
     pub(super) executable: PathBuf,
+    /// What the kernel is known to give; a cage that holds less than that is none.
+    pub(super) hold: Hold,
     /// What they may reach; `None` for programs that confine what they start themselves.
     pub(super) cage: Option<Cage>,
     pub(super) kept: Kept,
@@ -36,10 +39,14 @@ impl Spawner for Supervised {
         let SpawnRequest { argv, env, cwd, needs } = request;
         let cage = self.cage.clone().map(|cage| with(cage, needs));
         let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage };
-        let kept = self.kept.clone();
+        let (kept, hold, is_caged) = (self.kept.clone(), self.hold, spawn.cage.is_some());
         async move {
             let supervised = launch::spawn(spawn).await.map_err(failure)?;
             let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
+            if is_caged && hold == Hold::Enforced && process.hold() == Hold::Advisory {
+                let message = "the kernel did not take the limits of the process; `coppice doctor` says what it gives";
+                return Err(Failure::new(FailureKind::Sandbox, message));
+            }
             let exec_at_ms = process.exec_at_ms();
             let pid = u32::try_from(process.pid()).ok();
             let control = Box::new(Handle { stopper: process.stopper() });

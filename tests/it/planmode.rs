@@ -23,7 +23,7 @@ fn plan_file(env: &TestEnv, id: &str) -> PathBuf {
     let data = project.parent().unwrap().parent().unwrap();
     let branch = env.session(id)["branch"].as_str().unwrap().to_owned();
     let slug = branch.rsplit('/').next().unwrap();
-    data.join("plans").join(project.file_name().unwrap()).join(format!("{slug}-{id}.md"))
+    data.join("plans").join(project.file_name().unwrap()).join(format!("{slug}-{id}")).join(format!("{slug}-{id}.md"))
 }
 
 /// A plan whose carrying out can be seen: the scripted agent does what a line of it says.
@@ -154,8 +154,10 @@ fn r93_a_plan_for_later_waits_until_a_session_takes_it_up() {
     env.wait_for(&id, "ready");
     assert_eq!((env.session(&id)["posture"].clone(), decision(&env, &id)), (before, json!("save")));
     assert!(env.last_answer(&id).ends_with("The plan is kept for later."), "{}", env.last_answer(&id));
-    let file = plan_file(&env, &id);
+    let draft = plan_file(&env, &id);
+    let file = draft.parent().unwrap().with_extension("md");
     assert_eq!(fs::read_to_string(&file).unwrap(), format!("{PLAN}\n"));
+    assert!(!draft.exists());
     let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
     let create = |plan: &str| {
         let body = json!({ "cwd": env.repo(), "prompt": "", "model": "demo", "plan": plan });
@@ -224,7 +226,9 @@ fn r93_a_card_outlives_the_daemon() {
         let posture = posture.unwrap_or_else(|| unasked(&session));
         assert_eq!((&session["posture"], &session["turns"]), (&json!(posture), &json!(turns)), "{answer}");
         assert_eq!(env.worktree(&id).join("done.txt").exists(), answer == "A");
-        assert_eq!(plan_file(&env, &id).exists(), answer == "L");
+        let draft = plan_file(&env, &id);
+        let kept = draft.parent().unwrap().with_extension("md");
+        assert_eq!((draft.exists(), kept.exists()), (false, answer == "L"));
     }
 }
 

@@ -34,6 +34,7 @@ fn rules_are_told_once_and_the_past_only_to_who_lost_it() {
     assert_eq!(env.last_answer(&id), "remembered turns: 2");
     env.kill_daemon();
     fs::remove_dir_all(env.path("agent")).unwrap();
+    fs::create_dir(env.path("agent")).unwrap();
     env.send_ready(&id, &[], &recall());
     assert_eq!(env.last_answer(&id), "remembered turns: 0");
 

@@ -6,23 +6,28 @@ use serde_json::Value;
 
 use crate::env::TestEnv;
 
+/// What is kept.
+const TAPE: &str = "tape.jsonl";
+
 /// A world with one more agent, `taped`: the scripted one, with everything that it is told kept in a file.
 pub(crate) fn taped() -> TestEnv {
     let env = TestEnv::new();
-    let (tape, state) = (env.path("tape.jsonl"), env.path("agent"));
+    let (tape, state) = (env.path("tape"), env.path("agent"));
+    fs::create_dir(&tape).unwrap();
+    fs::create_dir(&state).unwrap();
     env.configure(&format!(
-        "[backends.taped]\ntransport = \"acp\"\ncommand = [\"sh\", \"-c\", \"tee -a '{}' | '{}' demo-agent\"]\n\
-         env = {{ COPPICE_DEMO_STATE = \"{}\" }}\n",
-        tape.display(),
+        "[backends.taped]\ntransport = \"acp\"\ncommand = [\"sh\", \"-c\", \"tee -a '{tape}/{TAPE}' | '{}' demo-agent\"]\n\
+         env = {{ COPPICE_DEMO_STATE = \"{state}\" }}\npaths = [\"{state}\", \"{tape}\"]\n",
         env!("CARGO_BIN_EXE_coppice"),
-        state.display()
+        tape = tape.display(),
+        state = state.display()
     ));
     env
 }
 
 /// Every request of one kind that the taped agent got.
 pub(crate) fn told(env: &TestEnv, method: &str) -> Vec<Value> {
-    let tape = fs::read_to_string(env.path("tape.jsonl")).unwrap();
+    let tape = fs::read_to_string(env.path("tape").join(TAPE)).unwrap();
     let messages = tape.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     messages.filter(|message| message["method"] == method).map(|mut message| message["params"].take()).collect()
 }

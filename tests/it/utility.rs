@@ -24,7 +24,9 @@ fn world(settings: &str, aside: &str) -> TestEnv {
         "--aside",
         aside
     ]);
-    env.configure(&format!("{settings}\n[backends.counted]\ntransport = \"acp\"\ncommand = {command}\n"));
+    // The tally lies beside the agents of all sessions.
+    let sandbox = "[sandbox]\nlevel = \"off\"\n";
+    env.configure(&format!("{settings}\n{sandbox}[backends.counted]\ntransport = \"acp\"\ncommand = {command}\n"));
     env
 }
 

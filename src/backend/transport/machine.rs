@@ -32,6 +32,7 @@ pub(crate) enum Input {
 
 /// What the driver is to do, in order.
 #[derive(Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "it lives for one step")]
 pub(crate) enum Effect {
     Send(String),
     Emit(Event),

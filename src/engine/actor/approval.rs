@@ -10,7 +10,7 @@ use crate::config::family::BackgroundApprovals;
 use crate::permission::compact::Action;
 use crate::permission::load::List;
 use crate::permission::rule::Rule;
-use crate::permission::{Audience, Call, Overlay, Posture, Reach, Verdict};
+use crate::permission::{Audience, Call, Layer, Overlay, Posture, Reach, Verdict};
 use crate::session::{Event, Wait};
 use crate::store::Durability;
 
@@ -106,7 +106,10 @@ impl Actor {
         let id = self.approval_id();
         let Some(turn) = &self.turn else { return };
         let number = turn.number;
-        let saves = turn.judge.as_ref().map(|judge| judge.saves(call)).unwrap_or_default();
+        // Where a rule wants a person each time, no other rule helps.
+        let is_asked_by_rule = verdict.layer == Layer::HardAsk && verdict.rule.is_some();
+        let judge = turn.judge.as_ref().filter(|_| !is_asked_by_rule);
+        let saves = judge.map(|judge| judge.saves(call)).unwrap_or_default();
         self.record.body.approvals.push(ApprovalRecord {
             id,
             request: asked.request,
@@ -144,6 +147,7 @@ impl Actor {
             hold: body.reach.hold(),
             tools: Tools::of(role),
             permission: role.permission.as_ref(),
+            word: role.word,
             // While a plan is made the rules themselves know the one file that may be written.
             access: match (role.native.access, body.posture.posture()) {
                 (_, Posture::Plan) => Access::Write,
@@ -308,7 +312,7 @@ pub(super) fn backend_decision(decision: DecisionRecord) -> Decision {
 /// Names a call by what it would do, so that the same call is known again after a restart.
 fn call_hash(request: &ApprovalRequest) -> String {
     let input = request.input.as_ref().map(ToString::to_string).unwrap_or_default();
-    hash([tool_name(request.kind), &request.title, &input, &request.preview])
+    hash([&request.tool, &request.title, &input, &request.preview, &format!("{:?}", request.reach)])
 }
 
 /// Names a call by its parts.

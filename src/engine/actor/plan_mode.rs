@@ -215,8 +215,9 @@ impl Actor {
     /// A plan that was carried out or dropped is not found in its file when the next one is made.
     async fn drop_plan_file(&self, decision: &Decision) {
         match decision.action {
-            PlanAction::Later | PlanAction::KeepPlanning(_) => return,
-            PlanAction::AcceptEdits | PlanAction::KeepAsking | PlanAction::Stop => {}
+            PlanAction::KeepPlanning(_) => return,
+            // What is kept for later lies where no agent writes.
+            PlanAction::Later | PlanAction::AcceptEdits | PlanAction::KeepAsking | PlanAction::Stop => {}
         }
         let path = plan_mode::file(&self.shared, &self.record);
         if let Err(fault) = on_disk(move || plan_mode::discard(&path)).await {

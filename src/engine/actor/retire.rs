@@ -125,8 +125,9 @@ impl Actor {
             return;
         }
         let Ok(settings) = self.shared.settings.session(&self.record, &tree.repo).await else { return };
+        let level = settings.config.sandbox.level;
         let Some(command) = settings.config.worktree.teardown.filter(|_| tree.path.is_dir()) else { return };
-        let problem = match prepare::run_command(&self.shared, &self.record, tree, &command).await {
+        let problem = match prepare::run_command(&self.shared, &self.record, tree, level, &command).await {
             Ok(finished) if finished.is_success() => return,
             Ok(finished) => finished.describe(),
             Err(failure) => failure.message,

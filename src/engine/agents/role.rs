@@ -20,6 +20,7 @@ use crate::backend::spec::{self, Spec};
 use crate::backend::{Access, Native, NativeTool, ServedTool};
 use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
+use crate::permission::AgentWord;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::protocol::prompt;
 use crate::tools::external::ExternalTool;
@@ -54,6 +55,8 @@ pub(in super::super) struct Role {
     pub(in super::super) planning: tools::Planning,
     pub(in super::super) max_steps: Option<u32>,
     pub(in super::super) permission: Option<CompactPermission>,
+    /// How far that map is believed.
+    pub(in super::super) word: AgentWord,
     /// What the turn was worked out from: whom it can hand work to, and which skills it can load.
     pub(in super::super) agents: Arc<Agents>,
     note: Option<String>,
@@ -257,9 +260,18 @@ fn assemble(
         unheld,
         planning,
         max_steps: definition.max_steps,
+        word: word(&definition.source.scope),
         permission: definition.permission,
         agents,
         note,
+    }
+}
+
+/// What a repository brings can forbid something to its agents, and allow nothing.
+pub(in super::super) fn word(scope: &Scope) -> AgentWord {
+    match scope {
+        Scope::BuiltIn | Scope::User => AgentWord::Counts,
+        Scope::Project | Scope::ProjectNested => AgentWord::OnlyTightens,
     }
 }
 

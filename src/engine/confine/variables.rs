@@ -57,10 +57,40 @@ pub(super) fn confined(mut env: Environment, private: &Private<'_>) -> Environme
     env
 }
 
-/// Drops the keys of the services of other backends: `own` and `others` are how their variables begin.
-pub(super) fn without_foreign_keys(env: Environment, own: &[String], others: &[String]) -> Environment {
-    let begins = |name: &str, prefixes: &[String]| prefixes.iter().any(|prefix| name.starts_with(prefix.as_str()));
-    env.into_iter().filter(|(name, _)| begins(name, own) || !begins(name, others)).collect()
+/// How the names of keys end, or what is in them.
+const SECRETS: &[&str] = &["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSPHRASE", "_CREDENTIALS", "_KEY_ID"];
+/// How variables begin that belong to one service, keys or not.
+const SERVICES: &[&str] = &[
+    "ANTHROPIC_",
+    "AWS_",
+    "AZURE_",
+    "CLAUDE_",
+    "CLOUDSDK_",
+    "CODEX_",
+    "CODE_ASSIST_",
+    "GEMINI_",
+    "GOOGLE_",
+    "OPENAI_",
+    "VERTEX_",
+];
+
+/// Drops keys, but for what begins with one of `own`: `PREFIX`, or `PREFIX if SWITCH` where a variable switches it on.
+pub(super) fn without_secrets(env: Environment, own: &[String]) -> Environment {
+    let is_on = |switch: &str| env.get(switch).is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false"));
+    let own: Vec<String> = own
+        .iter()
+        .filter_map(|word| match word.split_once(" if ") {
+            Some((prefix, switch)) => is_on(switch).then(|| prefix.to_owned()),
+            None => Some(word.clone()),
+        })
+        .collect();
+    let is_own = |name: &str| own.iter().any(|prefix| name.starts_with(prefix.as_str()));
+    let is_secret = |name: &str| {
+        SERVICES.iter().any(|prefix| name.starts_with(prefix))
+            || SECRETS.iter().any(|ending| name.to_ascii_uppercase().ends_with(ending))
+            || name.to_ascii_uppercase().contains("_SECRET_")
+    };
+    env.into_iter().filter(|(name, _)| is_own(name) || !is_secret(name)).collect()
 }
 
 /// A configuration of git with the user's identity.
@@ -106,12 +136,23 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_other_services_stay_behind() {
+    fn keys_stay_behind_unless_the_agent_lives_by_them() {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        let given =
-            env(&[("ANTHROPIC_API_KEY", "a"), ("OPENAI_API_KEY", "o"), ("GOOGLE_API_KEY", "g"), ("PATH", "/bin")]);
-        let found = without_foreign_keys(given, &words(&["ANTHROPIC_"]), &words(&["ANTHROPIC_", "OPENAI_", "GOOGLE_"]));
-        assert_eq!(found.into_keys().collect::<Vec<_>>(), ["ANTHROPIC_API_KEY", "PATH"]);
+        let given = env(&[
+            ("ANTHROPIC_API_KEY", "a"),
+            ("AWS_PROFILE", "p"),
+            ("AWS_SECRET_ACCESS_KEY", "s"),
+            ("CLAUDE_CODE_USE_BEDROCK", "1"),
+            ("NPM_TOKEN", "n"),
+            ("OPENAI_API_KEY", "o"),
+            ("PATH", "/bin"),
+            ("db_password", "d"),
+        ]);
+        let kept = |own: &[&str]| without_secrets(given.clone(), &words(own)).into_keys().collect::<Vec<_>>().join(" ");
+        assert_eq!(kept(&[]), "PATH");
+        assert_eq!(kept(&["ANTHROPIC_"]), "ANTHROPIC_API_KEY PATH");
+        assert_eq!(kept(&["AWS_ if CLAUDE_CODE_USE_BEDROCK"]), "AWS_PROFILE AWS_SECRET_ACCESS_KEY PATH");
+        assert_eq!(kept(&["AWS_ if CLAUDE_CODE_USE_VERTEX", "OPENAI_"]), "OPENAI_API_KEY PATH");
     }
 
     #[test]

@@ -190,6 +190,7 @@ async fn make(
         // It does what its parent may do, and follows when that changes.
         posture: parent.body.posture.clone(),
         grants: parent.body.grants.clone(),
+        reach: parent.body.reach.clone(),
         ..Body::default()
     };
     let body = with_engine(body, engine);

@@ -233,7 +233,16 @@ async fn launch(
         env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
     }
     let (access, plan) = (access(role, record), plan_file(shared, record, role)?);
-    let subject = Subject { record, settings, spec: &spec, tree, access, plan: plan.as_deref(), servers };
+    let subject = Subject {
+        record,
+        settings,
+        spec: &spec,
+        tree,
+        access,
+        role: role.native.access,
+        plan: plan.as_deref(),
+        servers,
+    };
     let Confined { confines, env, spawn } = confine::compose(shared, &subject, env).await?;
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let state_dir = shared.state_dir(record.id, &spec.name);
@@ -299,9 +308,11 @@ fn plan_file(shared: &Shared, record: &Record, role: &Role) -> Result<Option<Pat
         Planning::Off => return Ok(None),
         Planning::On => {}
     }
-    let path = plan_mode::directory(shared, &record.project);
+    let file = plan_mode::file(shared, record);
+    // A directory of its own: what may be written must not hold the plans of others.
+    let path = file.parent().unwrap_or(&file).to_owned();
     std::fs::create_dir_all(&path).map_err(|source| failure(Fault::File { act: "create", path, source }))?;
-    Ok(Some(plan_mode::file(shared, record)))
+    Ok(Some(file))
 }
 
 /// Looks at the program that a turn needs started; an old one must not see the repository at all.

@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use crate::api::event::Payload;
 use crate::backend::failure::{Failure, FailureKind};
-use crate::config::Trust;
 use crate::git::Worktree;
 use crate::git::include::{self, Include, IncludeFile};
+use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
+use super::super::confine::{self, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
 use super::super::settings::Settings;
 use super::super::shared::Shared;
-use super::{chain, environment, failure, note};
+use super::{chain, failure, note};
 
 /// How long a setup command may take.
 const SETUP_TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -31,8 +32,8 @@ pub(super) async fn furnish(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let wanted = &settings.config.worktree;
-    if settings.grants.is_some() && settings.trust == Trust::Untrusted {
-        let message = "what the repository asks to bring along or to run is ignored: `coppice trust` shows it";
+    if settings.is_held_back() {
+        let message = "what the repository asks for beyond your own settings is ignored: `coppice trust` shows it";
         note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
     }
     if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
@@ -53,15 +54,23 @@ pub(super) async fn furnish(
     match &wanted.setup {
         // A child starts from what an agent wrote; the command was trusted with what people committed.
         Some(_) if record.body.child.is_some() => Ok(()),
-        Some(command) => setup(shared, record, tree, command).await,
+        Some(command) => setup(shared, record, tree, settings, command).await,
         None => Ok(()),
     }
 }
 
-async fn setup(shared: &Shared, record: &Record, tree: &Worktree, command: &str) -> Result<(), Failure> {
+async fn setup(
+    shared: &Shared,
+    record: &Record,
+    tree: &Worktree,
+    settings: &Settings,
+    command: &str,
+) -> Result<(), Failure> {
     let step = Payload::Preparing { step: "setup".to_owned(), how: None };
     note(shared, record, step).await.map_err(failure)?;
-    let finished = run_command(shared, record, tree, command).await?;
+    // Before its first turn a tree holds what people committed, which is what they trust the command with.
+    let level = if record.body.turns == 0 { Level::Off } else { settings.config.sandbox.level };
+    let finished = run_command(shared, record, tree, level, command).await?;
     match finished.is_success() {
         true => Ok(()),
         false => {
@@ -72,14 +81,17 @@ async fn setup(shared: &Shared, record: &Record, tree: &Worktree, command: &str)
     }
 }
 
-/// Runs a command of the project in the worktree; its output is part of the transcript.
+/// Runs a command of the project in the worktree, confined at `level`; its output is part of the transcript.
 pub(in super::super) async fn run_command(
     shared: &Shared,
     record: &Record,
     tree: &Worktree,
+    level: Level,
     command: &str,
 ) -> Result<command::Finished, Failure> {
-    let mut env = environment(shared, record);
+    let task = Task { record, repo: &tree.repo, level, writes: vec![tree.path.clone()] };
+    let confined = confine::of_command(shared, task);
+    let (cage, mut env) = confined.map_err(|error| Failure::new(FailureKind::Sandbox, error.to_string()))?;
     env.insert("COPPICE_SESSION".to_owned(), record.id.to_string());
     env.insert("COPPICE_WORKTREE".to_owned(), tree.path.display().to_string());
     if let Some(checkout) = tree.repo.checkout() {
@@ -90,7 +102,7 @@ pub(in super::super) async fn run_command(
         argv: ["/bin/sh", "-c", command].map(str::to_owned).to_vec(),
         env: env.into_iter().collect(),
         cwd: tree.path.clone(),
-        cage: None,
+        cage,
     };
     let (lines, mut spoken) = tokio::sync::mpsc::channel::<String>(LINES_AHEAD);
     let mut on_line = move |line: &str| {

@@ -59,7 +59,7 @@ fn r71_a_read_only_child_sees_the_parents_files_as_they_are_and_leaves_nothing_b
 #[test]
 fn r71_what_a_read_only_child_changes_all_the_same_stays_out_of_the_parent() {
     let env = TestEnv::new();
-    env.configure("[tools]\nsurface = \"advisory\"");
+    env.configure("[tools]\nsurface = \"advisory\"\n[sandbox]\nlevel = \"off\"");
     define(&env, "reads", "read_only: true\nmodel: forgetful\n");
     let (id, answer) = played(&env, &delegate("reads", &steps(&[write("README.md", "gone"), say("oops")])));
     assert_eq!(
