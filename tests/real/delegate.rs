@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::agent::{Agent, for_each_agent};
 use crate::gate::{Gate, HOLD};
 use crate::kill::processes_of;
-use crate::model::script::{Step, answer, changed, read, serve, serve_all, shell, shell_beyond, write};
+use crate::model::script::{Step, answer, changed, read, serve, serve_all, shell, write};
 use crate::stage::Stage;
 use crate::user;
 
@@ -74,24 +74,25 @@ fn a_child_waits_for_a_person_and_goes_on(agent: Agent) {
     let (stage, parent) = (Stage::new(), others(agent)[0]);
     define(&stage, "painter", agent, "");
     stage.commit("an agent");
-    let outside = stage.path("outside.txt");
     let question = |text: &str| serve("question", json!({"question": text, "options": ["red", "green", "blue"]}));
-    let reach = shell_beyond(&format!("echo out > {}", outside.display()));
-    stage.model(agent).plays([question("Which wall?"), question("Which door?"), reach, answer("the house is done")]);
+    let paint = shell("echo out > painted.txt");
+    stage.model(agent).plays([question("Which wall?"), question("Which door?"), paint, answer("the house is done")]);
     stage.model(parent).plays([serve("delegate", delegate("painter", "paint it")), answer("it is painted")]);
-    let id = stage.begin_with(parent, &["--agent", "engineer"], "have it painted");
+    // The child does what its parent may do.
+    let options = ["--agent", "engineer", "--posture", "attended"];
+    let id = stage.begin_with(parent, &options, "have it painted");
 
     waits(&stage, &id, 3, "Which wall?");
     let child = only_child(&stage, &id);
     stage.coppice(&["answer", &child, "2"]).succeeds();
     waits(&stage, &id, 3, "Which door?");
     stage.coppice(&["answer", &id, "3"]).succeeds();
-    waits(&stage, &id, 4, "outside.txt");
-    assert!(!outside.exists());
+    waits(&stage, &id, 4, "painted.txt");
+    assert!(!stage.worktree(&child).join("painted.txt").exists());
     stage.coppice(&["approve", &id]).succeeds();
     stage.rests(&id, "ready");
 
-    assert_eq!(fs::read_to_string(&outside).unwrap(), "out\n");
+    assert_eq!(fs::read_to_string(stage.worktree(&id).join("painted.txt")).unwrap(), "out\n");
     let calls = stage.model(agent).calls();
     assert_eq!(calls.len(), 4, "each answer is told once, in the turn that asked");
     assert!(calls[1].mentions("green") && calls[2].mentions("blue"));

@@ -16,6 +16,7 @@ mod aside;
 mod codex_cage;
 mod codex_edge;
 mod codex_posture;
+mod consent;
 mod delegate;
 mod edge;
 #[path = "../it/env.rs"]

@@ -2,17 +2,21 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use crate::agent::{Agent, for_each_agent};
 use crate::gate::{Gate, HOLD};
 use crate::model::script::{answer, changed, shell, shell_beyond, write};
 use crate::stage::Stage;
+use crate::user;
 
 for_each_agent!(
     files_and_commands_change_the_worktree_only,
     an_output_line_of_six_megabytes_is_read,
     an_answer_of_six_megabytes_is_read,
     a_stop_in_the_middle_of_a_command_leaves_no_process,
-    a_call_beyond_the_worktree_is_asked_about,
+    r135_a_command_beyond_the_worktree_changes_nothing_there,
+    without_a_sandbox_a_call_beyond_the_worktree_is_asked_about,
 );
 
 fn files_and_commands_change_the_worktree_only(agent: Agent) {
@@ -82,19 +86,37 @@ fn a_stop_in_the_middle_of_a_command_leaves_no_process(agent: Agent) {
     assert!(model.calls().last().unwrap().mentions("run for ever"), "the conversation lives on");
 }
 
-fn a_call_beyond_the_worktree_is_asked_about(agent: Agent) {
+/// R135: in the cage nobody needs to be asked. Codex alone can ask to leave its sandbox, and stays in it all the same.
+fn r135_a_command_beyond_the_worktree_changes_nothing_there(agent: Agent) {
     let stage = Stage::new();
+    let outside = stage.path("outside.txt");
+    stage.model(agent).plays([shell_beyond(&format!("echo out > {}", outside.display())), answer("tried")]);
+    let id = stage.begin(agent, "write elsewhere");
+    if agent == Agent::Codex {
+        stage.rests(&id, "approval");
+        stage.coppice(&["approve", &id]).succeeds();
+    }
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "tried");
+    assert!(!outside.exists());
+}
+
+fn without_a_sandbox_a_call_beyond_the_worktree_is_asked_about(agent: Agent) {
+    let stage = Stage::new();
+    stage.configure(&format!("{}\n[sandbox]\nlevel = \"off\"\n", user::COPPICE));
     let model = stage.model(agent);
     let outside = stage.path("outside.txt");
     let command = format!("echo out > {}", outside.display());
     model.plays([shell_beyond(&command), answer("not done"), shell_beyond(&command), answer("done")]);
     let id = stage.begin(agent, "write elsewhere");
     stage.rests(&id, "approval");
-    let approval = stage.session(&id)["approvals"][0].clone();
+    let session = stage.session(&id);
+    assert_eq!((&session["posture"], &session["sandbox"]["enforced"]), (&json!("attended"), &json!(false)));
+    let approval = &session["approvals"][0];
     assert!(approval.to_string().contains("outside.txt"), "{approval:#}");
     assert!(!outside.exists());
 
-    stage.coppice(&["deny", &id, "--message", "leave that alone"]).succeeds();
+    stage.coppice(&["deny", &id]).succeeds();
     stage.rests(&id, "ready");
     assert_eq!(stage.last_answer(&id), "not done");
     assert!(!outside.exists());
@@ -107,17 +129,15 @@ fn a_call_beyond_the_worktree_is_asked_about(agent: Agent) {
     assert_eq!(model.calls().len(), 4);
 }
 
-/// A write with the agent's own tool is no way around the question.
+/// R135: a write with the agent's own tool is no way around the cage.
 #[test]
-fn a_file_beyond_the_worktree_is_asked_about() {
+fn r135_a_file_beyond_the_worktree_is_refused() {
     // Gemini's tool refuses such a path by itself.
     for agent in [Agent::Claude, Agent::Codex] {
         let stage = Stage::new();
         let outside = stage.path("outside.txt");
-        stage.model(agent).plays([write(outside.to_str().unwrap(), "out\n"), answer("tried")]);
+        stage.model(agent).plays([write(outside.to_str().unwrap(), "out\n"), answer("tried"), answer("tried")]);
         let id = stage.begin(agent, "write elsewhere");
-        stage.rests(&id, "approval");
-        stage.coppice(&["deny", &id]).succeeds();
         stage.rests(&id, "ready");
         assert!(!outside.exists(), "{}", agent.name());
     }
@@ -138,6 +158,6 @@ fn a_codex_model_that_writes_code_works_the_same() {
     let tree = stage.worktree(&id);
     assert_eq!(fs::read_to_string(tree.join("command.txt")).unwrap(), "by-command\n");
     assert_eq!(fs::read_to_string(tree.join("tool.txt")).unwrap(), "by tool\n");
-    assert_eq!(fs::read_to_string(stage.path("outside.txt")).unwrap(), "out\n");
+    assert!(!stage.path("outside.txt").exists());
     assert!(model.calls().iter().all(|call| call.schema().is_some()), "the schema goes with every call");
 }
