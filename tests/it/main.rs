@@ -19,6 +19,7 @@ mod env;
 #[cfg(target_os = "linux")]
 mod escape;
 mod events;
+mod external;
 mod family;
 mod http;
 mod kill;
