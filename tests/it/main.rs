@@ -12,6 +12,7 @@
 mod agents;
 mod approval;
 mod cli;
+mod confine;
 mod daemon;
 mod delegate;
 mod demo;
