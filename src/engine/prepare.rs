@@ -4,6 +4,7 @@
 
 mod converse;
 mod furnish;
+mod launch;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,44 +1,30 @@
 //! A conversation opened or continued, and the prompt that fits what it knows.
 
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::api::session::TurnState;
 use crate::backend::discovery::Verdict;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Reasoning, Resume, Rules, Spec, ToolList};
-use crate::backend::{Access, Conversation, Launch, Purpose};
+use crate::backend::spec::{Resume, Rules, Spec, ToolList};
+use crate::backend::{Access, Conversation};
 use crate::git::Worktree;
-use crate::permission::Posture;
-use crate::protocol;
 use crate::protocol::prompt::{
     self, Delivery, Hearing, Loaded, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd,
 };
-use crate::tools::Planning;
 
 use super::super::agents::role::Role;
-use super::super::confine::{self, Confined, Subject};
-use super::super::external::Servers;
+use super::super::confine;
 use super::super::fault::Fault;
 use super::super::record::{ConversationRecord, EngineRecord, Record, TurnBody};
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
 use super::super::{choice, clock, image, plan_mode};
+use super::launch::{Start, access, launch};
 use super::{Company, Plan, Prepared, Told, environment, failure, unconfigured};
 
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
-
-/// How much of an instruction file is handed over, in bytes.
-const INSTRUCTIONS_LIMIT: u64 = 32 * 1024;
-
-/// Tells a child's processes what the delegating agent noted about it.
-const NOTE_VARIABLE: &str = "COPPICE_THREAD_NOTE";
 
 /// Opens or continues the conversation and builds the prompt that fits what it knows.
 pub(super) async fn converse(
@@ -147,14 +133,6 @@ fn wanted(role: &Role, engine: &EngineRecord, confined: String) -> ConversationR
     }
 }
 
-/// Whether the agent may change the work tree: a plan is made by looking.
-fn access(role: &Role, record: &Record) -> Access {
-    match record.body.posture.posture() {
-        Posture::Plan => Access::ReadOnly,
-        Posture::Attended | Posture::Edits | Posture::Unattended => role.native.access,
-    }
-}
-
 /// Names what a process was started with: another posture or sandbox needs another process.
 fn confined(record: &Record, settings: &Settings, access: Access) -> String {
     let posture = record.body.posture.posture();
@@ -210,111 +188,6 @@ pub(in super::super) async fn close(conversation: Conversation) {
     while events.recv().await.is_some() {}
 }
 
-/// Who is to work, where and by which settings.
-struct Start<'a> {
-    record: &'a Record,
-    engine: &'a EngineRecord,
-    role: &'a Role,
-    settings: &'a Settings,
-    tree: &'a Worktree,
-    /// They are kept as long as the process that knows their tools.
-    servers: Option<&'a Arc<Servers>>,
-}
-
-async fn launch(
-    shared: &Shared,
-    start: Start<'_>,
-    spec: Spec,
-    resume: Option<String>,
-) -> Result<(Conversation, Started), Failure> {
-    let Start { record, engine, role, settings, tree, servers } = start;
-    let mut env = environment(shared, record);
-    if let Some(note) = role.note() {
-        env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
-    }
-    let (access, plan) = (access(role, record), plan_file(shared, record, role)?);
-    let subject = Subject {
-        record,
-        settings,
-        spec: &spec,
-        tree,
-        access,
-        role: role.native.access,
-        plan: plan.as_deref(),
-        servers,
-    };
-    let Confined { confines, env, spawn } = confine::compose(shared, &subject, env).await?;
-    let path = env.get("PATH").map(std::ffi::OsString::from);
-    let state_dir = shared.state_dir(record.id, &spec.name);
-    let neutral_dir = shared.neutral_dir();
-    // A relative entry of PATH must not find a program that the repository brings.
-    let program = spec::resolve(&spec, path.as_deref(), &neutral_dir)
-        .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
-    for path in [&state_dir, &neutral_dir] {
-        std::fs::create_dir_all(path)
-            .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
-    }
-    let mut argv = spec.command.clone();
-    if let Some(first) = argv.first_mut() {
-        *first = program.to_string_lossy().into_owned();
-    }
-    let rules = match spec.rules {
-        Rules::InSystem => Some(prompt::beside(&role.told().as_role())),
-        Rules::InPrompt => None,
-    };
-    let mut conversation = shared.backends.start(Launch {
-        argv,
-        cwd: tree.path.clone(),
-        env: env.into_iter().collect(),
-        purpose: Purpose::Session,
-        resume,
-        model: engine.model.as_deref().map(|model| spec.models.current(model).to_owned()),
-        reasoning: engine.reasoning.as_deref().and_then(Reasoning::parse),
-        mode: None,
-        rules,
-        instructions: instructions(&spec.instructions, tree),
-        schema: spec.schema.map(protocol::transport_schema),
-        roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
-        tools: role.carried(),
-        native: role.native.clone(),
-        posture: record.body.posture.posture(),
-        plan_file: plan,
-        confines,
-        state_dir,
-        login_dir: shared.login_dir(&spec.name),
-        neutral_dir,
-        bridge: crate::backend::door::bridge::command(&shared.executable),
-        spawn,
-        spec,
-    });
-    loop {
-        match conversation.events.recv().await {
-            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
-            Some(BackendEvent::Failed(failure)) => return Err(failure),
-            Some(BackendEvent::Exited { stderr_tail, .. }) => {
-                let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
-                return Err(Failure::new(FailureKind::Crashed, message));
-            }
-            // Nothing else means anything before the start.
-            Some(_) => {}
-            None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
-        }
-    }
-}
-
-/// The file that a turn in plan mode writes; its directory is there.
-fn plan_file(shared: &Shared, record: &Record, role: &Role) -> Result<Option<PathBuf>, Failure> {
-    match role.planning {
-        Planning::Off => return Ok(None),
-        Planning::On => {}
-    }
-    let file = plan_mode::file(shared, record);
-    // A directory of its own: what may be written must not hold the plans of others.
-    let path = file.parent().unwrap_or(&file).to_owned();
-    std::fs::create_dir_all(&path).map_err(|source| failure(Fault::File { act: "create", path, source }))?;
-    Ok(Some(file))
-}
-
 /// Looks at the program that a turn needs started; an old one must not see the repository at all.
 pub(super) async fn usable(shared: &Shared, plan: &Plan, settings: &Settings) -> Result<(), Failure> {
     let registry = shared.settings.registry(&settings.config);
@@ -348,24 +221,6 @@ fn place(rules: Rules) -> Place {
     match rules {
         Rules::InPrompt => Place::InPrompt,
         Rules::InSystem => Place::Beside,
-    }
-}
-
-/// The project's instructions, where the backend does not look for them itself. A link that leads out of the work tree
-/// is not followed: its text would go to the model.
-fn instructions(how: &Instructions, tree: &Worktree) -> Option<String> {
-    match how.read_by {
-        Reader::Agent => None,
-        Reader::Coppice => {
-            let root = tree.path.canonicalize().ok()?;
-            let path = root.join(&how.file).canonicalize().ok().filter(|path| path.starts_with(&root))?;
-            // A pipe would never end, and a disk image need not be read to its end.
-            let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
-            let mut text = Vec::new();
-            file.take(INSTRUCTIONS_LIMIT).read_to_end(&mut text).ok()?;
-            let text = String::from_utf8_lossy(&text).into_owned();
-            (!text.trim().is_empty()).then_some(text)
-        }
     }
 }
 
