@@ -71,18 +71,15 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 }
 
 fn lines(session: &Session) -> Vec<Line> {
-    let mut rows = vec![
+    let means = match session.yolo {
+        true => "all goes ahead that no rule forbids or asks about",
+        false => meaning(&session.posture),
+    };
+    table(&[
         vec![Line::new().dim("posture"), standing(&session.posture, session.yolo)],
-        vec![Line::new().dim("means"), Line::new().plain(meaning(&session.posture))],
-    ];
-    if session.yolo {
-        rows.push(vec![
-            Line::new().dim("yolo"),
-            Line::new().plain("all goes ahead that no rule forbids or asks about"),
-        ]);
-    }
-    rows.push(vec![Line::new().dim("sandbox"), sandbox(&session.sandbox)]);
-    table(&rows)
+        vec![Line::new().dim("means"), Line::new().plain(means)],
+        vec![Line::new().dim("sandbox"), sandbox(&session.sandbox)],
+    ])
 }
 
 /// The posture, and loudly what lies over it.
@@ -139,8 +136,7 @@ mod tests {
         session.sandbox = Sandbox { level: "workspace".into(), enforced: false, note };
         insta::assert_snapshot!(text(&session), @r"
         posture  unattended, YOLO
-        means    all that stays in the worktree goes ahead
-        yolo     all goes ahead that no rule forbids or asks about
+        means    all goes ahead that no rule forbids or asks about
         sandbox  workspace, advisory: the kernel has no Landlock
         ");
         assert!(standing("edits", true).spans().any(|span| span == (Tone::Bad, "YOLO")));
