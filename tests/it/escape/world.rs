@@ -173,7 +173,8 @@ fn furnish(root: &Path) {
 
 fn git(root: &Path, arguments: &[&str]) {
     let mut git = Command::new("git");
-    git.current_dir(root.join("repo")).args(arguments).env("HOME", root.join("home")).env("GIT_CONFIG_NOSYSTEM", "1");
+    git.current_dir(root.join("repo")).args(arguments).env("GIT_CONFIG_NOSYSTEM", "1");
+    git.env("HOME", root.join("home")).env("GIT_CONFIG_GLOBAL", root.join("home/.gitconfig"));
     assert!(git.status().unwrap().success(), "git {arguments:?}");
 }
 
