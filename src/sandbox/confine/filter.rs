@@ -43,6 +43,22 @@ const ABSENT: &[libc::c_long] = &[
     libc::SYS_userfaultfd,
 ];
 
+/// Calls about attributes of files that Landlock has no rule for. Programs that copy files do without them.
+const UNSUPPORTED: &[libc::c_long] = &[
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+];
+
+/// The same by a directory, since Linux 6.13; the numbers are those of every architecture.
+const SETXATTRAT: libc::c_long = 463;
+const REMOVEXATTRAT: libc::c_long = 466;
+
 const TYPE_MASK: u64 = 0xf;
 const NEW_USER: u64 = libc::CLONE_NEWUSER as u64;
 const FAST_OPEN: u64 = libc::MSG_FASTOPEN as u64;
@@ -71,16 +87,17 @@ pub(in crate::sandbox) fn apply(network: &Network) -> io::Result<()> {
 }
 
 /// A filter has one answer, so there is one for each.
-fn programs(network: &Network) -> Result<[BpfProgram; 3], BackendError> {
+fn programs(network: &Network) -> Result<[BpfProgram; 4], BackendError> {
     let mut sockets = sockets();
     if let Network::Ports(_) = network {
         sockets.extend(tcp_only());
     }
-    let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    let always = |calls: &[libc::c_long]| calls.iter().map(|call| (*call, Vec::new())).collect();
     Ok([
         program(libc::EACCES, sockets)?,
         program(libc::EPERM, privileges())?,
-        refuse_foreign(program(libc::ENOSYS, absent)?),
+        program(libc::EOPNOTSUPP, always(UNSUPPORTED))?,
+        refuse_foreign(program(libc::ENOSYS, always(ABSENT))?),
     ])
 }
 

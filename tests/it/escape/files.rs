@@ -9,8 +9,8 @@ use std::process::Command;
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, mknodat, open, renameat_with,
-    utimensat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags, mknodat, open,
+    renameat_with, setxattr, utimensat,
 };
 
 use super::inside::{Probe, done, probe, refused};
@@ -64,6 +64,14 @@ pub(super) const WRITES: &[Probe] = &[
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let times = Timestamps { last_access: now, last_modification: now };
         Ok(utimensat(CWD, map.home("notes"), &times, AtFlags::empty())?)
+    }),
+    // Not every file system has them.
+    probe("change-attributes", |map| Ok(setxattr(map.home("notes"), "user.mine", b"x", XattrFlags::empty())?))
+        .untried(),
+    probe("shared-memory-files", |_| {
+        let path = format!("/dev/shm/coppice-probe-{}", std::process::id());
+        fs::write(&path, "x")?;
+        fs::remove_file(path)
     }),
 ];
 

@@ -54,6 +54,9 @@ pub(super) const PROBES: &[Probe] = &[
     probe("io-uring", |_| is_known(call(libc::SYS_io_uring_setup, []), libc::ENOSYS)).untried(),
     probe("keyring", |_| is_known(call(libc::SYS_keyctl, [usize::MAX]), libc::ENOSYS)),
     probe("add-key", |_| is_known(call(libc::SYS_add_key, []), libc::ENOSYS)),
+    // Nobody has such a segment: the kernel says so only when it looks.
+    probe("system-v-memory", |_| is_known(call(libc::SYS_shmget, [1, 0, 0]), libc::ENOSYS)),
+    probe("message-queues", |_| is_known(call(libc::SYS_mq_unlink, [0]), libc::ENOSYS)),
     probe("bpf", |_| is_known(call(libc::SYS_bpf, [usize::MAX]), libc::ENOSYS)).untried(),
     probe("perf-events", |_| is_known(call(libc::SYS_perf_event_open, []), libc::ENOSYS)).untried(),
     probe("userfaultfd", |_| is_known(call(libc::SYS_userfaultfd, [usize::MAX]), libc::ENOSYS)).untried(),
