@@ -28,19 +28,19 @@ fn handed(env: &TestEnv, options: &[&str]) -> String {
 
 /// What a session asks and nobody has answered.
 #[track_caller]
-fn open(env: &TestEnv, id: &str) -> Vec<Value> {
+pub(crate) fn open(env: &TestEnv, id: &str) -> Vec<Value> {
     let questions = env.session(id)["questions"].as_array().unwrap().clone();
     questions.into_iter().filter(|question| question["answer"].is_null()).collect()
 }
 
 #[track_caller]
-fn count(env: &TestEnv, id: &str, kind: &str) -> usize {
+pub(crate) fn count(env: &TestEnv, id: &str, kind: &str) -> usize {
     env.kinds(id).iter().filter(|known| *known == kind).count()
 }
 
 /// The last decision about a plan that the session's stream tells of.
 #[track_caller]
-fn decision(env: &TestEnv, id: &str) -> Value {
+pub(crate) fn decision(env: &TestEnv, id: &str) -> Value {
     let told = env.events(id).into_iter().rev().find(|event| event["type"] == "workflow_updated").unwrap();
     told["workflow"]["plan"]["decision"].clone()
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::http;
+use crate::plan::{count, decision, open};
 use crate::script::{call, hang, run, say, steps};
 
 /// A daemon whose sessions begin in plan mode.
@@ -56,24 +57,6 @@ fn shown(env: &TestEnv, plan: &str) -> String {
 fn send(env: &TestEnv, id: &str, body: &Value) {
     let reply = http::post(env, &format!("/v1/sessions/{id}/prompts"), body);
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
-}
-
-/// What a session asks and nobody has answered.
-#[track_caller]
-fn open(env: &TestEnv, id: &str) -> Vec<Value> {
-    let questions = env.session(id)["questions"].as_array().unwrap().clone();
-    questions.into_iter().filter(|question| question["answer"].is_null()).collect()
-}
-
-#[track_caller]
-fn count(env: &TestEnv, id: &str, kind: &str) -> usize {
-    env.kinds(id).iter().filter(|known| *known == kind).count()
-}
-
-#[track_caller]
-fn decision(env: &TestEnv, id: &str) -> Value {
-    let told = env.events(id).into_iter().rev().find(|event| event["type"] == "workflow_updated").unwrap();
-    told["workflow"]["plan"]["decision"].clone()
 }
 
 /// What a session has that asked for no posture: it works alone where the kernel holds it.
