@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use coppice::backend::event::{ApprovalRequest, Block, Command, Decision, Event, ToolStatus};
-use coppice::backend::failure::{Failure, FailureKind};
+use coppice::backend::failure::Failure;
 use coppice::backend::registry::Registry;
-use coppice::backend::transport::spawn::{Child, Control, Exit, Signal, SpawnRequest, Spawner};
+use coppice::backend::transport::spawn::{Child, SpawnRequest, Spawner};
 use coppice::backend::{Backends, Confines, Conversation, Hosts, Launch, Limits, Native, Purpose};
 use coppice::permission::{Posture, Reach};
-use coppice::sandbox::launch::{self, Spawn, Status, Stop, Stopper};
+use coppice::sandbox::launch::Spawn;
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use crate::agent::{Agent, programs};
+use crate::edge;
 use crate::model::script::{LIMIT, Step};
 use crate::stage::Stage;
 
@@ -208,40 +209,10 @@ impl Spawner for Supervised {
         let executable = PathBuf::from(env!("CARGO_BIN_EXE_coppice"));
         let (spawn, pids) = (Spawn { executable, argv, env, cwd, cage: None }, Arc::clone(&self.pids));
         async move {
-            let failure = |error: coppice::sandbox::SandboxError| Failure::new(FailureKind::Sandbox, error.to_string());
-            let launch::Supervised { stdin, stdout, stderr, mut process } =
-                launch::spawn(spawn).await.map_err(failure)?;
-            let pid = u32::try_from(process.pid()).ok();
-            pids.lock().unwrap().extend(pid);
-            let (exec_at_ms, control) = (process.exec_at_ms(), Box::new(Handle(process.stopper())));
-            let exit = async move {
-                match process.wait().await {
-                    Status::Exited(code) => Exit::Code(code),
-                    Status::Signalled(signal) => Exit::Signal(signal),
-                    Status::Lost => Exit::Lost("lost".to_owned()),
-                }
-            };
-            let (stdin, stdout, stderr) = (Box::new(stdin), Box::new(stdout), Box::new(stderr));
-            Ok(Child { stdin, stdout, stderr, exec_at_ms, pid, exit: exit.boxed(), control })
+            let child = edge::start(spawn).await?;
+            pids.lock().unwrap().extend(child.pid);
+            Ok(child)
         }
         .boxed()
-    }
-}
-
-struct Handle(Stopper);
-
-impl Control for Handle {
-    fn signal(&mut self, signal: Signal) {
-        self.0.stop(match signal {
-            Signal::Interrupt => Stop::Int,
-            Signal::Terminate => Stop::Term,
-            Signal::Kill => Stop::Kill,
-        });
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.0.stop(Stop::Kill);
     }
 }

@@ -124,30 +124,32 @@ impl Spawner for Caged {
         cage.read.extend(needs.read);
         cage.write.extend(needs.write);
         let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage: Some(cage) };
-        async move {
-            let failed = |error: coppice::sandbox::SandboxError| Failure::new(FailureKind::Sandbox, error.to_string());
-            let launch::Supervised { stdin, stdout, stderr, mut process } =
-                launch::spawn(spawn).await.map_err(failed)?;
-            let (exec_at_ms, stopper) = (process.exec_at_ms(), process.stopper());
-            let exit = async move {
-                match process.wait().await {
-                    Status::Exited(code) => Exit::Code(code),
-                    Status::Signalled(signal) => Exit::Signal(signal),
-                    Status::Lost => Exit::Lost("its supervisor is gone".to_owned()),
-                }
-            };
-            Ok(Child {
-                stdin: Box::new(stdin),
-                stdout: Box::new(stdout),
-                stderr: Box::new(stderr),
-                exec_at_ms,
-                pid: None,
-                exit: exit.boxed(),
-                control: Box::new(Handle(stopper)),
-            })
-        }
-        .boxed()
+        start(spawn).boxed()
     }
+}
+
+/// Starts a process as the daemon does.
+pub(crate) async fn start(spawn: Spawn) -> Result<Child, Failure> {
+    let failed = |error: coppice::sandbox::SandboxError| Failure::new(FailureKind::Sandbox, error.to_string());
+    let launch::Supervised { stdin, stdout, stderr, mut process } = launch::spawn(spawn).await.map_err(failed)?;
+    let (exec_at_ms, stopper) = (process.exec_at_ms(), process.stopper());
+    let pid = u32::try_from(process.pid()).ok();
+    let exit = async move {
+        match process.wait().await {
+            Status::Exited(code) => Exit::Code(code),
+            Status::Signalled(signal) => Exit::Signal(signal),
+            Status::Lost => Exit::Lost("its supervisor is gone".to_owned()),
+        }
+    };
+    Ok(Child {
+        stdin: Box::new(stdin),
+        stdout: Box::new(stdout),
+        stderr: Box::new(stderr),
+        exec_at_ms,
+        pid,
+        exit: exit.boxed(),
+        control: Box::new(Handle(stopper)),
+    })
 }
 
 struct Handle(Stopper);
