@@ -222,8 +222,8 @@ impl Thread {
         }
     }
 
-    /// Answers a request. What a person says to a refusal has no place in the answer; sent before it, as a word in the
-    /// turn that runs, it reaches the model together with the refusal.
+    /// Answers a request. What a person says to a refusal has no place in the answer; it is a word in the turn that runs,
+    /// and the refusal waits until the agent has taken it. Else the model may go on without it, and be asked once more.
     fn on_decision(&mut self, request: &str, decision: &Decision) -> Vec<Effect> {
         let thread = self.id.clone();
         let Some(turn) = self.turn() else { return Vec::new() };
@@ -232,13 +232,12 @@ impl Thread {
             Decision::Once => None,
             Decision::Deny { message } => message.as_deref().filter(|words| !words.trim().is_empty()),
         };
-        let steer = said.zip(turn.id.as_ref()).map(|(words, turn)| {
-            let input = json!([{"type": "text", "text": words}]);
-            let params = json!({"threadId": thread, "expectedTurnId": turn, "input": input});
-            ask(Tag::Steer, "turn/steer", params, REPLY_LIMIT)
-        });
-        let answer = answered((pending.id.clone(), pending.result(Answer::from(decision))));
-        steer.into_iter().chain([answer]).collect()
+        let answer = (pending.id.clone(), pending.result(Answer::from(decision)));
+        let Some((words, id)) = said.zip(turn.id.as_ref()) else { return vec![answered(answer)] };
+        let input = json!([{"type": "text", "text": words}]);
+        let params = json!({"threadId": thread, "expectedTurnId": id, "input": input});
+        turn.refusals.push_back(answer);
+        vec![ask(Tag::Steer, "turn/steer", params, REPLY_LIMIT)]
     }
 
     fn on_prompt(&mut self, prompt: Prompt) -> Vec<Effect> {
@@ -302,6 +301,8 @@ impl Thread {
                 }
                 Err(refusal) => self.on_turn_refused(&refusal),
             },
+            // Taken or not: the refusal must not wait for ever.
+            (Tag::Steer, Phase::Turn { turn, .. }) => turn.refusals.pop_front().map(answered).into_iter().collect(),
             (Tag::Unsubscribe, Phase::Leaving(_)) if !is_unsubscribed(&outcome) => self.on_left(),
             // The end of the turn and of its commands is told by notifications, the end of the thread too; the other
             // replies come too late for anybody.

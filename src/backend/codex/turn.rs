@@ -1,5 +1,6 @@
 //! One turn as it goes on: what was said, which tools run, which requests wait. Pure.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -23,6 +24,8 @@ pub(super) struct Turn {
     has_text: bool,
     tools: Vec<Open>,
     approvals: Vec<Pending>,
+    /// Refusals that wait until their words are taken, as the answers to their requests.
+    pub(super) refusals: VecDeque<(Value, Value)>,
     calls: Vec<(String, Value)>,
 }
 
@@ -45,6 +48,7 @@ impl Turn {
             has_text: false,
             tools: Vec::new(),
             approvals: Vec::new(),
+            refusals: VecDeque::new(),
             calls: Vec::new(),
         }
     }
@@ -123,7 +127,7 @@ impl Turn {
 
     /// Withdraws what waits: the answers for the agent, and the events that say so.
     pub(super) fn withdraw(&mut self) -> (Vec<(Value, Value)>, Vec<Event>) {
-        let mut answers = Vec::new();
+        let mut answers: Vec<_> = self.refusals.drain(..).collect();
         let mut events = Vec::new();
         for pending in self.approvals.drain(..) {
             answers.push((pending.id.clone(), pending.result(Answer::Cancel)));

@@ -6,7 +6,7 @@ use super::{PATIENCE, Talk, confined, message, opened, prompt, ready, wishes};
 use crate::backend::Purpose;
 use crate::backend::codex::fault::Refusal;
 use crate::backend::codex::settings::Wishes;
-use crate::backend::codex::thread::{Effect, Input};
+use crate::backend::codex::thread::{Effect, Input, Tag};
 use crate::backend::event::{Command, Decision};
 use crate::backend::failure::{Failure, FailureKind};
 
@@ -205,7 +205,7 @@ fn requests_are_answered_whatever_they_are() {
     assert_eq!(talk.answered.last().unwrap().1, Err("the turn is over".to_owned()));
 }
 
-/// The protocol has no place for a reason, so the words go first and the model reads both at once.
+/// The protocol has no place for a reason, so the words go first, and the refusal when they are taken or not.
 #[test]
 fn r76_a_refusal_brings_the_words_of_the_person_into_the_turn() {
     let refuse = |message: Option<&str>| {
@@ -213,16 +213,20 @@ fn r76_a_refusal_brings_the_words_of_the_person_into_the_turn() {
         let params = json!({"threadId": "t", "turnId": "u", "itemId": "c", "command": "make", "cwd": "/tree"});
         talk.request(0, "item/commandExecution/requestApproval", params);
         let decision = Decision::Deny { message: message.map(str::to_owned) };
-        talk.thread.step(Input::Command(Command::Decide { request: "0".to_owned(), decision }))
+        let effects = talk.thread.step(Input::Command(Command::Decide { request: "0".to_owned(), decision }));
+        (talk, effects)
     };
     let declined = Effect::Answer { id: json!(0), outcome: Ok(json!({"decision": "decline"})) };
     for nothing in [None, Some(" ")] {
-        assert_eq!(refuse(nothing).as_slice(), std::slice::from_ref(&declined));
+        assert_eq!(refuse(nothing).1, std::slice::from_ref(&declined));
     }
-    let effects = refuse(Some("use just"));
-    let [Effect::Ask { method: "turn/steer", params, .. }, answer] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!((&params["expectedTurnId"], &params["input"][0]["text"]), (&json!("u"), &json!("use just")));
-    assert_eq!(*answer, declined);
+    for outcome in [Ok(json!({"turnId": "u"})), Err(Refusal::Silence)] {
+        let (mut talk, effects) = refuse(Some("use just"));
+        let [Effect::Ask { method: "turn/steer", params, .. }] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!((&params["expectedTurnId"], &params["input"][0]["text"]), (&json!("u"), &json!("use just")));
+        let taken = talk.thread.step(Input::Replied { tag: Tag::Steer, outcome });
+        assert_eq!(taken, std::slice::from_ref(&declined));
+    }
 }
 
 #[test]
