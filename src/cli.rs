@@ -11,13 +11,13 @@ use std::process::ExitCode;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
+use crate::look::{age, line, status};
 use context::Context;
 use exit::Exit;
 use line::{Line, Tone};
 use report::Failure;
 
 mod act;
-mod age;
 mod agents;
 mod answer;
 mod ask;
@@ -36,7 +36,6 @@ mod follow;
 mod image;
 mod inbox;
 mod integrate;
-mod line;
 mod list;
 mod manual;
 mod mcp;
@@ -51,11 +50,8 @@ mod posture;
 mod prompt;
 mod report;
 mod run;
-#[cfg(test)]
-mod sample;
 mod send;
 mod show;
-mod status;
 #[cfg(test)]
 mod tests;
 mod transcript;

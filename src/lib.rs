@@ -49,3 +49,5 @@ pub mod server;
 // Faces.
 /// The command line.
 pub mod cli;
+/// How things are said to a person, the same in every face.
+mod look;

@@ -61,6 +61,10 @@ pub enum Payload {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Attached>,
     },
+    /// A queued prompt that is never sent.
+    PromptDropped {
+        number: u32,
+    },
     Preparing {
         /// `worktree`, `files`, `setup` or `backend`.
         step: String,
@@ -244,6 +248,19 @@ pub enum Payload {
         posture: String,
         yolo: bool,
     },
+    /// A person works in the worktree; no turn starts meanwhile.
+    Attached {
+        /// `agent` or `shell`.
+        program: String,
+    },
+    /// The person left. What the agent was told there is in its conversation and not in the transcript.
+    Detached {
+        program: String,
+        /// What changed in the files, where something did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        commit: Option<String>,
+        changes: Changes,
+    },
     Warning {
         message: String,
     },
@@ -291,6 +308,7 @@ impl Payload {
             Payload::SessionCreated { .. } => "session_created",
             Payload::TitleChanged { .. } => "title_changed",
             Payload::PromptQueued { .. } => "prompt_queued",
+            Payload::PromptDropped { .. } => "prompt_dropped",
             Payload::Preparing { .. } => "preparing",
             Payload::SetupOutput { .. } => "setup_output",
             Payload::Switched { .. } => "switched",
@@ -324,6 +342,8 @@ impl Payload {
             Payload::Saved { .. } => "saved",
             Payload::Restored {} => "restored",
             Payload::PostureChanged { .. } => "posture_changed",
+            Payload::Attached { .. } => "attached",
+            Payload::Detached { .. } => "detached",
             Payload::Warning { .. } => "warning",
         }
     }
@@ -460,6 +480,9 @@ mod tests {
         for payload in [
             Payload::Warning { message: "x".into() },
             Payload::Restored {},
+            Payload::PromptDropped { number: 2 },
+            Payload::Attached { program: "shell".into() },
+            Payload::Detached { program: "shell".into(), commit: None, changes: Changes::default() },
             Payload::Conflict { files: vec![], with: "main".into() },
             Payload::PromptQueued { number: 1, text: "x".into(), images: vec![] },
         ] {

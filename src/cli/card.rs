@@ -87,7 +87,7 @@ fn why(approval: &Approval) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample::{self, NOW};
+    use crate::look::sample::{self, NOW};
 
     fn text(approval: &Approval, length: Length) -> String {
         lines(approval, length, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n")

@@ -150,6 +150,9 @@ fn fact(payload: &Payload) -> Option<Line> {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
+        | Payload::PromptDropped { .. }
+        | Payload::Attached { .. }
+        | Payload::Detached { .. }
         | Payload::PostureChanged { .. }
         | Payload::Restored {} => None,
     }
@@ -159,7 +162,7 @@ fn fact(payload: &Payload) -> Option<Line> {
 mod tests {
     use super::*;
     use crate::api::session::{AskedQuestion, Response, TurnError};
-    use crate::cli::sample;
+    use crate::look::sample;
 
     fn origin(path: &[&str]) -> Origin {
         let path: Vec<_> = path.iter().map(|id| id.to_string()).collect();

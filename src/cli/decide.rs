@@ -191,7 +191,7 @@ fn is_named(approval: &Approval, request: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample;
+    use crate::look::sample;
 
     const FILE: Option<&str> = Some("/src/app/.coppice/permissions.local.json");
 

@@ -77,7 +77,7 @@ impl From<Exit> for ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample::session;
+    use crate::look::sample::session;
 
     #[test]
     fn every_status_has_one_end() {

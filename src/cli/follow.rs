@@ -95,6 +95,9 @@ impl Follower {
             | Payload::Archived {}
             | Payload::Removed { .. }
             | Payload::Saved { .. }
+            | Payload::PromptDropped { .. }
+            | Payload::Attached { .. }
+            | Payload::Detached { .. }
             | Payload::PostureChanged { .. }
             | Payload::Restored {}
             | Payload::Warning { .. } => self.talk(payload),
@@ -227,6 +230,9 @@ fn may_end(payload: &Payload) -> bool {
         | Payload::Reworded { .. }
         | Payload::Undone { .. }
         | Payload::Saved { .. }
+        | Payload::PromptDropped { .. }
+        | Payload::Attached { .. }
+        | Payload::Detached { .. }
         | Payload::PostureChanged { .. }
         | Payload::Restored {}
         | Payload::Warning { .. } => false,

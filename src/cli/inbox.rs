@@ -91,7 +91,7 @@ fn title(item: &InboxItem) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample::{self, NOW};
+    use crate::look::sample::{self, NOW};
 
     #[test]
     fn every_entry_ends_with_what_to_type() {

@@ -66,7 +66,7 @@ fn lines(handoff: &Handoff) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample;
+    use crate::look::sample;
 
     fn text(integration: Integration) -> String {
         let lines = lines(&Handoff { integration, ..sample::handoff() });

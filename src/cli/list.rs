@@ -163,7 +163,7 @@ fn repository(common_dir: &str) -> &str {
 mod tests {
     use super::*;
     use crate::api::session::{Changes, Status, Usage, WaitingFor};
-    use crate::cli::sample::{self, NOW, session};
+    use crate::look::sample::{self, NOW, session};
 
     fn text(sessions: &[Session], scope: Scope) -> String {
         lines(sessions, NOW, scope).iter().map(Line::text).collect::<Vec<_>>().join("\n")

@@ -100,7 +100,7 @@ fn in_short(backend: &Backend) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample;
+    use crate::look::sample;
 
     fn text(backends: &[Backend]) -> String {
         lines(backends).iter().map(Line::text).collect::<Vec<_>>().join("\n")

@@ -105,7 +105,7 @@ fn next_steps(sessions: &[Session]) -> Vec<Vec<Line>> {
 mod tests {
     use super::*;
     use crate::api::session::Status;
-    use crate::cli::sample::{self, NOW, session};
+    use crate::look::sample::{self, NOW, session};
 
     fn text(sessions: &[Session]) -> String {
         lines(sessions, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n")

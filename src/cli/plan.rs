@@ -154,7 +154,7 @@ fn rows(plans: &[SavedPlan], now: i64) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::sample::NOW;
+    use crate::look::sample::NOW;
 
     fn plans() -> Vec<SavedPlan> {
         let plan = |id: &str, title: &str, session: Option<&str>| SavedPlan {

@@ -113,7 +113,7 @@ fn meaning(posture: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::api::session::Status;
-    use crate::cli::sample;
+    use crate::look::sample;
     use crate::permission::Posture;
 
     #[test]

@@ -39,6 +39,8 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::Checkpoint { .. } => said(Tone::Dim, format!("committed {}", detail(payload))),
         Payload::Conflict { .. } => said(Tone::Bad, format!("conflict {}", detail(payload))),
         Payload::Merged { .. } => said(Tone::Good, format!("merged {}", detail(payload))),
+        Payload::Attached { .. } => said(Tone::Dim, format!("attached: {}", detail(payload))),
+        Payload::Detached { .. } => said(Tone::Dim, format!("detached: {}", detail(payload))),
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
         Payload::SessionCreated { .. }
         | Payload::TitleChanged { .. }
@@ -64,6 +66,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::Archived {}
         | Payload::Removed { .. }
         | Payload::Saved { .. }
+        | Payload::PromptDropped { .. }
         | Payload::Restored {} => None,
     }
 }
@@ -105,6 +108,9 @@ fn tone(payload: &Payload) -> Tone {
         | Payload::Removed { .. }
         | Payload::Saved { .. }
         | Payload::PostureChanged { yolo: false, .. }
+        | Payload::PromptDropped { .. }
+        | Payload::Attached { .. }
+        | Payload::Detached { .. }
         | Payload::Restored {} => Tone::Accent,
     }
 }
@@ -180,6 +186,18 @@ fn detail(payload: &Payload) -> String {
         }
         Payload::Conflict { files, with } => format!("with {with}: {}", files.join(", ")),
         Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", YOLO" } else { "" }),
+        Payload::PromptDropped { number } => format!("{number} is not sent"),
+        Payload::Attached { program } => format!("a person works in the worktree ({program})"),
+        Payload::Detached { program, commit, changes } => match commit {
+            Some(commit) => format!(
+                "{program}: {} holds {}, +{} -{}",
+                short(commit),
+                count(changes.files as usize, "file"),
+                changes.insertions,
+                changes.deletions
+            ),
+            None => format!("{program}: no file changed"),
+        },
         Payload::Archived {} | Payload::Restored {} => String::new(),
         Payload::Saved { reference, commit } => format!("{} in {reference}", short(commit)),
         Payload::Removed { salvage } => match salvage {
@@ -218,7 +236,7 @@ mod tests {
     use crate::api::event::PlanEntry;
     use crate::api::handoff::Origin;
     use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError, Usage};
-    use crate::cli::sample;
+    use crate::look::sample;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -292,6 +310,9 @@ mod tests {
             Payload::Removed { salvage: Some("refs/coppice/salvage/abcd2345".into()) },
             Payload::Removed { salvage: None },
             Payload::Restored {},
+            Payload::PromptDropped { number: 2 },
+            Payload::Attached { program: "shell".into() },
+            Payload::Detached { program: "shell".into(), commit: None, changes: Changes::default() },
             Payload::Warning { message: "a hook was ignored".into() },
             Payload::PostureChanged { posture: "edits".into(), yolo: false },
             Payload::PostureChanged { posture: "edits".into(), yolo: true },
@@ -354,12 +375,15 @@ mod tests {
         129  1970-01-01 00:00:00  abcd2345  removed             unmerged work is kept in refs/coppice/salvage/abcd2345
         130  1970-01-01 00:00:00  abcd2345  removed             nothing was left to keep
         131  1970-01-01 00:00:00  abcd2345  restored
-        132  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
-        133  1970-01-01 00:00:00  abcd2345  posture_changed     edits
-        134  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
-        135  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
-        136  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
-        137  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
+        132  1970-01-01 00:00:00  abcd2345  prompt_dropped      2 is not sent
+        133  1970-01-01 00:00:00  abcd2345  attached            a person works in the worktree (shell)
+        134  1970-01-01 00:00:00  abcd2345  detached            shell: no file changed
+        135  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
+        136  1970-01-01 00:00:00  abcd2345  posture_changed     edits
+        137  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
+        138  1970-01-01 00:00:00  abcd2345  switched            from demo (high) to demo/fast
+        139  1970-01-01 00:00:00  abcd2345  handoff_updated     explore (efgh3456) running: find the parser
+        140  1970-01-01 00:00:00  abcd2345    explore efgh3456/ijkl4567  message             I look. (+1 lines)
         ");
     }
 
@@ -378,6 +402,8 @@ mod tests {
         answered 1: sqlite
         conflict with main: a.rs, b.rs
         merged into main as 0123456789 (squash)
+        attached: a person works in the worktree (shell)
+        detached: shell: no file changed
         warning: a hook was ignored
         posture edits
         posture edits, YOLO

@@ -64,6 +64,9 @@ impl Actor {
             | Payload::Archived {}
             | Payload::Removed { .. }
             | Payload::Saved { .. }
+            | Payload::PromptDropped { .. }
+            | Payload::Attached { .. }
+            | Payload::Detached { .. }
             | Payload::PostureChanged { .. }
             | Payload::Restored {}
             | Payload::Warning { .. } => return None,

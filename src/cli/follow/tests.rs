@@ -4,7 +4,7 @@ use super::*;
 use crate::api::event::Event;
 use crate::api::handoff::Origin;
 use crate::api::session::{Response, Usage};
-use crate::cli::sample::{self, NOW};
+use crate::look::sample::{self, NOW};
 
 enum In {
     Delta(&'static str),

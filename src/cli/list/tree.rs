@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn session(id: &str, parent: Option<&str>, status: Status) -> Session {
-        Session { id: id.into(), parent: parent.map(Into::into), ..crate::cli::sample::session(status) }
+        Session { id: id.into(), parent: parent.map(Into::into), ..crate::look::sample::session(status) }
     }
 
     fn check(sessions: &[Session], fold: Fold, expected: &str) {

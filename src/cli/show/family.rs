@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::api::handoff::{HandoffStatus, Integration};
     use crate::api::workflow::Review;
-    use crate::cli::sample;
+    use crate::look::sample;
 
     fn text(lines: &[Line]) -> String {
         lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")

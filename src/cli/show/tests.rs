@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::handoff::Integration;
 use crate::api::session::{Status, TurnError, Usage, WaitingFor};
-use crate::cli::sample::{self, NOW};
+use crate::look::sample::{self, NOW};
 
 fn text(session: &Session, turns: &[Turn]) -> String {
     seen(session, turns, &Kin::default())

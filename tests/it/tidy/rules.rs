@@ -43,7 +43,9 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     // The sandbox says whether a peer is one of our own agents.
     ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
     ("client", &["id", "api", "config", "paths"]),
-    ("cli", &["id", "api", "config", "mcp", "client", "paths"]),
+    ("look", &["id", "api"]),
+    ("tui", &["id", "api", "config", "client", "paths", "look"]),
+    ("cli", &["id", "api", "config", "mcp", "client", "paths", "look", "tui"]),
 ];
 
 /// Values in, values out.

@@ -4,7 +4,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How a span is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(crate) enum Tone {
     Plain,
     Strong,
     Dim,
@@ -18,52 +18,52 @@ pub(super) enum Tone {
 
 /// One line without its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(crate) struct Line {
     spans: Vec<(Tone, String)>,
 }
 
 impl Line {
-    pub(super) fn new() -> Line {
+    pub(crate) fn new() -> Line {
         Line::default()
     }
 
-    pub(super) fn toned(tone: Tone, text: impl Into<String>) -> Line {
+    pub(crate) fn toned(tone: Tone, text: impl Into<String>) -> Line {
         Line::new().with(tone, text)
     }
 
-    pub(super) fn with(mut self, tone: Tone, text: impl Into<String>) -> Line {
+    pub(crate) fn with(mut self, tone: Tone, text: impl Into<String>) -> Line {
         self.spans.push((tone, text.into()));
         self
     }
 
-    pub(super) fn plain(self, text: impl Into<String>) -> Line {
+    pub(crate) fn plain(self, text: impl Into<String>) -> Line {
         self.with(Tone::Plain, text)
     }
 
-    pub(super) fn dim(self, text: impl Into<String>) -> Line {
+    pub(crate) fn dim(self, text: impl Into<String>) -> Line {
         self.with(Tone::Dim, text)
     }
 
-    pub(super) fn strong(self, text: impl Into<String>) -> Line {
+    pub(crate) fn strong(self, text: impl Into<String>) -> Line {
         self.with(Tone::Strong, text)
     }
 
-    pub(super) fn spans(&self) -> impl Iterator<Item = (Tone, &str)> {
+    pub(crate) fn spans(&self) -> impl Iterator<Item = (Tone, &str)> {
         self.spans.iter().map(|(tone, text)| (*tone, text.as_str()))
     }
 
-    pub(super) fn then(mut self, other: Line) -> Line {
+    pub(crate) fn then(mut self, other: Line) -> Line {
         self.spans.extend(other.spans);
         self
     }
 
     /// The line without its tones.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.spans.iter().map(|(_, text)| text.as_str()).collect()
     }
 
     /// The line cut to so many columns.
-    pub(super) fn fit(self, columns: usize) -> Line {
+    pub(crate) fn fit(self, columns: usize) -> Line {
         let mut left = columns;
         let mut fitted = Line::new();
         for (tone, text) in self.spans {
@@ -78,24 +78,24 @@ impl Line {
     }
 
     /// How many terminal columns the line takes.
-    pub(super) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.spans.iter().map(|(_, text)| text.width()).sum()
     }
 }
 
 /// The first line of a text, with control characters made harmless.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let first = text.trim().lines().next().unwrap_or_default();
     visible(first)
 }
 
 /// What an agent or a repository wrote must not drive the terminal: escape sequences lose their escape.
-pub(super) fn visible(text: &str) -> String {
+pub(crate) fn visible(text: &str) -> String {
     text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
 }
 
 /// The text cut to so many columns, with a mark when something is missing.
-pub(super) fn cut(text: &str, columns: usize) -> String {
+pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }
@@ -113,7 +113,7 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
 }
 
 /// Rows with aligned columns; the last column is as long as it likes.
-pub(super) fn table(rows: &[Vec<Line>]) -> Vec<Line> {
+pub(crate) fn table(rows: &[Vec<Line>]) -> Vec<Line> {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|column| rows.iter().filter_map(|row| row.get(column)).map(Line::width).max().unwrap_or(0))

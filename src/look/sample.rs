@@ -9,9 +9,9 @@ use crate::api::session::{
 };
 
 /// The moment at which the tests look.
-pub(super) const NOW: i64 = 1_800_000_000_000;
+pub(crate) const NOW: i64 = 1_800_000_000_000;
 
-pub(super) fn session(status: Status) -> Session {
+pub(crate) fn session(status: Status) -> Session {
     Session {
         id: "abcd2345".into(),
         title: "Fix the parser".into(),
@@ -55,7 +55,7 @@ pub(super) fn session(status: Status) -> Session {
     }
 }
 
-pub(super) fn asking() -> Session {
+pub(crate) fn asking() -> Session {
     let question = |text: &str, options: &[&str]| Question {
         text: text.into(),
         options: options.iter().map(|option| option.to_string()).collect(),
@@ -68,7 +68,7 @@ pub(super) fn asking() -> Session {
     }
 }
 
-pub(super) fn approval() -> Session {
+pub(crate) fn approval() -> Session {
     Session {
         approvals: vec![Approval {
             id: "r1".into(),
@@ -84,7 +84,7 @@ pub(super) fn approval() -> Session {
 }
 
 /// A call that must be looked at twice.
-pub(super) fn push() -> Approval {
+pub(crate) fn push() -> Approval {
     Approval {
         id: "r1".into(),
         tool: "bash".into(),
@@ -98,7 +98,7 @@ pub(super) fn push() -> Approval {
     }
 }
 
-pub(super) fn failed() -> Session {
+pub(crate) fn failed() -> Session {
     Session {
         last_error: Some(TurnError {
             kind: "crashed".into(),
@@ -110,7 +110,7 @@ pub(super) fn failed() -> Session {
     }
 }
 
-pub(super) fn conflict() -> Session {
+pub(crate) fn conflict() -> Session {
     Session {
         conflicts: vec!["a.rs".into(), "b.rs".into()],
         summary: Some(Summary { turn: "Parses.".into(), session: "The parser parses.\nAll of it.".into() }),
@@ -118,11 +118,11 @@ pub(super) fn conflict() -> Session {
     }
 }
 
-pub(super) fn image() -> Attached {
+pub(crate) fn image() -> Attached {
     Attached { number: 1, name: Some("wrong.png".into()), media_type: "image/png".into(), bytes: 1200 }
 }
 
-pub(super) fn turn(number: u32, state: TurnState) -> Turn {
+pub(crate) fn turn(number: u32, state: TurnState) -> Turn {
     let response = Response { answer: "Done.\nAll tests pass.".into(), questions: vec![], summary: None };
     Turn {
         number,
@@ -144,7 +144,7 @@ pub(super) fn turn(number: u32, state: TurnState) -> Turn {
 }
 
 /// A child of the session that all samples are.
-pub(super) fn child(id: &str, status: Status) -> Session {
+pub(crate) fn child(id: &str, status: Status) -> Session {
     Session {
         id: id.into(),
         title: "@explore subagent".into(),
@@ -157,7 +157,7 @@ pub(super) fn child(id: &str, status: Status) -> Session {
 }
 
 /// How that child came to be.
-pub(super) fn handoff() -> Handoff {
+pub(crate) fn handoff() -> Handoff {
     Handoff {
         handoff_id: "h_1".into(),
         parent_session_id: "abcd2345".into(),
@@ -191,7 +191,7 @@ pub(super) fn handoff() -> Handoff {
 }
 
 /// An agent that works and lists nothing.
-pub(super) fn backend(name: &str) -> Backend {
+pub(crate) fn backend(name: &str) -> Backend {
     Backend {
         name: name.into(),
         program: Some(format!("/bin/{name}")),

@@ -4,7 +4,7 @@ use super::line::{Line, Tone, one_line};
 use crate::api::image::Attached;
 use crate::api::session::{Changes, Session, Status, Usage, WaitingFor};
 
-pub(super) fn tone(status: Status) -> Tone {
+pub(crate) fn tone(status: Status) -> Tone {
     match status {
         Status::Draft | Status::Merged | Status::Archived => Tone::Dim,
         Status::Queued | Status::Preparing | Status::Running | Status::Integrating => Tone::Accent,
@@ -14,13 +14,13 @@ pub(super) fn tone(status: Status) -> Tone {
     }
 }
 
-pub(super) fn word(status: Status) -> Line {
+pub(crate) fn word(status: Status) -> Line {
     Line::toned(tone(status), status.as_str())
 }
 
 /// Where a session belongs when the ones that need a person come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Urgency {
+pub(crate) enum Urgency {
     /// It goes on as soon as somebody answers.
     Blocked,
     /// It stopped and does not go on by itself.
@@ -33,7 +33,7 @@ pub(super) enum Urgency {
     Resting,
 }
 
-pub(super) fn urgency(status: Status) -> Urgency {
+pub(crate) fn urgency(status: Status) -> Urgency {
     match status {
         Status::Approval | Status::Asking => Urgency::Blocked,
         Status::Failed | Status::Interrupted | Status::Conflict => Urgency::Stopped,
@@ -44,12 +44,12 @@ pub(super) fn urgency(status: Status) -> Urgency {
 }
 
 /// Sorts by urgency, the latest change first within each.
-pub(super) fn sort(sessions: &mut [Session]) {
+pub(crate) fn sort(sessions: &mut [Session]) {
     sessions.sort_by_key(|session| (urgency(session.status), std::cmp::Reverse(session.updated_at)));
 }
 
 /// The session's title; a child's names its agent.
-pub(super) fn title(session: &Session) -> String {
+pub(crate) fn title(session: &Session) -> String {
     let title = one_line(&session.title);
     match (&session.parent, &session.agent) {
         (Some(_), Some(agent)) if !title.contains(&format!("@{agent}")) => format!("@{} {title}", one_line(agent)),
@@ -58,7 +58,7 @@ pub(super) fn title(session: &Session) -> String {
 }
 
 /// What a person should know about a session that can still act: that all goes ahead, that nothing holds it.
-pub(super) fn marks(session: &Session) -> Line {
+pub(crate) fn marks(session: &Session) -> Line {
     if matches!(session.status, Status::Merged | Status::Archived) || session.removed_at.is_some() {
         return Line::new();
     }
@@ -71,7 +71,7 @@ pub(super) fn marks(session: &Session) -> Line {
 }
 
 /// What the session needs from a person, in a few words; empty when it needs nothing.
-pub(super) fn need(session: &Session) -> String {
+pub(crate) fn need(session: &Session) -> String {
     match session.waiting_for {
         Some(WaitingFor::Approval) => match session.approvals.as_slice() {
             [] => "waits for an approval".to_owned(),
@@ -99,12 +99,12 @@ pub(super) fn need(session: &Session) -> String {
 }
 
 /// The commands that this state allows, in the form of a usage line.
-pub(super) fn next(session: &Session) -> String {
+pub(crate) fn next(session: &Session) -> String {
     format!("coppice {} {}", session.next.join("|"), session.id)
 }
 
 /// `+12 -4`, or nothing when nothing changed.
-pub(super) fn changes(changes: Changes) -> Line {
+pub(crate) fn changes(changes: Changes) -> Line {
     match changes {
         Changes { files: 0, .. } => Line::new(),
         Changes { insertions, deletions, .. } => {
@@ -114,7 +114,7 @@ pub(super) fn changes(changes: Changes) -> Line {
 }
 
 /// `backend` or `backend/model`, as `--model` takes it.
-pub(super) fn engine(backend: &str, model: Option<&str>) -> String {
+pub(crate) fn engine(backend: &str, model: Option<&str>) -> String {
     match model {
         Some(model) => format!("{backend}/{model}"),
         None => backend.to_owned(),
@@ -122,7 +122,7 @@ pub(super) fn engine(backend: &str, model: Option<&str>) -> String {
 }
 
 /// `1200 tokens in, 34 out, $0.05`, or nothing when nothing was counted.
-pub(super) fn usage(usage: &Usage) -> String {
+pub(crate) fn usage(usage: &Usage) -> String {
     let tokens = match (usage.input_tokens, usage.output_tokens) {
         (0, 0) => None,
         (input, output) => Some(format!("{input} tokens in, {output} out")),
@@ -131,12 +131,12 @@ pub(super) fn usage(usage: &Usage) -> String {
 }
 
 /// `$0.05`, where the backend tells what it costs.
-pub(super) fn cost(usage: &Usage) -> Option<String> {
+pub(crate) fn cost(usage: &Usage) -> Option<String> {
     usage.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("${cost:.2}"))
 }
 
 /// `, with a.png, b.png`, or nothing when there are no images.
-pub(super) fn with(images: &[Attached]) -> String {
+pub(crate) fn with(images: &[Attached]) -> String {
     let name = |image: &Attached| match &image.name {
         Some(name) => one_line(name),
         None => format!("image {}", image.number),
@@ -148,7 +148,7 @@ pub(super) fn with(images: &[Attached]) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn count(number: usize, noun: &str) -> String {
+pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn count(number: usize, noun: &str) -> String {
 mod tests {
     use super::*;
     use crate::api::session::Sandbox;
-    use crate::cli::sample::{self, session};
+    use crate::look::sample::{self, session};
 
     #[test]
     fn what_needs_a_person_comes_first() {

@@ -13,7 +13,7 @@ const WEEK: i64 = 7 * DAY;
 const YEAR: i64 = 365 * DAY;
 
 /// How long ago `at` was, in its largest sensible unit; a time in the future counts as this moment.
-pub(super) fn age(now: i64, at: i64) -> String {
+pub(crate) fn age(now: i64, at: i64) -> String {
     let passed = now.saturating_sub(at).max(0);
     let (count, unit) = match passed {
         ..MINUTE => (passed / SECOND, "s"),
@@ -27,7 +27,7 @@ pub(super) fn age(now: i64, at: i64) -> String {
 }
 
 /// The moment on the clock of `zone`.
-pub(super) fn clock(at: i64, zone: &TimeZone) -> String {
+pub(crate) fn clock(at: i64, zone: &TimeZone) -> String {
     match Timestamp::from_millisecond(at) {
         Ok(moment) => moment.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string(),
         // Outside of what a calendar holds; the number still says something.
@@ -36,7 +36,7 @@ pub(super) fn clock(at: i64, zone: &TimeZone) -> String {
 }
 
 /// Reads `90`, `90s`, `15m`, `4h` or `2d`.
-pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let refusal = || format!("`{text}` is not a duration: expected a number with s, m, h or d, such as `90s` or `15m`");
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let unit = match &text[digits.len()..] {

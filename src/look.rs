@@ -1,0 +1,9 @@
+//! How things are said to a person, the same in every face: lines with meaning, ages, the words for a status, tool cards.
+//!
+//! Values in, lines out. It knows what crosses the socket and nothing of terminals: what a tone looks like is the face's.
+
+pub(crate) mod age;
+pub(crate) mod line;
+#[cfg(test)]
+pub(crate) mod sample;
+pub(crate) mod status;
