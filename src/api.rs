@@ -13,6 +13,7 @@ pub mod image;
 pub mod permission;
 pub mod project;
 pub mod request;
+pub mod review;
 pub mod session;
 pub mod workflow;
 

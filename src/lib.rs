@@ -51,3 +51,5 @@ pub mod server;
 pub mod cli;
 /// How things are said to a person, the same in every face.
 mod look;
+/// The terminal interface.
+pub mod tui;

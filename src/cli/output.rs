@@ -221,7 +221,12 @@ fn style(tone: Tone) -> Style {
         Tone::Warn => AnsiColor::Yellow.on_default(),
         Tone::Bad => AnsiColor::Red.on_default().bold(),
         Tone::Less => AnsiColor::Red.on_default(),
-        Tone::Accent => AnsiColor::Cyan.on_default(),
+        Tone::More | Tone::Literal => AnsiColor::Green.on_default(),
+        Tone::Accent | Tone::Code | Tone::TypeName => AnsiColor::Cyan.on_default(),
+        Tone::Heading => Style::new().bold(),
+        Tone::Link | Tone::Function => AnsiColor::Blue.on_default(),
+        Tone::Keyword | Tone::Number => AnsiColor::Magenta.on_default(),
+        Tone::Comment => Style::new().dimmed(),
     }
 }
 

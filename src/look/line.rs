@@ -13,7 +13,21 @@ pub(crate) enum Tone {
     Bad,
     /// Lines that a change takes away.
     Less,
+    /// Lines that a change brings.
+    More,
+    /// The one colour that means "you".
     Accent,
+    Heading,
+    Link,
+    /// Code between words.
+    Code,
+    // Parts of code.
+    Keyword,
+    Literal,
+    Number,
+    Comment,
+    TypeName,
+    Function,
 }
 
 /// One line without its end.

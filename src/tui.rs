@@ -1,0 +1,28 @@
+//! The terminal interface: one model, one `update`, one `view`, and a thin shell around them.
+//!
+//! It is an ordinary client: whatever it does, the command line can do too, and it can die at any moment without harm.
+
+mod act;
+mod bar;
+mod composer;
+mod confirm;
+mod decide;
+mod help;
+mod keymap;
+mod model;
+mod mouse;
+mod msg;
+mod notice;
+mod picker;
+mod review;
+#[cfg(test)]
+mod sample;
+mod session;
+mod sessions;
+mod settings;
+mod state;
+mod theme;
+mod transcript;
+mod update;
+mod view;
+mod world;

@@ -1,0 +1,108 @@
+//! Everything the screen shows, in one value. `update` is its only writer.
+
+use ratatui::layout::Size;
+
+use super::keymap::{Context, Keymap};
+use super::msg::Request;
+use super::theme::Theme;
+use super::transcript::Transcripts;
+use super::world::World;
+use super::{composer, confirm, decide, help, notice, picker, review, session, sessions, settings};
+use crate::api::session::Session;
+
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) size: Size,
+    /// Milliseconds since the epoch, as the shell says.
+    pub(crate) now: i64,
+    pub(crate) window: Window,
+    pub(crate) world: World,
+    pub(crate) view: View,
+    pub(crate) focus: Focus,
+    /// What lies over the view and takes the keys.
+    pub(crate) overlay: Option<Overlay>,
+    pub(crate) sessions: sessions::State,
+    pub(crate) session: session::State,
+    pub(crate) transcripts: Transcripts,
+    pub(crate) composer: composer::State,
+    pub(crate) review: review::State,
+    pub(crate) settings: settings::State,
+    pub(crate) notices: notice::State,
+    pub(crate) keymap: Keymap,
+    pub(crate) theme: Theme,
+}
+
+/// What fills the screen.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum View {
+    #[default]
+    Sessions,
+    Session(String),
+    Review(String),
+    Settings,
+}
+
+/// Where letters go when nothing lies over the view.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Focus {
+    #[default]
+    Main,
+    Composer,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Window {
+    #[default]
+    Focused,
+    Unfocused,
+}
+
+#[derive(Debug)]
+pub(crate) enum Overlay {
+    Help(help::State),
+    Picker(Box<picker::State>),
+    Decide(Box<decide::State>),
+    Confirm(Box<confirm::State>),
+}
+
+impl Model {
+    /// Where a key is pressed.
+    pub(crate) fn context(&self) -> Context {
+        match (&self.overlay, self.focus, &self.view) {
+            (Some(Overlay::Help(_)), ..) => Context::Help,
+            (Some(Overlay::Picker(_)), ..) => Context::Picker,
+            (Some(Overlay::Decide(state)), ..) => state.context(),
+            (Some(Overlay::Confirm(_)), ..) => Context::Confirm,
+            (None, Focus::Composer, _) => Context::Composer,
+            (None, Focus::Main, View::Sessions) => self.sessions.context(),
+            (None, Focus::Main, View::Session(_)) => self.session.context(),
+            (None, Focus::Main, View::Review(_)) => self.review.context(),
+            (None, Focus::Main, View::Settings) => self.settings.context(),
+        }
+    }
+
+    /// The id of the session that acts are about: the open one, or the one under the cursor.
+    pub(crate) fn current_id(&self) -> Option<&str> {
+        match &self.view {
+            View::Session(id) | View::Review(id) => Some(id),
+            View::Sessions => self.sessions.selected(),
+            View::Settings => None,
+        }
+    }
+
+    pub(crate) fn current(&self) -> Option<&Session> {
+        self.current_id().and_then(|id| self.world.sessions.get(id))
+    }
+
+    /// Shows a session; its transcript is asked for when it is not there yet.
+    pub(crate) fn open_session(&mut self, id: &str) -> Vec<Request> {
+        self.view = View::Session(id.to_owned());
+        self.focus = Focus::Main;
+        self.session = session::State::default();
+        self.transcripts.need(id)
+    }
+
+    pub(crate) fn close_overlay(&mut self) {
+        self.overlay = None;
+    }
+}

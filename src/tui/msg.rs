@@ -1,0 +1,277 @@
+//! What reaches the model, and what the model wants done: the two languages between `update` and the shell.
+
+use std::path::PathBuf;
+
+use crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::layout::Size;
+
+use crate::api::agent::AgentFiles;
+use crate::api::error::Error;
+use crate::api::event::{Event, Live};
+use crate::api::image::Image;
+use crate::api::project::{Backend, Check, ConfigValue, Trust};
+use crate::api::request::{AllowScope, CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
+use crate::api::review::Review;
+use crate::api::session::{Diff, Session};
+
+use super::notice::Notice;
+use super::state::Saved;
+use super::world::Repository;
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub(crate) enum Msg {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+    /// Text that the terminal says was pasted.
+    Paste(String),
+    Resize(Size),
+    /// The window came to the front.
+    Focused,
+    Unfocused,
+    /// The clock moved on; ages are counted from here.
+    Time(i64),
+    /// A durable fact from the stream of all sessions.
+    Fact(Box<Event>),
+    /// A record that is never stored.
+    Live(Box<Live>),
+    /// The daemon is there, and the stream begins.
+    Connected,
+    /// The daemon is gone; the shell looks for it again.
+    Lost(String),
+    Reply(Reply),
+}
+
+/// Something that is done outside of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Request {
+    /// Sessions of the repository, from the first to the last.
+    List,
+    /// One session again.
+    Read(String),
+    /// Stored events of a session before this number, the latest of them; the end of the transcript without one.
+    Page {
+        session: String,
+        before: Option<u64>,
+    },
+    Create {
+        ticket: Ticket,
+        create: Box<CreateSession>,
+    },
+    Prompt {
+        ticket: Ticket,
+        session: String,
+        prompt: Box<SendPrompt>,
+    },
+    Answer {
+        session: String,
+        answers: Vec<String>,
+    },
+    Decide {
+        session: String,
+        request: String,
+        decision: Decide,
+    },
+    Stop(String),
+    Resume(String),
+    Merge {
+        session: String,
+        style: Option<MergeStyle>,
+    },
+    Rebase(String),
+    Integrate(String),
+    Undo {
+        session: String,
+        to: Option<u32>,
+    },
+    Archive(String),
+    Remove(String),
+    Restore(String),
+    SetPosture {
+        session: String,
+        posture: SetPosture,
+    },
+    /// Forgets a queued prompt.
+    Drop {
+        session: String,
+        number: u32,
+    },
+    Diff {
+        session: String,
+        turn: Option<u32>,
+    },
+    Review(ReviewAct),
+    /// The files that a mention can name: of the session's worktree, or of the repository.
+    Files {
+        session: Option<String>,
+    },
+    Backends,
+    Agents,
+    Config,
+    /// Writes one key, or takes it away.
+    SetConfig {
+        key: String,
+        value: Option<String>,
+        scope: Scope,
+    },
+    Trust,
+    GrantTrust {
+        hash: String,
+    },
+    Doctor,
+    Repository,
+    /// Opens a file in the person's editor, in the worktree of a session.
+    Edit {
+        session: String,
+        path: String,
+        line: Option<u32>,
+    },
+    /// Opens a text in the person's editor; it comes back as `Reply::Edited`.
+    EditText {
+        text: String,
+    },
+    Copy(String),
+    /// Takes an image from the clipboard.
+    TakeImage,
+    /// Reads an image file that was dropped or named.
+    ReadImage(PathBuf),
+    /// The agent's own interface, or a shell, in the session's worktree.
+    Attach {
+        session: String,
+        program: Program,
+    },
+    /// A command of the person's, in the terminal, such as a login.
+    Run(String),
+    /// The tour on scripted agents.
+    Demo,
+    Notify(Notice),
+    Save(Box<Saved>),
+    Redraw,
+    Suspend,
+    Quit,
+}
+
+/// What is done with the comments on a session's changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReviewAct {
+    Read {
+        session: String,
+    },
+    Comment {
+        session: String,
+        path: String,
+        line: u32,
+        side: String,
+        quote: String,
+        text: String,
+    },
+    Reword {
+        session: String,
+        comment: u32,
+        text: String,
+    },
+    Drop {
+        session: String,
+        comment: u32,
+    },
+    /// `digest` names the patch that was looked at; without one the file counts as not looked at.
+    Mark {
+        session: String,
+        path: String,
+        digest: Option<String>,
+    },
+    Send {
+        session: String,
+    },
+}
+
+/// Names a prompt until the daemon has taken it, so that a refusal gives the text back.
+pub(crate) type Ticket = u64;
+
+/// Whose settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    User,
+    Project,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    Agent,
+    Shell,
+}
+
+/// What came of a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Reply {
+    Sessions(Vec<Session>),
+    Session(Box<Session>),
+    /// A session that is not there any more.
+    Gone(String),
+    Page {
+        session: String,
+        events: Vec<Event>,
+        reach: Reach,
+    },
+    /// A prompt was taken by the session.
+    Taken {
+        ticket: Ticket,
+        session: Box<Session>,
+    },
+    /// It was not.
+    Refused {
+        ticket: Ticket,
+        error: Error,
+    },
+    Diff {
+        session: String,
+        turn: Option<u32>,
+        diff: Box<Diff>,
+    },
+    Review {
+        session: String,
+        review: Review,
+    },
+    Files {
+        session: Option<String>,
+        files: Vec<String>,
+    },
+    Backends(Vec<Backend>),
+    Agents(AgentFiles),
+    Config(Vec<ConfigValue>),
+    Trust(Box<Trust>),
+    Doctor(Vec<Check>),
+    Repository(Repository),
+    Edited(String),
+    /// What was copied, in a word.
+    Copied(String),
+    Image(Image),
+    /// An act on a session succeeded; `said` tells it.
+    Done {
+        said: String,
+        session: Option<Box<Session>>,
+    },
+    /// A request failed.
+    Failed {
+        doing: String,
+        error: Error,
+    },
+    /// The person is back from another program.
+    Back,
+}
+
+/// How far back a page goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Nothing is before it.
+    Start,
+    /// There is more.
+    More,
+}
+
+impl Request {
+    /// Allows a call.
+    pub(crate) fn allow(session: &str, request: &str, scope: AllowScope) -> Request {
+        Request::Decide { session: session.to_owned(), request: request.to_owned(), decision: Decide::Allow { scope } }
+    }
+}

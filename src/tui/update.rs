@@ -1,0 +1,231 @@
+//! The only writer of the model: it waits for nothing, it returns what it wants done.
+
+use crossterm::event::{KeyEvent, KeyEventKind};
+
+use super::keymap::{Action, Context};
+use super::model::{Focus, Model, Overlay, View, Window};
+use super::msg::{Msg, Reply, Request};
+use super::world::{Link, Stale};
+use super::{act, composer, confirm, decide, help, mouse, notice, picker, review, session, sessions, settings};
+use crate::api::event::{Event, Live};
+use crate::api::session::Session;
+
+/// Advances the model by one thing that happened.
+pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
+    match msg {
+        Msg::Key(key) => match key.kind {
+            KeyEventKind::Press | KeyEventKind::Repeat => press(model, key),
+            KeyEventKind::Release => Vec::new(),
+        },
+        Msg::Mouse(mouse) => mouse::update(model, mouse),
+        Msg::Paste(text) => paste(model, &text),
+        Msg::Resize(size) => {
+            model.size = size;
+            Vec::new()
+        }
+        Msg::Focused => {
+            model.window = Window::Focused;
+            Vec::new()
+        }
+        Msg::Unfocused => {
+            model.window = Window::Unfocused;
+            Vec::new()
+        }
+        Msg::Time(now) => {
+            model.now = now;
+            notice::expire(model);
+            Vec::new()
+        }
+        Msg::Fact(event) => fact(model, &event),
+        Msg::Live(record) => live(model, &record),
+        Msg::Connected => {
+            model.world.link = Link::Connected;
+            let mut requests =
+                vec![Request::List, Request::Repository, Request::Config, Request::Backends, Request::Agents];
+            requests.extend(model.transcripts.renew());
+            requests
+        }
+        Msg::Lost(reason) => {
+            if !matches!(model.world.link, Link::Lost { .. }) {
+                model.world.link = Link::Lost { since: model.now, reason };
+            }
+            Vec::new()
+        }
+        Msg::Reply(reply) => replied(model, reply),
+    }
+}
+
+/// A key means an act of its context first, and text otherwise.
+fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    let context = model.context();
+    match model.keymap.action(context, key) {
+        Some(action) => act::perform(model, action),
+        None => typed(model, context, key),
+    }
+}
+
+fn typed(model: &mut Model, context: Context, key: KeyEvent) -> Vec<Request> {
+    match context {
+        Context::Composer => composer::typed(model, key),
+        Context::Filter => sessions::typed(model, key),
+        Context::Search => session::typed(model, key),
+        Context::Words | Context::Question | Context::Approval => decide::typed(model, key),
+        Context::Comment => review::typed(model, key),
+        Context::Setting => settings::typed(model, key),
+        Context::Picker => picker::typed(model, key),
+        Context::Confirm => confirm::typed(model, key),
+        Context::Sessions | Context::Session | Context::Diff | Context::Settings | Context::Help => Vec::new(),
+    }
+}
+
+fn paste(model: &mut Model, text: &str) -> Vec<Request> {
+    match model.context() {
+        Context::Composer => composer::pasted(model, text),
+        Context::Words => decide::pasted(model, text),
+        Context::Comment => review::pasted(model, text),
+        Context::Setting => settings::pasted(model, text),
+        Context::Picker => picker::pasted(model, text),
+        Context::Filter => sessions::pasted(model, text),
+        Context::Search => session::pasted(model, text),
+        // Whoever pastes into the list or into a session means to write.
+        Context::Sessions | Context::Session => {
+            let mut requests = act::perform(model, Action::Reply);
+            requests.extend(composer::pasted(model, text));
+            requests
+        }
+        Context::Approval
+        | Context::Question
+        | Context::Diff
+        | Context::Settings
+        | Context::Help
+        | Context::Confirm => Vec::new(),
+    }
+}
+
+fn fact(model: &mut Model, event: &Event) -> Vec<Request> {
+    model.transcripts.fact(event);
+    let mut requests = notice::of_fact(model, event);
+    if model.world.fact(event) == Stale::Yes {
+        requests.push(Request::Read(event.session.clone()));
+    }
+    requests
+}
+
+fn live(model: &mut Model, record: &Live) -> Vec<Request> {
+    model.transcripts.live(record);
+    match model.world.live(record) {
+        Stale::Yes => vec![Request::Read(record.session().to_owned())],
+        Stale::No => Vec::new(),
+    }
+}
+
+fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
+    match reply {
+        Reply::Sessions(sessions) => {
+            model.world.is_listed = true;
+            model.world.sessions = sessions.into_iter().map(|session| (session.id.clone(), session)).collect();
+            settle(model)
+        }
+        Reply::Session(session) => known(model, *session),
+        Reply::Gone(id) => {
+            model.world.sessions.remove(&id);
+            settle(model)
+        }
+        Reply::Page { session, events, reach } => {
+            model.transcripts.page(&session, events, reach);
+            Vec::new()
+        }
+        Reply::Taken { ticket, session } => {
+            let mut requests = composer::taken(model, ticket, &session.id);
+            requests.extend(known(model, *session));
+            requests
+        }
+        Reply::Refused { ticket, error } => composer::refused(model, ticket, &error),
+        Reply::Diff { session, turn, diff } => review::diff_came(model, &session, turn, *diff),
+        Reply::Review { session, review } => review::review_came(model, &session, review),
+        Reply::Files { session, files } => composer::files_came(model, session, files),
+        Reply::Backends(backends) => {
+            model.world.backends = Some(backends);
+            Vec::new()
+        }
+        Reply::Agents(files) => {
+            model.world.agents = files.agents;
+            model.world.skills = files.skills;
+            Vec::new()
+        }
+        Reply::Config(values) => {
+            model.world.config = values;
+            settings::apply(model);
+            Vec::new()
+        }
+        Reply::Trust(trust) => confirm::trust_came(model, *trust),
+        Reply::Doctor(checks) => settings::checks_came(model, checks),
+        Reply::Repository(repository) => {
+            model.world.repository = repository;
+            Vec::new()
+        }
+        Reply::Edited(text) => composer::edited(model, text),
+        Reply::Copied(what) => notice::say(model, format!("copied {what}")),
+        Reply::Image(image) => composer::image_came(model, image),
+        Reply::Done { said, session } => {
+            let mut requests = notice::say(model, said);
+            if let Some(session) = session {
+                requests.extend(known(model, *session));
+            }
+            requests
+        }
+        Reply::Failed { doing, error } => notice::fail(model, &doing, &error),
+        Reply::Back => vec![Request::Redraw],
+    }
+}
+
+/// Takes the session as it is.
+fn known(model: &mut Model, session: Session) -> Vec<Request> {
+    if session.removed_at.is_some() {
+        model.world.sessions.remove(&session.id);
+    } else {
+        model.world.sessions.insert(session.id.clone(), session);
+    }
+    settle(model)
+}
+
+/// What follows from other sessions than before: cursors stand on rows that are there, decisions are about what still waits.
+fn settle(model: &mut Model) -> Vec<Request> {
+    decide::settle(model);
+    sessions::settle(model)
+}
+
+/// Leaves what lies on top, or the view.
+pub(crate) fn back(model: &mut Model) -> Vec<Request> {
+    match model.context() {
+        Context::Help | Context::Confirm => model.close_overlay(),
+        Context::Picker => return picker::leave(model),
+        Context::Approval | Context::Question | Context::Words => return decide::leave(model),
+        Context::Composer => return composer::leave(model),
+        Context::Filter | Context::Sessions => sessions::clear_filter(model),
+        Context::Search => session::leave_search(model),
+        Context::Comment => review::leave_comment(model),
+        Context::Setting => settings::leave_edit(model),
+        Context::Session | Context::Settings => model.view = View::Sessions,
+        Context::Diff => {
+            if let View::Review(id) = &model.view {
+                model.view = View::Session(id.clone());
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// Opens help for the context in hand.
+pub(crate) fn help(model: &mut Model) -> Vec<Request> {
+    let context = model.context();
+    model.overlay = Some(Overlay::Help(help::State::of(context)));
+    Vec::new()
+}
+
+/// Moves to another view; letters go to it and not to the composer.
+pub(crate) fn show(model: &mut Model, view: View) -> Vec<Request> {
+    model.view = view;
+    model.focus = Focus::Main;
+    Vec::new()
+}

@@ -1,0 +1,189 @@
+//! What is known of the daemon: the sessions of the repository, what they do at this moment, agents, backends, settings.
+//!
+//! All of it comes from replies and from the stream; nothing here is decided by the face.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::api::agent::{AgentFile, SkillFile};
+use crate::api::event::{Block, Event, Live, Payload};
+use crate::api::project::{Backend, ConfigValue};
+use crate::api::session::{Session, Status, WaitingFor};
+use crate::look::line::{cut, one_line};
+
+/// The last words of an agent are this long in a row.
+const SNIPPET: usize = 120;
+
+#[derive(Debug, Default)]
+pub(crate) struct World {
+    /// A directory inside the repository.
+    pub(crate) cwd: String,
+    pub(crate) repository: Repository,
+    pub(crate) link: Link,
+    /// Whether the sessions were listed once; before that an empty list says nothing.
+    pub(crate) is_listed: bool,
+    pub(crate) sessions: BTreeMap<String, Session>,
+    pub(crate) activity: HashMap<String, Activity>,
+    /// `None` until they were asked for.
+    pub(crate) backends: Option<Vec<Backend>>,
+    pub(crate) agents: Vec<AgentFile>,
+    pub(crate) skills: Vec<SkillFile>,
+    pub(crate) config: Vec<ConfigValue>,
+}
+
+/// The repository that the face looks at.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Repository {
+    pub(crate) name: String,
+    pub(crate) branch: Option<String>,
+    pub(crate) ahead: u32,
+    pub(crate) behind: u32,
+}
+
+/// The way to the daemon.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) enum Link {
+    #[default]
+    Connecting,
+    Connected,
+    /// Since when, and why.
+    Lost {
+        since: i64,
+        reason: String,
+    },
+}
+
+/// What a session does at this moment, in the words of its stream.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Activity {
+    /// The call that runs, as its card says it.
+    pub(crate) tool: Option<String>,
+    /// How many calls the turn made.
+    pub(crate) tools: u32,
+    /// The last words of the agent, on one line.
+    pub(crate) snippet: String,
+    /// Since when this is so.
+    pub(crate) since: i64,
+    /// How far a long preparation is.
+    pub(crate) progress: Option<(u64, u64)>,
+}
+
+impl World {
+    /// The value of a setting in force.
+    pub(crate) fn setting(&self, key: &str) -> Option<&serde_json::Value> {
+        self.config.iter().find(|value| value.key == key).map(|value| &value.value)
+    }
+
+    pub(crate) fn text_setting(&self, key: &str) -> Option<&str> {
+        self.setting(key).and_then(serde_json::Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// Agents that a person can choose: those that lead a session and are not hidden, in the order of their names.
+    pub(crate) fn selectable_agents(&self) -> Vec<&AgentFile> {
+        let leads = |agent: &&AgentFile| matches!(agent.mode.as_deref(), Some("primary" | "all"));
+        let is_used = |agent: &&AgentFile| !agent.hidden && !agent.broken && agent.shadowed_by.is_none();
+        self.agents.iter().filter(leads).filter(is_used).collect()
+    }
+
+    /// Whether a session waits for the person.
+    pub(crate) fn needs_you(session: &Session) -> bool {
+        matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer))
+            || matches!(session.status, Status::Failed | Status::Conflict | Status::Approval | Status::Asking)
+    }
+
+    /// Takes what a fact says about the moment; `true` when the session object has to be read again.
+    pub(crate) fn fact(&mut self, event: &Event) -> Stale {
+        let activity = self.activity.entry(event.session.clone()).or_default();
+        match &event.payload {
+            Payload::TurnStarted { .. } => *activity = Activity { since: event.at, ..Activity::default() },
+            Payload::ToolStarted { title, .. } => {
+                activity.tool = Some(one_line(title));
+                activity.tools += 1;
+                activity.since = event.at;
+                return Stale::No;
+            }
+            Payload::ToolFinished { .. } => {
+                activity.tool = None;
+                activity.since = event.at;
+                return Stale::No;
+            }
+            Payload::Message { text, .. } => {
+                activity.snippet = snippet(text);
+                return Stale::No;
+            }
+            Payload::Thought { .. } | Payload::SetupOutput { .. } | Payload::SubagentEvent { .. } => return Stale::No,
+            Payload::TurnCompleted { .. } | Payload::TurnFailed { .. } | Payload::TurnInterrupted { .. } => {
+                activity.tool = None;
+                activity.progress = None;
+                activity.since = event.at;
+            }
+            Payload::Preparing { .. } => {
+                activity.progress = None;
+                activity.since = event.at;
+            }
+            Payload::SessionCreated { .. }
+            | Payload::TitleChanged { .. }
+            | Payload::PromptQueued { .. }
+            | Payload::PromptDropped { .. }
+            | Payload::Switched { .. }
+            | Payload::ApprovalRequested { .. }
+            | Payload::ApprovalResolved { .. }
+            | Payload::QuestionAsked { .. }
+            | Payload::QuestionAnswered { .. }
+            | Payload::QuestionGone { .. }
+            | Payload::HandoffUpdated { .. }
+            | Payload::WorkflowUpdated { .. }
+            | Payload::PlanUpdated { .. }
+            | Payload::Usage { .. }
+            | Payload::Retry { .. }
+            | Payload::Checkpoint { .. }
+            | Payload::Reworded { .. }
+            | Payload::Undone { .. }
+            | Payload::Integrated { .. }
+            | Payload::Merged { .. }
+            | Payload::Conflict { .. }
+            | Payload::Archived {}
+            | Payload::Removed { .. }
+            | Payload::Saved { .. }
+            | Payload::Restored {}
+            | Payload::PostureChanged { .. }
+            | Payload::Attached { .. }
+            | Payload::Detached { .. }
+            | Payload::Warning { .. } => {}
+        }
+        Stale::Yes
+    }
+
+    /// Takes a live record.
+    pub(crate) fn live(&mut self, record: &Live) -> Stale {
+        let activity = self.activity.entry(record.session().to_owned()).or_default();
+        match record {
+            Live::InProgress { block: Block::Message, text, .. } => activity.snippet = snippet(text),
+            Live::Delta { block: Block::Message, text, .. } => {
+                activity.snippet = snippet(&format!("{}{text}", activity.snippet));
+            }
+            Live::Progress { done, total, .. } => activity.progress = Some((*done, *total)),
+            Live::Status { session, status } => {
+                let known = self.sessions.get(session).map(|session| session.status);
+                return if known == Some(*status) { Stale::No } else { Stale::Yes };
+            }
+            Live::InProgress { block: Block::Thought | Block::Tool { .. }, .. }
+            | Live::Delta { block: Block::Thought | Block::Tool { .. }, .. }
+            | Live::SubagentEvent { .. } => {}
+        }
+        Stale::No
+    }
+}
+
+/// Whether the session object has to be read again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stale {
+    Yes,
+    No,
+}
+
+/// The end of a text on one line.
+fn snippet(text: &str) -> String {
+    let tail: Vec<char> = text.chars().rev().take(SNIPPET).collect();
+    let line: String = tail.into_iter().rev().map(|c| if c == '\n' { ' ' } else { c }).collect();
+    cut(&crate::look::line::visible(line.trim_start()), SNIPPET)
+}
