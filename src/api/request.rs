@@ -260,6 +260,11 @@ pub struct EventQuery {
     /// Only events after this sequence number. A stream also takes it from `Last-Event-ID`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<u64>,
+    /// The last events before this sequence number, oldest first, instead of the first ones; `next` of the reply is
+    /// the number for the page further back, and is absent where the beginning is reached. Any number behind the newest
+    /// event reads the end. A stream does not take it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
 }

@@ -21,6 +21,7 @@ const PAGE: u32 = 1000;
 Examples:
   coppice events k3f
   coppice events --all --follow --json | jq -c 'select(.type == \"turn_failed\")'
+  coppice events k3f --last 20 --follow
   coppice events k3f --since 1200")]
 pub(super) struct Args {
     /// The session's id, or the beginning of it.
@@ -38,6 +39,9 @@ pub(super) struct Args {
     /// Only events after this number.
     #[arg(long, value_name = "N")]
     since: Option<u64>,
+    /// Only the last N events.
+    #[arg(long, value_name = "N", conflicts_with = "since", value_parser = clap::value_parser!(u32).range(1..))]
+    last: Option<u32>,
     /// Print one event per line as JSON.
     #[arg(long)]
     json: bool,
@@ -50,9 +54,16 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         None => None,
     };
     let family = args.alone.then_some(false);
-    let query = EventQuery { session: session.clone(), family, since: Some(args.since.unwrap_or(0)), limit: None };
+    let query = EventQuery { session: session.clone(), family, ..EventQuery::default() };
+    let since = match args.last {
+        Some(count) => Some(last(context, &query, count, format).await?),
+        None => args.since.or(Some(0)),
+    };
+    let query = EventQuery { since, ..query };
     if !args.follow {
-        history(context, query, format).await?;
+        if args.last.is_none() {
+            history(context, query, format).await?;
+        }
         return Ok(Exit::Done);
     }
     tokio::select! {
@@ -79,6 +90,28 @@ async fn history(context: &mut Context, query: EventQuery, format: Format) -> Re
     }
 }
 
+/// Shows the last `count` events; the number of the last one, behind which a stream goes on.
+async fn last(context: &mut Context, query: &EventQuery, count: u32, format: Format) -> Result<u64, Failure> {
+    let client = context.client().await?;
+    let (mut before, mut left, mut pages) = (u64::MAX, count, Vec::new());
+    while left > 0 {
+        let query = EventQuery { before: Some(before), limit: Some(left.min(PAGE)), ..query.clone() };
+        let page = client.events(&query).await?;
+        left = left.saturating_sub(u32::try_from(page.items.len()).unwrap_or(u32::MAX));
+        pages.push(page.items);
+        match page.next.and_then(|next| next.parse().ok()) {
+            Some(next) => before = next,
+            None => break,
+        }
+    }
+    let mut seen = 0;
+    for event in pages.iter().rev().flatten() {
+        show(event.get(), format, context)?;
+        seen = number(event.get());
+    }
+    Ok(seen)
+}
+
 async fn follow(context: &mut Context, query: EventQuery, format: Format) -> Result<Exit, Failure> {
     let mut stream = context.stream(query).await?;
     loop {
@@ -87,6 +120,15 @@ async fn follow(context: &mut Context, query: EventQuery, format: Format) -> Res
             Item::Live(_) => {}
         }
     }
+}
+
+/// The number of an event of any version.
+fn number(text: &str) -> u64 {
+    #[derive(serde::Deserialize)]
+    struct Numbered {
+        seq: u64,
+    }
+    serde_json::from_str::<Numbered>(text).map_or(0, |event| event.seq)
 }
 
 fn show(text: &str, format: Format, context: &mut Context) -> Result<(), Failure> {

@@ -30,18 +30,35 @@ pub struct Feed {
 }
 
 impl Engine {
-    /// One page of events, oldest first; the cursor is the last sequence number.
+    /// One page of events, oldest first; the cursor is the last sequence number, or the first one on the way back.
     pub async fn events(&self, query: EventQuery) -> Result<Page<RawEvent>, Error> {
         let limit = query.limit.unwrap_or(PAGE.0).clamp(1, PAGE.1);
         let feed = self.open(&query).await?;
-        let events = feed.facts(query.since.unwrap_or_default(), limit).await?;
-        let full = events.len() == limit as usize;
-        let next = events.last().filter(|_| full).map(|(seq, _)| seq.to_string());
-        Ok(Page { items: events.into_iter().filter_map(|(_, text)| RawValue::from_string(text).ok()).collect(), next })
+        let (events, next) = match (query.since, query.before) {
+            (since, None) => {
+                let events = feed.facts(since.unwrap_or_default(), limit).await?;
+                let is_full = events.len() == limit as usize;
+                let next = events.last().filter(|_| is_full).map(|(seq, _)| *seq);
+                (events, next)
+            }
+            (None, Some(before)) => feed.page_before(before, limit).await?,
+            (Some(_), Some(_)) => {
+                return Err(
+                    Fault::BadRange { reason: "events are read after one number or before one, not both" }.into()
+                );
+            }
+        };
+        let items = events.into_iter().filter_map(|(_, text)| RawValue::from_string(text).ok()).collect();
+        Ok(Page { items, next: next.map(|seq| seq.to_string()) })
     }
 
     /// What happens in one session and its descendants, in one session alone, or in all.
     pub async fn feed(&self, query: &EventQuery) -> Result<Feed, Error> {
+        if query.before.is_some() {
+            return Err(
+                Fault::BadRange { reason: "a stream goes forward: `before` is only for a page of events" }.into()
+            );
+        }
         let feed = self.open(query).await?;
         if let EventFilter::Family(root) = feed.filter {
             let descendants = self.shared.store.descendants(root).await.map_err(Fault::from)?;
@@ -77,8 +94,24 @@ impl Feed {
 
     /// At most `limit` events after `after`, oldest first, as (number, JSON).
     pub async fn facts(&self, after: u64, limit: u32) -> Result<Vec<(u64, String)>, Error> {
+        let events = self.engine.shared.store.events(self.filter, after, limit).await.map_err(Fault::from)?;
+        self.spell(events).await
+    }
+
+    /// The last `limit` events before `before`, oldest first, and the number for the page before them if there is one.
+    async fn page_before(&self, before: u64, limit: u32) -> Result<(Vec<(u64, String)>, Option<u64>), Error> {
+        // One more than wanted tells whether the beginning is reached.
         let store = &self.engine.shared.store;
-        let events = store.events(self.filter, after, limit).await.map_err(Fault::from)?;
+        let mut events = store.events_before(self.filter, before, limit + 1).await.map_err(Fault::from)?;
+        let surplus = events.len().saturating_sub(limit as usize);
+        events.drain(..surplus);
+        let next = events.first().filter(|_| surplus > 0).map(|event| event.seq);
+        Ok((self.spell(events).await?, next))
+    }
+
+    /// Stored events as this feed shows them.
+    async fn spell(&self, events: Vec<StoredEvent>) -> Result<Vec<(u64, String)>, Error> {
+        let store = &self.engine.shared.store;
         let mut facts = Vec::with_capacity(events.len());
         for event in events {
             let text = match self.filter {

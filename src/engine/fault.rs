@@ -93,6 +93,8 @@ pub(super) enum Fault {
     OtherGrants { given: String, found: String },
     #[error("`{text}` is not a cursor")]
     BadCursor { text: String },
+    #[error("{reason}")]
+    BadRange { reason: &'static str },
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     #[error("failed to {act} `{}`", path.display())]
@@ -143,6 +145,7 @@ impl Fault {
             | Fault::BadDecision { .. }
             | Fault::NotADirectory { .. }
             | Fault::BadCursor { .. }
+            | Fault::BadRange { .. }
             | Fault::Config(_) => ErrorKind::Invalid,
             Fault::WrongState { .. } | Fault::Removed { .. } | Fault::NotRemoved { .. } | Fault::OtherGrants { .. } => {
                 ErrorKind::Conflict
@@ -216,6 +219,7 @@ impl Fault {
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }
             | Fault::BadCursor { .. }
+            | Fault::BadRange { .. }
             | Fault::Config(_)
             | Fault::File { .. }
             | Fault::Commit(_)

@@ -196,17 +196,31 @@ mod tests {
     use super::*;
     use crate::store::migrate;
 
+    /// How SQLite would answer a query.
+    fn plan(sql: &str) -> Vec<String> {
+        let mut db = Connection::open_in_memory().unwrap();
+        migrate::migrate(&mut db, Path::new(":memory:")).unwrap();
+        let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let count = plan.parameter_count();
+        let values = (0..count).map(|_| "1");
+        let steps = plan.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+        steps.map(Result::unwrap).collect()
+    }
+
+    /// However long a session is, a page of it is one stretch of the index, in either direction.
+    #[test]
+    fn a_page_of_a_session_is_read_without_sorting_or_looking_at_the_rest() {
+        for (sql, bound) in [(AFTER_IN_ONE, ">"), (BEFORE_IN_ONE, "<")] {
+            let expected = format!("SEARCH events USING INDEX events_by_session (session=? AND rowid{bound}?)");
+            assert_eq!(plan(sql), [expected]);
+        }
+    }
+
     /// However many sessions and events there are, those of a family are found by index.
     #[test]
     fn a_family_is_read_without_looking_at_the_others() {
-        let mut db = Connection::open_in_memory().unwrap();
-        migrate::migrate(&mut db, Path::new(":memory:")).unwrap();
         for sql in [AFTER_IN_FAMILY, BEFORE_IN_FAMILY, DESCENDANTS] {
-            let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-            let count = plan.parameter_count();
-            let values = (0..count).map(|_| "1");
-            let steps = plan.query_map(rusqlite::params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
-            let steps: Vec<_> = steps.map(Result::unwrap).collect();
+            let steps = plan(sql);
             let is_whole = |step: &String| step.starts_with("SCAN events") || step.starts_with("SCAN sessions");
             assert!(!steps.iter().any(is_whole), "{steps:#?}");
             assert!(steps.iter().any(|step| step.contains("sessions_by_parent")), "{steps:#?}");

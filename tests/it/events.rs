@@ -30,6 +30,48 @@ fn a_stream_goes_on_after_the_last_number_seen() {
 }
 
 #[test]
+fn the_last_events_are_read_from_the_end_and_a_stream_goes_on_behind_them() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("one"));
+    let all: Vec<String> = env.coppice(&["events", &id, "--json"]).stdout().lines().map(str::to_owned).collect();
+    let last = env.coppice(&["events", &id, "--json", "--last", "3"]).stdout();
+    assert_eq!(last.lines().collect::<Vec<_>>(), all[all.len() - 3..]);
+    assert_eq!(env.coppice(&["events", &id, "--json", "--last", "5000"]).stdout().lines().count(), all.len());
+
+    let mut stream = env.start(&["events", &id, "--follow", "--json", "--last", "2"]);
+    stream.line_where(|line| line == all[all.len() - 1]);
+    env.coppice(&["send", &id, &say("two")]).succeeds();
+    stream.line_where(|line| line.contains("\"turn_completed\"") && line.contains("two"));
+    let (seen, since) = (numbers(stream.seen()), numbers(&all)[all.len() - 2]);
+    let expected: Vec<_> = env.events(&id).iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    let end = *seen.last().unwrap();
+    assert_eq!(seen, expected.into_iter().filter(|seq| (since..=end).contains(seq)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_page_back_tells_when_the_beginning_is_reached() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("one"));
+    let all: Vec<_> = env.events(&id).iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    let (mut before, mut seen) = (u64::MAX, Vec::new());
+    loop {
+        let text = crate::http::get(&env, &format!("/v1/events?session={id}&before={before}&limit=4"), &[]);
+        let page: Value = serde_json::from_str(&text).unwrap();
+        let numbers = page["items"].as_array().unwrap().iter().map(|event| event["seq"].as_u64().unwrap());
+        seen.splice(..0, numbers);
+        match page["next"].as_str() {
+            Some(next) => before = next.parse().unwrap(),
+            None => break,
+        }
+    }
+    assert_eq!(seen, all);
+
+    let refused = crate::http::reply(&env, &format!("/v1/events/stream?session={id}&before=7"));
+    assert!(refused.starts_with("HTTP/1.1 400"), "{refused}");
+    assert!(refused.contains("a stream goes forward: `before` is only for a page of events"), "{refused}");
+}
+
+#[test]
 fn a_stream_of_all_sessions_holds_each_once() {
     let env = TestEnv::new();
     let mut stream = env.start(&["events", "--all", "--follow", "--json", "--since", "0"]);

@@ -6,11 +6,15 @@ use std::time::Duration;
 
 use crate::env::TestEnv;
 
+/// The whole reply, whatever it says.
+pub(crate) fn reply(env: &TestEnv, path: &str) -> String {
+    whole(request(env, path, &[], "close"))
+}
+
 /// The body of a reply that succeeds.
 #[track_caller]
 pub(crate) fn get(env: &TestEnv, path: &str, headers: &[(&str, &str)]) -> String {
-    let mut text = String::new();
-    request(env, path, headers, "close").read_to_string(&mut text).unwrap();
+    let text = whole(request(env, path, headers, "close"));
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{text}"));
     assert!(head.starts_with("HTTP/1.1 200"), "{text}");
     body.to_owned()
@@ -40,6 +44,12 @@ pub(crate) fn stream(env: &TestEnv, path: &str, headers: &[(&str, &str)]) -> Vec
         }
     }
     lines
+}
+
+fn whole(mut reply: BufReader<UnixStream>) -> String {
+    let mut text = String::new();
+    reply.read_to_string(&mut text).unwrap();
+    text
 }
 
 fn request(env: &TestEnv, path: &str, headers: &[(&str, &str)], connection: &str) -> BufReader<UnixStream> {

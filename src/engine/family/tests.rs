@@ -226,6 +226,40 @@ async fn r59_every_event_of_a_descendant_is_wrapped_for_the_session_above() {
 }
 
 #[tokio::test]
+async fn a_page_on_the_way_back_says_where_the_one_before_it_ends() {
+    let house = House::open().await;
+    let root = record(1, Status::Running);
+    let worker = child(2, &root, "worker", ChildHold::Foreground, Status::Running);
+    house.add(&root).await;
+    house.adopt(&worker, HandoffStatus::Running).await;
+    for text in ["one", "two", "three"] {
+        house.write([warning(&root, text), warning(&worker, text)]).await;
+    }
+    let check = async |query: EventQuery, (before, limit), expected: &[u64], next: Option<&str>| {
+        let query = EventQuery { before: Some(before), limit: Some(limit), ..query };
+        let page = house.engine.events(query).await.unwrap();
+        let seen = page.items.iter().map(|event| serde_json::from_str::<Value>(event.get()).unwrap()["seq"].as_u64());
+        assert_eq!((seen.map(Option::unwrap).collect::<Vec<_>>(), page.next.as_deref()), (expected.to_vec(), next));
+    };
+    let alone = EventQuery { family: Some(false), ..of(&root) };
+    check(alone.clone(), (u64::MAX, 2), &[3, 5], Some("3")).await;
+    check(alone.clone(), (3, 2), &[1], None).await;
+    check(alone.clone(), (u64::MAX, 3), &[1, 3, 5], None).await;
+    check(alone, (1, 3), &[], None).await;
+    check(of(&root), (u64::MAX, 4), &[3, 4, 5, 6], Some("3")).await;
+    check(of(&root), (3, 4), &[1, 2], None).await;
+    check(EventQuery::default(), (6, 1), &[5], Some("5")).await;
+
+    let page = house.engine.events(EventQuery { before: Some(3), ..of(&root) }).await.unwrap();
+    assert!(page.items[1].get().contains(r#""type":"subagent_event""#), "{}", page.items[1]);
+    let both = EventQuery { since: Some(1), before: Some(3), ..of(&root) };
+    assert_eq!(
+        house.engine.events(both).await.unwrap_err().message,
+        "events are read after one number or before one, not both"
+    );
+}
+
+#[tokio::test]
 async fn r59_live_records_of_descendants_are_wrapped_too() {
     let house = House::open().await;
     let (root, other) = (record(1, Status::Running), record(9, Status::Running));
