@@ -3,6 +3,7 @@
 //! The caller reads the files and says where they lie; nothing here opens one. Which keys exist, what they take and
 //! who may set them is the table in `key`; a setting is added there and nowhere else.
 
+pub mod chord;
 pub mod confine;
 pub mod edit;
 pub mod error;
@@ -17,7 +18,7 @@ pub mod value;
 #[cfg(test)]
 mod tests;
 
-pub use edit::set_key;
+pub use edit::{set_key, unset_key};
 pub use error::{ConfigError, Place};
 pub use grant::{GrantText, grants};
 pub use layer::{Layer, LayerKind, Origin, parse, parse_flags};

@@ -13,10 +13,12 @@ pub enum ConfigError {
     UnknownKey { place: Place, key: String, nearest: String },
     #[error("{place}: `{key}` must be {expected}, not {found}")]
     Invalid { place: Place, key: String, expected: String, found: String },
-    #[error("{place}: `{name}` is not a backend name: expected a-z, 0-9, `-` and `_`")]
-    InvalidName { place: Place, name: String },
+    #[error("{place}: `{name}` is not {of}: expected a-z, 0-9, `-` and `_`")]
+    InvalidName { place: Place, name: String, of: &'static str },
     #[error("{place}: `{key}` holds for the whole machine and cannot be set {kind}")]
     WrongLayer { place: Place, key: String, kind: LayerKind },
+    #[error("{place}: `{key}` is for each person to choose and cannot be set by a repository")]
+    Personal { place: Place, key: String },
 }
 
 /// Where a value stands: a file and a line, or the option that carries it.

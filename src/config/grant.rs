@@ -47,6 +47,6 @@ fn may_grant(entry: &Entry) -> bool {
             }
             _ => true,
         },
-        Authority::Anyone | Authority::Lowers | Authority::Machine => false,
+        Authority::Anyone | Authority::Lowers | Authority::Personal | Authority::Machine => false,
     }
 }

@@ -27,6 +27,8 @@ pub enum Authority {
     Tightens,
     /// A repository's word can run programs, move files or spend money, so it counts only after it is trusted.
     Grants,
+    /// How the faces of the program serve one person: the user may say it for all projects or for one, a repository never.
+    Personal,
     /// The whole machine shares one value: a repository or a project cannot have its own.
     Machine,
 }
@@ -305,6 +307,41 @@ pub const KEYS: &[Key] = &[
         "Shell command that runs before a worktree is removed",
     ),
     row(
+        "theme",
+        Kind::Choice(&["auto", "dark", "light", "plain", "mono"]),
+        Some("\"auto\""),
+        Authority::Personal,
+        "Colours of the terminal interface; `auto` follows the terminal, `plain` uses its 16 colours, `mono` none",
+    ),
+    row(
+        "keys.*",
+        Kind::Chords,
+        None,
+        Authority::Personal,
+        "The key, or the keys, of an action of the terminal interface; an empty list leaves it without one",
+    ),
+    row(
+        "notify.bell",
+        Kind::Flag,
+        Some("true"),
+        Authority::Personal,
+        "Whether the terminal's bell tells what needs you",
+    ),
+    row(
+        "notify.desktop",
+        Kind::Flag,
+        Some("true"),
+        Authority::Personal,
+        "Whether a notice of the desktop tells what needs you while the terminal is out of sight",
+    ),
+    row(
+        "notify.command",
+        Kind::OptionalCommand,
+        Some("[]"),
+        Authority::Personal,
+        "Program and arguments that run when something needs you; `COPPICE_*` variables say what",
+    ),
+    row(
         "store.keep_removed",
         Kind::Duration,
         Some("\"30d\""),
@@ -354,19 +391,25 @@ pub(super) fn is_section(path: &str) -> bool {
 
 /// The known key or section that a mistyped path most likely means.
 pub fn nearest(path: &str) -> String {
+    let alike = strsim::normalized_damerau_levenshtein;
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let likeness = |known: &String| {
-        let whole = strsim::normalized_damerau_levenshtein(path, known);
+    let likeness = |known: &str| {
         // A key in the wrong section is still the same word.
-        let word = strsim::normalized_damerau_levenshtein(&last(path), &last(known));
-        whole.max(word * 0.99)
+        alike(path, known).max(alike(&last(path), &last(known)) * 0.99)
     };
-    let chosen = path.split('.').nth(1).filter(|name| is_name(name)).unwrap_or("NAME");
-    let mut known: Vec<String> = KEYS.iter().map(|key| key.name.replace('*', chosen)).collect();
-    let sections: Vec<_> =
-        known.iter().filter_map(|name| name.split_once('.')).map(|(name, _)| name.to_owned()).collect();
-    known.extend(sections);
-    known.into_iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b))).unwrap_or_default()
+    let mut parts = path.split('.');
+    let head = parts.next().unwrap_or_default();
+    let chosen = parts.next().filter(|name| is_name(name)).unwrap_or("NAME");
+    let keys = KEYS.iter().map(|key| {
+        let name = key.name.replace('*', chosen);
+        // Where any name is a key, the section alone says that it was meant.
+        let likeness = key.name.strip_suffix(".*").map_or_else(|| likeness(&name), |section| alike(head, section));
+        (name, likeness)
+    });
+    let sections = KEYS.iter().filter_map(|key| key.name.split_once('.'));
+    let sections = sections.map(|(section, _)| (section.to_owned(), likeness(section)));
+    let best = keys.chain(sections).max_by(|(_, a), (_, b)| a.total_cmp(b));
+    best.map(|(name, _)| name).unwrap_or_default()
 }
 
 /// Names that need no quoting in a file, on the command line or in a model's name.

@@ -80,13 +80,18 @@ pub(super) fn invalid(key: &Key, path: &str, place: Place, found: String) -> Con
     ConfigError::Invalid { place, key: path.to_owned(), expected: key.kind.expected(), found }
 }
 
-/// Refuses a machine's setting in a file that speaks for one repository.
+/// Refuses a machine's setting in a file that speaks for one repository, and a person's in one that speaks for all who
+/// work on it.
 pub(super) fn allowed(key: &Key, path: &str, kind: LayerKind, place: &Place) -> Result<(), ConfigError> {
     match (key.authority, kind) {
         (Authority::Machine, LayerKind::Repository | LayerKind::Project) => {
             Err(ConfigError::WrongLayer { place: place.clone(), key: path.to_owned(), kind })
         }
-        (Authority::Machine, LayerKind::User | LayerKind::Flag) => Ok(()),
+        (Authority::Personal, LayerKind::Repository) => {
+            Err(ConfigError::Personal { place: place.clone(), key: path.to_owned() })
+        }
+        (Authority::Machine, LayerKind::User | LayerKind::Flag)
+        | (Authority::Personal, LayerKind::User | LayerKind::Project | LayerKind::Flag) => Ok(()),
         (Authority::Anyone | Authority::Lowers | Authority::Tightens | Authority::Grants, _) => Ok(()),
     }
 }
@@ -106,8 +111,8 @@ impl Reader<'_> {
                 // A quoted dot is part of the name; joined with the path it would pass for a section.
                 return Err(unknown(&path.replace(name, &one_line(name)), place));
             }
-            if matches!(prefix, "backends" | "mcp.servers") && !key::is_name(name) {
-                return Err(ConfigError::InvalidName { place, name: name.escape_debug().to_string() });
+            if let Some(of) = named(prefix).filter(|_| !key::is_name(name)) {
+                return Err(ConfigError::InvalidName { place, name: name.escape_debug().to_string(), of });
             }
             self.item(path, place, item)?;
         }
@@ -149,6 +154,16 @@ impl fmt::Display for LayerKind {
             Self::Project => "for a project",
             Self::Flag => "by an option",
         })
+    }
+}
+
+/// What the user names in a section of names.
+fn named(section: &str) -> Option<&'static str> {
+    match section {
+        "backends" => Some("a backend name"),
+        "mcp.servers" => Some("a server name"),
+        "keys" => Some("an action name"),
+        _ => None,
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Config {
     pub keep_removed: Duration,
     pub idle_exit: Duration,
     pub backends: BTreeMap<String, Backend>,
-    /// Every key with its value and source: the table's order, then the backends by name.
+    /// Every key with its value and source: the table's order, then those under a chosen name.
     pub settings: Vec<Setting>,
     /// What was said but does not count.
     pub ignored: Vec<Ignored>,
@@ -164,7 +164,7 @@ pub fn resolve(layers: &[Layer], trust: Trust) -> Config {
 }
 
 impl Config {
-    /// The effective value of a key; `None` for a backend that is not configured.
+    /// The effective value of a key; `None` for one under a chosen name that nobody set.
     pub fn get(&self, key: &str) -> Result<Option<&Setting>, ConfigError> {
         known(key, &Place { label: "configuration".into(), line: None })?;
         Ok(self.settings.iter().find(|setting| setting.key == key))
@@ -201,7 +201,7 @@ impl Settings {
             }
             (
                 LayerKind::Repository,
-                Authority::Grants | Authority::Anyone | Authority::Machine | Authority::Tightens,
+                Authority::Grants | Authority::Anyone | Authority::Personal | Authority::Machine | Authority::Tightens,
                 _,
             ) => None,
             (LayerKind::User | LayerKind::Project | LayerKind::Flag, _, _) => None,

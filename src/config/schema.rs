@@ -55,6 +55,11 @@ fn setting(key: &Key) -> Value {
         Kind::Text => json!({ "type": "string" }),
         Kind::List | Kind::Paths => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+        Kind::OptionalCommand => json!({ "type": "array", "items": { "type": "string" } }),
+        Kind::Chords => {
+            let key = json!({ "type": "string", "minLength": 1 });
+            json!({ "anyOf": [key, { "type": "array", "items": key }] })
+        }
         Kind::Variables => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
     };
     schema["description"] = json!(key.doc);

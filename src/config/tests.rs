@@ -200,6 +200,51 @@ fn a_broken_file_names_file_line_and_key() {
 }
 
 #[test]
+fn the_settings_of_the_faces_are_checked() {
+    let user = |text, expected: &str| refused(LayerKind::User, text, &format!("/home/u/config.toml:{expected}"));
+    user("theme = \"pink\"", "1: `theme` must be one of `auto`, `dark`, `light`, `plain`, `mono`, not `pink`");
+    user("notify.bell = \"loud\"", "1: `notify.bell` must be `true` or `false`, not `loud`");
+    user(
+        "notify.command = [\"\"]",
+        "1: `notify.command` must be a list of strings that begins with a program, or an empty one, not this list",
+    );
+    let key = "must be a key such as `g`, `ctrl+n`, `alt+enter` or `space`, or a list of keys";
+    user("[keys]\nnew = \"ctrl+foo\"", &format!("2: `keys.new` {key}, not `ctrl+foo`"));
+    user("[keys]\nnew = [\"n\", \"gg\"]", &format!("2: `keys.new` {key}, not `gg`"));
+    user("[keys]\nnew = [1]", &format!("2: `keys.new` {key}, not this list"));
+    user("[keys]\nnew = {}", &format!("2: `keys.new` {key}, not this table"));
+    user("[keys]\n\"New one\" = \"n\"", "2: `New one` is not an action name: expected a-z, 0-9, `-` and `_`");
+    user("[key]\nnew = \"n\"", "2: unknown key `key.new`, the nearest known key is `keys.new`");
+}
+
+#[test]
+fn keys_are_listed_in_one_spelling_whatever_their_action() {
+    let text = "[keys]\nnew = \"Ctrl+N\"\nno-such-action = [\"shift+g\", \"space\"]\nquit = []";
+    let config = resolve(&[layer(LayerKind::User, text)], Trust::Untrusted);
+    let keys: Vec<_> = config.settings.iter().filter(|setting| setting.key.starts_with("keys.")).collect();
+    let shown: Vec<_> = keys.iter().map(|setting| format!("{} = {}", setting.key, setting.value)).collect();
+    assert_eq!(shown, ["keys.new = [\"ctrl+n\"]", "keys.no-such-action = [\"G\", \"space\"]", "keys.quit = []"]);
+}
+
+#[test]
+fn a_repository_chooses_nothing_for_a_person() {
+    for (text, key) in [
+        ("theme = \"dark\"", "theme"),
+        ("keys.quit = \"y\"", "keys.quit"),
+        ("notify.bell = false", "notify.bell"),
+        ("notify.command = [\"evil\"]", "notify.command"),
+    ] {
+        let expected = format!(
+            "/repo/.coppice/config.toml:1: `{key}` is for each person to choose and cannot be set by a repository"
+        );
+        refused(LayerKind::Repository, text, &expected);
+        for kind in [LayerKind::User, LayerKind::Project] {
+            layer(kind, text);
+        }
+    }
+}
+
+#[test]
 fn a_machine_setting_has_one_owner() {
     refused(
         LayerKind::Repository,
@@ -363,6 +408,9 @@ fn the_nearest_key_is_the_one_meant() {
         ("default.modle", "default.model"),
         ("backend.mine.command", "backends.mine.command"),
         ("daemon.exit", "daemon.idle_exit"),
+        ("kyes.new", "keys.new"),
+        ("key", "keys"),
+        ("themes", "theme"),
     ] {
         assert_eq!(nearest(typed), meant);
     }
@@ -385,6 +433,9 @@ fn the_schema_takes_what_the_parser_takes() {
     let good = serde_json::json!({
         "default": { "model": "codex/gpt-5" },
         "limits": { "turn_timeout": "10m", "parallel_turns": 2 },
+        "theme": "plain",
+        "keys": { "new": "ctrl+n", "quit": ["q", "ctrl+q"] },
+        "notify": { "bell": false, "command": [] },
         "backends": { "x": { "transport": "acp", "command": ["x"], "env": { "A": "1" }, "models": [] } },
     });
     assert!(jsonschema::is_valid(&schema, &good));
@@ -392,6 +443,7 @@ fn the_schema_takes_what_the_parser_takes() {
         serde_json::json!({ "limit": {} }),
         serde_json::json!({ "limits": { "turn_timeout": "0s" } }),
         serde_json::json!({ "merge": { "style": "fast" } }),
+        serde_json::json!({ "keys": { "new": 1 } }),
         serde_json::json!({ "backends": { "X y": {} } }),
     ] {
         assert!(!jsonschema::is_valid(&schema, &bad), "{bad}");

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use toml_edit::{Array, InlineTable, Item};
 
+use super::chord::Chord;
+
 /// What a key takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -28,6 +30,10 @@ pub enum Kind {
     Paths,
     /// A program and its arguments.
     Command,
+    /// The same, or nothing.
+    OptionalCommand,
+    /// A key with its modifiers, or several; always read as a list.
+    Chords,
     /// Names and values of environment variables.
     Variables,
 }
@@ -68,6 +74,8 @@ impl Kind {
             Self::List => "a list of strings".into(),
             Self::Paths => "a list of relative paths inside the repository".into(),
             Self::Command => "a list of strings that begins with a program".into(),
+            Self::OptionalCommand => "a list of strings that begins with a program, or an empty one".into(),
+            Self::Chords => "a key such as `g`, `ctrl+n`, `alt+enter` or `space`, or a list of keys".into(),
             Self::Variables => "a table of environment variables with strings as values".into(),
         }
     }
@@ -83,7 +91,13 @@ impl Kind {
                 number.filter(|number| *number <= max).map(Value::Count)
             }
             Self::Flag => item.as_bool().map(Value::Flag),
-            Self::List | Self::Paths | Self::Command => strings(item).and_then(|items| self.list(items)),
+            Self::List | Self::Paths | Self::Command | Self::OptionalCommand => {
+                strings(item).and_then(|items| self.list(items))
+            }
+            Self::Chords => {
+                let one = item.as_str().map(|text| vec![text.to_owned()]);
+                return chords(&one.or_else(|| strings(item)).ok_or_else(|| found(item))?);
+            }
             Self::Variables => variables(item).map(Value::Variables),
         };
         read.ok_or_else(|| found(item))
@@ -95,10 +109,19 @@ impl Kind {
             Self::Model | Self::Duration | Self::AutoDuration | Self::Choice(_) | Self::Text => {
                 self.scalar(text).ok_or_else(|| quoted(text))
             }
-            Self::List | Self::Paths | Self::Command if !text.trim_start().starts_with('[') => {
+            Self::List | Self::Paths | Self::Command | Self::OptionalCommand if !text.trim_start().starts_with('[') => {
                 self.list(vec![text.to_owned()]).ok_or_else(|| quoted(text))
             }
-            Self::Count { .. } | Self::Flag | Self::List | Self::Paths | Self::Command | Self::Variables => {
+            // The bracket is a key too.
+            Self::Chords if text == "[" || !text.trim_start().starts_with('[') => chords(&[text.to_owned()]),
+            Self::Count { .. }
+            | Self::Flag
+            | Self::List
+            | Self::Paths
+            | Self::Command
+            | Self::OptionalCommand
+            | Self::Chords
+            | Self::Variables => {
                 let value = text.trim().parse::<toml_edit::Value>().map_err(|_| quoted(text))?;
                 self.read(&Item::Value(value))
             }
@@ -114,7 +137,14 @@ impl Kind {
             Self::AutoDuration => parse_duration(text).map(Value::Duration),
             Self::Choice(known) => known.contains(&text).then(value),
             Self::Text => is_passable(text).then(value),
-            Self::Count { .. } | Self::Flag | Self::List | Self::Paths | Self::Command | Self::Variables => None,
+            Self::Count { .. }
+            | Self::Flag
+            | Self::List
+            | Self::Paths
+            | Self::Command
+            | Self::OptionalCommand
+            | Self::Chords
+            | Self::Variables => None,
         }
     }
 
@@ -122,6 +152,7 @@ impl Kind {
         let fits = match self {
             Self::Paths => items.iter().all(|path| is_inside(path)),
             Self::Command => items.first().is_some_and(|program| !program.trim().is_empty()),
+            Self::OptionalCommand => items.first().is_none_or(|program| !program.trim().is_empty()),
             Self::List => items.iter().all(|item| !item.trim().is_empty()),
             Self::Model
             | Self::Count { .. }
@@ -130,6 +161,7 @@ impl Kind {
             | Self::Flag
             | Self::Choice(_)
             | Self::Text
+            | Self::Chords
             | Self::Variables => false,
         };
         (fits && items.iter().all(|item| is_passable(item))).then_some(Value::List(items))
@@ -196,7 +228,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// Marks of width zero and of writing direction.
-fn is_invisible(c: char) -> bool {
+pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
@@ -238,6 +270,12 @@ fn is_passable(text: &str) -> bool {
 
 fn strings(item: &Item) -> Option<Vec<String>> {
     item.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+}
+
+/// Keys in their one spelling; the error names the one that is none.
+fn chords(texts: &[String]) -> Result<Value, String> {
+    let chord = |text: &String| text.parse::<Chord>().map(|chord| chord.to_string()).map_err(|_| quoted(text));
+    texts.iter().map(chord).collect::<Result<_, _>>().map(Value::List)
 }
 
 fn variables(item: &Item) -> Option<BTreeMap<String, String>> {

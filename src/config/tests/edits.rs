@@ -1,8 +1,8 @@
-//! `set_key`: one key changes, everything else stays byte for byte, and the value reads back.
+//! `set_key` and `unset_key`: one key changes, everything else stays byte for byte, and the value reads back.
 
 use proptest::prelude::*;
 
-use super::super::{LayerKind, parse, set_key};
+use super::super::{LayerKind, parse, set_key, unset_key};
 use super::origin;
 
 const FILE: &str = "\
@@ -73,6 +73,54 @@ fn a_table_of_variables_is_replaced() {
 }
 
 #[test]
+fn a_removed_key_leaves_the_rest_byte_for_byte() {
+    let without = |text: &str, key| unset_key(text, &origin(LayerKind::User), key).unwrap();
+    assert_eq!(without(FILE, "limits.stall_timeout"), FILE.replace("stall_timeout = \"5m\"   # short\n", ""));
+    assert_eq!(without(FILE, "merge.style"), FILE);
+    let short = without(&without(FILE, "limits.stall_timeout"), "limits.turn_timeout");
+    // The header stays for what is said about it.
+    assert!(short.starts_with("# My settings.\n\n[limits]            # how much\n\n[backends.x]"), "{short}");
+    for (text, key, expected) in [
+        ("[merge]\nstyle = \"rebase\"\n", "merge.style", ""),
+        ("[merge]\n# why\nstyle = \"rebase\"\n", "merge.style", "# why\n"),
+        ("# All.\n\ntitles = \"model\"\ntheme = \"dark\"\n", "titles", "# All.\n\ntheme = \"dark\"\n"),
+        ("theme = \"dark\"", "theme", ""),
+        ("keys.new = [\n  \"n\", # one\n  \"ctrl+n\",\n]\nkeys.quit = \"q\"\n", "keys.new", "keys.quit = \"q\"\n"),
+        ("limits.turn_timeout = \"1h\"\n", "limits.turn_timeout", ""),
+        (
+            "limits = { turn_timeout = \"1h\", parallel_turns = 3 }\n",
+            "limits.turn_timeout",
+            "limits = { parallel_turns = 3 }\n",
+        ),
+        (
+            "[backends.x]\ncommand = [\"x\"]\n\n[backends.x.env]\nA = \"1\"\n",
+            "backends.x.env",
+            "[backends.x]\ncommand = [\"x\"]\n",
+        ),
+        ("[backends.x]\ncommand = [\"x\"]\n", "backends.x.command", ""),
+    ] {
+        assert_eq!(without(text, key), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_bad_removal_changes_nothing() {
+    let error = |text, key| unset_key(text, &origin(LayerKind::Project), key).unwrap_err().to_string();
+    assert_eq!(
+        error("", "merge.stile"),
+        "/data/project.toml: unknown key `merge.stile`, the nearest known key is `merge.style`"
+    );
+    assert_eq!(
+        error("", "daemon.idle_exit"),
+        "/data/project.toml: `daemon.idle_exit` holds for the whole machine and cannot be set for a project"
+    );
+    assert_eq!(
+        error("\n[merge]\nstyle = 1", "limits.turn_timeout"),
+        "/data/project.toml:3: `merge.style` must be one of `squash`, `no-ff`, `rebase`, not 1"
+    );
+}
+
+#[test]
 fn a_bad_edit_changes_nothing() {
     let error = |text, key, typed| set_key(text, &origin(LayerKind::Project), key, typed).unwrap_err().to_string();
     assert_eq!(
@@ -104,6 +152,7 @@ fn key_and_value() -> impl Strategy<Value = (&'static str, String)> {
         (1u32..500, prop::sample::select(vec!["s", "m", "h", "d"]))
             .prop_map(|(number, unit)| ("limits.turn_timeout", format!("{number}{unit}"))),
         text.prop_map(|text| ("worktree.setup", text)),
+        "(ctrl\\+)?[a-z\\[\"'#]".prop_map(|key| ("keys.new", key)),
         "[a-z]{1,8}(/[a-z0-9.:-]{1,8})?".prop_map(|model| ("default.model", model)),
         "[a-z\"'\\\\ #é]{0,12}x".prop_map(|item| ("backends.x.command", item)),
         "[a-z\"'\\\\ #é]{1,12}x".prop_map(|item| ("backends.y.models", item)),
@@ -125,6 +174,14 @@ proptest! {
         for entry in before.entries.iter().filter(|entry| entry.path != key) {
             prop_assert_eq!(after.get(&entry.path), Some(&entry.value));
         }
-        prop_assert_eq!(set_key(&edited, &origin, key, &typed).unwrap(), edited);
+        prop_assert_eq!(set_key(&edited, &origin, key, &typed).unwrap(), edited.clone());
+
+        let removed = unset_key(&edited, &origin, key).unwrap();
+        let after = parse(&removed, &origin).unwrap();
+        prop_assert_eq!(after.get(key), None);
+        for entry in before.entries.iter().filter(|entry| entry.path != key) {
+            prop_assert_eq!(after.get(&entry.path), Some(&entry.value));
+        }
+        prop_assert_eq!(unset_key(&removed, &origin, key).unwrap(), removed);
     }
 }
