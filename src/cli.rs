@@ -6,6 +6,7 @@
 use std::ffi::OsString;
 use std::future;
 use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -42,6 +43,7 @@ mod mcp;
 mod merge;
 mod models;
 mod new;
+mod open;
 mod output;
 mod overview;
 mod permissions;
@@ -67,7 +69,8 @@ mod wait;
     max_term_width = 100,
     subcommand_value_name = "COMMAND",
     after_help = "\
-Without a command: what needs you in this repository, and what works.
+Without a command: the terminal interface for the repository. Where there is no terminal, what needs you
+and what works.
 
 Examples:
   coppice demo                          the whole tour with scripted agents, no account needed
@@ -78,6 +81,9 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 waits for an answer, 4 waits for an app
 6 daemon unreachable, 70 internal bug, 124 timed out, 130 detached."
 )]
 struct Cli {
+    /// A directory inside the repository to open; the current one when absent.
+    #[arg(value_name = "PATH")]
+    path: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -186,18 +192,18 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, daemon: fn() -> ExitCo
     };
     let mut context = Context::new();
     // A bug ends with a code of its own; the panic itself tells what it is.
-    let result = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli.command, &mut context, daemon)));
+    let result = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, &mut context, daemon)));
     result.unwrap_or(Exit::Internal.into())
 }
 
-fn dispatch(command: Option<Command>, context: &mut Context, daemon: fn() -> ExitCode) -> ExitCode {
-    let result = match command {
+fn dispatch(cli: Cli, context: &mut Context, daemon: fn() -> ExitCode) -> ExitCode {
+    let result = match cli.command {
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Run { .. } })) => return daemon(),
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Look(look) })) => wait_for(daemon::run(look, context)),
         Some(Command::Session(command)) => wait_for(perform(command, context)),
         Some(Command::Manual(ManualCommand::Completions(args))) => manual::completions(&args, &mut context.output),
         Some(Command::Manual(ManualCommand::Man(args))) => manual::man(&args, &mut context.output),
-        None => wait_for(overview::run(context)),
+        None => wait_for(open::run(cli.path, context)),
     };
     let exit = match result {
         Ok(exit) => exit,

@@ -20,9 +20,12 @@ mod sample;
 mod session;
 mod sessions;
 mod settings;
+mod shell;
 mod state;
 mod theme;
 mod transcript;
 mod update;
 mod view;
 mod world;
+
+pub use shell::{TuiError, run};

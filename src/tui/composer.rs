@@ -107,3 +107,9 @@ pub(crate) fn height(_model: &Model, _width: u16) -> u16 {
 }
 
 pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
+
+pub(crate) fn restore(_model: &mut Model, _saved: super::state::Saved) {}
+
+pub(crate) fn saved(_model: &Model) -> super::state::Saved {
+    super::state::Saved::default()
+}

@@ -38,3 +38,11 @@ pub(crate) fn is_shown(_model: &Model) -> bool {
 }
 
 pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
+
+pub(crate) fn bytes(_news: &Notice, _world: &super::world::World, _in_tmux: bool) -> Vec<u8> {
+    Vec::new()
+}
+
+pub(crate) fn command(_world: &super::world::World) -> Vec<String> {
+    Vec::new()
+}

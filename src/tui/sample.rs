@@ -22,7 +22,13 @@ pub(crate) const NARROW: Size = Size { width: 80, height: 24 };
 pub(crate) fn model(size: Size, sessions: Vec<Session>) -> Model {
     let mut model = Model { size, now: NOW, ..Model::default() };
     update(&mut model, Msg::Connected);
-    let repository = Repository { name: "shop".into(), branch: Some("main".into()), ahead: 2, behind: 0 };
+    let repository = Repository {
+        project: "/src/app/.git".into(),
+        name: "shop".into(),
+        branch: Some("main".into()),
+        ahead: 2,
+        behind: 0,
+    };
     update(&mut model, Msg::Reply(Reply::Repository(repository)));
     update(&mut model, Msg::Reply(Reply::Sessions(sessions)));
     model

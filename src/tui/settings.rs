@@ -66,3 +66,5 @@ pub(crate) fn apply(_model: &mut Model) {}
 pub(crate) fn leave_edit(_model: &mut Model) {}
 
 pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
+
+pub(crate) fn look_around(_model: &mut Model, _variable: impl Fn(&str) -> Option<String>) {}

@@ -33,6 +33,8 @@ pub(crate) struct World {
 /// The repository that the face looks at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Repository {
+    /// Its common git directory, as sessions name it.
+    pub(crate) project: String,
     pub(crate) name: String,
     pub(crate) branch: Option<String>,
     pub(crate) ahead: u32,

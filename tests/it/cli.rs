@@ -138,11 +138,8 @@ fn an_option_that_does_not_exist() {
     assert_snapshot!(env.coppice(&["frobnicate"]).transcript(), @r"
     exit: 2
     -- stderr
-    error: unrecognized subcommand 'frobnicate'
-
-    Usage: coppice [COMMAND]
-
-    For more information, try '--help'.
+    error: `frobnicate` is neither a command nor a directory (No such file or directory (os error 2))
+    hint: `coppice --help` lists the commands
     ");
     assert_snapshot!(env.coppice(&["wait", "abc", "--timeout", "soon"]).transcript(), @r"
     exit: 2

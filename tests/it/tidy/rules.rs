@@ -57,7 +57,8 @@ const DOORS: &[Door] = &[
     Door { to: &["git2"], rooms: &["git"], instead: "ask `git`: nobody else opens a repository" },
     Door {
         to: &["Command::new", "process::Command", "tokio::process", "rustix::process::kill"],
-        rooms: &["git", "backend", "sandbox", "client"],
+        // The terminal interface opens the person's editor.
+        rooms: &["git", "backend", "sandbox", "client", "tui"],
         instead: "start it through the supervisor, or through `git`",
     },
     Door {

@@ -1,0 +1,57 @@
+//! Bare `coppice`: the terminal interface, or an overview where there is no terminal.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+
+use super::{Cli, Context, Exit, Failure, overview};
+use crate::client::start::Daemon;
+use crate::tui::{self, TuiError};
+
+pub(super) async fn run(path: Option<PathBuf>, context: &mut Context) -> Result<Exit, Failure> {
+    if let Some(path) = path {
+        enter(&path)?;
+    }
+    if !(io::stdin().is_terminal() && io::stdout().is_terminal()) {
+        return overview::run(context).await;
+    }
+    match tui::run(Daemon::of_this_process()?, context.cwd()?).await {
+        Ok(()) => Ok(Exit::Done),
+        Err(TuiError::Daemon(error)) => Err(error.into()),
+        Err(error @ TuiError::Terminal(_)) => Err(Failure::because("the terminal interface ended", &error)),
+    }
+}
+
+/// Stands where the person points at; a word that is no directory is most likely a misspelt command.
+fn enter(path: &Path) -> Result<(), Failure> {
+    env::set_current_dir(path).map_err(|error| {
+        let word = path.to_string_lossy();
+        let refusal = Failure::usage(format!("`{word}` is neither a command nor a directory ({error})"));
+        match nearest(&word) {
+            Some(command) => refusal.hint(format!("did you mean `coppice {command}`?")),
+            None => refusal.hint("`coppice --help` lists the commands"),
+        }
+    })
+}
+
+fn nearest(word: &str) -> Option<String> {
+    let likeness = |name: &str| strsim::jaro_winkler(name, word);
+    let root = Cli::command();
+    let names = root.get_subcommands().filter(|command| !command.is_hide_set()).map(|command| command.get_name());
+    let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(best) > 0.75).then(|| best.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_misspelt_command_is_recognised() {
+        assert_eq!(nearest("lst").as_deref(), Some("list"));
+        assert_eq!(nearest("aprove").as_deref(), Some("approve"));
+        assert_eq!(nearest("frobnicate"), None);
+    }
+}

@@ -1,0 +1,317 @@
+//! The face in the world: keys and the stream come in, frames and requests go out.
+//!
+//! Keys are drawn at once; what the stream brings is drawn at most so many times a second. Nothing here decides anything.
+
+use std::io;
+use std::time::Duration;
+
+use crossterm::event::{Event as Input, EventStream};
+use futures_util::StreamExt;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::model::Model;
+use super::msg::{Msg, Reply, Request};
+use super::update::update;
+use super::{composer, notice, settings};
+use crate::api::environment;
+use crate::api::error::Error;
+use crate::client::start::Daemon;
+
+mod daemon;
+mod keep;
+mod outside;
+mod stream;
+mod terminal;
+
+use daemon::{Desk, Reading};
+use keep::Keep;
+use terminal::Screen;
+
+/// What the stream brings is drawn this often at most.
+const FRAME: Duration = Duration::from_millis(33);
+/// Ages are counted in seconds.
+const TICK: Duration = Duration::from_secs(1);
+/// A draft is on disk this long after the last key.
+const SAVE_AFTER: Duration = Duration::from_millis(400);
+/// How much of the stream may wait for the screen.
+const WAITING: usize = 1024;
+
+/// Why the face could not begin, or ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    #[error(transparent)]
+    Daemon(#[from] Error),
+    #[error("failed to use the terminal")]
+    Terminal(#[from] io::Error),
+}
+
+/// Opens the face for the repository that holds `cwd` and returns when the person leaves.
+pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
+    let (sender, inbox) = mpsc::channel(WAITING);
+    let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
+    let env = environment::capture(std::env::vars_os());
+    let desk = Desk::new(daemon.clone(), cwd.clone(), env, path, sender.clone());
+    let mut model = Model { now: now(), ..Model::default() };
+    model.world.cwd = cwd;
+    let keep = begin(&mut model, &desk).await?;
+    let screen = Screen::take()?;
+    model.size = screen.size()?;
+    let shell = Shell {
+        model,
+        desk,
+        keep,
+        screen,
+        reading: Reading::default(),
+        inbox,
+        dirty: Dirty::Keys,
+        drawn: None,
+        save_at: None,
+        is_over: false,
+    };
+    let stream = tokio::spawn(stream::run(daemon, sender));
+    let result = shell.go().await;
+    stream.abort();
+    Ok(result?)
+}
+
+/// Reads what the first frame shows, so that a directory without a repository is told on the usual screen.
+async fn begin(model: &mut Model, desk: &Desk) -> Result<Keep, TuiError> {
+    let (repository, sessions, config) =
+        tokio::join!(desk.answer(Request::Repository), desk.answer(Request::List), desk.answer(Request::Config));
+    for reply in [repository, sessions, config] {
+        match reply {
+            Reply::Failed { error, .. } => return Err(error.into()),
+            reply => drop(update(model, Msg::Reply(reply))),
+        }
+    }
+    let keep = Keep::of(&desk.daemon.paths.data, &model.world.repository.project);
+    composer::restore(model, keep.read());
+    settings::look_around(model, |name| std::env::var(name).ok());
+    Ok(keep)
+}
+
+struct Shell {
+    model: Model,
+    desk: Desk,
+    keep: Keep,
+    screen: Screen,
+    reading: Reading,
+    inbox: mpsc::Receiver<Msg>,
+    dirty: Dirty,
+    drawn: Option<Instant>,
+    save_at: Option<Instant>,
+    is_over: bool,
+}
+
+/// Whether the screen shows the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Dirty {
+    No,
+    /// The next frame is soon enough.
+    Stream,
+    /// The person waits for it.
+    Keys,
+}
+
+impl Shell {
+    async fn go(mut self) -> io::Result<()> {
+        let mut keys = EventStream::new();
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut terminate = signal(SignalKind::terminate())?;
+        let mut hang_up = signal(SignalKind::hangup())?;
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut go_on = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
+        while !self.is_over {
+            self.draw_if_due()?;
+            let frame = self.next_frame();
+            let save = self.save_at;
+            tokio::select! {
+                biased;
+                input = keys.next() => match input {
+                    Some(input) => self.input(input?, &mut keys)?,
+                    None => break,
+                },
+                _ = terminate.recv() => break,
+                _ = hang_up.recv() => break,
+                _ = interrupt.recv() => break,
+                _ = go_on.recv() => self.screen.resume()?,
+                () = until(frame), if frame.is_some() => {}
+                () = until(save), if save.is_some() => self.save(),
+                Some(msg) = self.inbox.recv() => self.take(msg, &mut keys)?,
+                _ = tick.tick() => self.take(Msg::Time(now()), &mut keys)?,
+            }
+        }
+        self.save();
+        Ok(())
+    }
+
+    fn input(&mut self, input: Input, keys: &mut EventStream) -> io::Result<()> {
+        let msg = match input {
+            Input::Key(key) => Msg::Key(key),
+            Input::Mouse(mouse) => Msg::Mouse(mouse),
+            Input::Paste(text) => Msg::Paste(text),
+            Input::Resize(..) => Msg::Resize(self.screen.size()?),
+            Input::FocusGained => Msg::Focused,
+            Input::FocusLost => Msg::Unfocused,
+        };
+        self.dirty = Dirty::Keys;
+        self.save_at = Some(Instant::now() + SAVE_AFTER);
+        self.take(msg, keys)
+    }
+
+    /// One message, and all that it asks for.
+    fn take(&mut self, msg: Msg, keys: &mut EventStream) -> io::Result<()> {
+        self.dirty = self.dirty.max(Dirty::Stream);
+        match &msg {
+            Msg::Reply(Reply::Session(session)) => self.read_again(&session.id),
+            Msg::Reply(Reply::Gone(id)) => self.read_again(id),
+            Msg::Reply(Reply::Failed { .. }) | Msg::Connected | Msg::Lost(_) => self.reading.clear(),
+            _ => {}
+        }
+        for request in update(&mut self.model, msg) {
+            self.perform(request, keys)?;
+        }
+        Ok(())
+    }
+
+    fn read_again(&mut self, id: &str) {
+        if self.reading.ends(id) && self.reading.begins(id) {
+            self.desk.perform(Request::Read(id.to_owned()));
+        }
+    }
+
+    fn draw_if_due(&mut self) -> io::Result<()> {
+        let is_due = match self.dirty {
+            Dirty::No => false,
+            Dirty::Keys => true,
+            Dirty::Stream => self.drawn.is_none_or(|drawn| drawn.elapsed() >= FRAME),
+        };
+        if is_due {
+            self.screen.draw(&mut self.model)?;
+            self.drawn = Some(Instant::now());
+            self.dirty = Dirty::No;
+        }
+        Ok(())
+    }
+
+    /// When the screen has to be drawn although nothing else happens.
+    fn next_frame(&self) -> Option<Instant> {
+        (self.dirty == Dirty::Stream).then(|| self.drawn.map_or_else(Instant::now, |drawn| drawn + FRAME))
+    }
+
+    fn save(&mut self) {
+        self.save_at = None;
+        let saved = composer::saved(&self.model);
+        if let Err(error) = self.keep.write(&saved) {
+            tracing::warn!(%error, "drafts are not kept");
+        }
+    }
+
+    fn perform(&mut self, request: Request, keys: &mut EventStream) -> io::Result<()> {
+        match request {
+            Request::Read(id) => {
+                if self.reading.begins(&id) {
+                    self.desk.perform(Request::Read(id));
+                }
+            }
+            Request::Edit { session, path, line } => {
+                let worktree = self.model.world.sessions.get(&session).map(|session| session.worktree.clone());
+                if let Some(worktree) = worktree {
+                    let editor = outside::editor();
+                    self.leave(keys, "open the editor", || {
+                        outside::edit(&editor, worktree.as_ref(), &path, line).map(|_| Reply::Back)
+                    })?;
+                }
+            }
+            Request::EditText { text } => {
+                self.leave(keys, "open the editor", || outside::edit_text(&text).map(Reply::Edited))?;
+            }
+            Request::Run(command) => {
+                self.leave(keys, "run the command", || outside::run(&command).map(|()| Reply::Back))?;
+            }
+            Request::Demo => self.leave(keys, "start the tour", || outside::demo().map(|()| Reply::Back))?,
+            Request::Copy(text) => {
+                self.screen.send(&outside::clipboard_bytes(&text))?;
+                let lines = text.lines().count();
+                let what = if lines > 1 { format!("{lines} lines") } else { text };
+                self.take(Msg::Reply(Reply::Copied(what)), keys)?;
+            }
+            Request::TakeImage => self.desk.aside(|| match outside::clip() {
+                Ok(outside::Clip::Image(image)) => Msg::Reply(Reply::Image(image)),
+                Ok(outside::Clip::Text(text)) => Msg::Paste(text),
+                Err(error) => Msg::Reply(Reply::Failed { doing: "paste".to_owned(), error }),
+            }),
+            Request::ReadImage(path) => {
+                let directory = self.model.world.cwd.clone();
+                self.desk.aside(move || match outside::read_image(directory.as_ref(), &path) {
+                    Ok(image) => Msg::Reply(Reply::Image(image)),
+                    Err(error) => Msg::Reply(Reply::Failed { doing: "take the image".to_owned(), error }),
+                });
+            }
+            Request::Notify(news) => self.notify(&news)?,
+            Request::Save(_) => self.save_at = Some(Instant::now() + SAVE_AFTER),
+            Request::Redraw => {
+                self.screen.forget()?;
+                self.dirty = Dirty::Keys;
+            }
+            Request::Suspend => {
+                self.screen.suspend();
+                // The whole job stops, as it would by the key itself; it goes on here.
+                rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
+                self.screen.resume()?;
+                self.dirty = Dirty::Keys;
+            }
+            Request::Quit => self.is_over = true,
+            request => self.desk.perform(request),
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal to another program and takes it back.
+    fn leave(
+        &mut self,
+        keys: &mut EventStream,
+        doing: &str,
+        program: impl FnOnce() -> io::Result<Reply>,
+    ) -> io::Result<()> {
+        // Its reader must not take what the other program is told.
+        drop(std::mem::take(keys));
+        self.screen.suspend();
+        let outcome = program();
+        self.screen.resume()?;
+        self.dirty = Dirty::Keys;
+        let reply = outcome.unwrap_or_else(|error| Reply::Failed {
+            doing: doing.to_owned(),
+            error: outside::because("it failed", &error),
+        });
+        self.take(Msg::Reply(reply), keys)
+    }
+
+    fn notify(&mut self, news: &notice::Notice) -> io::Result<()> {
+        let in_tmux = std::env::var_os("TMUX").is_some();
+        let bytes = notice::bytes(news, &self.model.world, in_tmux);
+        self.screen.send(&bytes)?;
+        let command = notice::command(&self.model.world);
+        let variables =
+            [("COPPICE_SESSION", news.session.as_str()), ("COPPICE_TITLE", &news.title), ("COPPICE_BODY", &news.body)];
+        if let Err(error) = outside::tell(&command, &variables) {
+            tracing::warn!(%error, "the command for news did not start");
+        }
+        Ok(())
+    }
+}
+
+async fn until(moment: Option<Instant>) {
+    if let Some(moment) = moment {
+        sleep_until(moment).await;
+    }
+}
+
+/// The time in milliseconds, for ages only: what is stored gets its time from the daemon.
+#[expect(clippy::disallowed_methods, reason = "an age is seen from where the person stands")]
+fn now() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}

@@ -1,0 +1,302 @@
+//! Requests to the daemon, each in a task of its own, so that a slow one holds up nobody.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use tokio::sync::mpsc::Sender;
+
+use crate::api::agent::AgentPlace;
+use crate::api::error::{Error, ErrorKind};
+use crate::api::event::{Event, RawEvent};
+use crate::api::project::{BackendQuery, ConfigQuery, DoctorQuery, GrantTrust, Place};
+use crate::api::request::{
+    Answer, CreateSession, DiffQuery, Environment, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
+};
+use crate::api::session::Session;
+use crate::client::ClientError;
+use crate::client::connection::Connection;
+use crate::client::start::Daemon;
+use crate::tui::msg::{Msg, Reach, Reply, Request, ReviewAct};
+
+/// So many events are one page of a transcript.
+const PAGE: u32 = 200;
+
+/// Behind every event there is.
+const END: u64 = i64::MAX as u64;
+
+/// How many connections are kept for the next request.
+const SPARE: usize = 4;
+
+/// What requests need from the process.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) daemon: Daemon,
+    pub(super) cwd: String,
+    pub(super) env: Environment,
+    pub(super) path: Option<String>,
+    inbox: Sender<Msg>,
+    spare: Arc<Mutex<Vec<Connection>>>,
+}
+
+/// Sessions that are read at this moment, and whether they have to be read again afterwards.
+#[derive(Default)]
+pub(super) struct Reading {
+    under_way: HashMap<String, Again>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Again {
+    Yes,
+    No,
+}
+
+impl Reading {
+    /// Whether this read goes out; one that is under way is repeated when it is back.
+    pub(super) fn begins(&mut self, session: &str) -> bool {
+        match self.under_way.get_mut(session) {
+            Some(again) => {
+                *again = Again::Yes;
+                false
+            }
+            None => self.under_way.insert(session.to_owned(), Again::No).is_none(),
+        }
+    }
+
+    /// A read is back; `true` when another has to follow.
+    pub(super) fn ends(&mut self, session: &str) -> bool {
+        self.under_way.remove(session) == Some(Again::Yes)
+    }
+
+    /// Reads that were lost with the daemon never come back.
+    pub(super) fn clear(&mut self) {
+        self.under_way.clear();
+    }
+}
+
+impl Desk {
+    pub(super) fn new(daemon: Daemon, cwd: String, env: Environment, path: Option<String>, inbox: Sender<Msg>) -> Desk {
+        Desk { daemon, cwd, env, path, inbox, spare: Arc::default() }
+    }
+
+    /// Performs a request and sends what came of it.
+    pub(super) fn perform(&self, request: Request) {
+        let desk = self.clone();
+        tokio::spawn(async move {
+            let reply = desk.answer(request).await;
+            // A face that is gone needs no answer.
+            desk.inbox.send(Msg::Reply(reply)).await.ok();
+        });
+    }
+
+    /// The answer to a request, on a connection of its own.
+    pub(super) async fn answer(&self, request: Request) -> Reply {
+        let doing = doing(&request);
+        let ticket = match &request {
+            Request::Create { ticket, .. } | Request::Prompt { ticket, .. } => Some(*ticket),
+            _ => None,
+        };
+        let result = async {
+            let spare = self.spare.lock().await.pop();
+            let connection = match spare {
+                Some(connection) => connection,
+                None => self.daemon.connect().await?,
+            };
+            let reply = self.ask(&connection, request).await?;
+            let mut spare = self.spare.lock().await;
+            if spare.len() < SPARE {
+                spare.push(connection);
+            }
+            Ok(reply)
+        };
+        match (result.await, ticket) {
+            (Ok(reply), _) => reply,
+            (Err(error), Some(ticket)) => Reply::Refused { ticket, error: told(error) },
+            (Err(error), None) => Reply::Failed { doing: doing.to_owned(), error: told(error) },
+        }
+    }
+
+    async fn ask(&self, to: &Connection, request: Request) -> Result<Reply, ClientError> {
+        let session = |session: Session| Reply::Session(Box::new(session));
+        let done =
+            |said: &str, session: Session| Reply::Done { said: said.to_owned(), session: Some(Box::new(session)) };
+        Ok(match request {
+            Request::List => Reply::Sessions(self.sessions(to).await?),
+            Request::Read(id) => match to.session(&id).await {
+                Ok(found) => session(found),
+                Err(ClientError::Refused(Error { kind: ErrorKind::NotFound, .. })) => Reply::Gone(id),
+                Err(error) => return Err(error),
+            },
+            Request::Page { session, before } => self.page(to, session, before).await?,
+            Request::Create { ticket, create } => {
+                let create = CreateSession { cwd: self.cwd.clone(), env: self.env.clone(), ..*create };
+                Reply::Taken { ticket, session: Box::new(to.create(&create).await?) }
+            }
+            Request::Prompt { ticket, session, prompt } => {
+                let prompt = SendPrompt { env: Some(self.env.clone()), ..*prompt };
+                Reply::Taken { ticket, session: Box::new(to.prompt(&session, &prompt).await?) }
+            }
+            Request::Answer { session: id, answers } => done("answered", to.answer(&id, &Answer { answers }).await?),
+            Request::Decide { session: id, request, decision } => session(to.decide(&id, &request, &decision).await?),
+            Request::Stop(id) => done("stopped", to.stop(&id).await?),
+            Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
+            Request::Merge { session: id, style } => done("merged", to.merge(&id, &Merge { style }).await?),
+            Request::Rebase(id) => done("rebased", to.rebase(&id).await?),
+            Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
+            Request::Undo { session: id, to: turn } => done("taken back", to.undo(&id, &Undo { to: turn }).await?),
+            Request::Archive(id) => done("archived", to.archive(&id).await?),
+            Request::Remove(id) => done("removed; `/restore` brings it back", to.remove(&id).await?),
+            Request::Restore(id) => done("restored", to.restore(&id).await?),
+            Request::SetPosture { session: id, posture } => session(to.set_posture(&id, &posture).await?),
+            Request::Diff { session, turn } => {
+                let diff = Box::new(to.diff(&session, &DiffQuery { turn }).await?);
+                Reply::Diff { session, turn, diff }
+            }
+            Request::Backends => {
+                let query =
+                    BackendQuery { cwd: Some(self.cwd.clone()), path: self.path.clone(), ..BackendQuery::default() };
+                Reply::Backends(to.models(&query).await?.items)
+            }
+            Request::Agents => Reply::Agents(to.agent_files(&AgentPlace { cwd: Some(self.cwd.clone()) }).await?),
+            Request::Config => Reply::Config(self.config(to).await?),
+            Request::Trust => Reply::Trust(Box::new(to.trust(&Place { cwd: self.cwd.clone() }).await?)),
+            Request::GrantTrust { hash } => {
+                to.grant_trust(&GrantTrust { cwd: self.cwd.clone(), hash }).await?;
+                Reply::Done { said: "trusted".to_owned(), session: None }
+            }
+            Request::Doctor => {
+                let query = DoctorQuery { cwd: Some(self.cwd.clone()), path: self.path.clone() };
+                Reply::Doctor(to.doctor(&query).await?.items)
+            }
+            Request::SetConfig { .. }
+            | Request::Drop { .. }
+            | Request::Review(_)
+            | Request::Files { .. }
+            | Request::Repository
+            | Request::Edit { .. }
+            | Request::EditText { .. }
+            | Request::Copy(_)
+            | Request::TakeImage
+            | Request::ReadImage(_)
+            | Request::Attach { .. }
+            | Request::Run(_)
+            | Request::Demo
+            | Request::Notify(_)
+            | Request::Save(_)
+            | Request::Redraw
+            | Request::Suspend
+            | Request::Quit => Reply::Back,
+        })
+    }
+
+    /// All sessions of the repository.
+    async fn sessions(&self, to: &Connection) -> Result<Vec<Session>, ClientError> {
+        let mut sessions = Vec::new();
+        let mut list = ListSessions { cwd: Some(self.cwd.clone()), ..ListSessions::default() };
+        loop {
+            let page = to.sessions(&list).await?;
+            sessions.extend(page.items);
+            match page.next {
+                Some(cursor) => list.cursor = Some(cursor),
+                None => return Ok(sessions),
+            }
+        }
+    }
+
+    async fn config(&self, to: &Connection) -> Result<Vec<crate::api::project::ConfigValue>, ClientError> {
+        Ok(to.config(&ConfigQuery { cwd: Some(self.cwd.clone()) }).await?.items)
+    }
+
+    async fn page(&self, to: &Connection, session: String, before: Option<u64>) -> Result<Reply, ClientError> {
+        let query = EventQuery {
+            session: Some(session.clone()),
+            family: Some(false),
+            before: Some(before.unwrap_or(END)),
+            limit: Some(PAGE),
+            ..EventQuery::default()
+        };
+        let page = to.events(&query).await?;
+        let reach = if page.next.is_some() { Reach::More } else { Reach::Start };
+        let known = |event: &RawEvent| serde_json::from_str::<Event>(event.get()).ok();
+        Ok(Reply::Page { session, events: page.items.iter().filter_map(known).collect(), reach })
+    }
+
+    /// Work that blocks, beside everything else.
+    pub(super) fn aside(&self, work: impl FnOnce() -> Msg + Send + 'static) {
+        let inbox = self.inbox.clone();
+        tokio::task::spawn_blocking(move || inbox.blocking_send(work()).ok());
+    }
+}
+
+/// An error of the client as the api says errors.
+pub(super) fn told(error: ClientError) -> Error {
+    match error {
+        ClientError::Refused(error) => error,
+        error => Error::new(ErrorKind::Unavailable, error.to_string()).with_causes_of(&error),
+    }
+}
+
+/// What a request does, for the sentence that tells that it failed.
+fn doing(request: &Request) -> &'static str {
+    match request {
+        Request::List | Request::Read(_) => "read the sessions",
+        Request::Page { .. } => "read the transcript",
+        Request::Create { .. } => "start the task",
+        Request::Prompt { .. } => "send the prompt",
+        Request::Answer { .. } => "answer",
+        Request::Decide { .. } => "decide",
+        Request::Stop(_) => "stop the turn",
+        Request::Resume(_) => "resume the session",
+        Request::Merge { .. } => "merge",
+        Request::Rebase(_) => "rebase",
+        Request::Integrate(_) => "bring the result into the parent",
+        Request::Undo { .. } => "take back the turn",
+        Request::Archive(_) => "archive the session",
+        Request::Remove(_) => "remove the session",
+        Request::Restore(_) => "restore the session",
+        Request::SetPosture { .. } => "change the posture",
+        Request::Drop { .. } => "take back the prompt",
+        Request::Diff { .. } => "read the changes",
+        Request::Review(ReviewAct::Read { .. }) => "read the comments",
+        Request::Review(ReviewAct::Send { .. }) => "send the comments",
+        Request::Review(_) => "keep the comment",
+        Request::Files { .. } => "list the files",
+        Request::Backends => "look for agents",
+        Request::Agents => "read the agents",
+        Request::Config => "read the settings",
+        Request::SetConfig { .. } => "change the setting",
+        Request::Trust | Request::GrantTrust { .. } => "trust the repository",
+        Request::Doctor => "examine the machine",
+        Request::Repository => "look at the repository",
+        Request::Edit { .. } | Request::EditText { .. } => "open the editor",
+        Request::Copy(_) => "copy",
+        Request::TakeImage | Request::ReadImage(_) => "take the image",
+        Request::Attach { .. } => "attach",
+        Request::Run(_) => "run the command",
+        Request::Demo => "start the tour",
+        Request::Notify(_) => "tell the news",
+        Request::Save(_) => "keep the draft",
+        Request::Redraw => "draw",
+        Request::Suspend => "go to the background",
+        Request::Quit => "leave",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_that_is_being_read_is_read_once_more_afterwards() {
+        let mut reading = Reading::default();
+        assert!(reading.begins("a"));
+        assert!(!reading.begins("a"));
+        assert!(!reading.begins("a"));
+        assert!(reading.begins("b"));
+        assert!(reading.ends("a"));
+        assert!(!reading.ends("b"));
+        assert!(reading.begins("a"));
+        reading.clear();
+        assert!(reading.begins("a"));
+    }
+}

@@ -1,0 +1,121 @@
+//! The terminal while the face has it: raw, on the alternate screen, with pastes, clicks and focus reported.
+//!
+//! Whatever ends the face gives the terminal back as it was: the guard, the panic hook and the signals all come here.
+
+use std::io::{self, BufWriter, Stdout, Write};
+use std::panic;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crossterm::cursor::Show;
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, DisableMouseCapture, EnableBracketedPaste, EnableFocusChange,
+    EnableMouseCapture, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+};
+use crossterm::{execute, queue};
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Size;
+
+use crate::tui::model::Model;
+use crate::tui::view::{prepare, view};
+
+/// One write per frame, however many cells change.
+const BUFFER: usize = 64 * 1024;
+
+/// Whether the terminal is in the face's hands.
+static HELD: AtomicBool = AtomicBool::new(false);
+
+/// The terminal, which is given back when this value goes.
+pub(super) struct Screen {
+    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+}
+
+impl Screen {
+    pub(super) fn take() -> io::Result<Screen> {
+        static HOOK: Once = Once::new();
+        HOOK.call_once(|| {
+            let before = panic::take_hook();
+            panic::set_hook(Box::new(move |info| {
+                release();
+                before(info);
+            }));
+        });
+        hold()?;
+        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout()));
+        let terminal = ratatui::Terminal::new(backend).inspect_err(|_| release())?;
+        Ok(Screen { terminal })
+    }
+
+    pub(super) fn size(&self) -> io::Result<Size> {
+        self.terminal.size()
+    }
+
+    /// Draws the model; the terminal shows the frame as a whole.
+    pub(super) fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        prepare(model);
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(|frame| view(model, frame))?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
+    }
+
+    /// The next frame is drawn cell by cell: something else has been on the screen.
+    pub(super) fn forget(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    /// Writes what is not part of a frame: a bell, a word to the terminal itself.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let out = self.terminal.backend_mut();
+        out.write_all(bytes)?;
+        Write::flush(out)
+    }
+
+    /// Gives the terminal away until `resume`.
+    pub(super) fn suspend(&mut self) {
+        release();
+    }
+
+    pub(super) fn resume(&mut self) -> io::Result<()> {
+        hold()?;
+        self.forget()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        release();
+    }
+}
+
+fn hold() -> io::Result<()> {
+    HELD.store(true, Ordering::SeqCst);
+    terminal::enable_raw_mode()?;
+    let mut out = io::stdout();
+    execute!(out, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, EnableMouseCapture)?;
+    // Terminals that know it tell Shift+Enter from Enter; the others ignore it.
+    execute!(out, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))
+}
+
+/// Gives the terminal back as it was; does nothing a second time.
+pub(super) fn release() {
+    if !HELD.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = io::stdout();
+    // Nobody is left to tell when the terminal itself is gone.
+    execute!(
+        out,
+        EndSynchronizedUpdate,
+        PopKeyboardEnhancementFlags,
+        DisableMouseCapture,
+        DisableFocusChange,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        Show
+    )
+    .ok();
+    terminal::disable_raw_mode().ok();
+}
