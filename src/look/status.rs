@@ -18,6 +18,55 @@ pub(crate) fn word(status: Status) -> Line {
     Line::toned(tone(status), status.as_str())
 }
 
+/// Which signs a terminal can show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Signs {
+    #[default]
+    Unicode,
+    Ascii,
+}
+
+impl Signs {
+    pub(crate) fn glyph(self, status: Status) -> &'static str {
+        match self {
+            Signs::Unicode => glyph(status),
+            Signs::Ascii => ascii_glyph(status),
+        }
+    }
+}
+
+/// A status in one column; no two that ask for different acts look the same.
+pub(crate) fn glyph(status: Status) -> &'static str {
+    match status {
+        Status::Preparing | Status::Running | Status::Integrating => "●",
+        Status::Queued => "◌",
+        Status::Approval | Status::Asking => "◆",
+        Status::Ready => "✓",
+        Status::Failed => "✗",
+        Status::Interrupted => "‖",
+        Status::Conflict => "⚑",
+        Status::Merged => "⇡",
+        Status::Draft => "·",
+        Status::Archived => "-",
+    }
+}
+
+/// The same where the terminal knows only letters.
+pub(crate) fn ascii_glyph(status: Status) -> &'static str {
+    match status {
+        Status::Preparing | Status::Running | Status::Integrating => "*",
+        Status::Queued => "o",
+        Status::Approval | Status::Asking => "?",
+        Status::Ready => "+",
+        Status::Failed => "x",
+        Status::Interrupted => "=",
+        Status::Conflict => "!",
+        Status::Merged => "^",
+        Status::Draft => ".",
+        Status::Archived => "-",
+    }
+}
+
 /// Where a session belongs when the ones that need a person come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Urgency {
@@ -130,6 +179,15 @@ pub(crate) fn usage(usage: &Usage) -> String {
     tokens.into_iter().chain(cost(usage)).collect::<Vec<_>>().join(", ")
 }
 
+/// `412k`, `1.2M`.
+pub(crate) fn tokens(count: u64) -> String {
+    match count {
+        ..1_000 => count.to_string(),
+        1_000..1_000_000 => format!("{}k", count / 1_000),
+        1_000_000.. => format!("{}.{}M", count / 1_000_000, count / 100_000 % 10),
+    }
+}
+
 /// `$0.05`, where the backend tells what it costs.
 pub(crate) fn cost(usage: &Usage) -> Option<String> {
     usage.cost_usd.filter(|cost| *cost > 0.0).map(|cost| format!("${cost:.2}"))
@@ -167,6 +225,35 @@ mod tests {
             words.join(" "),
             "approval asking failed interrupted conflict queued preparing running integrating ready draft merged archived"
         );
+    }
+
+    #[test]
+    fn every_glyph_takes_one_column_and_its_twin_tells_as_much() {
+        use unicode_width::UnicodeWidthStr;
+        for status in Status::ALL {
+            let (glyph, twin) = (Signs::Unicode.glyph(status), Signs::Ascii.glyph(status));
+            assert_eq!((glyph.width(), twin.len(), twin.is_ascii()), (1, 1, true), "{status:?}");
+            let same = |other: &Status| Signs::Unicode.glyph(*other) == glyph;
+            let same_twin = |other: &Status| Signs::Ascii.glyph(*other) == twin;
+            assert!(
+                Status::ALL.iter().filter(|other| same(other)).eq(Status::ALL.iter().filter(|other| same_twin(other)))
+            );
+        }
+    }
+
+    #[test]
+    fn tokens_are_counted_in_thousands() {
+        for (count, expected) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1k"),
+            (412_300, "412k"),
+            (999_999, "999k"),
+            (1_000_000, "1.0M"),
+            (12_340_000, "12.3M"),
+        ] {
+            assert_eq!(tokens(count), expected);
+        }
     }
 
     #[test]

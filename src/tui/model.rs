@@ -9,6 +9,7 @@ use super::transcript::Transcripts;
 use super::world::World;
 use super::{composer, confirm, decide, help, notice, picker, review, session, sessions, settings};
 use crate::api::session::Session;
+use crate::look::status::Signs;
 
 #[derive(Debug, Default)]
 pub(crate) struct Model {
@@ -30,6 +31,8 @@ pub(crate) struct Model {
     pub(crate) notices: notice::State,
     pub(crate) keymap: Keymap,
     pub(crate) theme: Theme,
+    /// What the terminal can show.
+    pub(crate) signs: Signs,
 }
 
 /// What fills the screen.
