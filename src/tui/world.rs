@@ -59,6 +59,8 @@ pub(crate) enum Link {
 pub(crate) struct Activity {
     /// The call that runs, as its card says it.
     pub(crate) tool: Option<String>,
+    /// Which tool that is, in the word of its event.
+    pub(crate) kind: String,
     /// How many calls the turn made.
     pub(crate) tools: u32,
     /// The last words of the agent, on one line.
@@ -67,6 +69,8 @@ pub(crate) struct Activity {
     pub(crate) since: i64,
     /// How far a long preparation is.
     pub(crate) progress: Option<(u64, u64)>,
+    /// Why the backend tries again, until it gets on.
+    pub(crate) retry: Option<String>,
 }
 
 impl World {
@@ -97,8 +101,10 @@ impl World {
         let activity = self.activity.entry(event.session.clone()).or_default();
         match &event.payload {
             Payload::TurnStarted { .. } => *activity = Activity { since: event.at, ..Activity::default() },
-            Payload::ToolStarted { title, .. } => {
+            Payload::ToolStarted { title, tool, .. } => {
                 activity.tool = Some(one_line(title));
+                activity.kind.clone_from(tool);
+                activity.retry = None;
                 activity.tools += 1;
                 activity.since = event.at;
                 return Stale::No;
@@ -110,12 +116,19 @@ impl World {
             }
             Payload::Message { text, .. } => {
                 activity.snippet = snippet(text);
+                activity.retry = None;
+                return Stale::No;
+            }
+            Payload::Retry { reason, .. } => {
+                activity.retry = Some(one_line(reason));
+                activity.since = event.at;
                 return Stale::No;
             }
             Payload::Thought { .. } | Payload::SetupOutput { .. } | Payload::SubagentEvent { .. } => return Stale::No,
             Payload::TurnCompleted { .. } | Payload::TurnFailed { .. } | Payload::TurnInterrupted { .. } => {
                 activity.tool = None;
                 activity.progress = None;
+                activity.retry = None;
                 activity.since = event.at;
             }
             Payload::Preparing { .. } => {
@@ -136,7 +149,6 @@ impl World {
             | Payload::WorkflowUpdated { .. }
             | Payload::PlanUpdated { .. }
             | Payload::Usage { .. }
-            | Payload::Retry { .. }
             | Payload::Checkpoint { .. }
             | Payload::Reworded { .. }
             | Payload::Undone { .. }
@@ -158,6 +170,9 @@ impl World {
     /// Takes a live record.
     pub(crate) fn live(&mut self, record: &Live) -> Stale {
         let activity = self.activity.entry(record.session().to_owned()).or_default();
+        if matches!(record, Live::InProgress { .. } | Live::Delta { .. }) {
+            activity.retry = None;
+        }
         match record {
             Live::InProgress { block: Block::Message, text, .. } => activity.snippet = snippet(text),
             Live::Delta { block: Block::Message, text, .. } => {
