@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyEvent;
 
+mod chord;
 pub(crate) mod table;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use table::BINDINGS;
+pub(crate) use chord::Chord;
+pub(crate) use table::{BINDINGS, Binding};
 
 /// Something that a person can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -187,63 +191,6 @@ impl Context {
     }
 }
 
-/// One key with what is held down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Chord {
-    pub(crate) code: KeyCode,
-    pub(crate) modifiers: KeyModifiers,
-}
-
-impl Chord {
-    /// The chord that a terminal reports; a capital letter carries its shift already.
-    pub(crate) fn of(key: KeyEvent) -> Chord {
-        let modifiers = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SHIFT);
-        match key.code {
-            KeyCode::Char(_) => Chord { code: key.code, modifiers: modifiers - KeyModifiers::SHIFT },
-            KeyCode::BackTab => Chord { code: KeyCode::BackTab, modifiers: KeyModifiers::NONE },
-            code => Chord { code, modifiers },
-        }
-    }
-
-    /// Reads `ctrl+n`, `alt+enter`, `space`, `G`.
-    pub(crate) fn parse(text: &str) -> Option<Chord> {
-        let mut modifiers = KeyModifiers::NONE;
-        let mut rest = text;
-        while let Some((head, tail)) = rest.split_once('+').filter(|(_, tail)| !tail.is_empty()) {
-            modifiers |= match head {
-                "ctrl" => KeyModifiers::CONTROL,
-                "alt" => KeyModifiers::ALT,
-                "shift" => KeyModifiers::SHIFT,
-                _ => return None,
-            };
-            rest = tail;
-        }
-        let mut letters = rest.chars();
-        let code = match (rest, letters.next(), letters.next()) {
-            (_, Some(letter), None) => KeyCode::Char(letter),
-            ("enter", ..) => KeyCode::Enter,
-            ("esc", ..) => KeyCode::Esc,
-            ("tab", ..) if modifiers.contains(KeyModifiers::SHIFT) => {
-                return Some(Chord { code: KeyCode::BackTab, modifiers: KeyModifiers::NONE });
-            }
-            ("tab", ..) => KeyCode::Tab,
-            ("space", ..) => KeyCode::Char(' '),
-            ("backspace", ..) => KeyCode::Backspace,
-            ("delete", ..) => KeyCode::Delete,
-            ("up", ..) => KeyCode::Up,
-            ("down", ..) => KeyCode::Down,
-            ("left", ..) => KeyCode::Left,
-            ("right", ..) => KeyCode::Right,
-            ("pageup", ..) => KeyCode::PageUp,
-            ("pagedown", ..) => KeyCode::PageDown,
-            ("home", ..) => KeyCode::Home,
-            ("end", ..) => KeyCode::End,
-            (name, ..) => KeyCode::F(name.strip_prefix('f')?.parse().ok()?),
-        };
-        Some(Chord { code, modifiers })
-    }
-}
-
 /// Which key means what, the person's own choice included.
 #[derive(Debug, Clone)]
 pub(crate) struct Keymap {
@@ -261,22 +208,38 @@ impl Default for Keymap {
 impl Keymap {
     /// The keymap with some actions on other keys; `own` names actions as the table does.
     pub(crate) fn with(own: &BTreeMap<String, Vec<String>>) -> Keymap {
+        Keymap::read(own).0
+    }
+
+    /// The same, and what is wrong with `own`, in words. What the person chose wins over what the table says.
+    pub(crate) fn read(own: &BTreeMap<String, Vec<String>>) -> (Keymap, Vec<String>) {
         let mut keymap = Keymap { acts: HashMap::new(), spelled: BTreeMap::new() };
-        for binding in BINDINGS {
-            let keys: Vec<String> = match own.get(binding.name) {
-                Some(keys) => keys.clone(),
-                None => binding.keys.iter().map(|key| (*key).to_owned()).collect(),
+        let mut taken: HashMap<(Context, Chord), &str> = HashMap::new();
+        let mut problems: Vec<String> = own.keys().filter_map(|name| unknown(name)).collect();
+        let (chosen, usual): (Vec<_>, Vec<_>) = BINDINGS.iter().partition(|binding| own.contains_key(binding.name));
+        for binding in chosen.into_iter().chain(usual) {
+            let keys: Vec<&str> = match own.get(binding.name) {
+                Some(keys) => keys.iter().map(String::as_str).collect(),
+                None => binding.keys.to_vec(),
             };
-            for context in binding.contexts {
-                for key in &keys {
-                    if let Some(chord) = Chord::parse(key) {
-                        keymap.acts.insert((*context, chord), binding.action);
-                    }
+            for key in keys {
+                let Some(chord) = Chord::parse(key) else {
+                    problems.push(format!("`keys.{}`: `{}` is not a key", binding.name, key.escape_debug()));
+                    continue;
+                };
+                let clashes = binding.contexts.iter().filter_map(|context| taken.get(&(*context, chord)).copied());
+                let clash = clashes.into_iter().next();
+                problems.extend(
+                    clash.map(|other| format!("`{chord}` means `{other}`; `{}` is left without it", binding.name)),
+                );
+                for context in binding.contexts.iter().filter(|context| !taken.contains_key(&(**context, chord))) {
+                    keymap.acts.insert((*context, chord), binding.action);
+                    keymap.spelled.entry((*context, binding.action)).or_default().push(chord.to_string());
                 }
-                keymap.spelled.insert((*context, binding.action), keys.clone());
+                taken.extend(binding.contexts.iter().map(|context| ((*context, chord), binding.name)));
             }
         }
-        keymap
+        (keymap, problems)
     }
 
     pub(crate) fn action(&self, context: Context, key: KeyEvent) -> Option<Action> {
@@ -285,6 +248,22 @@ impl Keymap {
 
     /// The key to show for an action, such as `ctrl+n`; `None` where it has none.
     pub(crate) fn key(&self, context: Context, action: Action) -> Option<&str> {
-        self.spelled.get(&(context, action)).and_then(|keys| keys.first()).map(String::as_str)
+        self.keys(context, action).first().map(String::as_str)
     }
+
+    /// All keys of an action, the one to show first.
+    pub(crate) fn keys(&self, context: Context, action: Action) -> &[String] {
+        self.spelled.get(&(context, action)).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// What is wrong with the name of an action, where something is.
+fn unknown(name: &str) -> Option<String> {
+    if BINDINGS.iter().any(|binding| binding.name == name) {
+        return None;
+    }
+    let likeness = |binding: &&Binding| strsim::normalized_damerau_levenshtein(name, binding.name);
+    let nearest = BINDINGS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let hint = nearest.map(|binding| format!("; the nearest is `{}`", binding.name)).unwrap_or_default();
+    Some(format!("`keys.{}`: there is no such action{hint}", name.escape_debug()))
 }
