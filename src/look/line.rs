@@ -1,6 +1,14 @@
-//! Text with meaning: a line is made of spans that say how they are meant; only `output` knows how that looks.
+//! Text with meaning: a line is made of spans that say how they are meant; only a face knows how that looks.
+//!
+//! Width is what a terminal shows, grapheme by grapheme, because that is how cells are filled.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+mod control;
+mod wrap;
+
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthStr;
+
+pub(crate) use control::{one_line, unstyled, visible};
 
 /// How a span is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,11 +89,12 @@ impl Line {
         let mut left = columns;
         let mut fitted = Line::new();
         for (tone, text) in self.spans {
-            if text.width() > left {
+            let width = columns_of(&text);
+            if width > left {
                 // The mark says that something is missing, so nothing may follow it.
                 return fitted.with(tone, cut(&text, left));
             }
-            left -= text.width();
+            left -= width;
             fitted = fitted.with(tone, text);
         }
         fitted
@@ -93,37 +102,41 @@ impl Line {
 
     /// How many terminal columns the line takes.
     pub(crate) fn width(&self) -> usize {
-        self.spans.iter().map(|(_, text)| text.width()).sum()
+        self.spans.iter().map(|(_, text)| columns_of(text)).sum()
+    }
+
+    /// Puts a text behind the line; one of the same tone joins the span that is there.
+    fn append(&mut self, tone: Tone, text: &str) {
+        match self.spans.last_mut() {
+            Some((last, joined)) if *last == tone => joined.push_str(text),
+            Some(_) | None => self.spans.push((tone, text.to_owned())),
+        }
     }
 }
 
-/// The first line of a text, with control characters made harmless.
-pub(crate) fn one_line(text: &str) -> String {
-    let first = text.trim().lines().next().unwrap_or_default();
-    visible(first)
-}
-
-/// What an agent or a repository wrote must not drive the terminal: escape sequences lose their escape.
-pub(crate) fn visible(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+/// How many terminal columns a text takes.
+pub(crate) fn columns_of(text: &str) -> usize {
+    match text.is_ascii() {
+        true => text.len(),
+        false => text.graphemes(true).map(UnicodeWidthStr::width).sum(),
+    }
 }
 
 /// The text cut to so many columns, with a mark when something is missing.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
-    if text.width() <= columns {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    let mut used = 1;
-    for c in text.chars() {
-        used += c.width().unwrap_or(0);
+    let (mut used, mut end) = (0, 0);
+    for (start, grapheme) in text.grapheme_indices(true) {
+        used += grapheme.width();
         if used > columns {
-            break;
+            let kept = text[..end].trim_end();
+            return if columns == 0 { String::new() } else { format!("{kept}…") };
         }
-        kept.push(c);
+        // The mark takes a column of its own, so what reaches into the last one may have to go.
+        if used < columns {
+            end = start + grapheme.len();
+        }
     }
-    kept.truncate(kept.trim_end().len());
-    kept + "…"
+    text.to_owned()
 }
 
 /// Rows with aligned columns; the last column is as long as it likes.
@@ -175,6 +188,11 @@ mod tests {
             ("a b c d", 4, "a b…"),
             ("木の名前", 5, "木の…"),
             ("ab", 1, "…"),
+            ("ab", 0, ""),
+            ("", 0, ""),
+            // The marks of a letter stay with it.
+            ("e\u{301}e\u{301}e\u{301}", 2, "e\u{301}…"),
+            ("🇩🇪🇩🇪", 3, "🇩🇪…"),
         ] {
             assert_eq!(cut(text, columns), expected);
         }
@@ -188,11 +206,5 @@ mod tests {
         for (columns, expected) in [(20, "abc defghi"), (8, "abc def…"), (6, "abc d…"), (4, "abc…")] {
             assert_eq!(line.clone().fit(columns).text(), expected);
         }
-    }
-
-    #[test]
-    fn escapes_of_others_do_not_reach_the_terminal() {
-        assert_eq!(visible("a\u{1b}[31mred\u{7}\tx\ny\u{9b}"), "a\u{fffd}[31mred\u{fffd}\tx\ny\u{fffd}");
-        assert_eq!(one_line("\n  first\r\nsecond"), "first");
     }
 }
