@@ -27,6 +27,7 @@ mod judge;
 mod links;
 mod live;
 mod naming;
+mod place;
 mod plan_mode;
 mod plans;
 mod posture;

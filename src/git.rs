@@ -16,6 +16,7 @@ mod index;
 pub mod integrate;
 pub mod merge;
 pub mod oid;
+pub mod place;
 mod populate;
 pub mod removal;
 pub mod repo;

@@ -12,6 +12,24 @@ pub struct Place {
     pub cwd: String,
 }
 
+/// `GET /v1/project`: the repository around a directory, and what is checked out there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Project {
+    /// The common git directory, as in the `project` of a session.
+    pub project: String,
+    /// The root of the work tree that the directory is in; the git directory of a bare repository.
+    pub root: String,
+    /// The name of the directory that people know the repository by.
+    pub name: String,
+    /// Absent when the head is detached.
+    pub branch: Option<String>,
+    /// How many commits the branch has that its upstream has not; absent when it follows none.
+    pub ahead: Option<u32>,
+    pub behind: Option<u32>,
+    /// Without one, no session can start.
+    pub has_commits: bool,
+}
+
 /// `GET /v1/trust`: what the repository asks for, and what the user agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Trust {

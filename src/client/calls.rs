@@ -14,7 +14,7 @@ use crate::api::event::RawEvent;
 use crate::api::handoff::Handoff;
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, Project, SetConfig, Trust,
 };
 use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ExplainPermission, ListSessions, ListTurns, Merge, Resume,
@@ -138,6 +138,11 @@ impl Connection {
 
     pub async fn plans(&self, list: &ListPlans) -> Result<Page<SavedPlan>, ClientError> {
         self.get("/v1/plans", list).await
+    }
+
+    /// The repository around a directory, and what is checked out there.
+    pub async fn project(&self, place: &Place) -> Result<Project, ClientError> {
+        self.get("/v1/project", place).await
     }
 
     pub async fn trust(&self, place: &Place) -> Result<Trust, ClientError> {

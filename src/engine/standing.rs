@@ -24,10 +24,7 @@ pub(super) struct Standing {
 impl Standing {
     /// Finds out where `cwd` is.
     pub(super) async fn find(shared: &Shared, cwd: PathBuf) -> Result<Self, Fault> {
-        if !cwd.is_absolute() || !cwd.is_dir() {
-            return Err(Fault::NotADirectory { path: cwd });
-        }
-        let (from, branch) = match session_around(shared, &cwd).await? {
+        let (from, branch) = match session_at(shared, &cwd).await? {
             Some(record) => (PathBuf::from(record.body.common_dir), Some(record.body.branch)),
             None => (cwd, None),
         };
@@ -55,8 +52,11 @@ impl Standing {
     }
 }
 
-/// The session in whose worktree a directory is.
-async fn session_around(shared: &Shared, cwd: &Path) -> Result<Option<Record>, Fault> {
+/// The session in whose worktree a client's directory is.
+pub(super) async fn session_at(shared: &Shared, cwd: &Path) -> Result<Option<Record>, Fault> {
+    if !cwd.is_absolute() || !cwd.is_dir() {
+        return Err(Fault::NotADirectory { path: cwd.to_owned() });
+    }
     let worktrees = shared.data.join("worktrees");
     let (Ok(worktrees), Ok(cwd)) = (worktrees.canonicalize(), cwd.canonicalize()) else { return Ok(None) };
     let Ok(inside) = cwd.strip_prefix(worktrees) else { return Ok(None) };

@@ -38,16 +38,21 @@ impl Repo {
     pub fn discover(dir: &Path) -> Result<Self, GitError> {
         command::check_version()?;
         let found = open(dir, RepositoryOpenFlags::empty())?;
+        let repo = Self::of(&found)?;
+        match has_commits(&found)? {
+            true => Ok(repo),
+            false => Err(GitError::NoCommits { path: dir.to_owned() }),
+        }
+    }
+
+    /// The repository that a handle was opened on, from wherever.
+    pub(super) fn of(found: &Repository) -> Result<Self, GitError> {
         let common_dir = canonical(found.commondir())?;
         let checkout = match found.is_worktree() {
             true => main_checkout(&common_dir)?,
             false => found.workdir().map(canonical).transpose()?,
         };
-        let repo = Self { common_dir, checkout };
-        match has_commits(&found)? {
-            true => Ok(repo),
-            false => Err(GitError::NoCommits { path: dir.to_owned() }),
-        }
+        Ok(Self { common_dir, checkout })
     }
 
     /// The directory that holds objects, refs and configuration.
@@ -107,7 +112,7 @@ impl Repo {
     }
 }
 
-fn open(dir: &Path, flags: RepositoryOpenFlags) -> Result<Repository, GitError> {
+pub(super) fn open(dir: &Path, flags: RepositoryOpenFlags) -> Result<Repository, GitError> {
     let no_ceiling: [&Path; 0] = [];
     Repository::open_ext(dir, flags, no_ceiling).map_err(|error| open_error(dir, error))
 }
@@ -136,7 +141,7 @@ fn unsupported_feature(message: &str) -> Option<String> {
     }
 }
 
-fn canonical(path: &Path) -> Result<PathBuf, GitError> {
+pub(super) fn canonical(path: &Path) -> Result<PathBuf, GitError> {
     path.canonicalize().map_err(GitError::io("resolve", path))
 }
 
@@ -151,7 +156,7 @@ fn main_checkout(common_dir: &Path) -> Result<Option<PathBuf>, GitError> {
 }
 
 /// Whether anything can be a base: the head may be unborn while other branches exist.
-fn has_commits(repo: &Repository) -> Result<bool, GitError> {
+pub(super) fn has_commits(repo: &Repository) -> Result<bool, GitError> {
     if repo.head().is_ok() {
         return Ok(true);
     }

@@ -76,6 +76,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         project::doctor,
         project::grant_trust,
         project::models,
+        project::read,
         project::set_config,
         project::trust,
         session::answer,
@@ -141,6 +142,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/agent-files", get(agent::files))
         .route("/v1/permissions/explain", post(permission::explain))
         .route("/v1/plans", get(permission::plans))
+        .route("/v1/project", get(project::read))
         .route("/v1/trust", get(project::trust))
         .route("/v1/config", get(project::config))
         .merge(personal)

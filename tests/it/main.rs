@@ -29,6 +29,7 @@ mod mcp;
 mod models;
 mod parallel;
 mod permissions;
+mod place;
 mod plan;
 mod planmode;
 mod prompt;

@@ -7,9 +7,18 @@ use super::{App, Reply, reply};
 use crate::api::Page;
 use crate::api::error::{Error, ErrorBody, ErrorKind};
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, Project, SetConfig, Trust,
 };
 use crate::server::error::{Asked, Body};
+
+/// Tells which repository a directory is in, and what is checked out there.
+#[utoipa::path(
+    get, path = "/v1/project", params(Place),
+    responses((status = 200, body = Project), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn read(State(app): State<App>, Asked(place): Asked<Place>) -> Reply<Project> {
+    reply(app.engine.project(place).await)
+}
 
 /// Shows what a repository asks for, and whether the user agreed.
 #[utoipa::path(
