@@ -112,6 +112,7 @@ impl Engine {
             executable: std::env::current_exe().unwrap_or_else(|_| executable.clone()),
             home: environment.get("HOME").cloned().unwrap_or_default(),
             store: store.clone(),
+            writing: std::sync::Mutex::default(),
         };
         // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
         let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));

@@ -87,13 +87,31 @@ pub struct ConfigValue {
     pub ignored: Option<String>,
 }
 
-/// `PUT /v1/config`: writes one key of the user's file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// `PUT /v1/config`: writes one key of a file that is the user's own. The reply has the effective value afterwards; it is
+/// null for a key without a default that nobody sets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetConfig {
     pub key: String,
-    /// As it would stand in the file, or a bare word.
-    pub value: String,
+    /// As it would stand in the file, or a bare word; absent takes the key out of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    #[serde(default)]
+    pub scope: ConfigScope,
+    /// Names the project by a directory inside it; the effective value is the one that holds there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+}
+
+/// Whom a setting is for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigScope {
+    /// The user, in all projects.
+    #[default]
+    User,
+    /// The user, in one project.
+    Project,
 }
 
 /// `GET /v1/models`

@@ -4,15 +4,20 @@ use serde_json::Value;
 
 use super::line::{Line, Tone, one_line, table};
 use super::{Context, Exit, Failure, Format};
-use crate::api::project::{ConfigValue, SetConfig};
+use crate::api::project::{ConfigScope, ConfigValue, SetConfig};
 
 /// Shows the configuration, or reads or writes one key of it.
+///
+/// What you set with `--project` holds in this repository only, and stands above your own file and the repository's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   coppice config
   coppice config get limits.parallel_turns
-  coppice config set default.model gemini")]
+  coppice config set default.model gemini
+  coppice config set --project default.model codex
+  coppice config set keys.new ctrl+n
+  coppice config unset --project default.model")]
 pub(super) struct Args {
     #[command(subcommand)]
     act: Option<Act>,
@@ -29,17 +34,35 @@ enum Act {
         #[command(flatten)]
         format: super::FormatArg,
     },
-    /// Write one key of your own file.
+    /// Write one key of your own file, or of what you say about this project.
     Set {
         /// The key with its table, such as `merge.style`.
         key: String,
         /// The value as it would stand in the file, or a bare word.
         value: String,
         #[command(flatten)]
+        scope: ScopeArg,
+        #[command(flatten)]
+        format: super::FormatArg,
+    },
+    /// Take one key out again: what stands below it counts.
+    Unset {
+        /// The key with its table, such as `merge.style`.
+        key: String,
+        #[command(flatten)]
+        scope: ScopeArg,
+        #[command(flatten)]
         format: super::FormatArg,
     },
     /// Print where your own file is.
     Path,
+}
+
+#[derive(Debug, Clone, Copy, clap::Args)]
+struct ScopeArg {
+    /// Only for this project; nobody else who works on it sees it.
+    #[arg(long)]
+    project: bool,
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
@@ -59,13 +82,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
                 Format::Human => context.output.lines([&Line::new().plain(plain(&value.value))])?,
             }
         }
-        Some(Act::Set { key, value, format }) => {
-            let value = context.client().await?.set_config(&SetConfig { key, value }).await?;
-            match format.choice() {
-                Format::Json => context.output.json(&value)?,
-                Format::Human => context.output.say(&said(&value))?,
-            }
+        Some(Act::Set { key, value, scope, format }) => {
+            change(key, Some(value), scope, format.choice(), context).await?;
         }
+        Some(Act::Unset { key, scope, format }) => change(key, None, scope, format.choice(), context).await?,
         Some(Act::Path) => {
             let path = context.paths()?.config;
             context.output.bytes(path.as_os_str().as_encoded_bytes())?;
@@ -73,6 +93,25 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
     }
     Ok(Exit::Done)
+}
+
+async fn change(
+    key: String,
+    value: Option<String>,
+    scope: ScopeArg,
+    format: Format,
+    context: &mut Context,
+) -> Result<(), Failure> {
+    let (scope, cwd) = match scope.project {
+        true => (ConfigScope::Project, context.place()?.cwd),
+        false => (ConfigScope::User, None),
+    };
+    let value = context.client().await?.set_config(&SetConfig { key, value, scope, cwd }).await?;
+    match format {
+        Format::Json => context.output.json(&value)?,
+        Format::Human => context.output.say(&said(&value))?,
+    }
+    Ok(())
 }
 
 async fn effective(context: &Context) -> Result<Vec<ConfigValue>, Failure> {
@@ -113,6 +152,9 @@ fn lines(values: &[ConfigValue]) -> Vec<Line> {
 }
 
 fn said(value: &ConfigValue) -> Line {
+    if value.value.is_null() {
+        return Line::new().strong(&value.key).plain(" is not set");
+    }
     Line::new().strong(&value.key).plain(format!(" = {}", value.value)).dim(format!("  {}", value.origin))
 }
 

@@ -91,6 +91,8 @@ pub(super) enum Fault {
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
     OtherGrants { given: String, found: String },
+    #[error("`cwd` is missing: it names the project that the setting is for")]
+    NoProject,
     #[error("`{text}` is not a cursor")]
     BadCursor { text: String },
     #[error("{reason}")]
@@ -144,6 +146,7 @@ impl Fault {
             | Fault::NotAChild { .. }
             | Fault::BadDecision { .. }
             | Fault::NotADirectory { .. }
+            | Fault::NoProject
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::Config(_) => ErrorKind::Invalid,
@@ -218,6 +221,7 @@ impl Fault {
             | Fault::NothingToUndo { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }
+            | Fault::NoProject
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::Config(_)

@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use crate::api::error::Error;
-use crate::api::project::{ConfigQuery, ConfigValue, GrantTrust, Place, SetConfig, Trust as TrustView, TrustState};
-use crate::config::{self, Config, LayerKind, Origin, Source, Trust, Value, key};
+use crate::api::project::{
+    ConfigQuery, ConfigScope, ConfigValue, GrantTrust, Place, SetConfig, Trust as TrustView, TrustState,
+};
+use crate::config::{self, Config, Source, Trust, Value, key};
 use crate::git::{GitError, Oid, Repo};
 use crate::store::{Change, Durability, ProjectRow, Write};
 
@@ -12,7 +14,7 @@ use super::Engine;
 use super::create::project_id;
 use super::fault::Fault;
 use super::record::json;
-use super::settings::{self, ProjectRecord, Settings, Trusted};
+use super::settings::{self, OwnFile, ProjectRecord, Settings, Trusted};
 use super::standing::Standing;
 
 impl Engine {
@@ -33,9 +35,9 @@ impl Engine {
         Ok(config_values(&self.config_at(query).await?))
     }
 
-    /// Writes one key of the user's file, which keeps its comments and order.
-    pub async fn set_config(&self, request: SetConfig) -> Result<Vec<ConfigValue>, Error> {
-        Ok(self.write_config(request)?)
+    /// Writes or takes out one key of a file of the user's, which keeps its comments and order.
+    pub async fn set_config(&self, request: SetConfig) -> Result<ConfigValue, Error> {
+        Ok(self.write_config(request).await?)
     }
 
     /// The settings in force at a directory; outside of a repository they are the user's.
@@ -76,24 +78,25 @@ impl Engine {
         Ok(trust_view(&repo, commit, &settings))
     }
 
-    fn write_config(&self, request: SetConfig) -> Result<Vec<ConfigValue>, Fault> {
-        let path = &self.shared.settings.user_file;
-        let file = |act, source| Fault::File { act, path: path.clone(), source };
-        let origin = Origin { label: path.display().to_string(), kind: LayerKind::User };
-        let old = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(file("read", error)),
-        };
-        let new = config::set_key(&old, &origin, &request.key, &request.value)?;
-        let dir = path.parent().unwrap_or(path);
-        std::fs::create_dir_all(dir).map_err(|error| file("create the directory of", error))?;
-        let whole = tempfile::NamedTempFile::new_in(dir).map_err(|error| file("write", error))?;
-        std::fs::write(whole.path(), new).map_err(|error| file("write", error))?;
-        whole.persist(path).map_err(|error| file("write", error.error))?;
-        let config = self.shared.settings.user()?;
-        self.shared.slots.resize(settings::parallel_turns(&config));
-        Ok(config_values(&config))
+    async fn write_config(&self, request: SetConfig) -> Result<ConfigValue, Fault> {
+        let SetConfig { key, value, scope, cwd } = request;
+        let settings = &self.shared.settings;
+        match scope {
+            ConfigScope::User => {
+                settings.change(OwnFile::User, &key, value.as_deref())?;
+                self.shared.slots.resize(settings::parallel_turns(&settings.user()?));
+            }
+            ConfigScope::Project => {
+                let here = Standing::find(&self.shared, PathBuf::from(cwd.clone().ok_or(Fault::NoProject)?)).await?;
+                settings.change(OwnFile::Project(&project_id(&here.repo)), &key, value.as_deref())?;
+            }
+        }
+        let values = config_values(&self.config_at(ConfigQuery { cwd }).await?);
+        let effective = values.into_iter().find(|value| value.key == key);
+        Ok(effective.unwrap_or_else(|| {
+            let about = about(&key);
+            ConfigValue { key, value: serde_json::Value::Null, origin: "default".to_owned(), about, ignored: None }
+        }))
     }
 }
 
@@ -134,10 +137,14 @@ fn config_values(config: &Config) -> Vec<ConfigValue> {
             Source::Default => "default".to_owned(),
             Source::Layer { place, .. } => place.to_string(),
         },
-        about: key::find(&setting.key).map(|key| key.doc).unwrap_or_default().to_owned(),
+        about: about(&setting.key),
         ignored: config.ignored.iter().find(|ignored| ignored.key == setting.key).map(ToString::to_string),
     };
     config.settings.iter().map(value).collect()
+}
+
+fn about(key: &str) -> String {
+    key::find(key).map(|key| key.doc).unwrap_or_default().to_owned()
 }
 
 fn json_value(value: &Value) -> serde_json::Value {

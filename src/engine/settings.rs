@@ -1,10 +1,12 @@
 //! The configuration in force: read anew whenever it matters, so that an edit counts from the next prompt on.
 //!
-//! What the repository's own file grants counts only when the user trusts exactly that text.
+//! What the repository's own file grants counts only when the user trusts exactly that text. Only the files of the user
+//! are ever written: the one for all projects and the one for each.
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +30,7 @@ const REPOSITORY_FILE: &str = ".coppice/config.toml";
 /// Which ignored files of the checkout come along, as it is in a commit.
 const INCLUDE_FILE: &str = ".worktreeinclude";
 
-/// Reads configuration for one daemon.
+/// Reads configuration for one daemon, and writes what the user changes through it.
 pub(super) struct SettingsReader {
     pub(super) user_file: PathBuf,
     pub(super) data: PathBuf,
@@ -36,6 +38,16 @@ pub(super) struct SettingsReader {
     /// The user's home directory, which `~` stands for in rules.
     pub(super) home: String,
     pub(super) store: Store,
+    /// Held from the reading to the writing of a file, so that two changes at once are both in it.
+    pub(super) writing: Mutex<()>,
+}
+
+/// A file that is the user's own.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum OwnFile<'a> {
+    User,
+    /// What the user says about one project.
+    Project(&'a str),
 }
 
 /// The settings of one project at one commit.
@@ -79,7 +91,7 @@ impl Settings {
 impl SettingsReader {
     /// The user's own settings.
     pub(super) fn user(&self) -> Result<Config, Fault> {
-        let layer = self.file_layer(&self.user_file, LayerKind::User)?;
+        let layer = self.layer(OwnFile::User)?;
         Ok(config::resolve(layer.as_slice(), Trust::Untrusted))
     }
 
@@ -120,12 +132,7 @@ impl SettingsReader {
             (Some(grants), Some(trusted)) if grants.as_str() == trusted.text => Trust::Trusted,
             (Some(_) | None, Some(_) | None) => Trust::Untrusted,
         };
-        let project_file = self.data.join("projects").join(project).join("config.toml");
-        let layers = [
-            self.file_layer(&self.user_file, LayerKind::User)?,
-            repository,
-            self.file_layer(&project_file, LayerKind::Project)?,
-        ];
+        let layers = [self.layer(OwnFile::User)?, repository, self.layer(OwnFile::Project(project))?];
         let layers: Vec<_> = layers.into_iter().flatten().collect();
         let brings = include.as_deref().is_some_and(|text| text.lines().any(|line| !line.trim().is_empty()));
         let include = include.filter(|_| trust == Trust::Trusted);
@@ -152,13 +159,50 @@ impl SettingsReader {
         Registry::new(&self.executable, configured.collect())
     }
 
-    fn file_layer(&self, path: &Path, kind: LayerKind) -> Result<Option<config::Layer>, Fault> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(Fault::File { act: "read", path: path.to_owned(), source }),
+    /// Sets one key of a file, or takes it out; comments and order stay as their owner wrote them.
+    pub(super) fn change(&self, file: OwnFile<'_>, key: &str, value: Option<&str>) -> Result<(), Fault> {
+        let _held = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (path, origin) = self.whereabouts(file);
+        let fail = |act, source| Fault::File { act, path: path.clone(), source };
+        let old = read(&path)?.unwrap_or_default();
+        let new = match value {
+            Some(value) => config::set_key(&old, &origin, key, value)?,
+            None => config::unset_key(&old, &origin, key)?,
         };
-        Ok(Some(config::parse(&text, &Origin { label: path.display().to_string(), kind })?))
+        if new == old {
+            return Ok(());
+        }
+        let dir = path.parent().unwrap_or(&path);
+        std::fs::create_dir_all(dir).map_err(|error| fail("create the directory of", error))?;
+        let whole = tempfile::NamedTempFile::new_in(dir).map_err(|error| fail("write", error))?;
+        std::fs::write(whole.path(), new).map_err(|error| fail("write", error))?;
+        whole.persist(&path).map_err(|error| fail("write", error.error))?;
+        Ok(())
+    }
+
+    fn layer(&self, file: OwnFile<'_>) -> Result<Option<config::Layer>, Fault> {
+        let (path, origin) = self.whereabouts(file);
+        Ok(read(&path)?.map(|text| config::parse(&text, &origin)).transpose()?)
+    }
+
+    fn whereabouts(&self, file: OwnFile<'_>) -> (PathBuf, Origin) {
+        let (path, kind) = match file {
+            OwnFile::User => (self.user_file.clone(), LayerKind::User),
+            OwnFile::Project(project) => {
+                (self.data.join("projects").join(project).join("config.toml"), LayerKind::Project)
+            }
+        };
+        let label = path.display().to_string();
+        (path, Origin { label, kind })
+    }
+}
+
+/// The text of a file that need not be there.
+fn read(path: &Path) -> Result<Option<String>, Fault> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Fault::File { act: "read", path: path.to_owned(), source }),
     }
 }
 

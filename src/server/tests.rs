@@ -83,7 +83,7 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Error {
 async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
     let house = House::open().await;
     let client = house.connect().await;
-    let set = SetConfig { key: "limits.parallel_turns".into(), value: "9".into() };
+    let set = SetConfig { key: "limits.parallel_turns".into(), value: Some("9".into()), ..SetConfig::default() };
     let grant = GrantTrust { cwd: "/".into(), hash: String::new() };
     let wide = CreateSession { yolo: true, ..CreateSession::default() };
     let posture = Some("unattended".to_owned());

@@ -37,6 +37,7 @@ mod response;
 mod resume;
 mod script;
 mod session;
+mod settings;
 mod supervisor;
 mod switch;
 mod tape;

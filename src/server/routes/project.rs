@@ -1,11 +1,10 @@
 //! Things of a repository or of the machine: trust, configuration, models, health.
 
-use axum::Json;
 use axum::extract::State;
 
 use super::{App, Reply, reply};
 use crate::api::Page;
-use crate::api::error::{Error, ErrorBody, ErrorKind};
+use crate::api::error::ErrorBody;
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, Project, SetConfig, Trust,
 };
@@ -47,18 +46,13 @@ pub(super) async fn config(State(app): State<App>, Asked(query): Asked<ConfigQue
     reply(app.engine.config(query).await.map(Page::whole))
 }
 
-/// Writes one key of the user's file.
+/// Writes or takes out one key of the user's file, or of what the user says about one project.
 #[utoipa::path(
     put, path = "/v1/config", request_body = SetConfig,
     responses((status = 200, body = ConfigValue), (status = "default", body = ErrorBody))
 )]
 pub(super) async fn set_config(State(app): State<App>, Body(set): Body<SetConfig>) -> Reply<ConfigValue> {
-    let key = set.key.clone();
-    let values = app.engine.set_config(set).await?;
-    match values.into_iter().find(|value| value.key == key) {
-        Some(value) => Ok(Json(value)),
-        None => Err(Error::new(ErrorKind::NotFound, format!("`{key}` is not set")).into()),
-    }
+    reply(app.engine.set_config(set).await)
 }
 
 /// Lists the backends, whether they can be used, and their models.
