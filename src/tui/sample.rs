@@ -28,6 +28,7 @@ pub(crate) fn model(size: Size, sessions: Vec<Session>) -> Model {
         branch: Some("main".into()),
         ahead: 2,
         behind: 0,
+        has_commits: true,
     };
     update(&mut model, Msg::Reply(Reply::Repository(repository)));
     update(&mut model, Msg::Reply(Reply::Sessions(sessions)));

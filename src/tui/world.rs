@@ -39,6 +39,8 @@ pub(crate) struct Repository {
     pub(crate) branch: Option<String>,
     pub(crate) ahead: u32,
     pub(crate) behind: u32,
+    /// Without one, no session can start.
+    pub(crate) has_commits: bool,
 }
 
 /// The way to the daemon.

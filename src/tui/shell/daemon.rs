@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Sender;
 use crate::api::agent::AgentPlace;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, RawEvent};
-use crate::api::project::{BackendQuery, ConfigQuery, DoctorQuery, GrantTrust, Place};
+use crate::api::project::{BackendQuery, ConfigQuery, ConfigScope, DoctorQuery, GrantTrust, Place, Project, SetConfig};
 use crate::api::request::{
     Answer, CreateSession, DiffQuery, Environment, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
 };
@@ -17,7 +17,8 @@ use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
 use crate::client::start::Daemon;
-use crate::tui::msg::{Msg, Reach, Reply, Request, ReviewAct};
+use crate::tui::msg::{Msg, Reach, Reply, Request, ReviewAct, Scope};
+use crate::tui::world::Repository;
 
 /// So many events are one page of a transcript.
 const PAGE: u32 = 200;
@@ -168,11 +169,27 @@ impl Desk {
                 let query = DoctorQuery { cwd: Some(self.cwd.clone()), path: self.path.clone() };
                 Reply::Doctor(to.doctor(&query).await?.items)
             }
-            Request::SetConfig { .. }
-            | Request::Drop { .. }
+            Request::Repository => {
+                let Project { project, name, branch, ahead, behind, has_commits, .. } =
+                    to.project(&Place { cwd: self.cwd.clone() }).await?;
+                let (ahead, behind) = (ahead.unwrap_or_default(), behind.unwrap_or_default());
+                Reply::Repository(Repository { project, name, branch, ahead, behind, has_commits })
+            }
+            Request::SetConfig { key, value, scope } => {
+                let scope = match scope {
+                    Scope::User => ConfigScope::User,
+                    Scope::Project => ConfigScope::Project,
+                };
+                let said = match value {
+                    Some(_) => format!("`{key}` is set"),
+                    None => format!("`{key}` is back to the value below"),
+                };
+                to.set_config(&SetConfig { key, value, scope, cwd: Some(self.cwd.clone()) }).await?;
+                Reply::Done { said, session: None }
+            }
+            Request::Drop { .. }
             | Request::Review(_)
             | Request::Files { .. }
-            | Request::Repository
             | Request::Edit { .. }
             | Request::EditText { .. }
             | Request::Copy(_)
