@@ -20,6 +20,7 @@ mod explain;
 mod external;
 mod family;
 mod fault;
+mod files;
 mod handoff;
 mod hooks;
 mod image;

@@ -14,6 +14,7 @@ pub mod history;
 pub mod include;
 mod index;
 pub mod integrate;
+pub mod listing;
 pub mod merge;
 pub mod oid;
 pub mod place;

@@ -30,6 +30,29 @@ pub struct Project {
     pub has_commits: bool,
 }
 
+/// `GET /v1/files`: whose files; exactly one of the two is given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct FilesQuery {
+    /// Those of the work tree that this directory is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// Those of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+/// The files of a work tree that git does not ignore, tracked or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Files {
+    /// Where they are; absent when they are only in a commit.
+    pub root: Option<String>,
+    /// Paths from the root, sorted; bytes that are not UTF-8 are replaced.
+    pub paths: Vec<String>,
+    /// There are more than a reply holds.
+    pub truncated: bool,
+}
+
 /// `GET /v1/trust`: what the repository asks for, and what the user agreed to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Trust {

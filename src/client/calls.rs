@@ -14,7 +14,8 @@ use crate::api::event::RawEvent;
 use crate::api::handoff::Handoff;
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, Project, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
+    SetConfig, Trust,
 };
 use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ExplainPermission, ListSessions, ListTurns, Merge, Resume,
@@ -143,6 +144,11 @@ impl Connection {
     /// The repository around a directory, and what is checked out there.
     pub async fn project(&self, place: &Place) -> Result<Project, ClientError> {
         self.get("/v1/project", place).await
+    }
+
+    /// The files of a work tree that git does not ignore.
+    pub async fn files(&self, query: &FilesQuery) -> Result<Files, ClientError> {
+        self.get("/v1/files", query).await
     }
 
     pub async fn trust(&self, place: &Place) -> Result<Trust, ClientError> {

@@ -95,6 +95,8 @@ pub(super) enum Fault {
     NoProject,
     #[error("`{text}` is not a cursor")]
     BadCursor { text: String },
+    #[error("the files of a directory or of a session can be listed: name one of the two")]
+    WhoseFiles,
     #[error("{reason}")]
     BadRange { reason: &'static str },
     #[error(transparent)]
@@ -149,6 +151,7 @@ impl Fault {
             | Fault::NoProject
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
+            | Fault::WhoseFiles
             | Fault::Config(_) => ErrorKind::Invalid,
             Fault::WrongState { .. } | Fault::Removed { .. } | Fault::NotRemoved { .. } | Fault::OtherGrants { .. } => {
                 ErrorKind::Conflict
@@ -224,6 +227,7 @@ impl Fault {
             | Fault::NoProject
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
+            | Fault::WhoseFiles
             | Fault::Config(_)
             | Fault::File { .. }
             | Fault::Commit(_)

@@ -149,7 +149,7 @@ impl Engine {
 }
 
 /// The session's work: the tree while there is one, else what was saved of it.
-fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
+pub(super) fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
     match record.body.tree {
         Tree::Ready | Tree::Unprepared => Ok(Target::WorkTree),
         Tree::Absent | Tree::Away | Tree::Creating => {

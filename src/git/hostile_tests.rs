@@ -7,7 +7,7 @@ use super::diff::{self, Target};
 use super::history::{self, Checkpoint};
 use super::merge::{self, Merge, Outcome, Style};
 use super::testkit::{Sandbox, run_git, write, write_script};
-use super::{GitError, Worktree, status};
+use super::{GitError, Worktree, listing, status};
 
 /// A session whose agent has rewritten `.git` and planted programs wherever git looks for some.
 struct Trap {
@@ -128,6 +128,11 @@ fn nothing_planted_in_a_worktree_runs() {
     let seen = status::read(tree).unwrap();
     assert_eq!(seen.branch.as_deref(), Some("coppice/abcdefgh/work"));
     assert!(seen.nested.contains(&PathBuf::from("nested")), "{seen:?}");
+    trap.nothing_ran();
+
+    let listed = listing::of_tree(tree, 9999).unwrap().paths;
+    assert!(["new.txt", "tracked.txt"].iter().all(|name| listed.contains(&PathBuf::from(name))), "{listed:?}");
+    assert!(!listed.iter().any(|path| path.starts_with("nested") || path.starts_with(".git")), "{listed:?}");
     trap.nothing_ran();
 
     let snapshot = history::snapshot(tree, "refs/coppice/snapshots/abcdefgh/1", "snapshot").unwrap();

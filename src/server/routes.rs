@@ -74,6 +74,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         permission::plans,
         project::config,
         project::doctor,
+        project::files,
         project::grant_trust,
         project::models,
         project::read,
@@ -143,6 +144,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/permissions/explain", post(permission::explain))
         .route("/v1/plans", get(permission::plans))
         .route("/v1/project", get(project::read))
+        .route("/v1/files", get(project::files))
         .route("/v1/trust", get(project::trust))
         .route("/v1/config", get(project::config))
         .merge(personal)

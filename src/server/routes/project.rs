@@ -6,7 +6,8 @@ use super::{App, Reply, reply};
 use crate::api::Page;
 use crate::api::error::ErrorBody;
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, GrantTrust, Place, Project, SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
+    SetConfig, Trust,
 };
 use crate::server::error::{Asked, Body};
 
@@ -17,6 +18,15 @@ use crate::server::error::{Asked, Body};
 )]
 pub(super) async fn read(State(app): State<App>, Asked(place): Asked<Place>) -> Reply<Project> {
     reply(app.engine.project(place).await)
+}
+
+/// Lists the files of a work tree that git does not ignore.
+#[utoipa::path(
+    get, path = "/v1/files", params(FilesQuery),
+    responses((status = 200, body = Files), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn files(State(app): State<App>, Asked(query): Asked<FilesQuery>) -> Reply<Files> {
+    reply(app.engine.files(query).await)
 }
 
 /// Shows what a repository asks for, and whether the user agreed.
