@@ -113,3 +113,8 @@ pub(crate) fn restore(_model: &mut Model, _saved: super::state::Saved) {}
 pub(crate) fn saved(_model: &Model) -> super::state::Saved {
     super::state::Saved::default()
 }
+
+/// Puts a text into an empty composer, ready to be changed or sent.
+pub(crate) fn propose(_model: &mut Model, _text: &str) -> Vec<Request> {
+    Vec::new()
+}

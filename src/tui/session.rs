@@ -120,3 +120,8 @@ pub(crate) fn leave_search(_model: &mut Model) {}
 pub(crate) fn prepare(_model: &mut Model, _area: Rect) {}
 
 pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
+
+/// Moves what is seen by so many rows, down where the number is positive.
+pub(crate) fn scroll(_model: &mut Model, _rows: i32) -> Vec<Request> {
+    Vec::new()
+}
