@@ -554,5 +554,5 @@ pub(crate) const BINDINGS: &[Binding] = &[
     row(Action::ResetSetting, "reset-setting", &[Context::Settings], &["x"], "back to the value below", None),
     row(Action::SwitchScope, "switch-scope", &[Context::Settings], &["p"], "for you, or for this project", None),
     row(Action::Mark, "mark", &[Context::Picker], &["ctrl+x"], "mark several: one session each", None),
-    row(Action::Demo, "demo", &[], &[], "the tour with scripted agents", Some("demo")),
+    row(Action::Demo, "demo", &[Context::Sessions], &["T"], "the tour with scripted agents", Some("demo")),
 ];
