@@ -9,7 +9,9 @@ use tokio::sync::mpsc::Sender;
 use crate::api::agent::AgentPlace;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, RawEvent};
-use crate::api::project::{BackendQuery, ConfigQuery, ConfigScope, DoctorQuery, GrantTrust, Place, Project, SetConfig};
+use crate::api::project::{
+    BackendQuery, ConfigQuery, ConfigScope, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project, SetConfig,
+};
 use crate::api::request::{
     Answer, CreateSession, DiffQuery, Environment, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
 };
@@ -187,9 +189,13 @@ impl Desk {
                 to.set_config(&SetConfig { key, value, scope, cwd: Some(self.cwd.clone()) }).await?;
                 Reply::Done { said, session: None }
             }
+            Request::Files { session } => {
+                let cwd = session.is_none().then(|| self.cwd.clone());
+                let Files { paths, .. } = to.files(&FilesQuery { cwd, session: session.clone() }).await?;
+                Reply::Files { session, files: paths }
+            }
             Request::Drop { .. }
             | Request::Review(_)
-            | Request::Files { .. }
             | Request::Edit { .. }
             | Request::EditText { .. }
             | Request::Copy(_)
