@@ -43,7 +43,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     // The sandbox says whether a peer is one of our own agents.
     ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
     ("client", &["id", "api", "config", "paths"]),
-    ("look", &["id", "api"]),
+    ("look", &["id", "api", "permission"]),
     ("tui", &["id", "api", "config", "client", "paths", "look"]),
     ("cli", &["id", "api", "config", "mcp", "client", "paths", "look", "tui"]),
 ];
