@@ -3,6 +3,8 @@
 //! Values in, lines out. It knows what crosses the socket and nothing of terminals: what a tone looks like is the face's.
 
 pub(crate) mod age;
+pub(crate) mod card;
+pub(crate) mod highlight;
 pub(crate) mod line;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -2,11 +2,15 @@
 //!
 //! Grammars are loaded when the first of them is needed. Code that is too much to be read by a grammar stays plain.
 
+mod pair;
+
 use std::sync::OnceLock;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 use super::line::{Line, Tone, visible};
+
+pub(crate) use pair::Pair;
 
 /// Longer texts stay plain.
 const LINES: usize = 2_000;

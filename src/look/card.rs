@@ -1,0 +1,100 @@
+//! Tool calls as cards, the same for every backend: what was called, what it showed, how it ended.
+//!
+//! A card holds everything; only `rows` knows how much of it is seen.
+
+mod body;
+mod call;
+mod change;
+mod input;
+mod native;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::Value;
+
+use super::line::{Line, Tone, columns_of, cut};
+
+/// A folded card shows so many lines.
+const FOLDED: usize = 10;
+
+/// A call in three regions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Card {
+    pub(crate) header: Line,
+    pub(crate) body: Vec<Line>,
+    pub(crate) footer: Option<Line>,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    Failed,
+}
+
+impl From<bool> for Outcome {
+    /// As an event says it.
+    fn from(ok: bool) -> Outcome {
+        if ok { Outcome::Done } else { Outcome::Failed }
+    }
+}
+
+/// How much of a card is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fold {
+    Folded,
+    Open,
+}
+
+/// A call that runs.
+pub(crate) fn started(tool: &str, title: &str, input: Option<&Value>) -> Card {
+    let call = call::read(tool, title, input);
+    Card { header: call.header(), body: body::announced(&call), footer: Some(Line::new().dim("running")) }
+}
+
+/// A call that ended; `output` is what the model was told.
+pub(crate) fn finished(tool: &str, title: &str, input: Option<&Value>, ok: Outcome, output: &str) -> Card {
+    let call = call::read(tool, title, input);
+    let (body, footer) = body::shaped(&call, ok, output);
+    Card { header: call.header(), body, footer }
+}
+
+/// Draws a card. Folded, each line of the body is one row, and those after the tenth are counted; open, all is there.
+pub(crate) fn rows(card: &Card, width: u16, fold: Fold) -> Vec<Line> {
+    let width = usize::from(width);
+    let gutter = |mark: &str| Line::new().dim(mark);
+    let body_width = width.saturating_sub(columns_of(SIDE));
+    let mut rows = vec![gutter("╭ ").then(header(&card.header, width.saturating_sub(2)))];
+    let shown: Vec<Line> = match fold {
+        Fold::Open => card.body.iter().flat_map(|line| line.wrap(body_width)).collect(),
+        Fold::Folded => card.body.iter().take(FOLDED).map(|line| line.clone().fit(body_width)).collect(),
+    };
+    rows.extend(shown.into_iter().map(|line| gutter(SIDE).then(line)));
+    if fold == Fold::Folded && card.body.len() > FOLDED {
+        let more = format!("…{} more line(s)", card.body.len() - FOLDED);
+        rows.push(gutter(SIDE).then(Line::new().dim(more).fit(body_width)));
+    }
+    rows.push(match &card.footer {
+        Some(footer) => gutter("╰ ").then(footer.clone().fit(width.saturating_sub(2))),
+        None => gutter("╰"),
+    });
+    rows
+}
+
+/// Before each line of the body: the bar and three columns.
+const SIDE: &str = "│   ";
+
+/// A header that is too long says so inside of its bracket.
+fn header(header: &Line, columns: usize) -> Line {
+    let text = header.text();
+    match text.strip_suffix(')') {
+        Some(open) if columns_of(&text) > columns => Line::new().strong(cut(open, columns.saturating_sub(1)) + ")"),
+        Some(_) | None => header.clone().fit(columns),
+    }
+}
+
+/// A line of an error, as loud as it should be.
+fn bad(text: impl Into<String>) -> Line {
+    Line::toned(Tone::Bad, text)
+}

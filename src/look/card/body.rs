@@ -1,0 +1,273 @@
+//! What a card shows between its header and its end, and the end: each kind of call in its own shape, errors in none.
+
+use serde_json::Value;
+
+use super::call::{Call, Shape};
+use super::change::{self, Change};
+use super::{Outcome, bad};
+use crate::look::line::{Line, Tone, one_line, unstyled};
+use crate::look::status::count;
+use crate::permission::flag;
+
+/// Before what a command wrote to its second stream.
+const STDERR: &str = "── stderr ──";
+
+/// What a call that runs can show already.
+pub(super) fn announced(call: &Call) -> Vec<Line> {
+    match &call.shape {
+        Shape::Command(command) => warning(command.as_deref()).into_iter().collect(),
+        Shape::Change { path, pieces } => {
+            change::of_pieces(path, pieces).map(|change| change.lines).unwrap_or_default()
+        }
+        Shape::Read
+        | Shape::Written(_)
+        | Shape::Entries
+        | Shape::Matches
+        | Shape::Fetched
+        | Shape::Confirmed
+        | Shape::Text => Vec::new(),
+    }
+}
+
+/// The body and the footer of a call that ended.
+pub(super) fn shaped(call: &Call, outcome: Outcome, output: &str) -> (Vec<Line>, Option<Line>) {
+    match (&call.shape, outcome) {
+        (Shape::Command(command), outcome) => ran(command.as_deref(), outcome, output),
+        (_, Outcome::Failed) => failed(output),
+        (Shape::Read, Outcome::Done) => (Vec::new(), read(output)),
+        (Shape::Written(bytes), Outcome::Done) => (Vec::new(), written(*bytes, output)),
+        (Shape::Change { path, pieces }, Outcome::Done) => {
+            let told = change::read(path, output);
+            let is_told = told.is_some();
+            match told.or_else(|| change::of_pieces(path, pieces)) {
+                Some(change) => {
+                    let footer = if is_told { replaced(&change, pieces.len()) } else { confirmation(output) };
+                    (change.lines, footer)
+                }
+                None => (Vec::new(), confirmation(output)),
+            }
+        }
+        (Shape::Entries, Outcome::Done) => listed(output, "entry", "entries"),
+        (Shape::Matches, Outcome::Done) => listed(output, "match", "matches"),
+        (Shape::Fetched, Outcome::Done) => fetched(output),
+        (Shape::Confirmed, Outcome::Done) => (Vec::new(), confirmation(output)),
+        (Shape::Text, Outcome::Done) => (text(output), None),
+    }
+}
+
+/// The error as it is.
+fn failed(output: &str) -> (Vec<Line>, Option<Line>) {
+    let body = text(output);
+    let said = body.iter().map(Line::text).find(|line| !line.trim().is_empty());
+    let said = said.unwrap_or_else(|| "it did not finish".to_owned());
+    (body, Some(bad(format!("✗ {}", said.trim()))))
+}
+
+/// Flags that throw work away stand above everything else.
+fn warning(command: Option<&str>) -> Option<Line> {
+    let flags = flag::destructive(command?);
+    (!flags.is_empty()).then(|| bad(format!("⚠ DESTRUCTIVE FLAG(S): {}", one_line(&flags.join(" ")))))
+}
+
+/// What a command left behind.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Ran {
+    stdout: String,
+    stderr: String,
+    exit: Option<i64>,
+}
+
+fn ran(command: Option<&str>, outcome: Outcome, output: &str) -> (Vec<Line>, Option<Line>) {
+    let ran = streams(output);
+    let exit = match (ran.exit, outcome) {
+        (Some(exit), _) => exit,
+        // Whoever tells the command also says that it failed; from the others, success means only that it ended.
+        (None, Outcome::Done) if command.is_some() => 0,
+        (None, Outcome::Done) => {
+            return (warning(command).into_iter().chain(text(output)).collect(), None);
+        }
+        (None, Outcome::Failed) => {
+            let (body, footer) = failed(output);
+            return (warning(command).into_iter().chain(body).collect(), footer);
+        }
+    };
+    let mut body: Vec<Line> = warning(command).into_iter().chain(text(&ran.stdout)).collect();
+    if !ran.stderr.trim().is_empty() {
+        body.push(Line::new().dim(STDERR));
+        body.extend(text(&ran.stderr));
+    }
+    let tone = if exit == 0 { Tone::Good } else { Tone::Bad };
+    (body, Some(Line::toned(tone, format!("exit {exit}"))))
+}
+
+/// Takes apart what was told about a command: a record of both streams, or one text that says the code before or after.
+fn streams(output: &str) -> Ran {
+    if let Some(record) = record(output).filter(|record| record.get("stdout").or(record.get("stderr")).is_some()) {
+        let stream = |name: &str| record[name].as_str().unwrap_or_default().to_owned();
+        let exit = ["exit_code", "exitCode", "exit", "code"].iter().find_map(|name| record[*name].as_i64());
+        return Ran { stdout: stream("stdout"), stderr: stream("stderr"), exit };
+    }
+    let (output, exit) = exit_code(output);
+    match output.split_once(STDERR) {
+        Some((stdout, stderr)) => Ran { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit },
+        None => Ran { stdout: output.to_owned(), stderr: String::new(), exit },
+    }
+}
+
+/// The exit code in a text, and the text without it.
+fn exit_code(output: &str) -> (&str, Option<i64>) {
+    if let Some((first, rest)) =
+        output.strip_prefix("Exit code ").map(|rest| rest.split_once('\n').unwrap_or((rest, "")))
+        && let Ok(exit) = first.trim().parse()
+    {
+        return (rest, Some(exit));
+    }
+    let whole = output.trim_end();
+    let last = whole.strip_suffix(']').and_then(|open| open.rsplit_once('['));
+    if let Some((before, said)) = last
+        && let Some(code) = said.strip_prefix("exit status: ").or_else(|| said.strip_prefix("exit "))
+        && let Ok(exit) = code.parse()
+    {
+        return (before, Some(exit));
+    }
+    match whole.strip_prefix("Command exited with code: ").and_then(|code| code.parse().ok()) {
+        Some(exit) => ("", Some(exit)),
+        None => (output, None),
+    }
+}
+
+/// `N lines · M bytes`; nothing about what was not told.
+fn read(output: &str) -> Option<Line> {
+    if output.is_empty() {
+        return None;
+    }
+    let lines: Vec<&str> = output.lines().map(unnumbered).collect();
+    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
+    let (left_out, is_cut) = left_out(output);
+    let mark = if is_cut { " (truncated)" } else { "" };
+    Some(Line::new().dim(format!("{} · {}{mark}", count(lines.len(), "line"), size(bytes + left_out))))
+}
+
+/// Some agents number the lines that they read.
+fn unnumbered(line: &str) -> &str {
+    let digits = line.trim_start_matches(' ');
+    let text = digits.trim_start_matches(|c: char| c.is_ascii_digit());
+    match text.strip_prefix(['\t', '→']) {
+        Some(text) if text.len() < digits.len() - 1 => text,
+        Some(_) | None => line,
+    }
+}
+
+/// How many bytes were left out of a long text, and whether anything was.
+fn left_out(output: &str) -> (usize, bool) {
+    let counted = |line: &str| line.strip_prefix('[')?.strip_suffix(" bytes left out]")?.parse().ok();
+    let count: Option<usize> = output.lines().find_map(counted);
+    (count.unwrap_or(0), count.is_some())
+}
+
+fn written(bytes: Option<usize>, output: &str) -> Option<Line> {
+    let told = bytes.or_else(|| {
+        let change = change::read("", output)?;
+        let is_whole = change.less == 0;
+        is_whole.then(|| output.lines().filter_map(|line| line.strip_prefix('+')).map(|line| line.len() + 1).sum())
+    });
+    match (told, change::read("", output)) {
+        (Some(bytes), _) => Some(Line::new().dim(format!("wrote {}", size(bytes)))),
+        (None, Some(change)) => replaced(&change, 0),
+        (None, None) => confirmation(output),
+    }
+}
+
+fn replaced(change: &Change, pieces: usize) -> Option<Line> {
+    Some(match pieces {
+        0 => Line::new().dim(format!("+{} −{}", change.more, change.less)),
+        pieces => Line::new().dim(count(pieces, "replacement")),
+    })
+}
+
+/// The first words of what was said.
+fn confirmation(output: &str) -> Option<Line> {
+    let said = unstyled(output);
+    let said = said.lines().find(|line| !line.trim().is_empty())?;
+    Some(Line::new().dim(said.trim()))
+}
+
+/// Lines that are counted, or what the tool says about their number.
+fn listed(output: &str, one: &str, many: &str) -> (Vec<Line>, Option<Line>) {
+    let mut body = text(output);
+    body.retain(|line| !line.text().trim().is_empty());
+    let first = body.first().map(Line::text).unwrap_or_default();
+    let is_said =
+        ["Found ", "No files found", "No matches found", "Listed "].iter().any(|said| first.starts_with(said));
+    if is_said && body.len() == 1 {
+        return (Vec::new(), Some(Line::new().dim(first)));
+    }
+    if is_said {
+        body.remove(0);
+    }
+    let noun = if body.len() == 1 { one } else { many };
+    let footer = format!("{} {noun}", body.len());
+    (body, Some(Line::new().dim(footer)))
+}
+
+/// What the server said; the page itself is for the model.
+fn fetched(output: &str) -> (Vec<Line>, Option<Line>) {
+    let mut body = Vec::new();
+    let mut tell = |name: &str, value: &str| body.push(Line::new().dim(format!("{name}: ")).plain(one_line(value)));
+    let mut bytes = output.len();
+    if let Some(record) = record(output) {
+        let value = |names: &[&str]| names.iter().map(|name| &record[*name]).find(|value| !value.is_null());
+        let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        for (name, names) in [
+            ("status", ["status", "status_code"].as_slice()),
+            ("content-type", &["content_type", "content-type", "contentType"]),
+            ("truncated", &["truncated"]),
+        ] {
+            if let Some(value) = value(names) {
+                tell(name, &text(value));
+            }
+        }
+        let told = value(&["bytes", "size", "length"]).and_then(Value::as_u64).and_then(|bytes| bytes.try_into().ok());
+        let page = value(&["body", "content", "text"]).and_then(Value::as_str).map(str::len);
+        bytes = told.or(page).unwrap_or(bytes);
+    } else {
+        for line in output.lines().take(20).take_while(|line| !line.trim().is_empty()) {
+            let known = line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value));
+            match known {
+                Some((name, value)) if matches!(name.as_str(), "status" | "content-type" | "truncated") => {
+                    tell(&name, value);
+                }
+                Some(_) => {}
+                None if line.starts_with("HTTP/") => tell("status", line),
+                None => {}
+            }
+        }
+    }
+    let (left_out, is_cut) = left_out(output);
+    if is_cut {
+        tell("truncated", "true");
+    }
+    (body, (bytes > 0).then(|| Line::new().dim(size(bytes + left_out))))
+}
+
+fn record(output: &str) -> Option<Value> {
+    let text = output.trim();
+    let value: Value = text.starts_with('{').then(|| serde_json::from_str(text).ok())??;
+    value.is_object().then_some(value)
+}
+
+fn text(output: &str) -> Vec<Line> {
+    let shown = unstyled(output);
+    let shown = shown.trim_end();
+    shown.trim_start_matches('\n').lines().map(|line| Line::new().plain(line)).collect()
+}
+
+/// A number of bytes as a person reads it.
+fn size(bytes: usize) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        ..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
+        1_000_000.. => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
+    }
+}

@@ -1,0 +1,201 @@
+//! What a call is, in a verb that people know, whatever its backend calls it. Unknown tools keep their names.
+
+use serde_json::Value;
+
+use super::change::Piece;
+use super::input::Input;
+use super::native;
+use crate::look::line::{Line, visible};
+
+/// A longer argument would not be read.
+const ARGUMENT: usize = 1_000;
+
+/// Stands for an argument that is not known.
+const UNKNOWN: &str = "…";
+
+/// The server of our own tools, before their names.
+const OWN_SERVER: &[&str] = &["coppice.", "mcp__coppice__"];
+
+/// One call, ready to be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Call {
+    verb: String,
+    argument: String,
+    pub(super) shape: Shape,
+}
+
+/// What the body and the footer of a card are made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Streams and an exit code; the command where it is known.
+    Command(Option<String>),
+    /// What was read is told by its size.
+    Read,
+    /// How many bytes were written, where the call says it.
+    Written(Option<usize>),
+    Change {
+        path: String,
+        pieces: Vec<Piece>,
+    },
+    Entries,
+    Matches,
+    /// What the server said about a page, not the page.
+    Fetched,
+    /// Done is done; a word about it is the footer.
+    Confirmed,
+    Text,
+}
+
+impl Call {
+    pub(super) fn new(verb: &str, argument: impl Into<String>, shape: Shape) -> Call {
+        Call { verb: verb.to_owned(), argument: argument.into(), shape }
+    }
+
+    pub(super) fn maybe(verb: &str, argument: Option<impl Into<String>>, shape: Shape) -> Call {
+        Call::new(verb, argument.map_or_else(|| UNKNOWN.to_owned(), Into::into), shape)
+    }
+
+    /// `Verb(argument)`.
+    pub(super) fn header(&self) -> Line {
+        Line::new().strong(format!("{}({})", harmless(&self.verb), harmless(&self.argument)))
+    }
+}
+
+/// Reads a call as an event tells it: the tool or its kind, a title for people, and the input where there is one.
+pub(super) fn read(tool: &str, title: &str, input: Option<&Value>) -> Call {
+    let told = Told { title: title.trim(), input: Input(input) };
+    let name = match tool {
+        "" | "other" | "unknown" | "mcp_tool_call" | "dynamic_tool_call" => own_name(told.title),
+        tool => own_name(tool),
+    };
+    git(name, told).or_else(|| served(name, told)).or_else(|| native::read(name, told)).unwrap_or_else(|| {
+        let named = if name.is_empty() { told.title } else { name };
+        Call::new(named, UNKNOWN, Shape::Text)
+    })
+}
+
+/// What an event tells about a call.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    pub(super) title: &'a str,
+    pub(super) input: Input<'a>,
+}
+
+impl<'a> Told<'a> {
+    /// The file or directory that a call is about. The title has it as from the work tree, where it has it.
+    pub(super) fn path(self) -> Option<&'a str> {
+        let path =
+            self.input.text(&["path", "file_path", "notebook_path", "file", "dir", "directory", "target_file"])?;
+        Some(self.place(path))
+    }
+
+    fn place(self, path: &'a str) -> &'a str {
+        let ends = std::iter::once(0).chain(path.match_indices('/').map(|(at, _)| at + 1));
+        let mut tails = ends.map(|start| &path[start..]).filter(|tail| !tail.is_empty());
+        let is_told =
+            |tail: &str| self.title.strip_suffix(tail).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
+        tails.find(|tail| is_told(tail)).unwrap_or(path)
+    }
+
+    fn pair(self) -> Option<String> {
+        let from = self.input.text(&["source", "src", "from", "old_path", "source_path"])?;
+        let to = self.input.text(&["destination", "dst", "dest", "to", "new_path", "destination_path"])?;
+        Some(format!("{from} → {to}"))
+    }
+
+    /// From one commit to the other.
+    fn span(self) -> Option<String> {
+        let [from, to] = [&["base", "from", "a"], &["head", "to", "b"]].map(|names| self.input.text(names));
+        Some(format!("{}..{}", from?, to.unwrap_or("HEAD")))
+    }
+}
+
+/// The tools of the table, by the names that models call them.
+fn served(name: &str, told: Told<'_>) -> Option<Call> {
+    let input = told.input;
+    let path = told.path();
+    Some(match name {
+        "run_bash" => native::command("Bash", told),
+        "run_tests" => native::command("Test", told),
+        "read_file" => native::reading(told),
+        "read_many_files" => Call::maybe("Read", input.items(&["paths", "files"]).map(files), Shape::Read),
+        "write_file" => native::writing(told),
+        "edit_file" => native::editing(told),
+        "apply_diff" | "apply_patch" => {
+            let pieces = input.text(&["diff", "patch"]).map(Piece::patch).into_iter().collect();
+            Call::new("Patch", "apply", Shape::Change { path: String::new(), pieces })
+        }
+        "mkdir" => Call::maybe("Mkdir", path, Shape::Confirmed),
+        "delete_file" => Call::maybe("Delete", path, Shape::Confirmed),
+        "copy_file" => Call::maybe("Copy", told.pair(), Shape::Confirmed),
+        "move_file" => Call::maybe("Move", told.pair(), Shape::Confirmed),
+        "list_dir" => Call::new("List", path.unwrap_or("."), Shape::Entries),
+        "glob" => native::glob(told),
+        "grep" => native::grep(told),
+        "fetch_url" => native::fetching(told),
+        "rollback" => Call::maybe("Rollback", input.text(&["target", "to", "id", "path"]), Shape::Confirmed),
+        _ => return None,
+    })
+}
+
+fn git(name: &str, told: Told<'_>) -> Option<Call> {
+    let input = told.input;
+    let path = || told.path().unwrap_or(UNKNOWN);
+    let ran = |argument: String| Call::new("Git", argument, Shape::Command(None));
+    let staged = |verb: &str| match input.items(&["paths", "files"]).filter(|_| !input.is_set(&["all"])) {
+        Some(paths) => format!("{verb} {}", files(paths)),
+        None => format!("{verb} all"),
+    };
+    Some(match name {
+        "git" => {
+            let words =
+                [input.text(&["subcommand", "command"]).map(str::to_owned), input.words(&["args", "arguments"])];
+            let words: Vec<String> = words.into_iter().flatten().collect();
+            let argument = if words.is_empty() { UNKNOWN.to_owned() } else { words.join(" ") };
+            let command = format!("git {argument}");
+            Call::new("Git", argument, Shape::Command(Some(command)))
+        }
+        "git_branch_status" => ran("branch status".to_owned()),
+        "git_show_file_at_rev" => {
+            ran(format!("show {} @ {}", path(), input.text(&["rev", "revision", "commit"]).unwrap_or("HEAD")))
+        }
+        "git_diff_files" => ran(format!("diff {}", told.span().as_deref().unwrap_or(UNKNOWN))),
+        "git_merge_base" => ran(format!("merge-base {}", told.span().as_deref().unwrap_or(UNKNOWN))),
+        "stage" | "git_stage" => ran(staged("stage")),
+        "unstage" | "git_unstage" => ran(staged("unstage")),
+        "git_create_branch" => {
+            let from = input.text(&["start_point", "from"]).map(|from| format!(" from {from}")).unwrap_or_default();
+            ran(format!("create branch {}{from}", input.text(&["name", "branch"]).unwrap_or(UNKNOWN)))
+        }
+        "git_commit" => ran("commit".to_owned()),
+        "git_checkpoint" => ran("checkpoint".to_owned()),
+        "git_log_file" => ran(format!("log {}", path())),
+        "git_blame_lines" => {
+            let line = |names: &[&str]| input.number(names).map_or_else(|| UNKNOWN.to_owned(), |line| line.to_string());
+            let (first, last) = (line(&["start", "start_line", "from"]), line(&["end", "end_line", "to"]));
+            ran(format!("blame {}:L{first}-L{last}", path()))
+        }
+        "list_changed" | "list_changed_files" | "git_list_changed" | "git_list_changed_files" => {
+            ran("list changed".to_owned())
+        }
+        _ => return None,
+    })
+}
+
+fn files(paths: &[Value]) -> String {
+    crate::look::status::count(paths.len(), "file")
+}
+
+/// A tool's name without the server, where the server is ours: `coppice.run_bash`, `run_bash (coppice MCP Server)`.
+fn own_name(name: &str) -> &str {
+    let name = name.strip_suffix(" (coppice MCP Server)").unwrap_or(name);
+    OWN_SERVER.iter().find_map(|server| name.strip_prefix(server)).unwrap_or(name)
+}
+
+/// On one line, whatever is in it.
+fn harmless(text: &str) -> String {
+    let end = text.floor_char_boundary(ARGUMENT);
+    let one = |c: char| if matches!(c, '\n' | '\r' | '\t') { Some(' ') } else { Some(c).filter(|c| !c.is_control()) };
+    let kept = visible(&text[..end].chars().filter_map(one).collect::<String>());
+    if end < text.len() { kept + "…" } else { kept }
+}

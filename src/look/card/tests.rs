@@ -1,0 +1,303 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn drawn(card: &Card, width: u16, fold: Fold) -> String {
+    rows(card, width, fold).iter().map(Line::text).collect::<Vec<_>>().join("\n")
+}
+
+fn done(tool: &str, title: &str, input: Value, output: &str) -> Card {
+    finished(tool, title, Some(&input), Outcome::Done, output)
+}
+
+#[track_caller]
+fn headers(rows: &[(&str, &str, Value, &str)]) {
+    for (tool, title, input, expected) in rows {
+        let input = Some(input).filter(|input| !input.is_null());
+        assert_eq!(started(tool, title, input).header.text(), *expected, "{tool} {title}");
+    }
+}
+
+#[test]
+fn r113_every_served_tool_has_its_verb() {
+    let served = |name: &'static str, input: Value, expected: &'static str| (name, "", input, expected);
+    headers(&[
+        served("run_bash", json!({"command": "ls -l"}), "Bash(ls -l)"),
+        served("read_file", json!({"path": "a.rs"}), "Read(a.rs)"),
+        served("read_file", json!({"path": "a.rs", "offset": 10, "limit": 5}), "Read(a.rs @ L10+5)"),
+        served("read_many_files", json!({"paths": ["a", "b", "c"]}), "Read(3 files)"),
+        served("write_file", json!({"path": "a", "content": "x"}), "Write(a)"),
+        served("edit_file", json!({"path": "a", "old_string": "x", "new_string": "y"}), "Edit(a, single)"),
+        served("edit_file", json!({"path": "a", "old": "x", "new": "y", "replace_all": true}), "Edit(a, all)"),
+        served("apply_diff", json!({"diff": "-a\n+b"}), "Patch(apply)"),
+        served("mkdir", json!({"path": "d"}), "Mkdir(d)"),
+        served("delete_file", json!({"path": "a"}), "Delete(a)"),
+        served("copy_file", json!({"src": "a", "dst": "b"}), "Copy(a → b)"),
+        served("move_file", json!({"source": "a", "destination": "b"}), "Move(a → b)"),
+        served("list_dir", json!({"path": "src"}), "List(src)"),
+        served("glob", json!({"pattern": "*.rs"}), "Glob(*.rs)"),
+        served("glob", json!({"pattern": "*.rs", "root": "src"}), "Glob(*.rs in src)"),
+        served("grep", json!({"pattern": "fn", "path": "src"}), "Grep(\"fn\" in src)"),
+        served("fetch_url", json!({"url": "https://a.example/x"}), "Fetch(https://a.example/x)"),
+        served("run_tests", json!({"command": "cargo test"}), "Test(cargo test)"),
+        served("rollback", json!({"target": "turn 2"}), "Rollback(turn 2)"),
+        served("git", json!({"subcommand": "log", "args": ["-1", "--oneline"]}), "Git(log -1 --oneline)"),
+        served("git_branch_status", json!({}), "Git(branch status)"),
+        served("git_show_file_at_rev", json!({"path": "a", "rev": "HEAD~1"}), "Git(show a @ HEAD~1)"),
+        served("git_diff_files", json!({"base": "main", "head": "x"}), "Git(diff main..x)"),
+        served("git_stage", json!({"paths": ["a", "b"]}), "Git(stage 2 files)"),
+        served("stage", json!({"all": true}), "Git(stage all)"),
+        served("unstage", json!({"paths": ["a"]}), "Git(unstage 1 file)"),
+        served("git_create_branch", json!({"name": "n"}), "Git(create branch n)"),
+        served("git_create_branch", json!({"name": "n", "start_point": "main"}), "Git(create branch n from main)"),
+        served("git_commit", json!({"message": "m"}), "Git(commit)"),
+        served("git_checkpoint", json!({}), "Git(checkpoint)"),
+        served("git_log_file", json!({"path": "a"}), "Git(log a)"),
+        served("git_merge_base", json!({"base": "main", "head": "x"}), "Git(merge-base main..x)"),
+        served("git_blame_lines", json!({"path": "a", "start": 3, "end": 9}), "Git(blame a:L3-L9)"),
+        served("git_list_changed", json!({}), "Git(list changed)"),
+        ("other", "coppice.run_bash", json!({"command": "ls"}), "Bash(ls)"),
+        ("other", "run_bash (coppice MCP Server)", json!({"command": "ls"}), "Bash(ls)"),
+    ]);
+}
+
+#[test]
+fn r113_native_tools_have_the_same_verbs() {
+    headers(&[
+        // Claude: the path is that of the machine, the title tells it from the work tree.
+        ("read", "Read src/a.rs", json!({"file_path": "/t/src/a.rs"}), "Read(src/a.rs)"),
+        ("read", "Read src/a.rs", json!({"file_path": "/t/src/a.rs", "offset": 7}), "Read(src/a.rs @ L7)"),
+        (
+            "edit",
+            "Edit src/a.rs",
+            json!({"file_path": "/t/src/a.rs", "old_string": "a", "new_string": "b", "replace_all": false}),
+            "Edit(src/a.rs, single)",
+        ),
+        ("edit", "Write b", json!({"file_path": "/t/b", "content": "x"}), "Write(b)"),
+        ("edit", "Edit n.ipynb", json!({"notebook_path": "/t/n.ipynb", "new_source": "1"}), "Edit(n.ipynb)"),
+        ("execute", "make", json!({"command": "make\nmake test", "description": "d"}), "Bash(make make test)"),
+        ("search", "Search `x.*` in src", json!({"pattern": "x.*", "path": "/t/src"}), "Grep(\"x.*\" in src)"),
+        ("search", "Search `**/*.rs`", json!({"pattern": "**/*.rs"}), "Glob(**/*.rs)"),
+        ("fetch", "Fetch https://e.x", json!({"url": "https://e.x", "prompt": "p"}), "Fetch(https://e.x)"),
+        ("fetch", "Search the web for `rust`", json!({"query": "rust"}), "Search(\"rust\")"),
+        ("other", "Skill verify", json!({"skill": "verify"}), "Skill(verify)"),
+        ("other", "Task", json!({"subagent_type": "worker", "description": "look"}), "Delegate(worker: look)"),
+        ("other", "delegate", json!({"agent_id": "worker", "task": "t\nu"}), "Delegate(worker: t)"),
+        ("TodoWrite", "TodoWrite", json!({"todos": [{}, {}]}), "Todo(2 steps)"),
+        ("Grep", "", json!({"pattern": "*a", "path": "b"}), "Grep(\"*a\" in b)"),
+        // Codex.
+        ("read", "cat a; ls", json!({"command": "cat a; ls", "cwd": "/t"}), "Bash(cat a; ls)"),
+        ("execute", "ls", json!({"command": ["bash", "-lc", "ls | wc"], "cwd": "/t"}), "Bash(ls | wc)"),
+        ("edit", "edit a.rs, b.rs", json!({"paths": ["a.rs", "b.rs"]}), "Edit(a.rs, b.rs)"),
+        ("delete", "edit a.rs", json!({"paths": ["a.rs"]}), "Delete(a.rs)"),
+        ("other", "github.create_pr", json!({"title": "x"}), "github.create_pr(…)"),
+        ("fetch", "search the web: rust", json!({"query": "rust"}), "Search(\"rust\")"),
+        ("read", "look at p.png", json!({"path": "/t/p.png"}), "Read(p.png)"),
+        ("think", "compact the conversation", Value::Null, "Think(compact the conversation)"),
+        // Agents of the protocol that tell only a title.
+        ("execute", "echo out; touch made", Value::Null, "Bash(echo out; touch made)"),
+        ("read", "a.txt", Value::Null, "Read(a.txt)"),
+        ("edit", "Writing to new.txt", Value::Null, "Write(new.txt)"),
+        ("edit", "a.txt: two => TWO", Value::Null, "Edit(a.txt)"),
+        ("search", "'de' in *.txt within sub", Value::Null, "Grep(\"de\" in sub)"),
+        ("search", "'src/*.rs'", Value::Null, "Glob(src/*.rs)"),
+        ("search", "src", Value::Null, "List(src)"),
+        ("other", "echo (orch MCP Server)", Value::Null, "echo (orch MCP Server)(…)"),
+        // The demo agent.
+        ("edit", "delete a.txt", json!({"path": "a.txt"}), "Delete(a.txt)"),
+        ("edit", "append to a.txt", json!({"path": "a.txt"}), "Edit(a.txt)"),
+        // Nothing at all.
+        ("", "", Value::Null, "(…)"),
+        ("FromTheFuture", "x", json!({"a": 1}), "FromTheFuture(…)"),
+    ]);
+}
+
+#[test]
+fn r113_a_header_stays_on_its_row() {
+    let card = started("run_bash", "", Some(&json!({"command": "echo \u{1b}[31m\u{202e}a\nb \u{9b} | sort --unique"})));
+    assert_eq!(card.header.text(), "Bash(echo [31m\u{fffd}a b  | sort --unique)");
+    assert_eq!(rows(&card, 20, Fold::Folded)[0].text(), "╭ Bash(echo [31m�a…)");
+    for width in 0..60 {
+        let widest = rows(&card, width, Fold::Open).iter().map(Line::width).max().unwrap();
+        assert!(widest <= usize::from(width).max(6), "{width}: {widest}");
+    }
+    let long = started("run_bash", "", Some(&json!({"command": "x".repeat(100_000)})));
+    assert!(long.header.text().len() < 2_000 && long.header.text().ends_with("…)"));
+}
+
+#[test]
+fn r114_a_long_body_is_counted_and_opens() {
+    let output: String = (1..=48).map(|line| format!("line {line}\n")).collect();
+    let card = done("execute", "cargo test", json!({"command": "cargo test"}), &output);
+    assert_eq!(card.body.len(), 48);
+    insta::assert_snapshot!(drawn(&card, 40, Fold::Folded), @r"
+    ╭ Bash(cargo test)
+    │   line 1
+    │   line 2
+    │   line 3
+    │   line 4
+    │   line 5
+    │   line 6
+    │   line 7
+    │   line 8
+    │   line 9
+    │   line 10
+    │   …38 more line(s)
+    ╰ exit 0
+    ");
+    assert_eq!(rows(&card, 40, Fold::Open).len(), 50);
+    let long = done("execute", "x", json!({"command": "x"}), &"word ".repeat(20));
+    assert_eq!(rows(&long, 24, Fold::Folded).len(), 3);
+    assert_eq!(rows(&long, 24, Fold::Open).len(), 7);
+}
+
+#[test]
+fn r114_an_error_is_shown_as_it_is() {
+    let input = json!({"file_path": "/t/a", "old_string": "x", "new_string": "y"});
+    let card = finished("edit", "Edit a", Some(&input), Outcome::Failed, "\nString not found in file.\nString: x\n");
+    insta::assert_snapshot!(drawn(&card, 60, Fold::Folded), @r"
+    ╭ Edit(a, single)
+    │   String not found in file.
+    │   String: x
+    ╰ ✗ String not found in file.
+    ");
+    assert_eq!(card.footer.unwrap().spans().next().unwrap().0, Tone::Bad);
+    let silent = finished("read", "Read a", None, Outcome::Failed, "");
+    assert_eq!(drawn(&silent, 60, Fold::Folded), "╭ Read(a)\n╰ ✗ it did not finish");
+}
+
+#[test]
+fn r115_a_command_shows_both_streams_and_how_it_ended() {
+    let output =
+        json!({"stdout": "built\n", "stderr": "\u{1b}[33mwarning\u{1b}[0m: old\n", "exit_code": 0}).to_string();
+    let card = done("run_bash", "", json!({"command": "make"}), &output);
+    insta::assert_snapshot!(drawn(&card, 60, Fold::Folded), @r"
+    ╭ Bash(make)
+    │   built
+    │   ── stderr ──
+    │   warning: old
+    ╰ exit 0
+    ");
+    assert_eq!(card.footer, Some(Line::toned(Tone::Good, "exit 0")));
+    for (output, body, exit) in [
+        ("Exit code 2\nno rule", vec!["no rule"], 2),
+        ("some\n[exit status: 101]", vec!["some"], 101),
+        ("some[exit -1]", vec!["some"], -1),
+        ("Command exited with code: 3", vec![], 3),
+    ] {
+        let card = finished("execute", "make", Some(&json!({"command": "make"})), Outcome::Failed, output);
+        assert_eq!(card.body.iter().map(Line::text).collect::<Vec<_>>(), body);
+        assert_eq!(card.footer, Some(Line::toned(Tone::Bad, format!("exit {exit}"))));
+    }
+    // An agent that tells no input does not say either whether the command failed.
+    let card = finished("execute", "make", None, Outcome::Done, "10%\r100%\nout");
+    assert_eq!(drawn(&card, 60, Fold::Folded), "╭ Bash(make)\n│   100%\n│   out\n╰");
+}
+
+#[test]
+fn r115_an_edit_is_lines_that_go_and_come() {
+    let input = json!({"file_path": "/t/limit.rs", "old_string": "let cap = 10;", "new_string": "let cap = burst;"});
+    let running = started("edit", "Edit limit.rs", Some(&input));
+    insta::assert_snapshot!(drawn(&running, 60, Fold::Folded), @r"
+    ╭ Edit(limit.rs, single)
+    │   - let cap = 10;
+    │   + let cap = burst;
+    ╰ running
+    ");
+    let output = "/t/limit.rs:12\n-let cap = 10;\n+let cap = burst;";
+    insta::assert_snapshot!(drawn(&done("edit", "Edit limit.rs", input, output), 60, Fold::Folded), @r"
+    ╭ Edit(limit.rs, single)
+    │   12  - let cap = 10;
+    │   12  + let cap = burst;
+    ╰ 1 replacement
+    ");
+    let codex = "/t/a.rs\n@@ -2,2 +2,2 @@\n w\n-x\n+y\n/t/b.rs\n+new";
+    insta::assert_snapshot!(drawn(&done("edit", "edit a.rs, b.rs", json!({"paths": ["a.rs", "b.rs"]}), codex), 60, Fold::Folded), @r"
+    ╭ Edit(a.rs, b.rs)
+    │   a.rs
+    │   2    w
+    │   3  - x
+    │   3  + y
+    │   b.rs
+    │      + new
+    ╰ +2 −1
+    ");
+}
+
+#[test]
+fn r115_what_throws_work_away_is_told_first() {
+    for (tool, input) in [
+        ("git", json!({"subcommand": "push", "args": ["--force"]})),
+        ("execute", json!({"command": "git push --force"})),
+    ] {
+        let warning = Line::toned(Tone::Bad, "⚠ DESTRUCTIVE FLAG(S): --force");
+        assert_eq!(started(tool, "", Some(&input)).body.first(), Some(&warning));
+        assert_eq!(done(tool, "", input.clone(), "done").body[0], warning);
+        assert_eq!(finished(tool, "", Some(&input), Outcome::Failed, "refused").body[0], warning);
+    }
+    assert_eq!(started("git", "", Some(&json!({"subcommand": "log"}))).body, []);
+}
+
+#[test]
+fn r115_a_page_is_told_by_what_the_server_said() {
+    let page = json!({"status": 200, "content_type": "text/html", "truncated": true, "body": "x".repeat(7_140)});
+    let card = done("fetch_url", "", json!({"url": "https://a.example"}), &page.to_string());
+    insta::assert_snapshot!(drawn(&card, 60, Fold::Folded), @r"
+    ╭ Fetch(https://a.example)
+    │   status: 200
+    │   content-type: text/html
+    │   truncated: true
+    ╰ 7.1 kB
+    ");
+    let plain = done("fetch", "", json!({"url": "u"}), "The page says hello.");
+    assert_eq!(drawn(&plain, 60, Fold::Open), "╭ Fetch(u)\n╰ 20 bytes");
+    let headed =
+        done("fetch", "", json!({"url": "u"}), "HTTP/1.1 200 OK\nContent-Type: text/plain\nServer: x\n\nStatus: no");
+    assert_eq!(
+        headed.body.iter().map(Line::text).collect::<Vec<_>>(),
+        ["status: HTTP/1.1 200 OK", "content-type: text/plain"]
+    );
+}
+
+#[test]
+fn r115_files_are_told_by_their_size_and_lists_by_their_number() {
+    let cut = format!("{}\n[2000 bytes left out]\nend", "x".repeat(976));
+    for (tool, input, output, expected) in [
+        ("read", json!({"path": "a"}), "1\thello\n2\tyou", "╭ Read(a)\n╰ 2 lines · 10 bytes"),
+        ("read", json!({"path": "a"}), cut.as_str(), "╭ Read(a)\n╰ 3 lines · 3.0 kB (truncated)"),
+        ("read", json!({"path": "a"}), "", "╭ Read(a)\n╰"),
+        ("write_file", json!({"path": "a", "content": "hi\n"}), "ok", "╭ Write(a)\n╰ wrote 3 bytes"),
+        ("edit", json!({"path": "write.txt"}), "write.txt:1\n+hi", "╭ Edit(write.txt)\n│   1  + hi\n╰ +1 −0"),
+        ("list_dir", json!({}), "a\nb\n", "╭ List(.)\n│   a\n│   b\n╰ 2 entries"),
+        ("grep", json!({"pattern": "p"}), "Found 1 file\na.txt", "╭ Grep(\"p\" in .)\n│   a.txt\n╰ 1 match"),
+        ("grep", json!({"pattern": "p"}), "No matches found", "╭ Grep(\"p\" in .)\n╰ No matches found"),
+        ("mkdir", json!({"path": "d"}), "created `d`\n", "╭ Mkdir(d)\n╰ created `d`"),
+        ("delegate", json!({}), "result", "╭ Delegate(…)\n│   result\n╰"),
+    ] {
+        assert_eq!(drawn(&done(tool, "", input, output), 60, Fold::Folded), expected);
+    }
+    let whole = finished("edit", "write a", Some(&json!({"path": "a"})), Outcome::Done, "a:1\n+hi\n+you");
+    assert_eq!(drawn(&whole, 60, Fold::Folded), "╭ Write(a)\n╰ wrote 7 bytes");
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_a_tool_says_drives_the_terminal(
+        tool in "(execute|read|edit|search|fetch|other|git|[a-z]{0,4})",
+        title in any::<String>(),
+        value in any::<String>(),
+        output in any::<String>(),
+        ok in any::<bool>(),
+        width in 0u16..40,
+    ) {
+        let input = json!({"command": value, "path": value, "pattern": value, "old_string": value, "url": value});
+        for input in [Some(&input), None] {
+            let card = finished(&tool, &title, input, Outcome::from(ok), &output);
+            for row in rows(&card, width, Fold::Open).iter().chain(&rows(&card, width, Fold::Folded)) {
+                let is_obeyed = row.text().contains(|c: char| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+                prop_assert!(!is_obeyed, "{:?}", row);
+            }
+        }
+    }
+}
