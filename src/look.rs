@@ -6,6 +6,7 @@ pub(crate) mod age;
 pub(crate) mod card;
 pub(crate) mod highlight;
 pub(crate) mod line;
+pub(crate) mod markdown;
 #[cfg(test)]
 pub(crate) mod sample;
 pub(crate) mod status;
