@@ -35,8 +35,10 @@ impl Transcripts {
         Vec::new()
     }
 
-    /// Takes a page of older events, or the end of the transcript.
-    pub(crate) fn page(&mut self, _session: &str, _events: Vec<Event>, _reach: Reach) {}
+    /// Takes a page of older events, or the end of the transcript, and asks for more where more is about to be seen.
+    pub(crate) fn page(&mut self, _session: &str, _events: Vec<Event>, _reach: Reach) -> Vec<Request> {
+        Vec::new()
+    }
 
     /// Takes a fact, if its transcript is held and has not seen it.
     pub(crate) fn fact(&mut self, _event: &Event) {}

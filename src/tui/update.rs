@@ -131,10 +131,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             model.world.sessions.remove(&id);
             settle(model)
         }
-        Reply::Page { session, events, reach } => {
-            model.transcripts.page(&session, events, reach);
-            Vec::new()
-        }
+        Reply::Page { session, events, reach } => model.transcripts.page(&session, events, reach),
         Reply::Taken { ticket, session } => {
             let mut requests = composer::taken(model, ticket, &session.id);
             requests.extend(known(model, *session));
