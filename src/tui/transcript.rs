@@ -1,22 +1,89 @@
 //! What was said and done in a session, as rows that can be scrolled: built from events, laid out only where it is seen.
+//!
+//! Facts may come by a page, by the stream or by both; the transcript is the same.
 
-use std::collections::HashMap;
+mod adapter;
+mod entry;
+mod find;
+mod join;
+mod lay;
+mod layout;
+mod live;
+mod pages;
+mod scroll;
+mod select;
+mod talk;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use jiff::tz::TimeZone;
 
 use super::msg::{Reach, Request};
-use crate::api::event::{Event, Live};
+use crate::api::event::{Block, Event, Live};
 use crate::look::line::Line;
+use adapter::Fold;
+use entry::{Entry, Place};
+
+pub(crate) use entry::Delegation;
+pub(crate) use find::{Hits, Needle};
+pub(crate) use select::{Click, Part, Way};
+
+/// So many transcripts are held; the one that was not looked at for longest makes room.
+const HELD: usize = 8;
 
 /// The transcripts that were looked at lately.
 #[derive(Debug, Default)]
 pub(crate) struct Transcripts {
     held: HashMap<String, Transcript>,
+    /// The one that was looked at last comes last.
+    order: VecDeque<String>,
+    /// Blocks in progress of sessions whose transcript is not held: whoever opens one sees it from its beginning.
+    open: HashMap<String, (u32, Block, String)>,
+    zone: Option<TimeZone>,
 }
 
 /// One session's.
-#[derive(Debug, Default)]
-pub(crate) struct Transcript {}
+#[derive(Debug)]
+pub(crate) struct Transcript {
+    entries: BTreeMap<Place, Entry>,
+    joins: join::Joins,
+    open: Option<live::Open>,
+    pages: pages::Pages,
+    layout: layout::Layout,
+    scroll: scroll::Scroll,
+    /// What is seen, as it was prepared last.
+    shown: Vec<scroll::Span>,
+    selected: Option<Place>,
+    /// The match that was shown last.
+    found: Option<scroll::Spot>,
+    look: Look,
+    zone: TimeZone,
+}
+
+/// How the person wants to see it.
+#[derive(Debug)]
+struct Look {
+    thoughts: Thoughts,
+    fold: Fold,
+    /// Cards that are folded otherwise than the rest.
+    turned: HashSet<Place>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Thoughts {
+    Hidden,
+    Shown,
+}
 
 impl Transcripts {
+    /// Times are told on the clock of `zone`.
+    pub(crate) fn set_zone(&mut self, zone: TimeZone) {
+        self.zone = Some(zone);
+    }
+
     pub(crate) fn get(&self, session: &str) -> Option<&Transcript> {
         self.held.get(session)
     }
@@ -25,30 +92,141 @@ impl Transcripts {
         self.held.get_mut(session)
     }
 
-    /// Asks for the end of a transcript that is not held.
-    pub(crate) fn need(&mut self, _session: &str) -> Vec<Request> {
-        Vec::new()
+    /// Holds a transcript, and asks for its end when it is not there.
+    pub(crate) fn need(&mut self, session: &str) -> Vec<Request> {
+        self.order.retain(|held| held != session);
+        self.order.push_back(session.to_owned());
+        if self.order.len() > HELD
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.held.remove(&oldest);
+        }
+        if let Some(transcript) = self.held.get_mut(session) {
+            return transcript.wanted(session);
+        }
+        let mut transcript = Transcript::new(self.zone.clone().unwrap_or(TimeZone::UTC));
+        if let Some((turn, block, text)) = self.open.remove(session) {
+            transcript.live(&Live::InProgress { session: session.to_owned(), turn, block, text });
+        }
+        let requests = transcript.wanted(session);
+        self.held.insert(session.to_owned(), transcript);
+        requests
     }
 
     /// Asks again for what may have been missed while the daemon was away.
     pub(crate) fn renew(&mut self) -> Vec<Request> {
-        Vec::new()
+        self.open.clear();
+        let sessions = self.order.iter();
+        sessions.filter_map(|id| self.held.get_mut(id).map(|transcript| transcript.renew(id))).flatten().collect()
     }
 
     /// Takes a page of older events, or the end of the transcript, and asks for more where more is about to be seen.
-    pub(crate) fn page(&mut self, _session: &str, _events: Vec<Event>, _reach: Reach) -> Vec<Request> {
-        Vec::new()
+    pub(crate) fn page(&mut self, session: &str, events: Vec<Event>, reach: Reach) -> Vec<Request> {
+        match self.held.get_mut(session) {
+            Some(transcript) => {
+                transcript.page(&events, reach);
+                transcript.wanted(session)
+            }
+            None => Vec::new(),
+        }
     }
 
-    /// Takes a fact, if its transcript is held and has not seen it.
-    pub(crate) fn fact(&mut self, _event: &Event) {}
+    /// Takes a fact of the stream.
+    pub(crate) fn fact(&mut self, event: &Event) {
+        match self.held.get_mut(&event.session) {
+            Some(transcript) => transcript.fact(event),
+            None => {
+                if live::settles(&event.payload) {
+                    self.open.remove(&event.session);
+                }
+            }
+        }
+    }
 
-    pub(crate) fn live(&mut self, _record: &Live) {}
+    pub(crate) fn live(&mut self, record: &Live) {
+        if let Some(transcript) = self.held.get_mut(record.session()) {
+            return transcript.live(record);
+        }
+        match record {
+            Live::InProgress { session, turn, block, text } => {
+                self.open.insert(session.clone(), (*turn, block.clone(), text.clone()));
+            }
+            Live::Delta { session, turn, block, text } => match self.open.get_mut(session) {
+                Some((open, same, shown)) if open == turn && same == block => shown.push_str(text),
+                Some(_) | None => {
+                    self.open.insert(session.clone(), (*turn, block.clone(), text.clone()));
+                }
+            },
+            Live::Progress { .. } | Live::Status { .. } | Live::SubagentEvent { .. } => {}
+        }
+    }
 }
 
 impl Transcript {
+    fn new(zone: TimeZone) -> Transcript {
+        Transcript {
+            entries: BTreeMap::new(),
+            joins: join::Joins::default(),
+            open: None,
+            pages: pages::Pages::default(),
+            layout: layout::Layout::default(),
+            scroll: scroll::Scroll::default(),
+            shown: Vec::new(),
+            selected: None,
+            found: None,
+            look: Look::default(),
+            zone,
+        }
+    }
+
     /// The last rows at this width, for a preview.
-    pub(crate) fn tail(&mut self, _width: u16, _rows: u16) -> Vec<Line> {
-        Vec::new()
+    pub(crate) fn tail(&mut self, width: u16, rows: u16) -> Vec<Line> {
+        let spans = self.last_rows(width, rows.into());
+        let rows = spans.iter().filter_map(|span| self.layout.rows(span.unit)?.get(span.rows.clone()));
+        rows.flatten().cloned().collect()
+    }
+
+    /// Whether anything came.
+    pub(crate) fn is_loaded(&self) -> bool {
+        self.pages.is_loaded()
+    }
+
+    fn put(&mut self, place: Place, entry: Entry) {
+        self.layout.forget(place);
+        self.entries.insert(place, entry);
+    }
+
+    /// Puts an entry where none is.
+    fn add(&mut self, place: Place, entry: impl FnOnce() -> Entry) {
+        if !self.entries.contains_key(&place) {
+            self.put(place, entry());
+        }
+    }
+
+    fn remove(&mut self, place: Place) {
+        if self.entries.remove(&place).is_some() {
+            self.layout.forget(place);
+        }
+    }
+
+    /// An entry that is about to change.
+    fn entry_mut(&mut self, place: Place) -> Option<&mut Entry> {
+        self.layout.forget(place);
+        self.entries.get_mut(&place)
+    }
+}
+
+impl Default for Look {
+    fn default() -> Look {
+        Look { thoughts: Thoughts::Hidden, fold: Fold::Folded, turned: HashSet::new() }
+    }
+}
+
+impl Look {
+    fn fold(&self, place: Place) -> Fold {
+        match (self.fold, self.turned.contains(&place)) {
+            (Fold::Folded, true) | (Fold::Open, false) => Fold::Open,
+            (Fold::Folded, false) | (Fold::Open, true) => Fold::Folded,
+        }
     }
 }

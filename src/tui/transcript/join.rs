@@ -1,0 +1,379 @@
+//! Facts become entries. Several facts may make one entry; in which order they come, and how often, changes nothing.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::Transcript;
+use super::adapter::Outcome;
+use super::entry::{Approval, Asked, Delegation, Entry, Failure, Mark, Place, Step, Tool, Turn};
+use super::talk::talk;
+use super::text::Text;
+use crate::api::event::{Event, Payload, PlanEntry};
+use crate::api::handoff::Handoff;
+use crate::api::workflow::Workflow;
+
+/// Which facts belong together.
+#[derive(Debug, Default)]
+pub(super) struct Joins {
+    calls: HashMap<(u32, Box<str>), Place>,
+    handoffs: HashMap<Box<str>, Place>,
+    approvals: HashMap<Box<str>, Place>,
+    prompts: HashMap<u32, Prompt>,
+    turns: HashMap<u32, TurnFacts>,
+    /// The fact that told of the tasks last.
+    tasks: Option<u64>,
+}
+
+/// What is known of a prompt. It may be carried by several turns, when one is tried again.
+#[derive(Debug, Default)]
+struct Prompt {
+    text: Option<Box<str>>,
+    is_dropped: bool,
+    turns: Vec<Place>,
+}
+
+#[derive(Debug, Default)]
+struct TurnFacts {
+    /// What was said, as numbers: enough to know an answer again.
+    said: Vec<u64>,
+    /// The fact that ended the turn.
+    end: Option<u64>,
+    answer: Option<u64>,
+    /// The todo list, and the fact that told it.
+    todo: Option<(u64, Vec<Step>)>,
+}
+
+impl Joins {
+    /// Where the card of a call stands.
+    pub(super) fn call(&self, turn: u32, call: &str) -> Option<Place> {
+        self.calls.get(&(turn, call.into())).copied()
+    }
+
+    /// Whether nothing of a turn goes on.
+    pub(super) fn is_over(&self, turn: u32) -> bool {
+        self.turns.get(&turn).is_some_and(|facts| facts.end.is_some())
+    }
+}
+
+impl Transcript {
+    /// Takes one fact; the same once more changes nothing.
+    pub(super) fn apply(&mut self, event: &Event) {
+        let (seq, place) = (event.seq, Place::of(event.seq));
+        match &event.payload {
+            Payload::PromptQueued { number, text, .. } => self.prompt_queued(*number, text),
+            Payload::PromptDropped { number } => {
+                self.joins.prompts.entry(*number).or_default().is_dropped = true;
+                self.remove(Place::queued(*number));
+                self.notice(place, &event.payload);
+            }
+            Payload::TurnStarted { prompt, agent, .. } => {
+                let agent = agent.as_ref().map(|agent| agent.id.as_str().into());
+                self.turn_started(place, *prompt, event.at, agent);
+            }
+            Payload::Message { turn, text } => self.said(place, *turn, text),
+            Payload::Thought { text, .. } => self.add(place, || Entry::Thought(Text::new(text))),
+            Payload::ToolStarted { turn, call, tool, title, input } => {
+                let input = input.as_ref().map(|input| input.to_string().into());
+                self.call_started(place, *turn, call, |ended| Tool {
+                    turn: *turn,
+                    tool: tool.as_str().into(),
+                    title: title.as_str().into(),
+                    input,
+                    end: ended.end,
+                    live: ended.live,
+                });
+            }
+            Payload::ToolFinished { turn, call, tool, title, ok, output } => {
+                let outcome = if *ok { Outcome::Done } else { Outcome::Failed };
+                self.call_finished(place, *turn, call, (tool, title), (outcome, output));
+            }
+            Payload::ApprovalRequested { approval, .. } => {
+                self.approval(place, &approval.id, |entry| entry.title = approval.title.as_str().into());
+            }
+            Payload::ApprovalResolved { approval, outcome, message } => self.approval(place, approval, |entry| {
+                entry.outcome = Some(outcome.as_str().into());
+                entry.message = message.as_deref().map(Into::into);
+            }),
+            Payload::QuestionAsked { questions, .. } => self.add(place, || {
+                let asked = questions.iter().map(|question| Asked {
+                    text: question.text.as_str().into(),
+                    options: question.options.iter().map(|option| option.as_str().into()).collect(),
+                });
+                Entry::Questions(asked.collect())
+            }),
+            Payload::HandoffUpdated { handoff, .. } => self.handoff(place, handoff),
+            Payload::PlanUpdated { turn, entries } => self.todo(seq, *turn, entries),
+            Payload::WorkflowUpdated { workflow } => self.tasks(seq, workflow),
+            Payload::SetupOutput { text, exit: None, .. } => self.add(place, || Entry::Setup(text.as_str().into())),
+            Payload::TurnCompleted { turn, response } => {
+                self.ended(*turn, seq);
+                self.answered(*turn, place, &response.answer);
+            }
+            Payload::TurnFailed { turn, error } => {
+                self.ended(*turn, seq);
+                self.add(place, || {
+                    Entry::Failure(Box::new(Failure {
+                        kind: error.kind.as_str().into(),
+                        message: error.message.as_str().into(),
+                        hint: error.hint.as_deref().map(Into::into),
+                    }))
+                });
+            }
+            Payload::TurnInterrupted { turn, .. } => {
+                self.ended(*turn, seq);
+                self.notice(place, &event.payload);
+            }
+            Payload::SessionCreated { .. }
+            | Payload::TitleChanged { .. }
+            | Payload::Preparing { .. }
+            | Payload::SetupOutput { exit: Some(_), .. }
+            | Payload::Switched { .. }
+            | Payload::QuestionAnswered { .. }
+            | Payload::QuestionGone { .. }
+            | Payload::SubagentEvent { .. }
+            | Payload::Usage { .. }
+            | Payload::Retry { .. }
+            | Payload::Checkpoint { .. }
+            | Payload::Reworded { .. }
+            | Payload::Undone { .. }
+            | Payload::Integrated { .. }
+            | Payload::Merged { .. }
+            | Payload::Conflict { .. }
+            | Payload::Archived {}
+            | Payload::Removed { .. }
+            | Payload::Saved { .. }
+            | Payload::Restored {}
+            | Payload::PostureChanged { .. }
+            | Payload::Attached { .. }
+            | Payload::Detached { .. }
+            | Payload::Warning { .. } => self.notice(place, &event.payload),
+        }
+    }
+
+    /// Prompts that wait, the one that is sent next first.
+    pub(super) fn waiting(&self) -> Vec<u32> {
+        let waits = |prompt: &Prompt| prompt.text.is_some() && !prompt.is_dropped && prompt.turns.is_empty();
+        let mut numbers: Vec<u32> =
+            self.joins.prompts.iter().filter(|(_, prompt)| waits(prompt)).map(|(number, _)| *number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    fn notice(&mut self, place: Place, payload: &Payload) {
+        if let Some((tone, text)) = talk(payload) {
+            self.add(place, || Entry::Notice(tone, text.into()));
+        }
+    }
+
+    fn prompt_queued(&mut self, number: u32, text: &str) {
+        let prompt = self.joins.prompts.entry(number).or_default();
+        if prompt.text.is_some() {
+            return;
+        }
+        prompt.text = Some(text.into());
+        let (turns, is_dropped) = (prompt.turns.clone(), prompt.is_dropped);
+        if turns.is_empty() && !is_dropped {
+            self.put(Place::queued(number), Entry::Queued(Text::new(text)));
+        }
+        for place in turns {
+            if let Some(Entry::Turn(turn)) = self.entry_mut(place) {
+                turn.prompt = Some(Text::new(text));
+            }
+        }
+    }
+
+    fn turn_started(&mut self, place: Place, number: u32, at: i64, agent: Option<Box<str>>) {
+        if self.entries.contains_key(&place) {
+            return;
+        }
+        let prompt = self.joins.prompts.entry(number).or_default();
+        prompt.turns.push(place);
+        let text = prompt.text.as_deref().map(Text::new);
+        self.remove(Place::queued(number));
+        self.put(place, Entry::Turn(Turn { at, agent, prompt: text }));
+    }
+
+    fn said(&mut self, place: Place, turn: u32, text: &str) {
+        if self.entries.contains_key(&place) {
+            return;
+        }
+        self.put(place, Entry::Message(Text::new(text)));
+        let known = fingerprint(text);
+        let facts = self.joins.turns.entry(turn).or_default();
+        facts.said.push(known);
+        if let (Some(answer), Some(end)) = (facts.answer, facts.end)
+            && answer == known
+        {
+            self.remove(Place::of(end));
+        }
+    }
+
+    /// The answer is shown where the turn ends, unless it was said before.
+    fn answered(&mut self, turn: u32, place: Place, answer: &str) {
+        let known = fingerprint(answer);
+        let facts = self.joins.turns.entry(turn).or_default();
+        facts.answer = Some(known);
+        if !facts.said.contains(&known) && !answer.trim().is_empty() {
+            self.add(place, || Entry::Message(Text::new(answer)));
+        }
+    }
+
+    /// A call that ended before its beginning was known stands where it ended until then.
+    fn call_started(&mut self, place: Place, turn: u32, call: &str, tool: impl FnOnce(Tool) -> Tool) {
+        let key = (turn, call.into());
+        let known = self.joins.calls.get(&key).copied();
+        if known.is_some_and(|known| known <= place) {
+            return;
+        }
+        self.joins.calls.insert(key, place);
+        let ended = match known.and_then(|at| self.entries.remove(&at)) {
+            Some(Entry::Tool(tool)) => *tool,
+            Some(_) | None => blank(turn),
+        };
+        if let Some(at) = known {
+            self.moved(at, place);
+        }
+        self.put(place, Entry::Tool(Box::new(tool(ended))));
+    }
+
+    fn call_finished(
+        &mut self,
+        place: Place,
+        turn: u32,
+        call: &str,
+        (tool, title): (&str, &str),
+        (outcome, output): (Outcome, &str),
+    ) {
+        let key = (turn, Box::from(call));
+        let at = *self.joins.calls.entry(key).or_insert(place);
+        if !self.entries.contains_key(&at) {
+            let (tool, title) = (tool.into(), title.into());
+            self.put(at, Entry::Tool(Box::new(Tool { tool, title, ..blank(turn) })));
+        }
+        if let Some(Entry::Tool(tool)) = self.entry_mut(at)
+            && tool.end.is_none()
+        {
+            tool.end = Some((outcome, output.into()));
+            tool.live = String::new();
+        }
+    }
+
+    fn approval(&mut self, place: Place, id: &str, change: impl FnOnce(&mut Approval)) {
+        let at = match self.joins.approvals.get(id) {
+            Some(known) if *known <= place => *known,
+            Some(later) => {
+                let later = *later;
+                if let Some(entry) = self.entries.remove(&later) {
+                    self.put(place, entry);
+                    self.moved(later, place);
+                }
+                place
+            }
+            None => place,
+        };
+        self.joins.approvals.insert(id.into(), at);
+        self.add(at, || Entry::Approval(Box::default()));
+        if let Some(Entry::Approval(entry)) = self.entry_mut(at) {
+            change(entry);
+        }
+    }
+
+    fn handoff(&mut self, place: Place, handoff: &Handoff) {
+        let id = handoff.handoff_id.as_str();
+        let known = self.joins.handoffs.get(id).copied();
+        let at = known.map_or(place, |known| known.min(place));
+        let held = match known.and_then(|known| self.entries.remove(&known)) {
+            Some(Entry::Delegation(held)) if held.seq >= place.seq => held,
+            Some(_) | None => Box::new(delegation(place.seq, handoff)),
+        };
+        if let Some(known) = known.filter(|known| *known != at) {
+            self.moved(known, at);
+        }
+        self.joins.handoffs.insert(id.into(), at);
+        self.put(at, Entry::Delegation(held));
+    }
+
+    fn todo(&mut self, seq: u64, turn: u32, entries: &[PlanEntry]) {
+        let facts = self.joins.turns.entry(turn).or_default();
+        if facts.todo.as_ref().is_some_and(|(known, _)| *known >= seq) {
+            return;
+        }
+        let step = |entry: &PlanEntry| Step { mark: Mark::parse(&entry.status), text: entry.content.as_str().into() };
+        facts.todo = Some((seq, entries.iter().map(step).collect()));
+        self.place_todo(turn);
+    }
+
+    fn ended(&mut self, turn: u32, seq: u64) {
+        self.joins.turns.entry(turn).or_default().end = Some(seq);
+        // Calls that never ended are not in progress any more.
+        self.layout.forget_all();
+        self.place_todo(turn);
+    }
+
+    /// A list in progress stands at the end; what it was when the turn ended stays there.
+    fn place_todo(&mut self, turn: u32) {
+        if let Some(TurnFacts { end: Some(end), todo: Some((_, steps)), .. }) = self.joins.turns.get(&turn) {
+            let (place, entry) = (Place::before(*end), Entry::Todo(steps.clone()));
+            self.put(place, entry);
+        }
+        let open = self.joins.turns.iter().filter(|(_, facts)| facts.end.is_none());
+        let last = open.filter_map(|(turn, facts)| facts.todo.as_ref().map(|(_, steps)| (turn, steps)));
+        match last.max_by_key(|(turn, _)| **turn).map(|(_, steps)| steps.clone()) {
+            Some(steps) => self.put(Place::TODO, Entry::Todo(steps)),
+            None => self.remove(Place::TODO),
+        }
+    }
+
+    /// There is one card of tasks, where they changed last.
+    fn tasks(&mut self, seq: u64, workflow: &Workflow) {
+        if self.joins.tasks.is_some_and(|known| known >= seq) {
+            return;
+        }
+        if let Some(before) = self.joins.tasks.replace(seq) {
+            self.remove(Place::of(before));
+        }
+        if workflow.tasks.is_empty() {
+            return;
+        }
+        let step = |task: &crate::api::workflow::Task| Step {
+            mark: Mark::parse(&task.status),
+            text: match &task.block_reason {
+                Some(reason) => format!("{}: {reason}", task.title).into(),
+                None => task.title.as_str().into(),
+            },
+        };
+        self.put(Place::of(seq), Entry::Tasks(workflow.tasks.iter().map(step).collect()));
+    }
+}
+
+fn blank(turn: u32) -> Tool {
+    Tool { turn, tool: "".into(), title: "".into(), input: None, end: None, live: String::new() }
+}
+
+fn delegation(seq: u64, handoff: &Handoff) -> Delegation {
+    let permission = handoff.pending_permission.as_ref().map(|pending| match &pending.command {
+        Some(command) => format!("{}: {command}", pending.tool_name),
+        None => format!("{}: {}", pending.tool_name, pending.reason),
+    });
+    let question = handoff.pending_question.as_ref().map(|pending| pending.question.clone());
+    Delegation {
+        seq,
+        handoff: handoff.handoff_id.as_str().into(),
+        child: handoff.child_session_id.as_str().into(),
+        agent: handoff.child_agent_id.as_str().into(),
+        label: handoff.label.as_str().into(),
+        backend: handoff.backend.as_str().into(),
+        status: handoff.status,
+        wants: permission.or(question).map(Into::into),
+        error: handoff.error.as_deref().map(Into::into),
+        answer: handoff.assistant_text.as_deref().map(Into::into),
+        changes: handoff.diffstat,
+    }
+}
+
+/// Two texts that read the same have the same.
+fn fingerprint(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.trim().hash(&mut hasher);
+    hasher.finish()
+}

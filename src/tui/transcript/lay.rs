@@ -1,0 +1,171 @@
+//! One entry as rows of a width. Pure: what is live, such as the work of a child, is drawn over it by the view.
+
+use jiff::tz::TimeZone;
+
+use super::adapter as markdown;
+use super::adapter::{self as card, Card, Fold};
+use super::entry::{Approval, Asked, Delegation, Entry, Failure, Mark, Step, Tool, Turn};
+use super::join::Joins;
+use super::text::Text;
+use crate::api::handoff::HandoffStatus;
+use crate::look::age;
+use crate::look::line::{Line, Tone, one_line, unstyled, visible};
+
+/// So many lines of a running call are seen.
+const LIVE: usize = 5;
+
+/// What an entry does not say itself.
+pub(super) struct About<'a> {
+    pub(super) fold: Fold,
+    pub(super) joins: &'a Joins,
+    pub(super) zone: &'a TimeZone,
+}
+
+/// The rows of a unit of an entry.
+pub(super) fn rows(entry: &Entry, unit: usize, about: &About<'_>, width: u16) -> Vec<Line> {
+    match entry {
+        Entry::Turn(turn) => prompt(turn, unit, about.zone, width),
+        Entry::Message(text) => chunk(text, unit).map(|text| markdown::lines(&text, width)).unwrap_or_default(),
+        Entry::Thought(text) => chunk(text, unit).map(|text| plain(&text, Tone::Dim, width)).unwrap_or_default(),
+        Entry::Tool(tool) => card::rows(&tool_card(tool, about.joins), width, about.fold),
+        Entry::Delegation(delegation) => vec![delegated(delegation).fit(width.into())],
+        Entry::Todo(steps) => card::rows(&steps_card("Plan", steps), width, about.fold),
+        Entry::Tasks(steps) => card::rows(&steps_card("Tasks", steps), width, about.fold),
+        Entry::Setup(text) => setup(text, about.fold, width),
+        Entry::Approval(approval) => vec![decided(approval).fit(width.into())],
+        Entry::Questions(asked) => questions(asked, width),
+        Entry::Failure(failure) => failed(failure, width),
+        Entry::Notice(tone, text) => vec![Line::toned(*tone, &**text).fit(width.into())],
+        Entry::Queued(text) => queued(text, unit, width),
+    }
+}
+
+/// A child as it was left, without what it does at this moment.
+pub(super) fn delegated(delegation: &Delegation) -> Line {
+    let name = format!("@{} ", one_line(&delegation.agent));
+    let label = one_line(&delegation.label);
+    let error = delegation.error.as_deref().map(|error| format!(" · {}", one_line(error))).unwrap_or_default();
+    let (tone, glyph) = match delegation.status {
+        HandoffStatus::Queued => (Tone::Dim, "◌"),
+        HandoffStatus::Running => (Tone::Accent, "▸"),
+        HandoffStatus::PendingPermission | HandoffStatus::PendingQuestion => (Tone::Warn, "◆"),
+        HandoffStatus::Completed => (Tone::Good, "✓"),
+        HandoffStatus::Failed | HandoffStatus::TimedOut => (Tone::Bad, "✗"),
+        HandoffStatus::Cancelled | HandoffStatus::Interrupted => (Tone::Warn, "‖"),
+    };
+    Line::toned(tone, format!("{glyph} ")).strong(name).plain(label).with(Tone::Bad, error)
+}
+
+fn prompt(turn: &Turn, unit: usize, zone: &TimeZone, width: u16) -> Vec<Line> {
+    let mut rows = Vec::new();
+    if unit == 0 {
+        rows.push(Line::new());
+        rows.push(Line::toned(Tone::Accent, "▏you").dim(format!("  {}", time(turn.at, zone))));
+    }
+    let units = turn.prompt.as_ref().map_or(1, |text| text.chunks().len().max(1));
+    if let Some(text) = turn.prompt.as_ref().and_then(|text| text.chunks().get(unit)) {
+        rows.extend(plain(&text.text, Tone::Plain, width));
+    }
+    if unit + 1 == units {
+        let agent = turn.agent.as_deref().map_or_else(|| "agent".to_owned(), one_line);
+        rows.push(Line::new().dim(format!("▏{agent}")));
+    }
+    rows
+}
+
+/// Hours and minutes.
+fn time(at: i64, zone: &TimeZone) -> String {
+    age::clock(at, zone).get(11..16).unwrap_or_default().to_owned()
+}
+
+fn chunk(text: &Text, unit: usize) -> Option<String> {
+    text.chunks().get(unit).map(super::text::Chunk::standing)
+}
+
+/// A text as it was written, broken to the width.
+fn plain(text: &str, tone: Tone, width: u16) -> Vec<Line> {
+    visible(text).trim_end().lines().flat_map(|line| Line::toned(tone, line).wrap(width.into())).collect()
+}
+
+fn tool_card(tool: &Tool, joins: &Joins) -> Card {
+    let input: Option<serde_json::Value> = tool.input.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    match &tool.end {
+        Some((outcome, output)) => card::finished(&tool.tool, &tool.title, input.as_ref(), *outcome, output),
+        None => {
+            let mut card = card::started(&tool.tool, &tool.title, input.as_ref());
+            let live = unstyled(&tool.live);
+            let lines: Vec<&str> = live.lines().filter(|line| !line.trim().is_empty()).collect();
+            let last = lines.len().saturating_sub(LIVE);
+            card.body.extend(lines.into_iter().skip(last).map(|line| Line::new().plain(line)));
+            if joins.is_over(tool.turn) {
+                card.footer = Some(Line::new().dim("did not end"));
+            }
+            card
+        }
+    }
+}
+
+fn steps_card(name: &str, steps: &[Step]) -> Card {
+    let done = steps.iter().filter(|step| step.mark == Mark::Done).count();
+    let line = |step: &Step| {
+        let text = one_line(&step.text);
+        let tone = if step.mark == Mark::Done { Tone::Dim } else { Tone::Plain };
+        step.mark.line().plain(" ").with(tone, text)
+    };
+    Card {
+        header: Line::new().strong(name).plain(format!("  {done}/{}", steps.len())),
+        body: steps.iter().map(line).collect(),
+        footer: None,
+    }
+}
+
+fn setup(text: &str, fold: Fold, width: u16) -> Vec<Line> {
+    let text = unstyled(text);
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let row = |line: &str| Line::new().dim(format!("setup: {}", line.trim_end())).fit(width.into());
+    match fold {
+        Fold::Folded => lines.next_back().map(row).into_iter().collect(),
+        Fold::Open => lines.map(row).collect(),
+    }
+}
+
+fn decided(approval: &Approval) -> Line {
+    let title = one_line(&approval.title);
+    let Some(outcome) = &approval.outcome else {
+        return Line::toned(Tone::Warn, "◆ waits for you: ").plain(title);
+    };
+    let (tone, glyph) = match &**outcome {
+        "allowed" => (Tone::Good, "✓"),
+        "denied" => (Tone::Bad, "✗"),
+        _ => (Tone::Warn, "‖"),
+    };
+    let why = approval.message.as_deref().map(|message| format!(": {}", one_line(message))).unwrap_or_default();
+    Line::toned(tone, glyph).dim(format!(" {} · {title}{why}", one_line(outcome)))
+}
+
+fn questions(asked: &[Asked], width: u16) -> Vec<Line> {
+    let lines = asked.iter().flat_map(|question| {
+        let options = question.options.iter().zip(1..);
+        let options = options.map(|(option, number)| Line::new().dim(format!("  {number}  ")).plain(one_line(option)));
+        let text = visible(&question.text);
+        let text: Vec<Line> = text.trim().lines().map(|line| Line::toned(Tone::Warn, "? ").strong(line)).collect();
+        text.into_iter().chain(options)
+    });
+    lines.flat_map(|line| line.wrap(width.into())).collect()
+}
+
+/// What went wrong, and what helps.
+fn failed(failure: &Failure, width: u16) -> Vec<Line> {
+    let message = plain(&format!("✗ {}", failure.message.trim()), Tone::Bad, width);
+    let hint = failure.hint.iter().flat_map(|hint| plain(&format!("  {}", hint.trim()), Tone::Plain, width));
+    message.into_iter().chain(hint).collect()
+}
+
+fn queued(text: &Text, unit: usize, width: u16) -> Vec<Line> {
+    let Some(chunk) = text.chunks().get(unit) else { return Vec::new() };
+    let text = visible(&chunk.text);
+    let mark = |first: bool| if first && unit == 0 { "queued: " } else { "        " };
+    let lines = text.trim_end().lines().zip(0..);
+    let lines = lines.map(|(line, number)| Line::toned(Tone::Accent, mark(number == 0)).dim(line));
+    lines.flat_map(|line| line.wrap(width.into())).collect()
+}
