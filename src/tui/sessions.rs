@@ -53,6 +53,11 @@ pub(crate) fn next_need(model: &mut Model) -> Vec<Request> {
     Vec::new()
 }
 
+/// Puts the cursor on a session, and takes the filter away where it would hide it.
+pub(crate) fn reveal(_model: &mut Model, _id: &str) -> Vec<Request> {
+    Vec::new()
+}
+
 pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
     let _unused = model;
     Vec::new()
