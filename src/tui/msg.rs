@@ -15,7 +15,6 @@ use crate::api::review::Review;
 use crate::api::session::{Diff, Session};
 
 use super::notice::Notice;
-use super::state::Saved;
 use super::world::Repository;
 
 /// One thing that happened.
@@ -47,6 +46,8 @@ pub(crate) enum Msg {
 pub(crate) enum Request {
     /// Sessions of the repository, from the first to the last.
     List,
+    /// The removed ones that can still be restored.
+    ListRemoved,
     /// One session again.
     Read(String),
     /// Stored events of a session before this number, the latest of them; the end of the transcript without one.
@@ -145,7 +146,8 @@ pub(crate) enum Request {
     /// The tour on scripted agents.
     Demo,
     Notify(Notice),
-    Save(Box<Saved>),
+    /// Keeps what is written, a moment later and once for many changes.
+    Save,
     Redraw,
     Suspend,
     Quit,
@@ -205,6 +207,8 @@ pub(crate) enum Program {
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Sessions(Vec<Session>),
+    /// What can be restored.
+    Removed(Vec<Session>),
     Session(Box<Session>),
     /// A session that is not there any more.
     Gone(String),

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use super::act::Step;
 use super::model::Model;
 use super::msg::Request;
+use crate::api::session::Session;
 
 #[derive(Debug)]
 pub(crate) struct State {}
@@ -74,3 +75,11 @@ pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
 }
 
 pub(crate) fn view(_model: &Model, _state: &State, _frame: &mut Frame, _area: Rect) {}
+
+pub(crate) fn removed_came(_model: &mut Model, _sessions: Vec<Session>) -> Vec<Request> {
+    Vec::new()
+}
+
+pub(crate) fn backends_came(_model: &mut Model) -> Vec<Request> {
+    Vec::new()
+}

@@ -252,7 +252,7 @@ impl Shell {
                 });
             }
             Request::Notify(news) => self.notify(&news)?,
-            Request::Save(_) => self.save_at = Some(Instant::now() + SAVE_AFTER),
+            Request::Save => self.save_at = Some(Instant::now() + SAVE_AFTER),
             Request::Redraw => {
                 self.screen.forget()?;
                 self.dirty = Dirty::Keys;

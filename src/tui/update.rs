@@ -126,6 +126,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             model.world.sessions = sessions.into_iter().map(|session| (session.id.clone(), session)).collect();
             settle(model)
         }
+        Reply::Removed(sessions) => picker::removed_came(model, sessions),
         Reply::Session(session) => known(model, *session),
         Reply::Gone(id) => {
             model.world.sessions.remove(&id);
@@ -143,7 +144,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Files { session, files } => composer::files_came(model, session, files),
         Reply::Backends(backends) => {
             model.world.backends = Some(backends);
-            Vec::new()
+            picker::backends_came(model)
         }
         Reply::Agents(files) => {
             model.world.agents = files.agents;

@@ -124,7 +124,11 @@ impl Desk {
         let done =
             |said: &str, session: Session| Reply::Done { said: said.to_owned(), session: Some(Box::new(session)) };
         Ok(match request {
-            Request::List => Reply::Sessions(self.sessions(to).await?),
+            Request::List => Reply::Sessions(self.sessions(to, ListSessions::default()).await?),
+            Request::ListRemoved => {
+                let removed = ListSessions { removed: true, ..ListSessions::default() };
+                Reply::Removed(self.sessions(to, removed).await?)
+            }
             Request::Read(id) => match to.session(&id).await {
                 Ok(found) => session(found),
                 Err(ClientError::Refused(Error { kind: ErrorKind::NotFound, .. })) => Reply::Gone(id),
@@ -205,17 +209,17 @@ impl Desk {
             | Request::Run(_)
             | Request::Demo
             | Request::Notify(_)
-            | Request::Save(_)
+            | Request::Save
             | Request::Redraw
             | Request::Suspend
             | Request::Quit => Reply::Back,
         })
     }
 
-    /// All sessions of the repository.
-    async fn sessions(&self, to: &Connection) -> Result<Vec<Session>, ClientError> {
+    /// All sessions of the repository that a list asks for.
+    async fn sessions(&self, to: &Connection, list: ListSessions) -> Result<Vec<Session>, ClientError> {
         let mut sessions = Vec::new();
-        let mut list = ListSessions { cwd: Some(self.cwd.clone()), ..ListSessions::default() };
+        let mut list = ListSessions { cwd: Some(self.cwd.clone()), ..list };
         loop {
             let page = to.sessions(&list).await?;
             sessions.extend(page.items);
@@ -262,7 +266,7 @@ pub(super) fn told(error: ClientError) -> Error {
 /// What a request does, for the sentence that tells that it failed.
 fn doing(request: &Request) -> &'static str {
     match request {
-        Request::List | Request::Read(_) => "read the sessions",
+        Request::List | Request::ListRemoved | Request::Read(_) => "read the sessions",
         Request::Page { .. } => "read the transcript",
         Request::Create { .. } => "start the task",
         Request::Prompt { .. } => "send the prompt",
@@ -298,7 +302,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Run(_) => "run the command",
         Request::Demo => "start the tour",
         Request::Notify(_) => "tell the news",
-        Request::Save(_) => "keep the draft",
+        Request::Save => "keep the draft",
         Request::Redraw => "draw",
         Request::Suspend => "go to the background",
         Request::Quit => "leave",
