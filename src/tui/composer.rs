@@ -118,3 +118,11 @@ pub(crate) fn saved(_model: &Model) -> super::state::Saved {
 pub(crate) fn propose(_model: &mut Model, _text: &str) -> Vec<Request> {
     Vec::new()
 }
+
+pub(crate) fn command(_model: &mut Model) -> Vec<Request> {
+    Vec::new()
+}
+
+pub(crate) fn clear(_model: &mut Model) -> Vec<Request> {
+    Vec::new()
+}

@@ -41,6 +41,8 @@ pub(crate) enum Action {
     // The list.
     NewTask,
     Reply,
+    /// A command by its word.
+    Command,
     Filter,
     Jump,
     ToggleTree,
@@ -93,6 +95,7 @@ pub(crate) enum Action {
     HistoryForward,
     PasteImage,
     EditDraft,
+    ClearDraft,
     // An approval.
     AllowOnce,
     AllowSession,

@@ -269,6 +269,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
     row(Action::NewTask, "new", &[Context::Sessions], &["n"], "a new task", Some("new")),
     row(Action::NewTask, "new-anywhere", &[Context::Session], &["ctrl+n"], "a new task", None),
     row(Action::Reply, "reply", &[Context::Sessions, Context::Session], &["i"], "write to this session", None),
+    row(Action::Command, "command", &[Context::Sessions, Context::Session], &["/"], "a command by its word", None),
     row(Action::Filter, "filter", &[Context::Sessions], &["f"], "show only what matches", None),
     row(
         Action::Jump,
@@ -488,6 +489,14 @@ pub(crate) const BINDINGS: &[Binding] = &[
         &["ctrl+g"],
         "write the prompt in your editor",
         Some("editor"),
+    ),
+    row(
+        Action::ClearDraft,
+        "clear-draft",
+        &[Context::Composer],
+        &["ctrl+c"],
+        "put the draft aside; with none, stop the turn",
+        None,
     ),
     row(Action::AllowOnce, "allow-once", &[Context::Approval], &["y"], "allow it once", None),
     row(Action::AllowSession, "allow-session", &[Context::Approval], &["s"], "allow it in this session", None),
