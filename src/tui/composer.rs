@@ -1,128 +1,399 @@
-//! Where a prompt is written.
+//! Where a prompt is written: for the next task, or to a session. Each has a draft of its own, and nothing that was typed
+//! is lost: not by leaving, not by a refusal, not by a restart.
 
-use crossterm::event::KeyEvent;
-use ratatui::Frame;
-use ratatui::layout::Rect;
+mod choice;
+mod command;
+mod draft;
+mod files;
+mod history;
+mod paste;
+mod popup;
+mod screen;
+mod send;
+#[cfg(test)]
+mod tests;
 
-use super::model::Model;
-use super::msg::Request;
-use super::msg::Ticket;
-use crate::api::error::Error;
+use std::collections::BTreeMap;
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_textarea::CursorMove;
+
+use super::model::{Focus, Model, View};
+use super::msg::{Request, Ticket};
+use super::state::Saved;
+use super::{act, notice, picker};
 use crate::api::image::Image;
+use crate::api::request::SetPosture;
+use crate::permission::Posture;
+
+pub(crate) use choice::{Choices, in_force};
+pub(crate) use command::levels;
+pub(crate) use draft::Content;
+pub(crate) use screen::{height, view};
+pub(crate) use send::{refused, send, send_now, taken};
+
+use super::keymap::Action;
+use draft::Draft;
+use paste::Pasted;
+use popup::By;
+use send::Sent;
 
 #[derive(Debug, Default)]
-pub(crate) struct State {}
-
-pub(crate) fn new_task(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+pub(crate) struct State {
+    /// Who is written to while the composer has the keys.
+    target: Target,
+    drafts: BTreeMap<Target, Draft>,
+    /// What the daemon has not taken yet.
+    sent: BTreeMap<Ticket, Sent>,
+    tickets: Ticket,
+    /// The oldest first.
+    history: Vec<String>,
+    popup: Option<popup::Popup>,
+    /// Where the word begins that is not to be completed.
+    dismissed: Option<(usize, usize)>,
+    files: files::Files,
+    /// The path that an image was asked for by, until it came.
+    awaited: Option<String>,
 }
 
+impl State {
+    fn choices(&self, target: &Target) -> Choices {
+        self.drafts.get(target).map(|draft| draft.choices.clone()).unwrap_or_default()
+    }
+}
+
+/// Who gets what is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Target {
+    /// A session that does not exist yet.
+    #[default]
+    Task,
+    Session(String),
+}
+
+impl Target {
+    pub(crate) fn session(&self) -> Option<&str> {
+        match self {
+            Target::Task => None,
+            Target::Session(id) => Some(id),
+        }
+    }
+}
+
+/// Who is written to: whoever was chosen while the composer has the keys, else the view says it.
+pub(crate) fn target(model: &Model) -> Target {
+    match (model.focus, &model.view) {
+        (Focus::Composer, _) => model.composer.target.clone(),
+        (Focus::Main, View::Session(id)) => Target::Session(id.clone()),
+        (Focus::Main, View::Sessions | View::Review(_) | View::Settings) => Target::Task,
+    }
+}
+
+/// The draft of whoever is written to.
+fn draft(model: &mut Model) -> &mut Draft {
+    let target = target(model);
+    model.composer.drafts.entry(target).or_default()
+}
+
+/// Brings the saved drafts and prompts back; what was written since stays in front.
+pub(crate) fn restore(model: &mut Model, saved: Saved) {
+    let Saved { task, sessions, history } = saved;
+    let sessions = sessions.into_iter().map(|(id, content)| (Target::Session(id), content));
+    for (target, content) in std::iter::once((Target::Task, task)).chain(sessions) {
+        if !content.is_empty() {
+            model.composer.drafts.entry(target).or_default().take_back(content);
+        }
+    }
+    model.composer.history.splice(..0, history);
+}
+
+/// What is kept for the next run.
+pub(crate) fn saved(model: &Model) -> Saved {
+    let state = &model.composer;
+    let mut kept: BTreeMap<&Target, Content> =
+        state.drafts.iter().map(|(target, draft)| (target, draft.content())).collect();
+    // What is on its way would be lost with the face, as long as nobody said that it arrived.
+    for Sent { target, content } in state.sent.values() {
+        let mut draft = Draft::of(kept.remove(target).unwrap_or_default());
+        draft.take_back(content.clone());
+        kept.insert(target, draft.content());
+    }
+    let mut saved = Saved { history: state.history.clone(), ..Saved::default() };
+    for (target, content) in kept.into_iter().filter(|(_, content)| !content.is_empty()) {
+        match target {
+            Target::Task => saved.task = content,
+            Target::Session(id) => {
+                saved.sessions.insert(id.clone(), content);
+            }
+        }
+    }
+    saved
+}
+
+/// What follows from another text or another place of the cursor.
+fn changed(model: &mut Model) -> Vec<Request> {
+    let mut requests = popup::refresh(model);
+    requests.push(Request::Save);
+    requests
+}
+
+fn focus(model: &mut Model, target: Target) -> Vec<Request> {
+    match (&target, &model.view) {
+        (_, View::Sessions | View::Session(_)) => {}
+        (Target::Task, View::Review(_) | View::Settings) => model.view = View::Sessions,
+        (Target::Session(id), View::Review(_) | View::Settings) => model.view = View::Session(id.clone()),
+    }
+    model.composer.target = target;
+    model.focus = Focus::Composer;
+    popup::refresh(model)
+}
+
+pub(crate) fn new_task(model: &mut Model) -> Vec<Request> {
+    focus(model, Target::Task)
+}
+
+/// Writes to the session in hand, or a task where there is none.
 pub(crate) fn reply(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let target = model.current_id().map_or(Target::Task, |id| Target::Session(id.to_owned()));
+    focus(model, target)
+}
+
+/// Begins a command; what is written already is no place for one, so there the palette opens.
+pub(crate) fn command(model: &mut Model) -> Vec<Request> {
+    let target = target(model);
+    if model.composer.drafts.get(&target).is_some_and(|draft| !draft.is_blank()) {
+        return picker::palette(model);
+    }
+    let mut requests = focus(model, target);
+    draft(model).set("/");
+    requests.extend(changed(model));
+    requests
+}
+
+/// Offers a prompt for the next task; one that is written already stays.
+pub(crate) fn propose(model: &mut Model, text: &str) -> Vec<Request> {
+    let mut requests = new_task(model);
+    if draft(model).is_blank() {
+        draft(model).set(text);
+        requests.extend(changed(model));
+    }
+    requests
+}
+
+/// Sends a child's result along with the next prompt to the session in hand.
+pub(crate) fn with_handoff(model: &mut Model, handoff: String) -> Vec<Request> {
+    let mut requests = reply(model);
+    let draft = draft(model);
+    if !draft.with.contains(&handoff) {
+        draft.with.push(handoff);
+    }
+    requests.push(Request::Save);
+    requests
+}
+
+pub(crate) fn choose_models(model: &mut Model, models: Vec<String>) -> Vec<Request> {
+    draft(model).choices.models = models;
+    vec![Request::Save]
+}
+
+pub(crate) fn choose_reasoning(model: &mut Model, level: String) -> Vec<Request> {
+    draft(model).choices.reasoning = Some(level);
+    vec![Request::Save]
+}
+
+pub(crate) fn choose_agent(model: &mut Model, agent: String) -> Vec<Request> {
+    draft(model).choices.agent = Some(agent);
+    vec![Request::Save]
+}
+
+/// The posture of the next task, or of the session from here on.
+pub(crate) fn choose_posture(model: &mut Model, posture: Posture) -> Vec<Request> {
+    let word = posture.as_str().to_owned();
+    match target(model) {
+        Target::Session(session) => {
+            vec![Request::SetPosture { session, posture: SetPosture { posture: Some(word), yolo: None } }]
+        }
+        Target::Task => {
+            draft(model).choices.posture = Some(word);
+            vec![Request::Save]
+        }
+    }
+}
+
+/// Lets everything go ahead in the next task that no rule forbids, or takes that back.
+pub(crate) fn toggle_yolo(model: &mut Model) -> Vec<Request> {
+    let choices = &mut draft(model).choices;
+    choices.yolo = !choices.yolo;
+    vec![Request::Save]
 }
 
 pub(crate) fn plan(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn send(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn send_now(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    choose_posture(model, Posture::Plan)
 }
 
 pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    draft(model).browse = None;
+    draft(model).area.insert_newline();
+    changed(model)
 }
 
 pub(crate) fn next_agent(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    match popup::complete(model, By::Tab) {
+        Some(()) => changed(model),
+        None => turn_agent(model, 1),
+    }
 }
 
 pub(crate) fn previous_agent(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    turn_agent(model, -1)
+}
+
+/// The agent so many places further among those that a person can choose, round at the ends.
+fn turn_agent(model: &mut Model, by: isize) -> Vec<Request> {
+    let agents: Vec<_> = model.world.selectable_agents().into_iter().map(|agent| agent.id.clone()).collect();
+    let current = in_force(model, &target(model)).agent;
+    let current = current.as_deref().map(|agent| agent.split_once(':').map_or(agent, |(id, _)| id));
+    let place = agents.iter().position(|agent| Some(agent.as_str()) == current);
+    let next = match place {
+        _ if agents.is_empty() => return Vec::new(),
+        Some(place) => (place + agents.len()).saturating_add_signed(by) % agents.len(),
+        None => 0,
+    };
+    match agents.into_iter().nth(next) {
+        Some(agent) => choose_agent(model, agent),
+        None => Vec::new(),
+    }
 }
 
 pub(crate) fn history_back(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    browse(model, history::back)
 }
 
 pub(crate) fn history_forward(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    browse(model, history::forward)
 }
 
+fn browse(model: &mut Model, step: fn(&[String], &mut Draft)) -> Vec<Request> {
+    let target = target(model);
+    let state = &mut model.composer;
+    step(&state.history, state.drafts.entry(target).or_default());
+    changed(model)
+}
+
+/// Puts the draft aside, where going back finds it; with nothing written it stops the turn, or leaves.
+pub(crate) fn clear(model: &mut Model) -> Vec<Request> {
+    let is_blank = draft(model).is_blank();
+    let works = |id: &str| model.world.sessions.get(id).is_some_and(|session| session.status.is_busy());
+    match target(model) {
+        Target::Session(id) if is_blank && works(&id) => act::perform(model, Action::Stop),
+        Target::Task | Target::Session(_) if is_blank => leave(model),
+        Target::Task | Target::Session(_) => {
+            let content = draft(model).content();
+            history::remember(&mut model.composer.history, &content.outgoing().0);
+            draft(model).browse = None;
+            draft(model).set("");
+            let mut requests = changed(model);
+            requests.extend(notice::say(model, "put aside: ctrl+up brings it back".to_owned()));
+            requests
+        }
+    }
+}
+
+/// Opens the draft in the person's editor.
 pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    vec![Request::EditText { text: draft(model).text() }]
 }
 
+pub(crate) fn edited(model: &mut Model, text: String) -> Vec<Request> {
+    draft(model).browse = None;
+    draft(model).set(text.trim_end());
+    changed(model)
+}
+
+/// Closes the completion, or gives the keys back to the view.
 pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    if popup::dismiss(model) {
+        return Vec::new();
+    }
+    model.focus = Focus::Main;
+    vec![Request::Save]
 }
 
-pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    match (key.code, key.modifiers) {
+        (KeyCode::Up, _) if popup::step(model, -1) => return Vec::new(),
+        (KeyCode::Down, _) if popup::step(model, 1) => return Vec::new(),
+        (KeyCode::Up, KeyModifiers::NONE) if !moves(model, CursorMove::Up) => return history_back(model),
+        (KeyCode::Down, KeyModifiers::NONE) if !moves(model, CursorMove::Down) => return history_forward(model),
+        (KeyCode::Up | KeyCode::Down, KeyModifiers::NONE) => return popup::refresh(model),
+        _ => {}
+    }
+    let draft = draft(model);
+    let before = draft.text();
+    match (key.code, key.modifiers) {
+        (KeyCode::Backspace, _) if draft.delete_token() => {}
+        (KeyCode::Backspace, _) if draft.area.cursor() == (0, 0) => {
+            draft.with.pop();
+            return changed(model);
+        }
+        // As in a shell; the editor's own meaning of it is to undo.
+        (KeyCode::Char('u'), KeyModifiers::CONTROL) => {
+            draft.area.delete_line_by_head();
+        }
+        (KeyCode::Char('_' | '7'), KeyModifiers::CONTROL) => {
+            draft.area.undo();
+        }
+        _ => {
+            draft.area.input(key);
+        }
+    }
+    if draft.text() == before {
+        return popup::refresh(model);
+    }
+    draft.browse = None;
+    changed(model)
 }
 
-pub(crate) fn pasted(_model: &mut Model, _text: &str) -> Vec<Request> {
-    Vec::new()
+/// Moves the cursor by a line; `false` when there is none in that direction.
+fn moves(model: &mut Model, to: CursorMove) -> bool {
+    let area = &mut draft(model).area;
+    let before = area.cursor();
+    area.move_cursor(to);
+    area.cursor() != before
 }
 
-pub(crate) fn taken(_model: &mut Model, _ticket: Ticket, _session: &str) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
+    let draft = draft(model);
+    draft.browse = None;
+    let mut requests = Vec::new();
+    match paste::read(text) {
+        Pasted::Text(text) => {
+            draft.area.insert_str(text);
+        }
+        Pasted::Much(text) => draft.insert_paste(text),
+        // The path stands there until the image comes, so that nothing is lost when it cannot be read.
+        Pasted::Picture { path, spelled } => {
+            draft.area.insert_str(&spelled);
+            model.composer.awaited = Some(spelled);
+            requests.push(Request::ReadImage(path));
+        }
+    }
+    requests.extend(changed(model));
+    requests
 }
 
-pub(crate) fn refused(_model: &mut Model, _ticket: Ticket, _error: &Error) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn image_came(model: &mut Model, image: Image) -> Vec<Request> {
+    let awaited = model.composer.awaited.take();
+    let draft = draft(model);
+    if let Err(error) = paste::check(&image, draft.image_bytes()) {
+        return notice::fail(model, "attach the image", &error);
+    }
+    draft.insert_image(image, awaited.as_deref());
+    changed(model)
 }
 
-pub(crate) fn files_came(_model: &mut Model, _session: Option<String>, _files: Vec<String>) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn edited(_model: &mut Model, _text: String) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn image_came(_model: &mut Model, _image: Image) -> Vec<Request> {
-    Vec::new()
-}
-
-/// How many rows it takes, its border included.
-pub(crate) fn height(_model: &Model, _width: u16) -> u16 {
-    2
-}
-
-pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
-
-pub(crate) fn restore(_model: &mut Model, _saved: super::state::Saved) {}
-
-pub(crate) fn saved(_model: &Model) -> super::state::Saved {
-    super::state::Saved::default()
-}
-
-/// Puts a text into an empty composer, ready to be changed or sent.
-pub(crate) fn propose(_model: &mut Model, _text: &str) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn command(_model: &mut Model) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn clear(_model: &mut Model) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn files_came(model: &mut Model, session: Option<String>, files: Vec<String>) -> Vec<Request> {
+    let target = session.map_or(Target::Task, Target::Session);
+    model.composer.files.came(&target, files);
+    popup::refresh(model)
 }

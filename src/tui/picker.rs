@@ -1,85 +1,280 @@
 //! A list to choose from by a few letters: models, levels, agents, sessions, commands.
+//!
+//! What is chosen for a prompt belongs to whoever the composer writes to.
 
-use crossterm::event::KeyEvent;
-use ratatui::Frame;
-use ratatui::layout::Rect;
+pub(crate) mod fuzzy;
+mod rows;
+mod screen;
+#[cfg(test)]
+mod tests;
 
-use super::act::Step;
-use super::model::Model;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::act::{self, Step};
+use super::composer::{self, Target};
+use super::model::{Model, Overlay};
 use super::msg::Request;
+use super::notice;
 use crate::api::session::Session;
+use crate::look::line::one_line;
+use fuzzy::Fuzzy;
+use rows::{Pick, Row};
+
+pub(crate) use screen::view;
+
+/// A page of rows.
+const PAGE: usize = 10;
 
 #[derive(Debug)]
-pub(crate) struct State {}
+pub(crate) struct State {
+    kind: Kind,
+    rows: Vec<Row>,
+    search: Fuzzy,
+    query: String,
+    /// Which rows match, the best first.
+    shown: Vec<usize>,
+    /// A place in `shown`.
+    cursor: usize,
+    /// `BACKEND` or `BACKEND/MODEL`: one session each.
+    marked: Vec<String>,
+}
 
-pub(crate) fn palette(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Palette,
+    Jump,
+    Removed,
+    /// The first step to a model.
+    Backend,
+    /// The second, on this backend.
+    Model(String),
+    Reasoning,
+    Agent,
+    Posture,
+}
+
+impl Kind {
+    fn takes_marks(&self) -> bool {
+        match self {
+            Kind::Backend | Kind::Model(_) => true,
+            Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture => false,
+        }
+    }
+}
+
+impl State {
+    fn new(kind: Kind, rows: Vec<Row>) -> State {
+        let mut state = State {
+            search: Fuzzy::new(rows.iter().map(|row| format!("{} {}", row.label, row.detail)).collect()),
+            kind,
+            shown: Vec::new(),
+            query: String::new(),
+            cursor: 0,
+            marked: Vec::new(),
+            rows,
+        };
+        state.sift();
+        state.cursor = state.rows.iter().position(|row| row.is_current).unwrap_or(0);
+        state
+    }
+
+    fn sift(&mut self) {
+        self.shown = self.search.best(&self.query, self.rows.len());
+        self.cursor = 0;
+    }
+
+    fn current(&self) -> Option<&Row> {
+        self.shown.get(self.cursor).and_then(|index| self.rows.get(*index))
+    }
+
+    fn is_marked(&self, row: &Row) -> bool {
+        row.pick.engine().is_some_and(|engine| self.marked.iter().any(|marked| marked == engine))
+    }
+}
+
+fn open(model: &mut Model, state: State) -> Vec<Request> {
+    model.overlay = Some(Overlay::Picker(Box::new(state)));
     Vec::new()
+}
+
+/// Everything that can be done here, with its keys.
+pub(crate) fn palette(model: &mut Model) -> Vec<Request> {
+    let state = State::new(Kind::Palette, rows::acts(model));
+    open(model, state)
 }
 
 pub(crate) fn jump(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let state = State::new(Kind::Jump, rows::sessions(model));
+    open(model, state)
 }
 
-pub(crate) fn removed(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+pub(crate) fn removed(_model: &mut Model) -> Vec<Request> {
+    vec![Request::ListRemoved]
 }
 
+pub(crate) fn removed_came(model: &mut Model, sessions: Vec<Session>) -> Vec<Request> {
+    if sessions.is_empty() {
+        return notice::say(model, "no removed session can be restored".to_owned());
+    }
+    let state = State::new(Kind::Removed, rows::removed(model, &sessions));
+    open(model, state)
+}
+
+/// The backend first, then its models.
 pub(crate) fn model(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let state = State::new(Kind::Backend, rows::backends(model));
+    open(model, state);
+    match model.world.backends {
+        Some(_) => Vec::new(),
+        None => vec![Request::Backends],
+    }
+}
+
+/// Shows the backends that were waited for.
+pub(crate) fn backends_came(model: &mut Model) -> Vec<Request> {
+    let rows = match &model.overlay {
+        Some(Overlay::Picker(state)) if state.kind == Kind::Backend => rows::backends(model),
+        Some(Overlay::Picker(_) | Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => {
+            return Vec::new();
+        }
+    };
+    if let Some(state) = state(model) {
+        let mut fresh = State::new(Kind::Backend, rows);
+        fresh.marked.append(&mut state.marked);
+        if !state.query.is_empty() {
+            fresh.query = std::mem::take(&mut state.query);
+            fresh.sift();
+        }
+        *state = fresh;
+    }
     Vec::new()
 }
 
 pub(crate) fn reasoning(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let state = State::new(Kind::Reasoning, rows::levels(model));
+    open(model, state)
 }
 
 pub(crate) fn agent(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let state = State::new(Kind::Agent, rows::agents(model));
+    open(model, state)
 }
 
 pub(crate) fn posture(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let state = State::new(Kind::Posture, rows::postures(model));
+    open(model, state)
 }
 
+/// Takes the row under the cursor, and with it what is marked.
 pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let Some(state) = state(model) else { return Vec::new() };
+    let Some(row) = state.current() else { return Vec::new() };
+    let (pick, is_marked, mut marked) = (row.pick.clone(), state.is_marked(row), state.marked.clone());
+    model.close_overlay();
+    match pick {
+        Pick::Act(action) => act::perform(model, action),
+        Pick::Session(id) => model.open_session(&id),
+        Pick::Removed(id) => vec![Request::Restore(id)],
+        Pick::Backend(_) if is_marked => composer::choose_models(model, marked),
+        Pick::Backend(name) => {
+            let rows = rows::models(model, &name);
+            if rows.is_empty() {
+                marked.push(name);
+                return composer::choose_models(model, marked);
+            }
+            open(model, State { marked, ..State::new(Kind::Model(name), rows) })
+        }
+        Pick::Model(engine) => {
+            if !is_marked {
+                marked.push(engine);
+            }
+            composer::choose_models(model, marked)
+        }
+        Pick::Reasoning(level) => composer::choose_reasoning(model, level),
+        Pick::Agent(agent) => composer::choose_agent(model, agent),
+        Pick::Posture(posture) => composer::choose_posture(model, posture),
+    }
 }
 
+/// Marks the row under the cursor, or takes the mark away.
 pub(crate) fn mark(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let target = composer::target(model);
+    let Some(state) = state(model).filter(|state| state.kind.takes_marks()) else { return Vec::new() };
+    if target != Target::Task {
+        return notice::say(model, "several agents at once are for a task of its own: one session each".to_owned());
+    }
+    let Some(engine) = state.current().and_then(|row| row.pick.engine()).map(ToOwned::to_owned) else {
+        return Vec::new();
+    };
+    match state.marked.iter().position(|marked| *marked == engine) {
+        Some(place) => drop(state.marked.remove(place)),
+        None => state.marked.push(engine),
+    }
+    step(model, Step::Down)
 }
 
+/// Goes back a step, or away.
 pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let Some(before) = state(model) else { return Vec::new() };
+    let Kind::Model(backend) = &before.kind else {
+        model.close_overlay();
+        return Vec::new();
+    };
+    let (backend, marked) = (backend.clone(), before.marked.clone());
+    let mut state = State { marked, ..State::new(Kind::Backend, rows::backends(model)) };
+    let came_from = state.rows.iter().position(|row| row.pick == Pick::Backend(backend.clone()));
+    state.cursor = came_from.unwrap_or(0);
+    open(model, state)
+}
+
+pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    let Some(state) = state(model) else { return Vec::new() };
+    match (key.code, key.modifiers) {
+        (KeyCode::Char(' '), KeyModifiers::NONE) if state.query.is_empty() => return mark(model),
+        (KeyCode::Char(letter), KeyModifiers::NONE | KeyModifiers::SHIFT) => state.query.push(letter),
+        (KeyCode::Char('u'), KeyModifiers::CONTROL) => state.query.clear(),
+        (KeyCode::Char('w'), KeyModifiers::CONTROL) => {
+            let kept = state.query.trim_end().rfind(' ').map_or(0, |blank| blank + 1);
+            state.query.truncate(kept);
+        }
+        (KeyCode::Backspace, _) if state.query.is_empty() => return leave(model),
+        (KeyCode::Backspace, _) => drop(state.query.pop()),
+        (KeyCode::PageUp, _) => return step(model, Step::PageUp),
+        (KeyCode::PageDown, _) => return step(model, Step::PageDown),
+        (KeyCode::Home, _) => return step(model, Step::Top),
+        (KeyCode::End, _) => return step(model, Step::Bottom),
+        _ => return Vec::new(),
+    }
+    state.sift();
     Vec::new()
 }
 
-pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
+pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
+    if let Some(state) = state(model) {
+        state.query.push_str(&one_line(text));
+        state.sift();
+    }
     Vec::new()
 }
 
-pub(crate) fn pasted(_model: &mut Model, _text: &str) -> Vec<Request> {
+pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
+    let Some(state) = state(model).filter(|state| !state.shown.is_empty()) else { return Vec::new() };
+    let count = state.shown.len();
+    state.cursor = match step {
+        Step::Up => (state.cursor + count - 1) % count,
+        Step::Down => (state.cursor + 1) % count,
+        Step::PageUp => state.cursor.saturating_sub(PAGE),
+        Step::PageDown => (state.cursor + PAGE).min(count - 1),
+        Step::Top => 0,
+        Step::Bottom => count - 1,
+        Step::Left | Step::Right => state.cursor,
+    };
     Vec::new()
 }
 
-pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn view(_model: &Model, _state: &State, _frame: &mut Frame, _area: Rect) {}
-
-pub(crate) fn removed_came(_model: &mut Model, _sessions: Vec<Session>) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn backends_came(_model: &mut Model) -> Vec<Request> {
-    Vec::new()
+fn state(model: &mut Model) -> Option<&mut State> {
+    match &mut model.overlay {
+        Some(Overlay::Picker(state)) => Some(state),
+        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => None,
+    }
 }

@@ -1,0 +1,111 @@
+//! What a prompt runs with: what was chosen for it, else what the session has, else what the settings say.
+
+use serde::{Deserialize, Serialize};
+
+use super::Target;
+use crate::api::agent::AgentFile;
+use crate::api::project::Backend;
+use crate::look::line::{Line, Tone, one_line};
+use crate::look::status;
+use crate::tui::model::Model;
+use crate::tui::world::World;
+
+/// What was chosen for the next prompt; what is absent is left as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Choices {
+    /// `BACKEND` or `BACKEND/MODEL`; several mean one session each.
+    pub(crate) models: Vec<String>,
+    pub(crate) reasoning: Option<String>,
+    /// `AGENT` or `AGENT:PERSONA`.
+    pub(crate) agent: Option<String>,
+    pub(crate) posture: Option<String>,
+    pub(crate) yolo: bool,
+}
+
+/// What a prompt would run with, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct InForce {
+    pub(crate) agent: Option<String>,
+    pub(crate) engines: Vec<String>,
+    pub(crate) reasoning: Option<String>,
+    pub(crate) posture: Option<String>,
+    pub(crate) yolo: bool,
+}
+
+impl InForce {
+    /// `builder · claude/opus · high · unattended`
+    pub(crate) fn line(&self) -> Line {
+        let engines = match self.engines.as_slice() {
+            [] => None,
+            [one] => Some(one_line(one)),
+            several => Some(format!("{} ({} sessions)", one_line(&several.join(" + ")), several.len())),
+        };
+        let agent = self.agent.as_deref().map(one_line);
+        let words = [agent, engines, self.reasoning.clone(), self.posture.clone()];
+        let line = Line::new().dim(words.into_iter().flatten().collect::<Vec<_>>().join(" · "));
+        match (self.yolo, line.width()) {
+            (false, _) => line,
+            (true, 0) => Line::toned(Tone::Bad, "YOLO"),
+            (true, _) => line.dim(" · ").with(Tone::Bad, "YOLO"),
+        }
+    }
+}
+
+pub(crate) fn in_force(model: &Model, target: &Target) -> InForce {
+    let choices = model.composer.choices(target);
+    let kept = match target {
+        Target::Session(id) => model.world.sessions.get(id).map(|session| InForce {
+            agent: session.agent.as_ref().map(|agent| match &session.persona {
+                Some(persona) => format!("{agent}:{persona}"),
+                None => agent.clone(),
+            }),
+            engines: vec![status::engine(&session.backend, session.model.as_deref())],
+            reasoning: session.reasoning.clone().or_else(|| setting(&model.world, "default.reasoning")),
+            posture: Some(session.posture.clone()),
+            yolo: session.yolo,
+        }),
+        Target::Task => None,
+    };
+    let kept = kept.unwrap_or_else(|| of_settings(&model.world, choices.agent.as_deref()));
+    InForce {
+        agent: choices.agent.or(kept.agent),
+        engines: if choices.models.is_empty() { kept.engines } else { choices.models },
+        reasoning: choices.reasoning.or(kept.reasoning),
+        posture: choices.posture.or(kept.posture),
+        yolo: choices.yolo || kept.yolo,
+    }
+}
+
+/// What a task has that asks for nothing but perhaps an agent: an agent's own file comes before the settings.
+fn of_settings(world: &World, chosen: Option<&str>) -> InForce {
+    let agent = chosen.map(ToOwned::to_owned).or_else(|| setting(world, "default.agent"));
+    let file = agent.as_deref().and_then(|agent| file(world, agent));
+    let engine = file.and_then(|file| file.model.clone()).or_else(|| setting(world, "default.model"));
+    InForce {
+        engines: engine.or_else(|| default_engine(world)).into_iter().collect(),
+        reasoning: file.and_then(|file| file.reasoning_effort.clone()).or_else(|| setting(world, "default.reasoning")),
+        posture: setting(world, "default.posture"),
+        yolo: false,
+        agent,
+    }
+}
+
+fn setting(world: &World, key: &str) -> Option<String> {
+    world.text_setting(key).map(ToOwned::to_owned)
+}
+
+/// The file that defines `AGENT` or `AGENT:PERSONA`.
+fn file<'a>(world: &'a World, agent: &str) -> Option<&'a AgentFile> {
+    let id = agent.split_once(':').map_or(agent, |(id, _)| id);
+    world.agents.iter().find(|file| file.id == id && !file.broken && file.shadowed_by.is_none())
+}
+
+fn default_engine(world: &World) -> Option<String> {
+    let backends = world.backends.as_deref().unwrap_or_default();
+    let runs = |backend: &&Backend| backend.problem.is_none();
+    let backend = backends.iter().find(|backend| backend.default).filter(runs);
+    let backend = backend.or_else(|| backends.iter().find(runs))?;
+    let model = backend.models.iter().find(|model| model.default);
+    Some(status::engine(&backend.name, model.map(|model| model.id.as_str())))
+}

@@ -1,0 +1,224 @@
+//! Slash commands: the acts of the keymap that have a word, some with an argument.
+
+use super::Target;
+use super::choice::in_force;
+use crate::api::error::{Error, ErrorKind};
+use crate::api::request::MergeStyle;
+use crate::permission::Posture;
+use crate::tui::keymap::{Action, BINDINGS};
+use crate::tui::model::{Focus, Model};
+use crate::tui::msg::Request;
+use crate::tui::{act, notice};
+
+/// A word behind a slash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Command {
+    pub(super) word: &'static str,
+    pub(super) help: &'static str,
+    does: Does,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Act(Action),
+    /// The posture in which nobody is asked about what stays inside.
+    GoAlone,
+}
+
+const AUTO: Command = Command { word: "auto", help: "all that stays in the work tree goes ahead", does: Does::GoAlone };
+
+/// Every command, in the order of the keymap.
+pub(super) fn all() -> impl Iterator<Item = Command> {
+    let acts = BINDINGS.iter().filter_map(|binding| {
+        binding.command.map(|word| Command { word, help: binding.help, does: Does::Act(binding.action) })
+    });
+    acts.chain([AUTO])
+}
+
+impl Command {
+    pub(super) fn named(word: &str) -> Option<Command> {
+        all().find(|command| command.word == word)
+    }
+
+    /// What can stand behind the word; `None` when nothing can.
+    pub(super) fn arguments(self, model: &Model) -> Option<Vec<String>> {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        match self.does {
+            Does::Act(Action::Model) => Some(engines(model)),
+            Does::Act(Action::Reasoning) => Some(levels(model)),
+            Does::Act(Action::Agent) => Some(agents(model)),
+            Does::Act(Action::Posture) => Some(words(&Posture::ALL.map(Posture::as_str))),
+            Does::Act(Action::Merge) => Some(words(&STYLES.map(|(word, _)| word))),
+            // A number, and a text: there is nothing to choose from.
+            Does::Act(Action::Undo | Action::Plan) => Some(Vec::new()),
+            Does::Act(_) | Does::GoAlone => None,
+        }
+    }
+}
+
+const STYLES: [(&str, MergeStyle); 3] =
+    [("squash", MergeStyle::Squash), ("no-ff", MergeStyle::NoFf), ("rebase", MergeStyle::Rebase)];
+
+/// `BACKEND` and `BACKEND/MODEL` for all that can run.
+pub(super) fn engines(model: &Model) -> Vec<String> {
+    let backends = model.world.backends.iter().flatten().filter(|backend| backend.problem.is_none());
+    let names = backends.flat_map(|backend| {
+        let models = backend.models.iter().map(|model| format!("{}/{}", backend.name, model.id));
+        std::iter::once(backend.name.clone()).chain(models)
+    });
+    names.collect()
+}
+
+/// The levels that the model in force takes; all of them where it does not tell.
+pub(crate) fn levels(model: &Model) -> Vec<String> {
+    let all = || ["low", "medium", "high", "xhigh"].map(ToOwned::to_owned).to_vec();
+    let engines = in_force(model, &super::target(model)).engines;
+    let [engine] = engines.as_slice() else { return all() };
+    let (name, id) = engine.split_once('/').map_or((engine.as_str(), None), |(name, id)| (name, Some(id)));
+    let backend = model.world.backends.iter().flatten().find(|backend| backend.name == name);
+    let chosen =
+        backend.and_then(|backend| backend.models.iter().find(|model| id.map_or(model.default, |id| model.id == id)));
+    match chosen.map(|model| model.reasoning.as_slice()) {
+        None | Some([]) => all(),
+        Some(levels) => levels.to_vec(),
+    }
+}
+
+/// `AGENT` and `AGENT:PERSONA` for all that a person can choose.
+fn agents(model: &Model) -> Vec<String> {
+    let agents = model.world.selectable_agents().into_iter().flat_map(|agent| {
+        let personas = agent.personas.iter().map(|persona| format!("{}:{}", agent.id, persona.name));
+        std::iter::once(agent.id.clone()).chain(personas)
+    });
+    agents.collect()
+}
+
+/// Does what a text that begins with a slash says.
+pub(super) fn run(model: &mut Model, text: &str) -> Vec<Request> {
+    let text = text.trim_end();
+    if text.contains('\n') {
+        let error = refusal(format!("`{}` is more than a command", text.lines().next().unwrap_or_default()));
+        return notice::fail(model, "run the command", &error.with_hint("a space before `/` makes it a prompt"));
+    }
+    let (word, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let (word, argument) = (word.trim_start_matches('/'), argument.trim());
+    let Some(command) = Command::named(word) else {
+        let error = refusal(format!("no command is called `/{word}`"));
+        return notice::fail(model, "run the command", &error.with_hint(nearest(word)));
+    };
+    match obey(model, command, argument) {
+        Ok(requests) => requests,
+        Err(error) => notice::fail(model, "run the command", &error),
+    }
+}
+
+fn refusal(message: String) -> Error {
+    Error::new(ErrorKind::Invalid, message)
+}
+
+fn nearest(word: &str) -> String {
+    let near = all().map(|command| (strsim::damerau_levenshtein(word, command.word), command.word)).min();
+    match near {
+        Some((distance, near)) if distance <= 3 => {
+            format!("did you mean `/{near}`? A space before `/` makes it a prompt")
+        }
+        Some(_) | None => "a space before `/` makes it a prompt".to_owned(),
+    }
+}
+
+/// Whether a value is one of those that can be chosen; nothing is known of what was not listed yet.
+fn one_of(what: &str, value: &str, known: &[String]) -> Result<String, Error> {
+    if known.is_empty() || known.iter().any(|known| known == value) {
+        return Ok(value.to_owned());
+    }
+    let known = known.iter().map(|known| format!("`{known}`")).collect::<Vec<_>>().join(", ");
+    Err(refusal(format!("no {what} is called `{value}`")).with_hint(format!("known are {known}")))
+}
+
+fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Request>, Error> {
+    if !argument.is_empty() && command.arguments(model).is_none() {
+        return Err(refusal(format!("`/{}` takes nothing behind it", command.word)));
+    }
+    let known = command.arguments(model).unwrap_or_default();
+    let action = match command.does {
+        Does::Act(action) => action,
+        Does::GoAlone => return Ok(super::choose_posture(cleared(model), Posture::Unattended)),
+    };
+    Ok(match (action, argument) {
+        (Action::Model, name) if !name.is_empty() => {
+            // A model that no agent lists may still be one that it takes.
+            let backend = name.split_once('/').map_or(name, |(backend, _)| backend);
+            one_of("agent that can run", backend, &backends(&known))?;
+            super::choose_models(cleared(model), vec![name.to_owned()])
+        }
+        (Action::Reasoning, level) if !level.is_empty() => {
+            let level = one_of("level", level, &known)?;
+            super::choose_reasoning(cleared(model), level)
+        }
+        (Action::Agent, agent) if !agent.is_empty() => {
+            let agent = one_of("agent", agent, &known)?;
+            super::choose_agent(cleared(model), agent)
+        }
+        (Action::Posture, word) if !word.is_empty() => {
+            let posture = word.parse::<Posture>().map_err(|error| refusal(error.to_string()))?;
+            super::choose_posture(cleared(model), posture)
+        }
+        (Action::Merge, word) if !word.is_empty() => {
+            let style = STYLES.iter().find(|(known, _)| *known == word).map(|(_, style)| *style);
+            let style = style.ok_or_else(|| refusal(format!("`{word}` is none of `squash`, `no-ff`, `rebase`")))?;
+            let session = session(model)?;
+            cleared(model);
+            vec![Request::Merge { session, style: Some(style) }]
+        }
+        (Action::Undo, number) if !number.is_empty() => {
+            let to = number.parse().map_err(|_| refusal(format!("`{number}` is not the number of a turn")))?;
+            let session = session(model)?;
+            cleared(model);
+            vec![Request::Undo { session, to: Some(to) }]
+        }
+        (Action::Plan, text) => {
+            let requests = super::choose_posture(cleared(model), Posture::Plan);
+            super::draft(model).set(text);
+            requests
+        }
+        (action, _) => {
+            cleared(model);
+            if leaves(action) {
+                model.focus = Focus::Main;
+            }
+            act::perform(model, action)
+        }
+    })
+}
+
+fn backends(engines: &[String]) -> Vec<String> {
+    engines.iter().filter(|engine| !engine.contains('/')).cloned().collect()
+}
+
+/// Acts about what is written leave the person there; after all others letters are acts again.
+fn leaves(action: Action) -> bool {
+    !matches!(
+        action,
+        Action::Model
+            | Action::Reasoning
+            | Action::Agent
+            | Action::Posture
+            | Action::Plan
+            | Action::Yolo
+            | Action::EditDraft
+    )
+}
+
+/// The command is understood, so its words have done their work.
+fn cleared(model: &mut Model) -> &mut Model {
+    super::draft(model).set("");
+    model
+}
+
+fn session(model: &Model) -> Result<String, Error> {
+    match (super::target(model), model.current_id()) {
+        (Target::Session(id), _) => Ok(id),
+        (Target::Task, Some(id)) => Ok(id.to_owned()),
+        (Target::Task, None) => Err(refusal("no session is selected".to_owned())),
+    }
+}

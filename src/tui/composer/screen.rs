@@ -1,0 +1,180 @@
+//! How the composer looks: a rule that says who is written to and what it runs with, the text, and what completes it.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Margin, Rect};
+use ratatui::widgets::{Clear, Paragraph, Widget};
+use ratatui_textarea::{CursorMove, TextArea};
+
+use super::choice::in_force;
+use super::draft::Draft;
+use super::popup::{Kind, Popup};
+use super::{Target, target};
+use crate::look::line::{Line, Tone, cut, one_line};
+use crate::look::status;
+use crate::tui::model::{Focus, Model};
+
+const PLACEHOLDER: &str = "Describe the next task, or / for commands";
+const PROMPT: &str = " › ";
+const QUEUED: &str = "queued: sends when the turn ends";
+
+/// The columns before the text.
+const INDENT: u16 = 3;
+
+/// How many rows it takes, its rule included: as many as the text, up to a third of the screen.
+pub(crate) fn height(model: &Model, width: u16) -> u16 {
+    let most = (model.size.height / 3).max(1);
+    let draft = model.composer.drafts.get(&target(model));
+    let rows = draft.map_or(1, |draft| rows(draft, width.saturating_sub(INDENT + 1), most));
+    let chips = draft.is_some_and(|draft| !draft.with.is_empty());
+    1 + rows + u16::from(chips)
+}
+
+/// How many rows the text takes when it is wrapped, counted no further than `most`.
+fn rows(draft: &Draft, width: u16, most: u16) -> u16 {
+    let lines = draft.area.lines();
+    if lines.len() >= usize::from(most) || width == 0 {
+        return most;
+    }
+    // The widget alone knows how it wraps, and it tells where its cursor stands.
+    let mut measured = TextArea::from(lines.iter().map(String::as_str));
+    measured.set_wrap_mode(draft.area.wrap_mode());
+    let area = Rect::new(0, 0, width, 1);
+    measured.render(area, &mut Buffer::empty(area));
+    measured.move_cursor(CursorMove::Bottom);
+    measured.move_cursor(CursorMove::End);
+    u16::try_from(measured.screen_cursor().row + 1).unwrap_or(most).min(most)
+}
+
+pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
+    if area.is_empty() {
+        return;
+    }
+    let target = target(model);
+    let draft = model.composer.drafts.get(&target);
+    let theme = model.theme;
+    let mut area = area;
+    let mut row = |line: Line| {
+        let line = theme.line(&line.fit(usize::from(area.width)));
+        frame.render_widget(Paragraph::new(line), Rect { height: area.height.min(1), ..area });
+        area = Rect { y: area.y + area.height.min(1), height: area.height.saturating_sub(1), ..area };
+    };
+    row(rule(model, &target, usize::from(model.size.width)));
+    if let Some(draft) = draft.filter(|draft| !draft.with.is_empty()) {
+        row(chips(model, draft));
+    }
+    if !area.is_empty() {
+        write(model, draft, frame, area);
+    }
+    if let Some(popup) = model.composer.popup.as_ref().filter(|_| model.focus == Focus::Composer) {
+        complete(model, popup, frame);
+    }
+}
+
+/// `── to Rate limiter ──── queued: sends when the turn ends · builder · claude/opus · high ──`
+fn rule(model: &Model, target: &Target, width: usize) -> Line {
+    let who = match (target, model.focus) {
+        (Target::Task, Focus::Composer) => "new task".to_owned(),
+        (Target::Task, Focus::Main) => String::new(),
+        (Target::Session(id), _) => match model.world.sessions.get(id) {
+            Some(session) => format!("to {}", cut(&status::title(session), width / 3)),
+            None => format!("to {}", one_line(id)),
+        },
+    };
+    let who = if who.is_empty() { Line::new() } else { Line::new().plain(" ").strong(who).plain(" ") };
+    let settings = in_force(model, target).line();
+    let news = news(model, target);
+    let both = match (news.width(), settings.width()) {
+        (0, _) => settings,
+        (_, 0) => news.clone(),
+        (_, _) => news.clone().dim(" · ").then(settings),
+    };
+    // What is about to happen matters more than what is set.
+    let right = [both, news].into_iter().find(|right| who.width() + right.width() + 8 <= width).unwrap_or_default();
+    let right = if right.width() == 0 { right } else { Line::new().plain(" ").then(right).plain(" ") };
+    let fill = width.saturating_sub(who.width() + right.width() + 4);
+    Line::new().dim("──").then(who).dim("─".repeat(fill)).then(right).dim("──")
+}
+
+/// What happens with a prompt besides being sent.
+fn news(model: &Model, target: &Target) -> Line {
+    if model.composer.sent.values().any(|sent| sent.target == *target) {
+        return Line::new().dim("sending…");
+    }
+    let session = target.session().and_then(|id| model.world.sessions.get(id));
+    match session.is_some_and(|session| session.status.is_busy()) {
+        true => Line::toned(Tone::Warn, QUEUED),
+        false => Line::new(),
+    }
+}
+
+/// The results that go with the prompt.
+fn chips(model: &Model, draft: &Draft) -> Line {
+    let name = |handoff: &String| {
+        let child = model.world.sessions.values().find(|session| session.handoff.as_ref() == Some(handoff));
+        child.map_or_else(|| one_line(handoff), status::title)
+    };
+    let names = draft.with.iter().map(|handoff| format!("[{}]", name(handoff))).collect::<Vec<_>>().join(" ");
+    Line::new().dim("   with the result of ").with(Tone::Accent, names).dim("  ⌫ at the start takes it out")
+}
+
+fn write(model: &Model, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
+    let theme = model.theme;
+    let is_focused = model.focus == Focus::Composer;
+    let prompt = if is_focused { Line::toned(Tone::Accent, PROMPT) } else { Line::new().dim(PROMPT) };
+    frame.render_widget(Paragraph::new(theme.line(&prompt)), Rect { width: area.width.min(INDENT), height: 1, ..area });
+    let text = Rect { x: area.x + area.width.min(INDENT), width: area.width.saturating_sub(INDENT + 1), ..area };
+    if text.is_empty() {
+        return;
+    }
+    let is_empty = draft.is_none_or(|draft| draft.area.is_empty());
+    match draft.filter(|_| !is_empty) {
+        Some(draft) => {
+            frame.render_widget(&draft.area, text);
+            let (top, _) = draft.area.scroll_offset();
+            let cursor = draft.area.screen_cursor();
+            let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(top);
+            let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
+            if is_focused && row < text.height {
+                frame.set_cursor_position((text.x + column, text.y + row));
+            }
+        }
+        None => {
+            let placeholder = Line::new().dim(PLACEHOLDER).fit(usize::from(text.width));
+            frame.render_widget(Paragraph::new(theme.line(&placeholder)), text);
+            if is_focused {
+                frame.set_cursor_position((text.x, text.y));
+            }
+        }
+    }
+}
+
+/// What can complete the word, right above the composer.
+fn complete(model: &Model, popup: &Popup, frame: &mut Frame) {
+    let dock = crate::tui::view::parts(model).dock;
+    let hint = match (popup.word.kind, popup.rows.is_empty()) {
+        (Kind::File, true) => "no file matches",
+        (Kind::Command, _) => "⇥ completes · a space before / makes it a prompt",
+        (Kind::File | Kind::Argument(_) | Kind::Skill, _) => "⇥ completes · esc leaves it as it is",
+    };
+    let wanted = u16::try_from(popup.rows.len() + 1).unwrap_or(u16::MAX);
+    let height = wanted.min(dock.y);
+    let area = Rect { y: dock.y - height, height, ..dock }.inner(Margin { horizontal: 1, vertical: 0 });
+    if area.is_empty() {
+        return;
+    }
+    frame.render_widget(Clear, area);
+    let label = popup.rows.iter().map(|row| Line::new().plain(one_line(&row.whole)).width()).max().unwrap_or(0);
+    let rows = popup.rows.iter().enumerate().map(|(place, row)| {
+        let mark = if place == popup.cursor { "› " } else { "  " };
+        let whole = one_line(&row.whole);
+        let gap = label.saturating_sub(Line::new().plain(whole.as_str()).width()) + 2;
+        let line = Line::toned(Tone::Accent, mark).plain(whole).plain(" ".repeat(gap)).dim(row.about.as_str());
+        let line = model.theme.line(&line.fit(usize::from(area.width)));
+        if place == popup.cursor { line.style(model.theme.selected()) } else { line }
+    });
+    let hint = model.theme.line(&Line::new().dim(hint).fit(usize::from(area.width)));
+    let shown = rows.skip((popup.cursor + 2).saturating_sub(usize::from(height))).take(usize::from(height) - 1);
+    let lines: Vec<_> = shown.chain([hint]).collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}

@@ -1,0 +1,133 @@
+//! Sending: a draft goes on its way under a ticket, and comes back whole when the daemon does not take it.
+
+use super::draft::Content;
+use super::popup::By;
+use super::{Target, changed, command, draft, history, popup, target};
+use crate::api::error::Error;
+use crate::api::request::{CreateSession, SendPrompt, When};
+use crate::look::line::one_line;
+use crate::tui::model::{Focus, Model, View};
+use crate::tui::msg::{Request, Ticket};
+use crate::tui::world::Link;
+use crate::tui::{notice, sessions};
+
+/// A draft on its way.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) target: Target,
+    pub(super) content: Content,
+}
+
+/// Completes a word, or sends what is written.
+pub(crate) fn send(model: &mut Model) -> Vec<Request> {
+    match popup::complete(model, By::Enter) {
+        Some(()) => changed(model),
+        None => dispatch(model, When::InOrder),
+    }
+}
+
+/// Interrupts the turn in progress and sends what is written.
+pub(crate) fn send_now(model: &mut Model) -> Vec<Request> {
+    dispatch(model, When::Now)
+}
+
+fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
+    let content = draft(model).content();
+    if content.text.starts_with('/') {
+        let mut requests = command::run(model, &content.text);
+        requests.extend(popup::refresh(model));
+        return requests;
+    }
+    let (text, images) = content.outgoing();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    if model.world.link != Link::Connected {
+        return notice::say(model, "the daemon is away: the draft is kept, send it when it is back".to_owned());
+    }
+    let target = target(model);
+    history::remember(&mut model.composer.history, &text);
+    model.composer.drafts.remove(&target);
+    let mut requests = match &target {
+        Target::Task => {
+            model.focus = Focus::Main;
+            let creates = each_model(content).into_iter().map(|content| {
+                let choices = content.choices.clone();
+                let create = CreateSession {
+                    prompt: text.clone(),
+                    images: images.clone(),
+                    model: choices.models.into_iter().next(),
+                    reasoning: choices.reasoning,
+                    agent: choices.agent,
+                    posture: choices.posture,
+                    yolo: choices.yolo,
+                    ..CreateSession::default()
+                };
+                Request::Create { ticket: ticket(model, &target, content), create: Box::new(create) }
+            });
+            creates.collect::<Vec<_>>()
+        }
+        Target::Session(session) => {
+            let choices = content.choices.clone();
+            let prompt = SendPrompt {
+                text,
+                images,
+                model: choices.models.into_iter().next(),
+                reasoning: choices.reasoning,
+                agent: choices.agent,
+                posture: choices.posture,
+                yolo: choices.yolo.then_some(true),
+                with: content.with.clone(),
+                when,
+                env: None,
+            };
+            let ticket = ticket(model, &target, content);
+            vec![Request::Prompt { ticket, session: session.clone(), prompt: Box::new(prompt) }]
+        }
+    };
+    requests.extend(changed(model));
+    requests
+}
+
+/// The same prompt once for each model that was marked.
+fn each_model(content: Content) -> Vec<Content> {
+    if content.choices.models.len() < 2 {
+        return vec![content];
+    }
+    let on = |model: &String| {
+        let mut content = content.clone();
+        content.choices.models = vec![model.clone()];
+        content
+    };
+    content.choices.models.iter().map(on).collect()
+}
+
+fn ticket(model: &mut Model, target: &Target, content: Content) -> Ticket {
+    let state = &mut model.composer;
+    state.tickets += 1;
+    state.sent.insert(state.tickets, Sent { target: target.clone(), content });
+    state.tickets
+}
+
+/// The daemon has it. A task that was sent from the list stands under the cursor there.
+pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Request> {
+    let Some(Sent { target, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
+    let mut requests = vec![Request::Save];
+    match (target, &model.view) {
+        (Target::Task, View::Sessions) => requests.extend(sessions::reveal(model, session)),
+        (Target::Task, View::Session(_) | View::Review(_) | View::Settings) => {
+            requests.extend(notice::say(model, format!("started `{}`", one_line(session))));
+        }
+        (Target::Session(_), _) => {}
+    }
+    requests
+}
+
+/// The daemon does not have it: it is written again, and the reason is said.
+pub(crate) fn refused(model: &mut Model, ticket: Ticket, error: &Error) -> Vec<Request> {
+    let Some(Sent { target, content }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
+    model.composer.drafts.entry(target).or_default().take_back(content);
+    let mut requests = notice::fail(model, "send the prompt", error);
+    requests.extend(changed(model));
+    requests
+}

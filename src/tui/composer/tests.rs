@@ -1,0 +1,1 @@
+//! Keys in, requests and text out.

@@ -1,0 +1,210 @@
+//! What each list offers, and which row is in force at this moment.
+
+use crate::api::project::Backend;
+use crate::api::session::Session;
+use crate::look::age::age;
+use crate::look::line::one_line;
+use crate::look::status;
+use crate::permission::Posture;
+use crate::tui::composer::{self, in_force};
+use crate::tui::keymap::{Action, BINDINGS, Binding, Context};
+use crate::tui::model::Model;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) label: String,
+    pub(super) detail: String,
+    pub(super) is_current: bool,
+    pub(super) pick: Pick,
+}
+
+/// What choosing a row means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pick {
+    Act(Action),
+    Session(String),
+    Removed(String),
+    Backend(String),
+    /// `BACKEND/MODEL`
+    Model(String),
+    Reasoning(String),
+    Agent(String),
+    Posture(Posture),
+}
+
+impl Pick {
+    /// What a session of its own can run on.
+    pub(super) fn engine(&self) -> Option<&str> {
+        match self {
+            Pick::Backend(engine) | Pick::Model(engine) => Some(engine),
+            Pick::Act(_)
+            | Pick::Session(_)
+            | Pick::Removed(_)
+            | Pick::Reasoning(_)
+            | Pick::Agent(_)
+            | Pick::Posture(_) => None,
+        }
+    }
+}
+
+fn row(pick: Pick, label: String, detail: impl IntoIterator<Item = String>) -> Row {
+    let detail: Vec<_> = detail.into_iter().filter(|word| !word.is_empty()).collect();
+    Row { label, detail: detail.join(" · "), is_current: false, pick }
+}
+
+/// Acts that have a word or a key where the person is; moving about is not worth a row.
+pub(super) fn acts(model: &Model) -> Vec<Row> {
+    let here = model.context();
+    let is_offered =
+        |binding: &&Binding| !moves(binding.action) && (binding.command.is_some() || binding.contexts.contains(&here));
+    let mut rows: Vec<Row> = Vec::new();
+    for binding in BINDINGS.iter().filter(is_offered) {
+        if rows.iter().any(|row| row.pick == Pick::Act(binding.action)) {
+            continue;
+        }
+        let places = std::iter::once(&here).chain(binding.contexts);
+        let key = places.into_iter().find_map(|context: &Context| model.keymap.key(*context, binding.action));
+        let words = [binding.command.map(|word| format!("/{word}")), key.map(ToOwned::to_owned)];
+        rows.push(row(Pick::Act(binding.action), binding.help.to_owned(), words.into_iter().flatten()));
+    }
+    rows
+}
+
+fn moves(action: Action) -> bool {
+    matches!(
+        action,
+        Action::Up
+            | Action::Down
+            | Action::Left
+            | Action::Right
+            | Action::PageUp
+            | Action::PageDown
+            | Action::Top
+            | Action::Bottom
+            | Action::Open
+            | Action::Back
+            | Action::NextTab
+            | Action::PreviousTab
+            | Action::Palette
+    )
+}
+
+/// All sessions, the ones that need a person first.
+pub(super) fn sessions(model: &Model) -> Vec<Row> {
+    let mut sessions: Vec<_> = model.world.sessions.values().cloned().collect();
+    status::sort(&mut sessions);
+    let current = model.current_id();
+    let row = |session: &Session| Row {
+        is_current: Some(session.id.as_str()) == current,
+        ..of_session(model, session, Pick::Session(session.id.clone()))
+    };
+    sessions.iter().map(row).collect()
+}
+
+pub(super) fn removed(model: &Model, sessions: &[Session]) -> Vec<Row> {
+    sessions.iter().map(|session| of_session(model, session, Pick::Removed(session.id.clone()))).collect()
+}
+
+fn of_session(model: &Model, session: &Session, pick: Pick) -> Row {
+    let at = session.removed_at.unwrap_or(session.updated_at);
+    let word = if session.removed_at.is_some() { "removed" } else { session.status.as_str() };
+    let detail = [
+        word.to_owned(),
+        one_line(&status::engine(&session.backend, session.model.as_deref())),
+        age(model.now, at),
+        session.id.clone(),
+    ];
+    row(pick, format!("{} {}", model.signs.glyph(session.status), status::title(session)), detail)
+}
+
+/// The backends that can run.
+pub(super) fn backends(model: &Model) -> Vec<Row> {
+    let engine = in_force(model, &composer::target(model)).engines.into_iter().next().unwrap_or_default();
+    let name = engine.split_once('/').map_or(engine.as_str(), |(name, _)| name);
+    let runs = model.world.backends.iter().flatten().filter(|backend| backend.problem.is_none());
+    let row = |backend: &Backend| Row {
+        is_current: backend.name == name,
+        ..row(
+            Pick::Backend(backend.name.clone()),
+            one_line(&backend.name),
+            [
+                backend.version.as_deref().map(one_line).unwrap_or_default(),
+                if backend.scripted { "scripted".to_owned() } else { String::new() },
+                // Among others that nobody is logged in.
+                backend.warning.as_deref().map(one_line).unwrap_or_default(),
+            ],
+        )
+    };
+    runs.map(row).collect()
+}
+
+/// The models of a backend; none where it tells of none.
+pub(super) fn models(model: &Model, backend: &str) -> Vec<Row> {
+    let engine = in_force(model, &composer::target(model)).engines.into_iter().next().unwrap_or_default();
+    let listed = model.world.backends.iter().flatten().find(|listed| listed.name == backend);
+    let models = listed.map(|backend| backend.models.as_slice()).unwrap_or_default();
+    let is_named = models.iter().any(|model| engine == format!("{backend}/{}", model.id));
+    let row = |model: &crate::api::project::Model| {
+        let name = format!("{backend}/{}", model.id);
+        Row {
+            is_current: if is_named { engine == name } else { model.default },
+            ..row(
+                Pick::Model(name),
+                one_line(&model.id),
+                [
+                    model.name.as_deref().map(one_line).unwrap_or_default(),
+                    if model.default { "default".to_owned() } else { String::new() },
+                    model.reasoning.join(", "),
+                ],
+            )
+        }
+    };
+    models.iter().map(row).collect()
+}
+
+/// The levels that the model in force takes.
+pub(super) fn levels(model: &Model) -> Vec<Row> {
+    let effective = in_force(model, &composer::target(model)).reasoning;
+    let chosen = model.world.text_setting("default.reasoning");
+    let row = |level: String| Row {
+        is_current: effective.as_deref() == Some(level.as_str()),
+        ..row(
+            Pick::Reasoning(level.clone()),
+            one_line(&level),
+            [if chosen == Some(level.as_str()) { "the project's default".to_owned() } else { String::new() }],
+        )
+    };
+    composer::levels(model).into_iter().map(row).collect()
+}
+
+/// The agents that a person can choose, each with its personas.
+pub(super) fn agents(model: &Model) -> Vec<Row> {
+    let current = in_force(model, &composer::target(model)).agent;
+    let row = |agent: String, description: &str| Row {
+        is_current: current.as_deref() == Some(agent.as_str()),
+        ..row(Pick::Agent(agent.clone()), one_line(&agent), [one_line(description)])
+    };
+    let rows = model.world.selectable_agents().into_iter().flat_map(|agent| {
+        let personas = agent.personas.iter();
+        let personas = personas.map(|persona| row(format!("{}:{}", agent.id, persona.name), &persona.description));
+        std::iter::once(row(agent.id.clone(), &agent.description)).chain(personas.collect::<Vec<_>>())
+    });
+    rows.collect()
+}
+
+pub(super) fn postures(model: &Model) -> Vec<Row> {
+    let current = in_force(model, &composer::target(model)).posture;
+    let row = |posture: Posture| {
+        let means = match posture {
+            Posture::Plan => "reads, writes nothing but a plan, and asks",
+            Posture::Attended => "you are asked about every call that no rule decides",
+            Posture::Edits => "edits in the work tree go ahead, you are asked about the rest",
+            Posture::Unattended => "all that stays in the work tree goes ahead",
+        };
+        Row {
+            is_current: current.as_deref() == Some(posture.as_str()),
+            ..row(Pick::Posture(posture), posture.as_str().to_owned(), [means.to_owned()])
+        }
+    };
+    Posture::ALL.map(row).to_vec()
+}

@@ -1,0 +1,111 @@
+//! How a list looks: a box in the middle of the screen with a row for the letters, and what they leave.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::widgets::{Block, Clear, Paragraph};
+
+use super::rows::Row;
+use super::{Kind, State};
+use crate::look::line::{Line, Tone, columns_of, one_line};
+use crate::tui::composer::{self, Target};
+use crate::tui::model::Model;
+
+/// As wide as a row can be read.
+const WIDEST: u16 = 88;
+
+pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {
+    let height = u16::try_from(state.rows.len().max(1)).unwrap_or(u16::MAX).saturating_add(4);
+    let [middle] = Layout::horizontal([Constraint::Max(WIDEST)]).flex(Flex::Center).areas(area);
+    let most = (area.height / 4 * 3).max(6);
+    let [around] = Layout::vertical([Constraint::Max(height.min(most))]).flex(Flex::Center).areas(middle);
+    let theme = model.theme;
+    let title = format!(" {} ", title(model, state));
+    let block = Block::bordered().border_style(theme.style(Tone::Dim)).title(title);
+    let inside = block.inner(around);
+    frame.render_widget(Clear, around);
+    frame.render_widget(block, around);
+    let [query, list, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(inside);
+    let columns = usize::from(inside.width);
+    let typed = Line::toned(Tone::Accent, "› ").plain(one_line_kept(&state.query)).fit(columns);
+    if !query.is_empty() {
+        let end = u16::try_from(typed.width()).unwrap_or(u16::MAX).min(query.width.saturating_sub(1));
+        frame.set_cursor_position((query.x + end, query.y));
+    }
+    frame.render_widget(Paragraph::new(theme.line(&typed)), query);
+    frame.render_widget(Paragraph::new(rows(model, state, list)), list);
+    frame.render_widget(Paragraph::new(theme.line(&Line::new().dim(hint(state)).fit(columns))), foot);
+}
+
+/// The query as it is typed: blanks at its end are seen.
+fn one_line_kept(query: &str) -> String {
+    let blanks = query.len() - query.trim_end().len();
+    one_line(query) + &" ".repeat(blanks)
+}
+
+fn title(model: &Model, state: &State) -> String {
+    let whose = match composer::target(model) {
+        Target::Task => "the next task",
+        Target::Session(_) => "the next prompt",
+    };
+    match &state.kind {
+        Kind::Palette => "commands".to_owned(),
+        Kind::Jump => "jump to a session".to_owned(),
+        Kind::Removed => "restore a session".to_owned(),
+        Kind::Backend => format!("1/2 backend for {whose}"),
+        Kind::Model(backend) => format!("2/2 model of {} for {whose}", one_line(backend)),
+        Kind::Reasoning => format!("reasoning for {whose}"),
+        Kind::Agent => format!("agent for {whose}"),
+        Kind::Posture => match composer::target(model) {
+            Target::Task => "posture for the next task".to_owned(),
+            Target::Session(_) => "posture of this session".to_owned(),
+        },
+    }
+}
+
+fn hint(state: &State) -> String {
+    match (&state.kind, state.marked.len()) {
+        (Kind::Backend | Kind::Model(_), 0) => {
+            "⏎ chooses · space marks several: one session each · esc goes back".to_owned()
+        }
+        (Kind::Backend, count) => format!("{count} marked · ⏎ on a marked one takes them · space marks"),
+        (Kind::Model(_), count) => format!("{count} marked · ⏎ takes them and this one · space marks"),
+        (Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture, _) => {
+            "⏎ chooses · esc goes back".to_owned()
+        }
+    }
+}
+
+fn rows(model: &Model, state: &State, area: Rect) -> Vec<ratatui::text::Line<'static>> {
+    let theme = model.theme;
+    if state.shown.is_empty() {
+        let word = match (&state.kind, &model.world.backends) {
+            (Kind::Backend, None) => "looking for agents…",
+            (Kind::Backend, Some(_)) if state.query.is_empty() => "no agent can run: settings show what is missing",
+            _ => "nothing matches",
+        };
+        return vec![theme.line(&Line::new().dim(word).fit(usize::from(area.width)))];
+    }
+    let height = usize::from(area.height).max(1);
+    let first = (state.cursor + 1).saturating_sub(height);
+    let visible = || state.shown.iter().enumerate().skip(first).take(height);
+    let label = visible().filter_map(|(_, index)| state.rows.get(*index)).map(|row| columns_of(&row.label)).max();
+    let label = label.unwrap_or(0).min(usize::from(area.width) * 2 / 3);
+    let line = |(place, index): (usize, &usize)| {
+        let row = state.rows.get(*index)?;
+        let line = theme.line(&of(state, row, label).fit(usize::from(area.width)));
+        Some(if place == state.cursor { line.style(theme.selected()) } else { line })
+    };
+    visible().filter_map(line).collect()
+}
+
+fn of(state: &State, row: &Row, label: usize) -> Line {
+    let mark = match (state.is_marked(row), row.is_current) {
+        (true, _) => "+ ",
+        (false, true) => "• ",
+        (false, false) => "  ",
+    };
+    let name = Line::new().plain(row.label.as_str()).fit(label);
+    let gap = label.saturating_sub(name.width()) + 2;
+    Line::toned(Tone::Accent, mark).then(name).plain(" ".repeat(gap)).dim(row.detail.as_str())
+}
