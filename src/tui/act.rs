@@ -105,6 +105,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::NextRequest => decide::next_request(model),
         Action::ToggleFocus => decide::toggle_focus(model),
         Action::EndTurn => decide::end_turn(model),
+        Action::ToList => decide::to_list(model),
         Action::NextFile => review::next_file(model),
         Action::PreviousFile => review::previous_file(model),
         Action::NextHunk => review::next_hunk(model),
@@ -145,7 +146,7 @@ fn step(model: &mut Model, step: Step) -> Vec<Request> {
         Context::Picker => picker::step(model, step),
         Context::Question | Context::Approval | Context::Words => decide::step(model, step),
         Context::Help => super::help::step(model, step),
-        Context::Confirm => Vec::new(),
+        Context::Confirm => confirm::step(model, step),
     }
 }
 

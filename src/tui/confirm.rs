@@ -4,6 +4,7 @@ use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+use super::act::Step;
 use super::model::Model;
 use super::msg::Request;
 use crate::api::project::Trust;
@@ -37,6 +38,10 @@ pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
 }
 
 pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
+    Vec::new()
+}
+
+pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
     Vec::new()
 }
 

@@ -1,101 +1,429 @@
-//! What waits for the person: approvals, questions, plans.
+//! What waits for the person: approvals, questions, plans. A card at the foot of the screen that takes the keys.
+//!
+//! What was decided is out of sight at once; the daemon's word brings it back if it was not taken.
 
-use crossterm::event::KeyEvent;
+mod ask;
+mod card;
+mod need;
+mod question;
+mod sheet;
+#[cfg(test)]
+mod tests;
+pub(crate) mod words;
+
+use std::collections::{HashMap, HashSet};
+
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::act::Step;
 use super::keymap::Context;
-use super::model::Model;
+use super::model::{Focus as Place, Model, Overlay, View};
 use super::msg::Request;
+use super::notice;
+use crate::api::request::{AllowScope, Decide, DenyScope};
+use crate::api::session::Question;
+use crate::api::workflow::{Plan, Workflow};
+use ask::Ask;
+use card::Card;
+use need::{Need, What};
+use question::{Answered, Focus, Progress};
+use sheet::Sheet;
+use words::Words;
+
+/// A page of what scrolls.
+const PAGE: usize = 10;
+
+/// The rows of the screen that no card takes.
+const OTHERS: u16 = 4;
+
+/// The decision in hand.
+#[derive(Debug)]
+pub(crate) struct State {
+    /// The session that it was opened for: a parent, for what its children want.
+    home: String,
+    need: Need,
+    face: Face,
+    scroll: usize,
+}
 
 #[derive(Debug)]
-pub(crate) struct State {}
+enum Face {
+    /// With the words of a refusal, once they are written.
+    Card(Option<Words>),
+    Asking(Box<Progress>),
+}
+
+/// What outlives an open decision.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Answers that were given and not sent, by session.
+    progress: HashMap<String, Progress>,
+    /// What was decided and may still be listed.
+    sent: HashSet<Need>,
+    plans: HashMap<String, Plan>,
+}
 
 impl State {
     pub(crate) fn context(&self) -> Context {
-        Context::Approval
+        match &self.face {
+            Face::Card(None) => Context::Approval,
+            Face::Card(Some(_)) => Context::Words,
+            Face::Asking(progress) => match progress.focus() {
+                Focus::Options => Context::Question,
+                Focus::Words => Context::Words,
+            },
+        }
     }
 }
 
+/// Opens what the session in hand waits for.
 pub(crate) fn open(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let Some(id) = model.current_id().map(str::to_owned) else {
+        return notice::say(model, "no session is selected".to_owned());
+    };
+    match waiting_at(model, &id).into_iter().next() {
+        Some(need) => show(model, id, need),
+        None => notice::say(model, "nothing waits for a decision here".to_owned()),
+    }
 }
 
+/// Decides as the cursor stands.
 pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let Some(state) = state(model) else { return Vec::new() };
+    match &mut state.face {
+        Face::Card(None) => match need::approval(&model.world, &need_of(model)) {
+            // A key that is pressed without looking must not wave a warning through.
+            Some(approval) if !approval.warnings.is_empty() => {
+                notice::say(model, "there is a warning: the key for \"once\" allows it".to_owned())
+            }
+            Some(_) | None => allow_once(model),
+        },
+        Face::Card(Some(words)) => {
+            let message = Some(words.text().trim().to_owned()).filter(|text| !text.is_empty());
+            decide(model, Decide::Deny { message, scope: DenyScope::Once })
+        }
+        Face::Asking(progress) => match progress.enter() {
+            Answered::More => {
+                state.scroll = 0;
+                Vec::new()
+            }
+            Answered::All(answers) => {
+                let session = state.need.session.clone();
+                settled(model, Request::Answer { session, answers })
+            }
+        },
+    }
+}
+
+/// One step out: from words to the choices, from the card to the view.
+pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
+    let Some(state) = state(model) else { return Vec::new() };
+    match &mut state.face {
+        Face::Card(words) if words.is_some() => *words = None,
+        Face::Asking(progress) if progress.focus() == Focus::Words && !progress.question().options.is_empty() => {
+            progress.toggle_focus();
+        }
+        Face::Card(_) | Face::Asking(_) => close(model),
+    }
     Vec::new()
 }
 
-pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+/// To the list; the answers so far are kept.
+pub(crate) fn to_list(model: &mut Model) -> Vec<Request> {
+    close(model);
+    model.view = View::Sessions;
+    model.focus = Place::Main;
     Vec::new()
 }
 
 pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    with_words(model, Words::newline)
 }
 
 pub(crate) fn allow_once(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    decide(model, Decide::Allow { scope: AllowScope::Once })
 }
 
 pub(crate) fn allow_session(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    saving(model, Decide::Allow { scope: AllowScope::Session })
 }
 
 pub(crate) fn allow_always(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    saving(model, Decide::Allow { scope: AllowScope::Always })
 }
 
+/// Asks for a word why; nothing is refused before it is given or left out.
 pub(crate) fn refuse(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    if let Some(State { face: Face::Card(words), .. }) = state(model) {
+        words.get_or_insert_default();
+    }
     Vec::new()
 }
 
 pub(crate) fn refuse_always(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    saving(model, Decide::Deny { message: None, scope: DenyScope::Never })
 }
 
+/// The next that waits, over all sessions; where several answers are asked for, the key marks one.
 pub(crate) fn next_request(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    if let Some(State { face: Face::Asking(progress), .. }) = state(model)
+        && progress.question().multiple
+    {
+        progress.mark();
+        return Vec::new();
+    }
+    let here = need_of(model);
+    let all = waiting(model);
+    let at = all.iter().position(|need| *need == here).map_or(0, |at| at + 1);
+    match all.iter().cycle().skip(at).take(all.len()).find(|need| **need != here).cloned() {
+        None => notice::say(model, "nothing else waits for you".to_owned()),
+        Some(next) => {
+            close(model);
+            // Whoever reads one session while deciding wants to read the other one too.
+            let mut requests = match &model.view {
+                View::Session(open) | View::Review(open) if *open != next.session => model.open_session(&next.session),
+                View::Session(_) | View::Review(_) | View::Sessions | View::Settings => Vec::new(),
+            };
+            requests.extend(show(model, next.session.clone(), next));
+            requests
+        }
+    }
 }
 
 pub(crate) fn toggle_focus(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    if let Some(State { face: Face::Asking(progress), .. }) = state(model) {
+        progress.toggle_focus();
+    }
     Vec::new()
 }
 
+/// Ends the turn without a reply.
 pub(crate) fn end_turn(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let Some(Overlay::Decide(state)) = model.overlay.take() else { return Vec::new() };
+    model.decisions.progress.remove(&state.need.session);
+    vec![Request::Stop(state.need.session)]
+}
+
+pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    let Some(state) = state(model) else { return Vec::new() };
+    match &mut state.face {
+        Face::Card(None) => {}
+        Face::Card(Some(words)) => words.typed(key),
+        Face::Asking(progress) => match (progress.focus(), key.code) {
+            (Focus::Words, KeyCode::Up) if progress.words().is_at_top() => progress.up(),
+            (Focus::Words, KeyCode::Down) if progress.words().is_at_bottom() => progress.down(),
+            (Focus::Words, _) => progress.words_mut().typed(key),
+            (Focus::Options, KeyCode::Char(typed)) => match typed.to_digit(10) {
+                Some(digit) => progress.pick(digit as usize),
+                None => progress.pick_letter(typed),
+            },
+            (Focus::Options, _) => {}
+        },
+    }
     Vec::new()
 }
 
-pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
+    with_words(model, |words| words.paste(text))
 }
 
-pub(crate) fn pasted(_model: &mut Model, _text: &str) -> Vec<Request> {
-    Vec::new()
-}
-
-pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
+pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
+    let furthest = match &model.overlay {
+        Some(Overlay::Decide(state)) => sheet(model, state).rows(model.size.width.into(), room(model).into()).furthest,
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => return Vec::new(),
+    };
+    let Some(state) = state(model) else { return Vec::new() };
+    let from = state.scroll.min(furthest);
+    match (&mut state.face, step) {
+        (Face::Asking(progress), Step::Up) => progress.up(),
+        (Face::Asking(progress), Step::Down) => progress.down(),
+        (Face::Asking(progress), Step::Left) => progress.earlier(),
+        (Face::Asking(progress), Step::Right) => progress.later(),
+        (Face::Card(_), Step::Left | Step::Right) => {}
+        (Face::Card(_), Step::Up) => state.scroll = from.saturating_sub(1),
+        (Face::Card(_), Step::Down) => state.scroll = (from + 1).min(furthest),
+        (Face::Card(_) | Face::Asking(_), Step::PageUp) => state.scroll = from.saturating_sub(PAGE),
+        (Face::Card(_) | Face::Asking(_), Step::PageDown) => state.scroll = (from + PAGE).min(furthest),
+        (Face::Card(_) | Face::Asking(_), Step::Top) => state.scroll = 0,
+        (Face::Card(_) | Face::Asking(_), Step::Bottom) => state.scroll = furthest,
+    }
     Vec::new()
 }
 
 /// Keeps an open decision about what still waits, or closes it.
-pub(crate) fn settle(_model: &mut Model) {}
-
-/// How many rows it takes.
-pub(crate) fn height(_model: &Model, _width: u16) -> u16 {
-    8
+pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
+    let listed: HashSet<_> = need::all(&model.world).into_iter().collect();
+    model.decisions.sent.retain(|need| listed.contains(need));
+    let asks = |session: &String| {
+        listed.iter().any(|need| need.session == *session && matches!(need.what, What::Questions(_)))
+    };
+    model.decisions.progress.retain(|session, _| asks(session));
+    match &model.overlay {
+        Some(Overlay::Decide(state)) if !listed.contains(&state.need) => {
+            let home = state.home.clone();
+            advance(model, home)
+        }
+        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => Vec::new(),
+    }
 }
 
-pub(crate) fn view(_model: &Model, _state: &State, _frame: &mut Frame, _area: Rect) {}
+/// Something was refused: what was sent may have been that, so it can be decided again.
+pub(crate) fn failed(model: &mut Model) {
+    model.decisions.sent.clear();
+}
+
+/// The plan of a session came.
+pub(crate) fn workflow_came(model: &mut Model, session: String, workflow: Workflow) -> Vec<Request> {
+    match workflow.plan {
+        Some(plan) => model.decisions.plans.insert(session, plan),
+        None => model.decisions.plans.remove(&session),
+    };
+    Vec::new()
+}
+
+/// How many rows it takes.
+pub(crate) fn height(model: &Model, width: u16) -> u16 {
+    match &model.overlay {
+        Some(Overlay::Decide(state)) => {
+            let rows = sheet(model, state).rows(width.into(), room(model).into());
+            u16::try_from(rows.lines.len()).unwrap_or(u16::MAX)
+        }
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => 0,
+    }
+}
+
+pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {
+    sheet(model, state).view(model.theme, frame, area);
+}
+
+fn room(model: &Model) -> u16 {
+    model.size.height.saturating_sub(OTHERS)
+}
+
+fn sheet(model: &Model, state: &State) -> Sheet {
+    let session = model.world.sessions.get(&state.need.session);
+    let (keymap, now, scroll) = (&model.keymap, model.now, state.scroll);
+    match &state.face {
+        Face::Card(words) => match need::approval(&model.world, &state.need) {
+            Some(approval) => {
+                let all = waiting(model);
+                let at = all.iter().position(|need| *need == state.need).unwrap_or(0);
+                let place = (at + 1, all.len());
+                Card { approval, session, keymap, place, now, scroll, words: words.as_ref() }.sheet()
+            }
+            None => Sheet::default(),
+        },
+        Face::Asking(progress) => {
+            let plan = model.decisions.plans.get(&state.need.session);
+            Ask { progress, session, plan, keymap, now, scroll }.sheet()
+        }
+    }
+}
+
+fn state(model: &mut Model) -> Option<&mut State> {
+    match &mut model.overlay {
+        Some(Overlay::Decide(state)) => Some(state),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => None,
+    }
+}
+
+/// What waits and was not decided here.
+fn waiting(model: &Model) -> Vec<Need> {
+    need::all(&model.world).into_iter().filter(|need| !model.decisions.sent.contains(need)).collect()
+}
+
+fn waiting_at(model: &Model, id: &str) -> Vec<Need> {
+    need::of_session(&model.world, id).into_iter().filter(|need| !model.decisions.sent.contains(need)).collect()
+}
+
+/// Puts a need on the screen, where the person left it.
+fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> {
+    let face = match need.what {
+        What::Approval(_) => Face::Card(None),
+        What::Questions(_) => {
+            let asked = need::questions(&model.world, &need);
+            let kept = model.decisions.progress.remove(&need.session).filter(|kept| kept.is_about(&asked));
+            match (kept, asked.is_empty()) {
+                (Some(kept), _) => Face::Asking(Box::new(kept)),
+                (None, true) => return Vec::new(),
+                (None, false) => Face::Asking(Box::new(Progress::of(asked.into_iter().map(Question::clone).collect()))),
+            }
+        }
+    };
+    let is_plan = matches!(&face, Face::Asking(progress) if progress.is_plan());
+    // Only a session without a parent keeps plans.
+    let keeps = model.world.sessions.get(&need.session).is_some_and(|session| session.parent.is_none());
+    let requests = (is_plan && keeps).then(|| Request::Workflow(need.session.clone())).into_iter().collect();
+    model.overlay = Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0 })));
+    requests
+}
+
+/// Closes the card; answers that were given are kept.
+fn close(model: &mut Model) {
+    if let Some(Overlay::Decide(state)) = model.overlay.take()
+        && let State { need, face: Face::Asking(progress), .. } = *state
+    {
+        model.decisions.progress.insert(need.session, *progress);
+    }
+}
+
+fn need_of(model: &Model) -> Need {
+    match &model.overlay {
+        Some(Overlay::Decide(state)) => state.need.clone(),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => {
+            Need { session: String::new(), what: What::Questions(Vec::new()) }
+        }
+    }
+}
+
+/// Decides in a way that saves rules, where there are any to save.
+fn saving(model: &mut Model, decision: Decide) -> Vec<Request> {
+    match need::approval(&model.world, &need_of(model)) {
+        Some(approval) if approval.saves.is_empty() => {
+            notice::say(model, "this call can only be decided once: no rule would cover it and no other".to_owned())
+        }
+        Some(_) => decide(model, decision),
+        None => Vec::new(),
+    }
+}
+
+fn decide(model: &mut Model, decision: Decide) -> Vec<Request> {
+    let Need { session, what } = need_of(model);
+    match what {
+        What::Approval(request) => settled(model, Request::Decide { session, request, decision }),
+        What::Questions(_) => Vec::new(),
+    }
+}
+
+/// Sends a decision and shows what else waits at the same session.
+fn settled(model: &mut Model, request: Request) -> Vec<Request> {
+    let Some(Overlay::Decide(state)) = model.overlay.take() else { return Vec::new() };
+    let State { home, need, face, .. } = *state;
+    if let Face::Asking(progress) = face {
+        model.decisions.progress.insert(need.session.clone(), *progress);
+    }
+    model.decisions.sent.insert(need);
+    let mut requests = vec![request];
+    requests.extend(advance(model, home));
+    requests
+}
+
+/// The next that waits at a session, or the view.
+fn advance(model: &mut Model, home: String) -> Vec<Request> {
+    close(model);
+    match waiting_at(model, &home).into_iter().next() {
+        Some(need) => show(model, home, need),
+        None => Vec::new(),
+    }
+}
+
+fn with_words(model: &mut Model, act: impl FnOnce(&mut Words)) -> Vec<Request> {
+    match state(model).map(|state| &mut state.face) {
+        Some(Face::Card(Some(words))) => act(words),
+        Some(Face::Asking(progress)) if progress.focus() == Focus::Words => act(progress.words_mut()),
+        Some(Face::Card(None) | Face::Asking(_)) | None => {}
+    }
+    Vec::new()
+}

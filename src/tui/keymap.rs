@@ -106,6 +106,8 @@ pub(crate) enum Action {
     // A question.
     ToggleFocus,
     EndTurn,
+    /// To the list, with the answers so far kept.
+    ToList,
     // The changes.
     NextFile,
     PreviousFile,

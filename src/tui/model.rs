@@ -4,7 +4,7 @@ use ratatui::layout::Size;
 
 use super::keymap::{Context, Keymap};
 use super::msg::Request;
-use super::theme::Theme;
+use super::theme::{Terminal, Theme};
 use super::transcript::Transcripts;
 use super::world::World;
 use super::{composer, confirm, decide, help, notice, picker, review, session, sessions, settings};
@@ -29,10 +29,13 @@ pub(crate) struct Model {
     pub(crate) review: review::State,
     pub(crate) settings: settings::State,
     pub(crate) notices: notice::State,
+    pub(crate) decisions: decide::Kept,
     pub(crate) keymap: Keymap,
     pub(crate) theme: Theme,
     /// What the terminal can show.
     pub(crate) signs: Signs,
+    /// What the environment tells about the terminal, as the shell found it.
+    pub(crate) terminal: Terminal,
 }
 
 /// What fills the screen.

@@ -13,6 +13,7 @@ use crate::api::project::{Backend, Check, ConfigValue, Trust};
 use crate::api::request::{AllowScope, CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
 use crate::api::review::Review;
 use crate::api::session::{Diff, Session};
+use crate::api::workflow::Workflow;
 
 use super::notice::Notice;
 use super::world::Repository;
@@ -120,6 +121,8 @@ pub(crate) enum Request {
         hash: String,
     },
     Doctor,
+    /// The tasks and the plan of a session.
+    Workflow(String),
     Repository,
     /// Opens a file in the person's editor, in the worktree of a session.
     Edit {
@@ -245,6 +248,10 @@ pub(crate) enum Reply {
     Config(Vec<ConfigValue>),
     Trust(Box<Trust>),
     Doctor(Vec<Check>),
+    Workflow {
+        session: String,
+        workflow: Box<Workflow>,
+    },
     Repository(Repository),
     Edited(String),
     /// What was copied, in a word.

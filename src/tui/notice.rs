@@ -1,15 +1,53 @@
 //! News: a line on the screen for what was done or failed, and a word to the person who looks elsewhere.
+//!
+//! What the person looks at is no news. How a word leaves the terminal is `osc`; the shell writes it.
+
+mod osc;
+#[cfg(test)]
+mod tests;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::widgets::Paragraph;
 
-use super::model::Model;
+use super::decide;
+use super::model::{Model, View, Window};
 use super::msg::Request;
 use crate::api::error::Error;
-use crate::api::event::Event;
+use crate::api::event::{Event, Payload};
+use crate::api::session::Session;
+use crate::look::line::{Line, Tone, one_line};
+use crate::look::status::{count, title};
+
+pub(crate) use osc::{Ways, bytes, command};
+
+/// Good news stay that long.
+const GOOD: i64 = 6_000;
+/// News from another session stay longer: nobody waits for them.
+const ELSEWHERE: i64 = 15_000;
+/// A fact that is older is no news; it comes from before the face was there, or from while it was away.
+const FRESH: i64 = 60_000;
+/// So many rows at most, whatever an error has to say.
+const ROWS: usize = 4;
 
 #[derive(Debug, Default)]
-pub(crate) struct State {}
+pub(crate) struct State {
+    shown: Option<Toast>,
+    /// The number of the latest fact; after a reconnect the stream may repeat some.
+    latest: u64,
+}
+
+#[derive(Debug)]
+struct Toast {
+    lines: Vec<Line>,
+    stays: Stays,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stays {
+    Until(i64),
+    UntilKey,
+}
 
 /// A word to a person who may look elsewhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,30 +57,193 @@ pub(crate) struct Notice {
     pub(crate) session: String,
 }
 
-pub(crate) fn say(_model: &mut Model, _text: String) -> Vec<Request> {
+/// Tells good news, or what cannot be done and why.
+pub(crate) fn say(model: &mut Model, text: String) -> Vec<Request> {
+    show(model, vec![Line::new().plain(one_line(&text))], Stays::Until(model.now + GOOD));
     Vec::new()
 }
 
-pub(crate) fn fail(_model: &mut Model, _doing: &str, _error: &Error) -> Vec<Request> {
+/// Tells what is wrong; it stays until a key is pressed.
+pub(crate) fn warn(model: &mut Model, text: &str) -> Vec<Request> {
+    show(model, vec![Line::toned(Tone::Warn, format!("! {}", one_line(text)))], Stays::UntilKey);
     Vec::new()
 }
 
-pub(crate) fn of_fact(_model: &mut Model, _event: &Event) -> Vec<Request> {
+/// Tells what failed, why, and what to do about it.
+pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request> {
+    decide::failed(model);
+    let causes: String = error.causes.iter().map(|cause| format!(": {}", one_line(cause))).collect();
+    let doing = match doing {
+        "" => String::new(),
+        doing => format!("{}: ", one_line(doing)),
+    };
+    let mut lines = vec![Line::toned(Tone::Bad, format!("✗ {doing}")).plain(one_line(&error.message)).dim(causes)];
+    lines.extend(error.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "  hint: ").plain(one_line(hint))));
+    show(model, lines, Stays::UntilKey);
     Vec::new()
 }
 
-pub(crate) fn expire(_model: &mut Model) {}
-
-pub(crate) fn is_shown(_model: &Model) -> bool {
-    false
+/// Tells of a session that begins to need the person or has come to an end, unless the person looks at it.
+pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
+    let is_repeated = event.seq <= model.notices.latest;
+    let is_old = event.at.saturating_add(FRESH) < model.now;
+    model.notices.latest = model.notices.latest.max(event.seq);
+    if is_repeated || is_old {
+        return Vec::new();
+    }
+    let session = model.world.sessions.get(&event.session);
+    if let Payload::Conflict { files, with } = &event.payload {
+        let lines = conflict(model, session, files, with);
+        show(model, lines, Stays::UntilKey);
+    }
+    let session = model.world.sessions.get(&event.session);
+    let Some(News { tone, mark, body }) = news(&event.payload, session) else { return Vec::new() };
+    if sees(model, &event.session) {
+        return Vec::new();
+    }
+    let title = session.map_or_else(|| event.session.clone(), title);
+    let notice = Notice { title: title.clone(), body: body.clone(), session: event.session.clone() };
+    if !matches!(event.payload, Payload::Conflict { .. }) {
+        let line = Line::toned(tone, format!("{mark} ")).strong(title).plain(format!(" {body}"));
+        show(model, vec![line], Stays::Until(model.now + ELSEWHERE));
+    }
+    vec![Request::Notify(notice)]
 }
 
-pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
-
-pub(crate) fn bytes(_news: &Notice, _world: &super::world::World, _in_tmux: bool) -> Vec<u8> {
-    Vec::new()
+/// A key was pressed: what waited for one was seen.
+pub(crate) fn seen(model: &mut Model) {
+    if model.notices.shown.as_ref().is_some_and(|toast| toast.stays == Stays::UntilKey) {
+        model.notices.shown = None;
+    }
 }
 
-pub(crate) fn command(_world: &super::world::World) -> Vec<String> {
-    Vec::new()
+pub(crate) fn expire(model: &mut Model) {
+    let now = model.now;
+    let is_over = |toast: &Toast| matches!(toast.stays, Stays::Until(end) if end <= now);
+    if model.notices.shown.as_ref().is_some_and(is_over) {
+        model.notices.shown = None;
+    }
+}
+
+pub(crate) fn is_shown(model: &Model) -> bool {
+    model.notices.shown.is_some()
+}
+
+/// How many rows the news take.
+pub(crate) fn height(model: &Model, width: u16) -> u16 {
+    u16::try_from(rows(model, width).len()).unwrap_or_default()
+}
+
+pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
+    let lines: Vec<_> = rows(model, area.width).iter().map(|line| model.theme.line(line)).collect();
+    frame.render_widget(Paragraph::new(lines), area);
+}
+
+fn rows(model: &Model, width: u16) -> Vec<Line> {
+    let lines = model.notices.shown.iter().flat_map(|toast| &toast.lines);
+    let wrap = |line: &Line| line.wrap(usize::from(width.saturating_sub(2)));
+    lines.flat_map(wrap).take(ROWS).map(|line| Line::new().plain(" ").then(line)).collect()
+}
+
+/// What waits for a key is not hidden by what goes by itself.
+fn show(model: &mut Model, lines: Vec<Line>, stays: Stays) {
+    let waits = model.notices.shown.as_ref().is_some_and(|toast| toast.stays == Stays::UntilKey);
+    if !waits || stays == Stays::UntilKey {
+        model.notices.shown = Some(Toast { lines, stays });
+    }
+}
+
+/// Whether what happens in a session can be seen where the person looks; the list shows all of them.
+fn sees(model: &Model, id: &str) -> bool {
+    let parent = model.world.sessions.get(id).and_then(|session| session.parent.as_deref());
+    match (model.window, &model.view) {
+        (Window::Unfocused, _) | (Window::Focused, View::Settings) => false,
+        (Window::Focused, View::Sessions) => true,
+        (Window::Focused, View::Session(open) | View::Review(open)) => open == id || Some(open.as_str()) == parent,
+    }
+}
+
+struct News {
+    tone: Tone,
+    mark: char,
+    body: String,
+}
+
+/// What a fact means for somebody who is not there; `None` for what goes on by itself.
+fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
+    let needs = |body: String| Some(News { tone: Tone::Accent, mark: '◆', body });
+    let is_root = session.is_none_or(|session| session.parent.is_none());
+    let is_last = session.is_none_or(|session| session.queued == 0);
+    match payload {
+        Payload::ApprovalRequested { approval, .. } => needs(format!("wants: {}", one_line(&approval.title))),
+        Payload::QuestionAsked { questions, .. } => match questions.as_slice() {
+            [one] => needs(format!("asks: {}", one_line(&one.text))),
+            several => needs(format!("asks {}", count(several.len(), "question"))),
+        },
+        Payload::Conflict { with, .. } => needs(format!("conflicts with {}", one_line(with))),
+        Payload::TurnFailed { error, .. } => {
+            Some(News { tone: Tone::Bad, mark: '✗', body: format!("failed: {}", one_line(&error.message)) })
+        }
+        // A turn that ends with questions has a fact of its own for them.
+        Payload::TurnCompleted { response, .. } if is_root && is_last && response.questions.is_empty() => {
+            Some(News { tone: Tone::Good, mark: '✓', body: "is ready".to_owned() })
+        }
+        Payload::TurnCompleted { .. }
+        | Payload::SessionCreated { .. }
+        | Payload::TitleChanged { .. }
+        | Payload::PromptQueued { .. }
+        | Payload::PromptDropped { .. }
+        | Payload::Preparing { .. }
+        | Payload::SetupOutput { .. }
+        | Payload::Switched { .. }
+        | Payload::TurnStarted { .. }
+        | Payload::Message { .. }
+        | Payload::Thought { .. }
+        | Payload::ToolStarted { .. }
+        | Payload::ToolFinished { .. }
+        | Payload::ApprovalResolved { .. }
+        | Payload::QuestionAnswered { .. }
+        | Payload::QuestionGone { .. }
+        | Payload::HandoffUpdated { .. }
+        | Payload::SubagentEvent { .. }
+        | Payload::WorkflowUpdated { .. }
+        | Payload::PlanUpdated { .. }
+        | Payload::Usage { .. }
+        | Payload::Retry { .. }
+        | Payload::Checkpoint { .. }
+        | Payload::Reworded { .. }
+        | Payload::TurnInterrupted { .. }
+        | Payload::Undone { .. }
+        | Payload::Integrated { .. }
+        | Payload::Merged { .. }
+        | Payload::Archived {}
+        | Payload::Removed { .. }
+        | Payload::Saved { .. }
+        | Payload::Restored {}
+        | Payload::PostureChanged { .. }
+        | Payload::Attached { .. }
+        | Payload::Detached { .. }
+        | Payload::Warning { .. } => None,
+    }
+}
+
+/// What stopped a merge, and the ways out of it.
+fn conflict(model: &Model, session: Option<&Session>, files: &[String], with: &str) -> Vec<Line> {
+    use super::keymap::{Action, Context};
+    let key = |action| model.keymap.key(Context::Session, action).unwrap_or("/").to_owned();
+    let title = session.map(title).unwrap_or_default();
+    let named: Vec<_> = files.iter().take(3).map(|file| one_line(file)).collect();
+    let more = if files.len() > 3 { ", …" } else { "" };
+    let with = one_line(with);
+    let head = Line::toned(Tone::Bad, "⚑ nothing was merged: ")
+        .strong(title)
+        .plain(format!(" and {with} both changed {}{more}", named.join(", ")));
+    let way = Line::toned(Tone::Accent, "  hint: ").plain(format!(
+        "{} writes to the agent, such as \"rebase onto {with} and resolve the conflicts\"; {} opens a shell to do it \
+         yourself; then {} merges",
+        key(Action::Reply),
+        key(Action::Shell),
+        key(Action::Merge)
+    ));
+    vec![head, way]
 }

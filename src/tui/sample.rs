@@ -2,7 +2,7 @@
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::layout::Size;
+use ratatui::layout::{Rect, Size};
 
 use super::model::Model;
 use super::msg::{Msg, Reply, Request};
@@ -70,6 +70,14 @@ pub(crate) fn screen(model: &mut Model) -> String {
         row.trim_end().to_owned()
     });
     rows.collect::<Vec<_>>().join("\n")
+}
+
+/// A part of the screen, as wide as it is.
+pub(crate) fn part(model: &mut Model, area: Rect) -> String {
+    let screen = screen(model);
+    let rows = screen.lines().skip(area.y.into()).take(area.height.into());
+    let cut = |row: &str| row.chars().skip(area.x.into()).collect::<String>().trim_end().to_owned();
+    rows.map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// Presses keys as the configuration spells them, one after the other; what they ask for in order.

@@ -291,8 +291,7 @@ impl Shell {
     }
 
     fn notify(&mut self, news: &notice::Notice) -> io::Result<()> {
-        let in_tmux = std::env::var_os("TMUX").is_some();
-        let bytes = notice::bytes(news, &self.model.world, in_tmux);
+        let bytes = notice::bytes(news, &notice::Ways::of(&self.model.world, &self.model.terminal));
         self.screen.send(&bytes)?;
         let command = notice::command(&self.model.world);
         let variables =

@@ -30,6 +30,8 @@ pub(crate) struct Terminal {
     pub(crate) no_colour: Option<String>,
     /// `COLORFGBG`, such as `15;0`: the numbers of the colours of text and background.
     pub(crate) ground: Option<String>,
+    /// `TMUX`
+    pub(crate) tmux: Option<String>,
 }
 
 impl Terminal {
@@ -40,6 +42,7 @@ impl Terminal {
             colours: variable("COLORTERM"),
             no_colour: variable("NO_COLOR"),
             ground: variable("COLORFGBG"),
+            tmux: variable("TMUX"),
         }
     }
 

@@ -57,6 +57,7 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
 
 /// A key means an act of its context first, and text otherwise.
 fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    notice::seen(model);
     let context = model.context();
     match model.keymap.action(context, key) {
         Some(action) => act::perform(model, action),
@@ -157,6 +158,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             Vec::new()
         }
         Reply::Trust(trust) => confirm::trust_came(model, *trust),
+        Reply::Workflow { session, workflow } => decide::workflow_came(model, session, *workflow),
         Reply::Doctor(checks) => settings::checks_came(model, checks),
         Reply::Repository(repository) => {
             model.world.repository = repository;
@@ -189,8 +191,9 @@ fn known(model: &mut Model, session: Session) -> Vec<Request> {
 
 /// What follows from other sessions than before: cursors stand on rows that are there, decisions are about what still waits.
 fn settle(model: &mut Model) -> Vec<Request> {
-    decide::settle(model);
-    sessions::settle(model)
+    let mut requests = decide::settle(model);
+    requests.extend(sessions::settle(model));
+    requests
 }
 
 /// Leaves what lies on top, or the view.

@@ -30,7 +30,7 @@ pub(crate) fn parts(model: &Model) -> Parts {
         (_, View::Sessions | View::Session(_)) => composer::height(model, area.width).min(room),
         (_, View::Review(_) | View::Settings) => 0,
     };
-    let notice = u16::from(notice::is_shown(model));
+    let notice = notice::height(model, area.width).min(room.saturating_sub(dock));
     let [top, main, notice, dock, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Min(1),

@@ -15,7 +15,7 @@ use crate::api::project::{
 use crate::api::request::{
     Answer, CreateSession, DiffQuery, Environment, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
 };
-use crate::api::session::Session;
+use crate::api::session::{Session, Status};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
 use crate::client::start::Daemon;
@@ -123,6 +123,11 @@ impl Desk {
         let session = |session: Session| Reply::Session(Box::new(session));
         let done =
             |said: &str, session: Session| Reply::Done { said: said.to_owned(), session: Some(Box::new(session)) };
+        // What stopped at a conflict is told by the fact of it.
+        let came = |said: &str, after: Session| match after.status {
+            Status::Conflict => session(after),
+            _ => done(said, after),
+        };
         Ok(match request {
             Request::List => Reply::Sessions(self.sessions(to, ListSessions::default()).await?),
             Request::ListRemoved => {
@@ -147,8 +152,8 @@ impl Desk {
             Request::Decide { session: id, request, decision } => session(to.decide(&id, &request, &decision).await?),
             Request::Stop(id) => done("stopped", to.stop(&id).await?),
             Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
-            Request::Merge { session: id, style } => done("merged", to.merge(&id, &Merge { style }).await?),
-            Request::Rebase(id) => done("rebased", to.rebase(&id).await?),
+            Request::Merge { session: id, style } => came("merged", to.merge(&id, &Merge { style }).await?),
+            Request::Rebase(id) => came("rebased", to.rebase(&id).await?),
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session: id, to: turn } => done("taken back", to.undo(&id, &Undo { to: turn }).await?),
             Request::Archive(id) => done("archived", to.archive(&id).await?),
@@ -174,6 +179,10 @@ impl Desk {
             Request::Doctor => {
                 let query = DoctorQuery { cwd: Some(self.cwd.clone()), path: self.path.clone() };
                 Reply::Doctor(to.doctor(&query).await?.items)
+            }
+            Request::Workflow(id) => {
+                let workflow = Box::new(to.workflow(&id).await?);
+                Reply::Workflow { session: id, workflow }
             }
             Request::Repository => {
                 let Project { project, name, branch, ahead, behind, has_commits, .. } =
@@ -294,6 +303,7 @@ fn doing(request: &Request) -> &'static str {
         Request::SetConfig { .. } => "change the setting",
         Request::Trust | Request::GrantTrust { .. } => "trust the repository",
         Request::Doctor => "examine the machine",
+        Request::Workflow(_) => "read the plan",
         Request::Repository => "look at the repository",
         Request::Edit { .. } | Request::EditText { .. } => "open the editor",
         Request::Copy(_) => "copy",

@@ -1,0 +1,140 @@
+//! A question, or the decision about a plan, as a card: the text, numbered options, and a row for a free answer.
+
+use super::question::{Focus, Progress};
+use super::sheet::Sheet;
+use crate::api::session::Session;
+use crate::api::workflow::Plan;
+use crate::look::age::age;
+use crate::look::line::{Line, Tone, one_line, visible};
+use crate::look::status::title;
+use crate::tui::keymap::{Action, Context, Keymap};
+
+/// A question takes as much of the screen as it needs.
+const ALL: usize = usize::MAX;
+
+pub(super) struct Ask<'a> {
+    pub(super) progress: &'a Progress,
+    pub(super) session: Option<&'a Session>,
+    /// The plan of the session, as far as it is known.
+    pub(super) plan: Option<&'a Plan>,
+    pub(super) keymap: &'a Keymap,
+    pub(super) now: i64,
+    pub(super) scroll: usize,
+}
+
+impl Ask<'_> {
+    pub(super) fn sheet(&self) -> Sheet {
+        let (title, body) = self.text();
+        let question = self.progress.question();
+        let expired = question.expired.then(|| {
+            Line::toned(Tone::Warn, "asked before the daemon restarted: ").plain("your answer resumes the session")
+        });
+        let is_written = self.progress.focus() == Focus::Words;
+        let label = Line::toned(Tone::Accent, "› ").plain(format!("{}  ", question.options.len() + 1));
+        Sheet {
+            head: title,
+            aside: self.aside(),
+            warnings: expired.into_iter().collect(),
+            body,
+            body_rows: ALL,
+            scroll: self.scroll,
+            remarks: vec![Line::new()],
+            choices: self.choices(),
+            chosen: if is_written { question.options.len().saturating_sub(1) } else { self.progress.cursor() },
+            words: is_written.then(|| (label, self.progress.words().clone())),
+            foot: self.foot(),
+        }
+    }
+
+    /// The head and what scrolls below it.
+    fn text(&self) -> (Line, Vec<Line>) {
+        let text = visible(self.progress.question().text.trim());
+        if !self.progress.is_plan() {
+            let (number, all) = self.progress.place();
+            let head = match all {
+                1 => Line::new().strong("Question"),
+                _ => Line::new().strong(format!("Question {number} of {all}")),
+            };
+            return (head, text.lines().map(|line| Line::new().plain(line)).collect());
+        }
+        // A session in plan mode shows the plan in the question itself; a planner's is kept beside it.
+        let markdown = match self.plan {
+            Some(plan) if !text.contains('\n') => format!("{}\n\n{text}", visible(plan.markdown.trim())),
+            Some(_) | None => text,
+        };
+        let named = self.plan.map(|plan| one_line(&plan.title)).or_else(|| heading(&markdown));
+        let name = named.or_else(|| self.session.map(|session| one_line(&session.title))).unwrap_or_default();
+        let head = Line::new().strong(format!("Plan: {name}"));
+        let lines = markdown.lines().map(|line| match line.starts_with('#') {
+            true => Line::toned(Tone::Heading, line),
+            false => Line::new().plain(line),
+        });
+        (head, lines.collect())
+    }
+
+    fn aside(&self) -> Line {
+        let Some(session) = self.session else { return Line::new() };
+        let (backend, age) = (one_line(&session.backend), age(self.now, session.updated_at));
+        Line::new().dim(format!("{backend} · {} · {age}", title(session)))
+    }
+
+    fn choices(&self) -> Vec<Line> {
+        let question = self.progress.question();
+        let mut lines: Vec<_> =
+            question.options.iter().enumerate().map(|(place, text)| self.option(place, text)).collect();
+        if self.progress.focus() == Focus::Options {
+            let written = match self.progress.words().is_blank() {
+                true => Line::new().dim("write an answer…"),
+                false => Line::new().plain(one_line(&self.progress.words().text())),
+            };
+            lines.push(Line::new().plain(format!("  {}  ", question.options.len() + 1)).then(written));
+        }
+        lines
+    }
+
+    fn option(&self, place: usize, text: &str) -> Line {
+        let is_here = self.progress.focus() == Focus::Options && self.progress.cursor() == place;
+        let cursor = if is_here { Line::toned(Tone::Accent, "› ") } else { Line::new().plain("  ") };
+        let mark = match (self.progress.question().multiple, self.progress.is_marked(place)) {
+            (false, _) => "",
+            (true, true) => "[x] ",
+            (true, false) => "[ ] ",
+        };
+        let row = cursor.plain(format!("{}  {mark}", place + 1));
+        if is_here { row.strong(one_line(text)) } else { row.plain(one_line(text)) }
+    }
+
+    fn foot(&self) -> Line {
+        let context = match self.progress.focus() {
+            Focus::Options => Context::Question,
+            Focus::Words => Context::Words,
+        };
+        let key = |action| self.keymap.key(context, action).unwrap_or("-").to_owned();
+        let (number, all) = self.progress.place();
+        let sends = match number == all {
+            true => "sends",
+            false => "next",
+        };
+        let mut parts = vec![format!("{} {sends}", key(Action::Open))];
+        match self.progress.focus() {
+            Focus::Words => {
+                parts.push("empty means `no answer`".to_owned());
+                parts.push(format!("{} ends the turn without a reply", key(Action::EndTurn)));
+            }
+            Focus::Options => {
+                if self.progress.question().multiple {
+                    parts.push(format!("{} marks", key(Action::NextRequest)));
+                }
+                parts.push(format!("{} writes an answer", key(Action::ToggleFocus)));
+                parts.push(format!("{} to the list, answers are kept", key(Action::ToList)));
+            }
+        }
+        Line::new().dim(parts.join(" · "))
+    }
+}
+
+/// The first heading of a text.
+fn heading(markdown: &str) -> Option<String> {
+    let first = markdown.lines().map(str::trim).find(|line| line.starts_with('#'))?;
+    Some(first.trim_matches('#').trim().to_owned()).filter(|title| !title.is_empty())
+}

@@ -1,0 +1,126 @@
+//! The card that everything to decide is shown on: a head, a body that scrolls, the choices, a foot.
+//!
+//! Where the screen is small the body gives way first: what would be decided and by which keys stays in sight.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::widgets::Paragraph;
+
+use super::words::Words;
+use crate::look::line::Line;
+use crate::look::status::count;
+use crate::tui::theme::Theme;
+
+/// What the gutter takes of a row.
+pub(super) const GUTTER: usize = 4;
+
+/// A card before it has a height.
+#[derive(Debug, Default)]
+pub(super) struct Sheet {
+    pub(super) head: Line,
+    /// What stands at the end of the head's row.
+    pub(super) aside: Line,
+    /// Always seen.
+    pub(super) warnings: Vec<Line>,
+    /// What scrolls.
+    pub(super) body: Vec<Line>,
+    /// At most so many rows of it at once.
+    pub(super) body_rows: usize,
+    pub(super) scroll: usize,
+    /// Dropped first.
+    pub(super) remarks: Vec<Line>,
+    pub(super) choices: Vec<Line>,
+    /// The one that must be seen.
+    pub(super) chosen: usize,
+    /// The free text, and what stands before it.
+    pub(super) words: Option<(Line, Words)>,
+    pub(super) foot: Line,
+}
+
+/// A card in its rows, and where its editor stands among them.
+#[derive(Debug)]
+pub(super) struct Rows {
+    pub(super) lines: Vec<Line>,
+    /// First row, column and number of rows.
+    editor: Option<(usize, usize, usize)>,
+    /// How far the body can scroll.
+    pub(super) furthest: usize,
+}
+
+impl Sheet {
+    /// The card in so many columns, and at most so many rows.
+    pub(super) fn rows(&self, columns: usize, room: usize) -> Rows {
+        let inner = columns.saturating_sub(GUTTER);
+        let wrapped = |lines: &[Line]| lines.iter().flat_map(|line| line.wrap(inner)).collect::<Vec<_>>();
+        let (mut warnings, remarks) = (wrapped(&self.warnings), wrapped(&self.remarks));
+        // However many there are, the keys stay in sight.
+        warnings.truncate((room / 2).max(1));
+        let label = self.words.as_ref().map_or(0, |(label, _)| label.width());
+        let words = self.words.as_ref().map_or(0, |(_, words)| words.rows(inner.saturating_sub(label)));
+        let mut left = room.saturating_sub(2 + words + warnings.len());
+        let choices = wrapped(&self.choices);
+        let chosen = wrapped(&self.choices[..self.choices.len().min(self.chosen + 1)]).len().saturating_sub(1);
+        let choices = around(&choices, chosen, left.saturating_sub(2).max(1));
+        left = left.saturating_sub(choices.len());
+        let body = wrapped(&self.body);
+        let mut shown = body.len().min(self.body_rows).min(left);
+        let more = usize::from(shown < body.len() && left > 1);
+        if shown == left {
+            shown -= more;
+        }
+        let remarks_left = left.saturating_sub(shown + more);
+        let furthest = body.len() - shown;
+        let scroll = self.scroll.min(furthest);
+
+        let mut inside = warnings;
+        let below = furthest - scroll;
+        inside.extend(body.into_iter().skip(scroll).take(shown));
+        if more > 0 {
+            let below = if below == 0 { "the end".to_owned() } else { count(below, "more line") };
+            inside.push(Line::new().dim(format!("… {below}, {scroll} above")));
+        }
+        inside.extend(remarks.into_iter().take(remarks_left));
+        inside.extend(choices.iter().cloned());
+        let editor = self.words.as_ref().map(|(label, _)| {
+            let first = inside.len();
+            inside.push(label.clone());
+            inside.extend((1..words).map(|_| Line::new()));
+            (first + 1, label.width() + GUTTER, words)
+        });
+        let mut lines = vec![self.top(columns)];
+        lines.extend(inside.into_iter().map(|line| Line::new().dim(" │  ").then(line)));
+        lines.push(Line::new().dim(" ╰ ").then(self.foot.clone()));
+        let lines = lines.into_iter().take(room).map(|line| line.fit(columns)).collect();
+        Rows { lines, editor, furthest }
+    }
+
+    fn top(&self, columns: usize) -> Line {
+        let aside = self.aside.clone().fit(columns / 2);
+        let left = Line::new().dim(" ╭ ").then(self.head.clone());
+        let head = left.fit(columns.saturating_sub(aside.width() + 2));
+        let gap = columns.saturating_sub(head.width() + aside.width() + 1);
+        head.plain(" ".repeat(gap)).then(aside)
+    }
+
+    pub(super) fn view(&self, theme: Theme, frame: &mut Frame, area: Rect) {
+        let Rows { lines, editor, .. } = self.rows(area.width.into(), area.height.into());
+        let styled: Vec<_> = lines.iter().map(|line| theme.line(line)).collect();
+        frame.render_widget(Paragraph::new(styled), area);
+        if let (Some((row, column, rows)), Some((_, words))) = (editor, &self.words) {
+            let offset = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+            let editor = Rect {
+                x: area.x.saturating_add(offset(column)),
+                y: area.y.saturating_add(offset(row)),
+                width: area.width.saturating_sub(offset(column)),
+                height: offset(rows),
+            };
+            words.view(frame, editor.intersection(area));
+        }
+    }
+}
+
+/// So many of the lines that the chosen one is among them.
+fn around(lines: &[Line], chosen: usize, room: usize) -> &[Line] {
+    let end = lines.len().min((chosen + 1).max(room));
+    &lines[end.saturating_sub(room)..end]
+}

@@ -1,0 +1,338 @@
+//! Questions: sequential, with saved progress, and all answers sent together.
+
+use super::*;
+use crate::api::session::{Question, Status, WaitingFor};
+use crate::api::workflow::{Plan, Workflow};
+use crate::tui::sample::{NARROW, WIDE, model, screen, write};
+use ratatui::layout::Size;
+
+fn question(text: &str, options: &[&str]) -> Question {
+    let options = options.iter().map(|option| (*option).to_owned()).collect();
+    Question { text: text.into(), options, ..Question::default() }
+}
+
+fn asking(questions: Vec<Question>) -> Session {
+    Session { questions, ..sample::asking() }
+}
+
+fn library() -> Question {
+    question("I compared all three.\nWhich one should I use?", &["jiff", "chrono", "time"])
+}
+
+fn answered(answers: &[&str]) -> Vec<Request> {
+    let answers = answers.iter().map(|answer| (*answer).to_owned()).collect();
+    vec![Request::Answer { session: "abcd2345".into(), answers }]
+}
+
+/// Opens the questions, presses keys (a word in quotes is typed), and gives back what was asked for.
+#[track_caller]
+fn check(questions: Vec<Question>, keys: &[&str], expected: &[Request]) {
+    let (mut model, _) = opened(model(WIDE, vec![asking(questions)]), "abcd2345", &["a"]);
+    assert!(is_open(&model));
+    let mut requests = Vec::new();
+    for key in keys {
+        requests.extend(match key.strip_prefix('"') {
+            Some(text) => write(&mut model, text),
+            None => press(&mut model, &[key]),
+        });
+    }
+    assert_eq!(requests, expected, "{keys:?}");
+}
+
+#[test]
+fn r121_an_option_is_chosen_with_the_cursor_or_its_number_and_enter_sends_it() {
+    check(vec![library()], &["enter"], &answered(&["jiff"]));
+    check(vec![library()], &["j", "enter"], &answered(&["chrono"]));
+    check(vec![library()], &["down", "down", "up", "enter"], &answered(&["chrono"]));
+    check(vec![library()], &["3", "enter"], &answered(&["time"]));
+    check(vec![library()], &["3"], &[]);
+    check(vec![library()], &["9", "0", "enter"], &answered(&["jiff"]));
+}
+
+#[test]
+fn r121_past_the_edge_of_the_list_is_the_free_answer() {
+    check(vec![library()], &["j", "j", "j", "\"std", "enter"], &answered(&["std"]));
+    check(vec![library()], &["k", "\"jk1 q", "enter"], &answered(&["jk1 q"]));
+    check(vec![library()], &["4", "\"std", "enter"], &answered(&["std"]));
+    check(vec![library()], &["tab", "\"std", "tab", "enter"], &answered(&["jiff"]));
+    check(vec![library()], &["tab", "\"std", "tab", "tab", "enter"], &answered(&["std"]));
+    check(vec![library()], &["k", "up", "enter"], &answered(&["time"]));
+    check(vec![library()], &["k", "down", "enter"], &answered(&["jiff"]));
+    check(vec![question("Port?", &[])], &["\"80", "shift+enter", "\"or 81", "enter"], &answered(&["80\nor 81"]));
+}
+
+#[test]
+fn r121_a_blank_answer_is_stored_as_no_answer() {
+    check(vec![library()], &["tab", "enter"], &answered(&["no answer"]));
+    check(vec![question("Port?", &[])], &["\"  ", "enter"], &answered(&["no answer"]));
+}
+
+#[test]
+fn r121_questions_come_one_after_the_other_and_one_message_answers_all() {
+    let three = || vec![library(), question("Port?", &[]), question("Sure?", &["yes", "no"])];
+    check(three(), &["2", "enter", "\"8080", "enter", "j", "enter"], &answered(&["chrono", "8080", "no"]));
+    check(three(), &["2", "enter", "\"8080", "enter"], &[]);
+    // Back to the one before, and another answer.
+    check(
+        three(),
+        &["2", "enter", "\"80", "enter", "h", "\"81", "enter", "enter"],
+        &answered(&["chrono", "8081", "yes"]),
+    );
+}
+
+#[test]
+fn r121_where_several_may_be_chosen_keys_mark_and_enter_confirms() {
+    let several = || vec![Question { multiple: true, ..library() }];
+    check(several(), &["space", "j", "j", "space", "enter"], &answered(&["jiff, time"]));
+    check(several(), &["3", "1", "3", "enter"], &answered(&["jiff"]));
+    check(several(), &["2", "tab", "\"std too", "enter"], &answered(&["chrono, std too"]));
+    check(several(), &["j", "enter"], &answered(&["chrono"]));
+}
+
+#[test]
+fn r121_ctrl_c_ends_the_turn_without_a_reply() {
+    for keys in [&["a", "tab", "ctrl+c"][..], &["a", "ctrl+c"]] {
+        let (model, requests) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", keys);
+        assert_eq!(requests, [Request::Stop("abcd2345".into())]);
+        assert!(!is_open(&model));
+        assert_eq!(model.view, View::Session("abcd2345".into()));
+    }
+}
+
+#[test]
+fn r121_q_goes_to_the_list_and_the_answers_so_far_survive() {
+    let session = asking(vec![library(), question("Port?", &["80"])]);
+    let (mut model, _) = opened(model(WIDE, vec![session.clone()]), "abcd2345", &["a", "2", "enter", "tab"]);
+    write(&mut model, "q is a letter here");
+    press(&mut model, &["esc"]);
+    assert!(is_open(&model));
+    press(&mut model, &["esc"]);
+    assert!(!is_open(&model));
+    // Another word of the daemon about the session changes nothing.
+    came(&mut model, Session { updated_at: session.updated_at + 1, ..session.clone() });
+    press(&mut model, &["a", "h"]);
+    assert!(card(&mut model).contains("Question 1 of 2"));
+    press(&mut model, &["q"]);
+    assert_eq!((is_open(&model), &model.view), (false, &View::Sessions));
+
+    let (mut model, requests) = opened(model, "abcd2345", &["a", "l", "tab", "enter"]);
+    assert_eq!(requests, answered(&["chrono", "no answer"]));
+    // Whoever asks for something else is asked from the beginning.
+    came(&mut model, asking(vec![question("Sure?", &["yes", "no"])]));
+    assert_eq!(press(&mut model, &["a", "enter"]), answered(&["yes"]));
+}
+
+#[test]
+fn r121_what_was_sent_is_not_asked_again_unless_it_was_refused() {
+    use crate::api::error::{Error, ErrorKind};
+    let (mut model, requests) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", &["a", "3", "enter"]);
+    assert_eq!(requests, answered(&["time"]));
+    press(&mut model, &["a"]);
+    assert!(!is_open(&model));
+    let error = Error::new(ErrorKind::Unavailable, "the daemon drains");
+    update(&mut model, Msg::Reply(Reply::Failed { doing: "answer".into(), error }));
+    assert_eq!(press(&mut model, &["a", "enter"]), answered(&["time"]));
+}
+
+#[test]
+fn a_question_of_a_turn_in_progress_is_answered_before_those_that_ended_one() {
+    let call = Question { call: Some("c1".into()), ..question("Overwrite?", &["yes", "no"]) };
+    check(vec![call, library()], &["2", "enter"], &answered(&["no"]));
+    let done = Question { answer: Some("jiff".into()), ..library() };
+    check(vec![done, question("Port?", &[])], &["\"80", "enter"], &answered(&["80"]));
+}
+
+#[test]
+fn a_childs_question_is_answered_at_the_child() {
+    let asked = Question { session: Some("efgh3456".into()), ..library() };
+    let parent =
+        Session { questions: vec![asked], waiting_for: Some(WaitingFor::Children), ..sample::session(Status::Running) };
+    let (_, requests) = opened(model(WIDE, vec![parent]), "abcd2345", &["a", "enter"]);
+    assert_eq!(requests, [Request::Answer { session: "efgh3456".into(), answers: vec!["jiff".into()] }]);
+}
+
+#[test]
+fn what_a_running_session_asked_long_ago_does_not_wait() {
+    let running = Session { questions: vec![library()], ..sample::session(Status::Running) };
+    let (model, _) = opened(model(WIDE, vec![running]), "abcd2345", &["a"]);
+    assert!(!is_open(&model));
+}
+
+#[test]
+fn a_question_shows_its_options_and_a_row_for_words() {
+    let session = asking(vec![Question { expired: true, ..library() }, question("Port?", &[])]);
+    let (mut model, _) = opened(model(WIDE, vec![session]), "abcd2345", &["a", "j"]);
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Question 1 of 2                                                                           demo · Fix the parser · 5s
+    │  asked before the daemon restarted: your answer resumes the session
+    │  I compared all three.
+    │  Which one should I use?
+    │
+    │    1  jiff
+    │  › 2  chrono
+    │    3  time
+    │    4  write an answer…
+    ╰ enter next · tab writes an answer · q to the list, answers are kept
+    ");
+    model.size = NARROW;
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Question 1 of 2                                   demo · Fix the parser · 5s
+    │  asked before the daemon restarted: your answer resumes the session
+    │  I compared all three.
+    │  Which one should I use?
+    │
+    │    1  jiff
+    │  › 2  chrono
+    │    3  time
+    │    4  write an answer…
+    ╰ enter next · tab writes an answer · q to the list, answers are kept
+    ");
+    press(&mut model, &["tab"]);
+    write(&mut model, "the one of the standard library, because it is there already and the others are not");
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Question 1 of 2                                   demo · Fix the parser · 5s
+    │  asked before the daemon restarted: your answer resumes the session
+    │  I compared all three.
+    │  Which one should I use?
+    │
+    │    1  jiff
+    │    2  chrono
+    │    3  time
+    │  › 4  the one of the standard library, because it is there already and the
+    │       others are not
+    ╰ enter next · empty means `no answer` · ctrl+c ends the turn without a reply
+    ");
+    press(&mut model, &["tab"]);
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Question 1 of 2                                   demo · Fix the parser · 5s
+    │  asked before the daemon restarted: your answer resumes the session
+    │  I compared all three.
+    │  Which one should I use?
+    │
+    │    1  jiff
+    │  › 2  chrono
+    │    3  time
+    │    4  the one of the standard library, because it is there already and the
+    │  others are not
+    ╰ enter next · tab writes an answer · q to the list, answers are kept
+    ");
+}
+
+#[test]
+fn several_answers_have_marks() {
+    let session = asking(vec![Question { multiple: true, ..library() }]);
+    let (mut model, _) = opened(model(NARROW, vec![session]), "abcd2345", &["a", "2"]);
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Question                                          demo · Fix the parser · 5s
+    │  I compared all three.
+    │  Which one should I use?
+    │
+    │    1  [ ] jiff
+    │  › 2  [x] chrono
+    │    3  [ ] time
+    │    4  write an answer…
+    ╰ enter sends · space marks · tab writes an answer · q to the list, answers ar…
+    ");
+}
+
+fn plan_mode() -> Session {
+    let text =
+        "# Add a limiter\n\n1. read the gateway\n2. write the bucket\n\nWhat should happen with the completed plan?";
+    let options = ["[A] Approve and accept edits", "[L] Later: keep the plan and end the turn", "[K] Keep planning"];
+    let plan =
+        Question { call: Some("c1".into()), purpose: Some("planner_plan_decision".into()), ..question(text, &options) };
+    asking(vec![plan])
+}
+
+#[test]
+fn r121_the_decision_about_a_plan_shows_the_plan_and_its_title() {
+    let (mut model, requests) = opened(model(NARROW, vec![plan_mode()]), "abcd2345", &["a"]);
+    assert_eq!(requests, [Request::Workflow("abcd2345".into())]);
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Plan: Add a limiter                               demo · Fix the parser · 5s
+    │  # Add a limiter
+    │
+    │  1. read the gateway
+    │  2. write the bucket
+    │
+    │  What should happen with the completed plan?
+    │
+    │  › 1  [A] Approve and accept edits
+    │    2  [L] Later: keep the plan and end the turn
+    │    3  [K] Keep planning
+    │    4  write an answer…
+    ╰ enter sends · tab writes an answer · q to the list, answers are kept
+    ");
+    assert_eq!(press(&mut model, &["K", "enter"]), answered(&["[K] Keep planning"]));
+}
+
+#[test]
+fn a_planners_plan_comes_from_beside_the_question() {
+    let decision = Question {
+        purpose: Some("planner_plan_decision".into()),
+        ..question("What should happen with the completed plan?", &["Save plan", "Apply plan", "Revise plan", "Stop"])
+    };
+    let (mut model, _) = opened(model(NARROW, vec![asking(vec![decision])]), "abcd2345", &["a"]);
+    let plan = Plan {
+        plan_id: "p_1".into(),
+        title: "Add a limiter".into(),
+        markdown: (1..=30).map(|step| format!("{step}. do it\n")).collect(),
+        created_by: "abcd2345".into(),
+        source: "1".into(),
+        decision: None,
+        saved_to: None,
+    };
+    let workflow = Box::new(Workflow { tasks: vec![], plan: Some(plan) });
+    update(&mut model, Msg::Reply(Reply::Workflow { session: "abcd2345".into(), workflow }));
+    press(&mut model, &["pagedown"]);
+    insta::assert_snapshot!(card(&mut model), @r"
+    ╭ Plan: Add a limiter                               demo · Fix the parser · 5s
+    │  11. do it
+    │  12. do it
+    │  13. do it
+    │  14. do it
+    │  15. do it
+    │  16. do it
+    │  17. do it
+    │  18. do it
+    │  19. do it
+    │  20. do it
+    │  21. do it
+    │  22. do it
+    │  … 10 more lines, 10 above
+    │  › 1  Save plan
+    │    2  Apply plan
+    │    3  Revise plan
+    │    4  Stop
+    │    5  write an answer…
+    ╰ enter sends · tab writes an answer · q to the list, answers are kept
+    ");
+    check_plan_words(&mut model);
+}
+
+/// Free words tell what to change.
+fn check_plan_words(model: &mut Model) {
+    press(model, &["tab"]);
+    write(model, "less of it");
+    assert_eq!(press(model, &["enter"]), answered(&["less of it"]));
+}
+
+#[test]
+fn hostile_questions_do_not_leave_their_rows_and_no_size_is_too_small() {
+    let hostile = "\u{1b}]0;x\u{7}\u{202e}\u{200b}wide 木\r\n\t".repeat(50);
+    let options: Vec<&str> = vec![&hostile; 12];
+    for purpose in [None, Some("planner_plan_decision".to_owned())] {
+        let asked = Question { purpose, multiple: true, ..question(&hostile, &options) };
+        let (mut model, _) = opened(model(WIDE, vec![asking(vec![asked])]), "abcd2345", &["a"]);
+        let shown = screen(&mut model);
+        assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}', '\r']), "{shown}");
+        for (width, height) in [(20, 5), (1, 1), (0, 0), (30, 8), (200, 3), (5, 60)] {
+            model.size = Size { width, height };
+            screen(&mut model);
+            press(&mut model, &["j", "pagedown", "tab"]);
+            update(&mut model, Msg::Paste(hostile.clone()));
+            screen(&mut model);
+            press(&mut model, &["tab"]);
+        }
+    }
+}

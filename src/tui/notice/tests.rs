@@ -1,0 +1,146 @@
+//! What is news, for whom, and how long it stays.
+
+use super::*;
+use crate::api::error::ErrorKind;
+use crate::api::session::{Approval, AskedQuestion, Response, TurnError};
+use crate::look::sample::{self, NOW};
+use crate::tui::msg::{Msg, Reply};
+use crate::tui::sample::{NARROW, model, press, screen, sessions};
+use crate::tui::update::update;
+
+fn fact(seq: u64, session: &str, payload: Payload) -> Msg {
+    Msg::Fact(Box::new(Event { seq, session: session.into(), at: NOW, v: 1, payload }))
+}
+
+fn wants() -> Payload {
+    Payload::ApprovalRequested { turn: 1, approval: sample::push() }
+}
+
+fn completed(questions: Vec<AskedQuestion>) -> Payload {
+    Payload::TurnCompleted { turn: 1, response: Response { answer: "Done.".into(), questions, summary: None } }
+}
+
+/// What leaves the terminal for a fact, as `title: body`.
+fn told(model: &mut Model, message: Msg) -> Vec<String> {
+    let requests = update(model, message);
+    let notices = requests.into_iter().filter_map(|request| match request {
+        Request::Notify(notice) => Some(format!("{}: {}", notice.title, notice.body)),
+        _ => None,
+    });
+    notices.collect()
+}
+
+#[test]
+fn what_begins_to_need_the_person_or_ends_is_news() {
+    let question = |text: &str| AskedQuestion { text: text.into(), options: vec![] };
+    let error = TurnError { kind: "crashed".into(), message: "gone\nfor good".into(), hint: None };
+    let asked = |questions| Payload::QuestionAsked { turn: 1, questions, call: None };
+    for (session, payload, expected) in [
+        ("runaaaaa", wants(), Some("Rate limiter: wants: run `git push --force origin main`")),
+        ("kidaaaaa", wants(), Some("@worker tests for it: wants: run `git push --force origin main`")),
+        ("runaaaaa", asked(vec![question("Which port?")]), Some("Rate limiter: asks: Which port?")),
+        ("runaaaaa", asked(vec![question("a"), question("b")]), Some("Rate limiter: asks 2 questions")),
+        ("runaaaaa", Payload::TurnFailed { turn: 1, error }, Some("Rate limiter: failed: gone")),
+        ("runaaaaa", completed(vec![]), Some("Rate limiter: is ready")),
+        ("runaaaaa", completed(vec![question("a")]), None),
+        ("kidaaaaa", completed(vec![]), None),
+        ("nobody", completed(vec![]), Some("nobody: is ready")),
+        ("runaaaaa", Payload::Archived {}, None),
+        ("runaaaaa", Payload::TurnInterrupted { turn: 1, reason: "stopped".into() }, None),
+    ] {
+        let mut model = model(NARROW, sessions());
+        update(&mut model, Msg::Unfocused);
+        assert_eq!(told(&mut model, fact(7, session, payload)), expected.into_iter().collect::<Vec<_>>(), "{session}");
+    }
+}
+
+#[test]
+fn what_the_person_looks_at_is_no_news() {
+    for (window, view, is_told) in [
+        (Msg::Focused, View::Sessions, false),
+        (Msg::Focused, View::Session("runaaaaa".into()), false),
+        (Msg::Focused, View::Review("runaaaaa".into()), false),
+        (Msg::Focused, View::Session("askaaaaa".into()), true),
+        (Msg::Focused, View::Settings, true),
+        (Msg::Unfocused, View::Session("runaaaaa".into()), true),
+        (Msg::Unfocused, View::Sessions, true),
+    ] {
+        let mut model = model(NARROW, sessions());
+        update(&mut model, window);
+        model.view = view.clone();
+        assert_eq!(!told(&mut model, fact(7, "runaaaaa", wants())).is_empty(), is_told, "{view:?}");
+        assert_eq!(is_shown(&model), is_told, "{view:?}");
+    }
+    // A child's need is on the row of its parent.
+    let mut model = model(NARROW, sessions());
+    model.view = View::Session("runaaaaa".into());
+    assert_eq!(told(&mut model, fact(7, "kidaaaaa", wants())), Vec::<String>::new());
+}
+
+#[test]
+fn nothing_is_told_twice_and_nothing_old() {
+    let mut model = model(NARROW, sessions());
+    update(&mut model, Msg::Unfocused);
+    assert_eq!(told(&mut model, fact(7, "runaaaaa", wants())).len(), 1);
+    update(&mut model, Msg::Lost("gone".into()));
+    update(&mut model, Msg::Connected);
+    assert_eq!(told(&mut model, fact(7, "runaaaaa", wants())).len(), 0);
+    assert_eq!(told(&mut model, fact(8, "runaaaaa", wants())).len(), 1);
+    let old = Event { seq: 9, session: "runaaaaa".into(), at: NOW - FRESH - 1, v: 1, payload: wants() };
+    assert_eq!(told(&mut model, Msg::Fact(Box::new(old))).len(), 0);
+}
+
+#[test]
+fn good_news_go_by_themselves_and_bad_news_wait_for_a_key() {
+    let mut model = model(NARROW, sessions());
+    let failed = |hint: Option<&str>| {
+        let error = Error::new(ErrorKind::Conflict, "session `k3f` is running");
+        let error = hint.map_or(error.clone(), |hint| error.with_hint(hint));
+        Msg::Reply(Reply::Failed { doing: "merge".into(), error })
+    };
+    update(&mut model, Msg::Reply(Reply::Copied("the answer".into())));
+    assert!(is_shown(&model));
+    update(&mut model, Msg::Time(NOW + GOOD - 1));
+    assert!(is_shown(&model));
+    update(&mut model, Msg::Time(NOW + GOOD));
+    assert!(!is_shown(&model));
+
+    update(&mut model, failed(Some("stop it first")));
+    update(&mut model, Msg::Reply(Reply::Copied("the answer".into())));
+    update(&mut model, Msg::Time(NOW + 1_000_000));
+    let shown = rows(&model, 80).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(shown, @r"
+    ✗ merge: session `k3f` is running
+      hint: stop it first
+    ");
+    press(&mut model, &["f1"]);
+    assert!(!is_shown(&model));
+}
+
+#[test]
+fn a_conflict_teaches_the_ways_out() {
+    let mut model = model(NARROW, sessions());
+    let files = ["a.rs", "b.rs", "c.rs", "d\u{1b}[2J.rs"].map(str::to_owned).to_vec();
+    update(&mut model, fact(7, "conaaaaa", Payload::Conflict { files, with: "main".into() }));
+    let shown = rows(&model, 80).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(shown, @r#"
+    ⚑ nothing was merged: Split the config room and main both changed a.rs, b.rs,
+    c.rs, …
+      hint: i writes to the agent, such as "rebase onto main and resolve the
+    conflicts"; ! opens a shell to do it yourself; then m merges
+    "#);
+}
+
+#[test]
+fn hostile_words_stay_on_their_line() {
+    let mut model = model(NARROW, sessions());
+    model.view = View::Settings;
+    let approval = Approval { title: "run\u{1b}[2J \u{202e}x\nsecond".into(), ..sample::push() };
+    update(&mut model, fact(7, "runaaaaa", Payload::ApprovalRequested { turn: 1, approval }));
+    assert_eq!(height(&model, 80), 1);
+    let screen = screen(&mut model);
+    assert!(!screen.contains(['\u{1b}', '\u{202e}']), "{screen}");
+    for width in 0..12 {
+        height(&model, width);
+    }
+}
