@@ -37,6 +37,7 @@ mod project;
 mod query;
 mod record;
 mod recover;
+mod review;
 mod rules;
 mod settings;
 mod shared;

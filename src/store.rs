@@ -25,7 +25,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 pub use change::{Change, Durability, Write, Written};
 pub use error::StoreError;
 pub use reader::EventFilter;
-pub use row::{HandoffRow, NewEvent, ProjectRow, PromptRow, SessionRow, StoredEvent, TurnRow, WorkflowRow};
+pub use row::{HandoffRow, NewEvent, ProjectRow, PromptRow, ReviewRow, SessionRow, StoredEvent, TurnRow, WorkflowRow};
 
 use crate::id::SessionId;
 use reader::{Readers, one, rows};
@@ -162,6 +162,12 @@ impl Store {
     pub async fn workflow(&self, session: SessionId) -> Result<Option<WorkflowRow>, StoreError> {
         let sql = "SELECT session, record FROM workflows WHERE session = ?1";
         self.readers.read(move |db| one(db, sql, [session], row::workflow)).await
+    }
+
+    /// What a person said about a session's changes.
+    pub async fn review(&self, session: SessionId) -> Result<Option<ReviewRow>, StoreError> {
+        let sql = "SELECT session, record FROM reviews WHERE session = ?1";
+        self.readers.read(move |db| one(db, sql, [session], row::review)).await
     }
 
     /// The turns of a session in their order.

@@ -1,36 +1,81 @@
-//! Comments on a session's changes, and which files were looked at.
+//! What a person says about a session's changes and which files they have looked at; also the form in which it is stored.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// How far a person is with the changes of a session.
+/// `GET /v1/sessions/{id}/review`, and the reply to every change of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SessionReview)]
 pub struct Review {
+    /// Oldest first.
     pub comments: Vec<Comment>,
+    /// The files that were looked at, by path.
     pub files: Vec<FileReview>,
 }
 
-/// What a person says about one line.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Something said about one line of the changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Comment {
+    /// Counted from 1 in each session; never given twice.
     pub id: u32,
     pub path: String,
+    /// Counted from 1.
     pub line: u32,
-    /// `old` or `new`.
-    pub side: String,
+    pub side: Side,
     pub text: String,
-    /// The line as it was when it was commented.
-    #[serde(default)]
+    /// The line as it was when it was commented on; a long one is cut, and it is empty when nobody knew it.
     pub quote: String,
     pub created_at: i64,
-    /// When it went to the agent; absent for a draft.
+    /// When the agent was told; until then it is a draft.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_at: Option<i64>,
 }
 
-/// A file that was looked at: it counts while its patch has this digest.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// Which file the number of a line counts in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The one before the changes.
+    Old,
+    /// The one with them.
+    #[default]
+    New,
+}
+
+/// A file that was looked at: it counts as such while its patch has this digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileReview {
     pub path: String,
+    /// Whatever the client made of the patch; it is only compared.
     pub digest: String,
+}
+
+/// `POST /v1/sessions/{id}/review/comments`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddComment {
+    pub path: String,
+    pub line: u32,
+    #[serde(default)]
+    pub side: Side,
+    pub text: String,
+    #[serde(default)]
+    pub quote: String,
+}
+
+/// `PUT /v1/sessions/{id}/review/comments/{comment}`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EditComment {
+    pub text: String,
+}
+
+/// `PUT /v1/sessions/{id}/review/files`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LookAt {
+    pub path: String,
+    /// Absent when the file is to count as not looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }

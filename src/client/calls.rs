@@ -21,6 +21,7 @@ use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ExplainPermission, ListSessions, ListTurns, Merge, Resume,
     SendPrompt, SetPosture, Undo,
 };
+use crate::api::review::{AddComment, EditComment, LookAt, Review};
 use crate::api::session::{Diff, InboxItem, Session, Turn};
 use crate::api::workflow::Workflow;
 
@@ -110,6 +111,32 @@ impl Connection {
 
     pub async fn workflow(&self, id: &str) -> Result<Workflow, ClientError> {
         self.get(&below(id, "workflow"), &NONE).await
+    }
+
+    pub async fn review(&self, id: &str) -> Result<Review, ClientError> {
+        self.get(&below(id, "review"), &NONE).await
+    }
+
+    /// The newest comment of the reply is this one.
+    pub async fn comment(&self, id: &str, comment: &AddComment) -> Result<Review, ClientError> {
+        self.send(Method::POST, &below(id, "review/comments"), comment).await
+    }
+
+    pub async fn edit_comment(&self, id: &str, comment: u32, edit: &EditComment) -> Result<Review, ClientError> {
+        self.send(Method::PUT, &below(id, &format!("review/comments/{comment}")), edit).await
+    }
+
+    pub async fn drop_comment(&self, id: &str, comment: u32) -> Result<Review, ClientError> {
+        self.send(Method::DELETE, &below(id, &format!("review/comments/{comment}")), &Nothing {}).await
+    }
+
+    pub async fn look_at(&self, id: &str, look: &LookAt) -> Result<Review, ClientError> {
+        self.send(Method::PUT, &below(id, "review/files"), look).await
+    }
+
+    /// All comments that were not sent, as one prompt.
+    pub async fn send_review(&self, id: &str) -> Result<Session, ClientError> {
+        self.send(Method::POST, &below(id, "review/send"), &Nothing {}).await
     }
 
     pub async fn archive(&self, id: &str) -> Result<Session, ClientError> {

@@ -16,6 +16,7 @@ mod plan;
 mod plan_mode;
 mod question;
 mod retire;
+mod review;
 mod tree;
 mod turn;
 
@@ -77,6 +78,8 @@ pub(super) enum Command {
         draft: Draft,
         when: When,
     },
+    /// Sends what a person said about the changes.
+    SendReview,
     Answer {
         answers: Vec<String>,
     },

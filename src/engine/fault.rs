@@ -73,6 +73,14 @@ pub(super) enum Fault {
     BadDecision { reason: String },
     #[error("the work tree of `{parent}` cannot take the result of `{child}`: {reason}")]
     NotIntegrated { child: SessionId, parent: SessionId, reason: String },
+    #[error("the comment cannot be taken: {reason}")]
+    BadComment { reason: &'static str },
+    #[error("session `{id}` has no comment {comment}")]
+    NoComment { id: SessionId, comment: u32 },
+    #[error("comment {comment} of session `{id}` was sent and cannot be changed")]
+    CommentSent { id: SessionId, comment: u32 },
+    #[error("session `{id}` has no comments that wait to be sent")]
+    NothingToSend { id: SessionId },
     #[error("session `{id}` has no turn {turn}")]
     NoTurn { id: SessionId, turn: u32 },
     #[error("session `{id}` has nothing to undo")]
@@ -127,6 +135,7 @@ impl Fault {
             Fault::Prefix(PrefixError::NotFound { .. })
             | Fault::SessionGone { .. }
             | Fault::NoTurn { .. }
+            | Fault::NoComment { .. }
             | Fault::NoHandoff { .. }
             | Fault::NoPlan { .. }
             | Fault::NoApproval { .. } => ErrorKind::NotFound,
@@ -149,19 +158,23 @@ impl Fault {
             | Fault::BadDecision { .. }
             | Fault::NotADirectory { .. }
             | Fault::NoProject
+            | Fault::BadComment { .. }
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::WhoseFiles
             | Fault::Config(_) => ErrorKind::Invalid,
-            Fault::WrongState { .. } | Fault::Removed { .. } | Fault::NotRemoved { .. } | Fault::OtherGrants { .. } => {
-                ErrorKind::Conflict
-            }
+            Fault::WrongState { .. }
+            | Fault::Removed { .. }
+            | Fault::NotRemoved { .. }
+            | Fault::CommentSent { .. }
+            | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
             | Fault::AgentModel { .. }
             | Fault::NothingToUndo { .. }
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
+            | Fault::NothingToSend { .. }
             | Fault::MergeRefused { .. }
             | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
@@ -201,6 +214,9 @@ impl Fault {
             }
             Fault::NoApproval { id, .. } => Some(format!("`coppice show {id}` lists what is open")),
             Fault::NoPlan { .. } => text("`coppice plan list` shows the plans that wait"),
+            Fault::NoComment { id, .. } => Some(format!("`coppice review {id}` lists the comments")),
+            Fault::CommentSent { id, .. } => Some(format!("send another: `coppice comment {id} PATH:LINE TEXT`")),
+            Fault::NothingToSend { id } => Some(format!("make one with `coppice comment {id} PATH:LINE TEXT`")),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
@@ -225,6 +241,7 @@ impl Fault {
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }
             | Fault::NoProject
+            | Fault::BadComment { .. }
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::WhoseFiles

@@ -311,9 +311,9 @@ pub(super) struct ImageRecord {
 #[derive(Debug, thiserror::Error)]
 #[error("the stored {what} of session `{id}` cannot be read")]
 pub(super) struct Unreadable {
-    what: &'static str,
-    id: SessionId,
-    source: serde_json::Error,
+    pub(super) what: &'static str,
+    pub(super) id: SessionId,
+    pub(super) source: serde_json::Error,
 }
 
 impl Record {

@@ -63,6 +63,7 @@ pub(super) struct Shared {
     repositories: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     families: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
     trees: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
+    reviewed: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// The parts that [`Shared`] is made of.
@@ -107,6 +108,7 @@ impl Shared {
             repositories: Mutex::default(),
             families: Mutex::default(),
             trees: Mutex::default(),
+            reviewed: Mutex::default(),
         })
     }
 
@@ -158,6 +160,11 @@ impl Shared {
     /// The lock under which the results of children are brought into a session's work tree.
     pub(super) fn tree_lock(&self, session: SessionId) -> Arc<tokio::sync::Mutex<()>> {
         held(&self.trees, session)
+    }
+
+    /// The lock under which what a person says about a session's changes is read and written.
+    pub(super) fn review_lock(&self, session: SessionId) -> Arc<tokio::sync::Mutex<()>> {
+        held(&self.reviewed, session)
     }
 
     /// The environment captured from the client, while this daemon lives.

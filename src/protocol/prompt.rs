@@ -4,6 +4,7 @@
 //! No prompt begins with `/` or `$`: some CLIs take such a first line as a command of their own.
 
 mod aside;
+mod comments;
 mod parts;
 mod replay;
 mod role;
@@ -14,6 +15,7 @@ use super::parse::ResponseError;
 use super::schema::schema_text;
 
 pub use aside::{Work, message, title};
+pub use comments::{Comment, Side, comments};
 pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
 pub use role::{Hearing, Loaded, Role};

@@ -6,6 +6,7 @@ mod event;
 mod family;
 mod permission;
 mod project;
+mod review;
 mod session;
 
 use std::sync::Arc;
@@ -80,6 +81,12 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         project::read,
         project::set_config,
         project::trust,
+        review::add,
+        review::edit,
+        review::forget,
+        review::look_at,
+        review::read,
+        review::send,
         session::answer,
         session::archive,
         session::create,
@@ -111,6 +118,10 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/posture", post(session::set_posture))
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/sessions/{id}/integrate", post(family::integrate))
+        .route("/v1/sessions/{id}/review/comments", post(review::add))
+        .route("/v1/sessions/{id}/review/comments/{comment}", put(review::edit).delete(review::forget))
+        .route("/v1/sessions/{id}/review/files", put(review::look_at))
+        .route("/v1/sessions/{id}/review/send", post(review::send))
         .route("/v1/trust", post(project::grant_trust))
         .route("/v1/config", put(project::set_config))
         .route("/v1/agents/seed", post(agent::seed))
@@ -134,6 +145,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/restore", post(session::restore))
         .route("/v1/sessions/{id}/handoffs", get(family::handoffs))
         .route("/v1/sessions/{id}/workflow", get(family::workflow))
+        .route("/v1/sessions/{id}/review", get(review::read))
         .route("/v1/inbox", get(session::inbox))
         .route("/v1/events", get(event::list))
         .route("/v1/events/stream", get(event::stream))

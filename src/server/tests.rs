@@ -20,6 +20,7 @@ use crate::api::project::{GrantTrust, SetConfig};
 use crate::api::request::{
     AllowScope, CreateSession, Decide, DenyScope, EventQuery, ListSessions, Merge, SendPrompt, SetPosture,
 };
+use crate::api::review::{AddComment, EditComment, LookAt};
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -97,6 +98,11 @@ async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
         refusal(client.decide("abc", "oldest", &Decide::Deny { message: None, scope: DenyScope::Once }).await),
         refusal(client.merge("abc", &Merge::default()).await),
         refusal(client.integrate("abc").await),
+        refusal(client.comment("abc", &AddComment::default()).await),
+        refusal(client.edit_comment("abc", 1, &EditComment::default()).await),
+        refusal(client.drop_comment("abc", 1).await),
+        refusal(client.look_at("abc", &LookAt::default()).await),
+        refusal(client.send_review("abc").await),
         refusal(client.grant_trust(&grant).await),
         refusal(client.set_config(&set).await),
     ] {

@@ -7,7 +7,7 @@ use std::path::Path;
 use rusqlite::{ToSql, Transaction};
 
 use super::error::StoreError;
-use super::row::{HandoffRow, NewEvent, ProjectRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
+use super::row::{HandoffRow, NewEvent, ProjectRow, PromptRow, ReviewRow, SessionRow, TurnRow, WorkflowRow};
 use crate::id::SessionId;
 
 /// Changes that happen together or not at all, in this order.
@@ -47,7 +47,9 @@ pub enum Change {
     Handoff(HandoffRow),
     /// Inserts or replaces the tasks and the plan of a session, which must exist.
     Workflow(WorkflowRow),
-    /// Forgets the session with its turns, prompts and events.
+    /// Inserts or replaces what a person said about the changes of a session, which must exist.
+    Review(ReviewRow),
+    /// Forgets the session with its turns, prompts, events and review.
     DeleteSession(SessionId),
 }
 
@@ -99,6 +101,9 @@ pub(super) fn apply(tx: &Transaction<'_>, write: &Write, path: &Path) -> Result<
             Change::Workflow(WorkflowRow { session, record }) => {
                 run(PUT_WORKFLOW, &[session, record])?;
             }
+            Change::Review(ReviewRow { session, record }) => {
+                run(PUT_REVIEW, &[session, record])?;
+            }
             Change::DeleteSession(session) => {
                 run("DELETE FROM sessions WHERE id = ?1", &[session])?;
             }
@@ -135,6 +140,9 @@ const PUT_HANDOFF: &str = "INSERT INTO handoffs
     ON CONFLICT (id) DO UPDATE SET status = excluded.status, updated_at = excluded.updated_at, record = excluded.record";
 
 const PUT_WORKFLOW: &str = "INSERT INTO workflows (session, record) VALUES (?1, ?2)
+    ON CONFLICT (session) DO UPDATE SET record = excluded.record";
+
+const PUT_REVIEW: &str = "INSERT INTO reviews (session, record) VALUES (?1, ?2)
     ON CONFLICT (session) DO UPDATE SET record = excluded.record";
 
 const INSERT_PROMPT: &str = "INSERT INTO prompts (session, number, at, body, turn) VALUES (?1, ?2, ?3, ?4, ?5)";

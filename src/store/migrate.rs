@@ -8,8 +8,11 @@ use tracing::info;
 use super::error::StoreError;
 
 /// Run once each, in order. A released migration is never edited, only followed by another.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_sessions.sql"), include_str!("migrations/0002_handoffs.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_sessions.sql"),
+    include_str!("migrations/0002_handoffs.sql"),
+    include_str!("migrations/0003_reviews.sql"),
+];
 
 /// The schema this program knows: how many migrations there are.
 const KNOWN: i64 = MIGRATIONS.len() as i64;

@@ -66,6 +66,13 @@ pub struct WorkflowRow {
     pub record: String,
 }
 
+/// What a person said about a session's changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewRow {
+    pub session: SessionId,
+    pub record: String,
+}
+
 /// An event on its way in: it gets its number when it is committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
@@ -149,6 +156,11 @@ pub(super) fn handoff(row: &Row<'_>) -> Result<HandoffRow> {
 /// Reads `session, record`.
 pub(super) fn workflow(row: &Row<'_>) -> Result<WorkflowRow> {
     Ok(WorkflowRow { session: row.get(0)?, record: row.get(1)? })
+}
+
+/// Reads `session, record`.
+pub(super) fn review(row: &Row<'_>) -> Result<ReviewRow> {
+    Ok(ReviewRow { session: row.get(0)?, record: row.get(1)? })
 }
 
 /// Reads `seq, session, at, kind, version, payload`.

@@ -186,6 +186,22 @@ async fn a_number_is_never_given_twice() {
 }
 
 #[tokio::test]
+async fn a_review_goes_with_its_session() {
+    let (_dir, path) = temp();
+    let store = furnished(&path, 2).await;
+    let review = |number, record: &str| ReviewRow { session: id(number), record: record.into() };
+    assert_eq!(store.review(id(0)).await.unwrap(), None);
+    for row in [review(0, "a"), review(1, "b"), review(0, "c")] {
+        store.write(normal(vec![Change::Review(row)])).await.unwrap();
+    }
+    assert_eq!(store.review(id(0)).await.unwrap(), Some(review(0, "c")));
+    store.write(normal(vec![Change::DeleteSession(id(0))])).await.unwrap();
+    assert_eq!(store.review(id(0)).await.unwrap(), None);
+    assert_eq!(store.review(id(1)).await.unwrap(), Some(review(1, "b")));
+    assert!(store.write(normal(vec![Change::Review(review(0, "d"))])).await.is_err());
+}
+
+#[tokio::test]
 async fn what_is_acknowledged_was_announced_and_can_be_read() {
     let (_dir, path) = temp();
     let store = furnished(&path, 1).await;

@@ -34,6 +34,7 @@ impl Actor {
                 Ok(())
             }
             Command::Send { draft, when } => self.send(draft, when).await,
+            Command::SendReview => self.send_review().await,
             Command::Answer { answers } => self.answer(answers).await,
             Command::Decide { request, decide } => self.decide(&request, decide).await,
             Command::Stop => self.stop().await,
@@ -102,6 +103,16 @@ impl Actor {
 
     /// Accepts a prompt: once this returns, it survives anything.
     pub(super) async fn queue(&mut self, prompt: PromptBody, place: Place) -> Result<(), Fault> {
+        self.queue_with(prompt, place, Vec::new()).await
+    }
+
+    /// The same, with changes that hold exactly when the prompt is accepted.
+    pub(super) async fn queue_with(
+        &mut self,
+        prompt: PromptBody,
+        place: Place,
+        with: Vec<Change>,
+    ) -> Result<(), Fault> {
         if prompt.text.trim().is_empty() {
             return Err(Fault::EmptyPrompt);
         }
@@ -117,7 +128,8 @@ impl Actor {
         self.staged.push(Payload::PromptQueued { number, text: prompt.text.clone(), images });
         let row = PromptRow { session: self.id, number, at: clock::now(), body: json(&prompt), turn: None };
         let kept = self.unsaved.len();
-        if let Err(error) = self.persist(Durability::Full, vec![Change::Prompt(row)]).await {
+        let changes = std::iter::once(Change::Prompt(row)).chain(with).collect();
+        if let Err(error) = self.persist(Durability::Full, changes).await {
             // The client is told that the prompt was not taken, so it must not appear later.
             self.forget_refused(kept);
             (self.record.body.prompts, self.record.body.order) = before;

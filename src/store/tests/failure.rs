@@ -71,7 +71,7 @@ fn a_database_that_cannot_be_used_is_refused_with_its_path() {
     let other = Connection::open(&path).unwrap();
     other.pragma_update(None, "user_version", 41).unwrap();
     let before = fs::read(&path).unwrap();
-    assert_eq!(refusal(&path), format!("database `{}` has schema 41, this coppice knows 2", path.display()));
+    assert_eq!(refusal(&path), format!("database `{}` has schema 41, this coppice knows 3", path.display()));
     assert!(Writer::open(&path, BRIEF).err().and_then(|error| error.hint()).unwrap().contains("newer coppice"));
     assert_eq!(fs::read(&path).unwrap(), before, "a refused database is untouched");
 

@@ -1,0 +1,315 @@
+//! A person's review of a session's changes: comments on lines, and the files that were looked at.
+//!
+//! It is read, changed by a pure function and stored under a lock of its own, so that a comment never waits for what the
+//! session does. Only the sending is the session's: there the comments become a prompt.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::error::Error;
+use crate::api::review::{AddComment, Comment, EditComment, FileReview, LookAt, Review, Side};
+use crate::api::session::Session;
+use crate::id::SessionId;
+use crate::protocol::prompt;
+use crate::store::{Change, Durability, ReviewRow, Write};
+
+use super::actor::Command;
+use super::fault::Fault;
+use super::record::{Unreadable, json};
+use super::shared::Shared;
+use super::{Engine, clock};
+
+/// How much of a line is quoted: enough to know it by, also where a file has only one.
+const QUOTE_CHARS: usize = 400;
+/// More than any digest has.
+const DIGEST_BYTES: usize = 256;
+
+/// A review as it is stored.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ReviewRecord {
+    /// The number of the last comment that was made.
+    last: u32,
+    #[serde(flatten)]
+    review: Review,
+}
+
+impl Engine {
+    /// What a person said about a session's changes, and looked at.
+    pub async fn review(&self, id: &str) -> Result<Review, Error> {
+        let record = self.record(id).await?;
+        Ok(read(&self.shared, record.id).await?.review)
+    }
+
+    pub async fn comment(&self, id: &str, request: AddComment) -> Result<Review, Error> {
+        self.alter_review(id, |review, _| review.add(request, clock::now())).await
+    }
+
+    pub async fn edit_comment(&self, id: &str, comment: u32, request: EditComment) -> Result<Review, Error> {
+        self.alter_review(id, |review, session| review.edit(session, comment, &request.text)).await
+    }
+
+    pub async fn drop_comment(&self, id: &str, comment: u32) -> Result<Review, Error> {
+        self.alter_review(id, |review, session| review.drop(session, comment)).await
+    }
+
+    /// Remembers that a file was looked at, or that it was not.
+    pub async fn look_at(&self, id: &str, request: LookAt) -> Result<Review, Error> {
+        self.alter_review(id, |review, _| review.look_at(request)).await
+    }
+
+    /// Sends all comments that were not sent, as one prompt.
+    pub async fn send_review(&self, id: &str) -> Result<Session, Error> {
+        self.refuse_while_draining()?;
+        self.tell(self.find(id).await?, Command::SendReview).await
+    }
+
+    async fn alter_review(
+        &self,
+        id: &str,
+        act: impl FnOnce(&mut ReviewRecord, SessionId) -> Result<(), Fault>,
+    ) -> Result<Review, Error> {
+        Ok(alter(&self.shared, self.find(id).await?, act).await?)
+    }
+}
+
+async fn alter(
+    shared: &Shared,
+    id: SessionId,
+    act: impl FnOnce(&mut ReviewRecord, SessionId) -> Result<(), Fault>,
+) -> Result<Review, Fault> {
+    let lock = shared.review_lock(id);
+    let _held = lock.lock().await;
+    let session = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
+    if session.removed_at.is_some() {
+        return Err(Fault::Removed { id });
+    }
+    let mut record = read(shared, id).await?;
+    act(&mut record, id)?;
+    shared.store.write(Write { durability: Durability::Full, changes: vec![change(id, &record)] }).await?;
+    Ok(record.review)
+}
+
+/// The review of a session, empty when there is none.
+pub(super) async fn read(shared: &Shared, id: SessionId) -> Result<ReviewRecord, Fault> {
+    let Some(row) = shared.store.review(id).await? else { return Ok(ReviewRecord::default()) };
+    let record = serde_json::from_str(&row.record);
+    Ok(record.map_err(|source| Unreadable { what: "review", id, source })?)
+}
+
+/// What the store gets for a review that changed.
+pub(super) fn change(id: SessionId, record: &ReviewRecord) -> Change {
+    Change::Review(ReviewRow { session: id, record: json(record) })
+}
+
+impl ReviewRecord {
+    fn add(&mut self, request: AddComment, now: i64) -> Result<(), Fault> {
+        let AddComment { path, line, side, text, quote } = request;
+        if line == 0 {
+            return Err(bad("lines are counted from 1"));
+        }
+        self.last += 1;
+        self.review.comments.push(Comment {
+            id: self.last,
+            path: checked_path(path)?,
+            line,
+            side,
+            text: checked_text(&text)?,
+            quote: quoted(&quote),
+            created_at: now,
+            sent_at: None,
+        });
+        Ok(())
+    }
+
+    fn edit(&mut self, session: SessionId, id: u32, text: &str) -> Result<(), Fault> {
+        let found = self.review.comments.iter_mut().find(|comment| comment.id == id);
+        let comment = found.ok_or(Fault::NoComment { id: session, comment: id })?;
+        if comment.sent_at.is_some() {
+            return Err(Fault::CommentSent { id: session, comment: id });
+        }
+        comment.text = checked_text(text)?;
+        Ok(())
+    }
+
+    fn drop(&mut self, session: SessionId, id: u32) -> Result<(), Fault> {
+        let before = self.review.comments.len();
+        self.review.comments.retain(|comment| comment.id != id);
+        match self.review.comments.len() < before {
+            true => Ok(()),
+            false => Err(Fault::NoComment { id: session, comment: id }),
+        }
+    }
+
+    fn look_at(&mut self, request: LookAt) -> Result<(), Fault> {
+        let path = checked_path(request.path)?;
+        self.review.files.retain(|file| file.path != path);
+        if let Some(digest) = request.digest {
+            if digest.trim().is_empty() || digest.len() > DIGEST_BYTES {
+                return Err(bad("a digest has between 1 and 256 bytes"));
+            }
+            self.review.files.push(FileReview { path, digest });
+            self.review.files.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        Ok(())
+    }
+
+    /// Marks all drafts as sent and returns the prompt that carries them; `None` when there are none.
+    pub(super) fn send(&mut self, now: i64) -> Option<String> {
+        let drafts = self.review.comments.iter_mut().filter(|comment| comment.sent_at.is_none());
+        let told: Vec<_> = drafts
+            .map(|comment| {
+                comment.sent_at = Some(now);
+                told(comment)
+            })
+            .collect();
+        (!told.is_empty()).then(|| prompt::comments(told))
+    }
+}
+
+fn told(comment: &Comment) -> prompt::Comment {
+    prompt::Comment {
+        path: comment.path.clone(),
+        line: comment.line,
+        side: match comment.side {
+            Side::Old => prompt::Side::Old,
+            Side::New => prompt::Side::New,
+        },
+        quote: comment.quote.clone(),
+        text: comment.text.clone(),
+    }
+}
+
+fn bad(reason: &'static str) -> Fault {
+    Fault::BadComment { reason }
+}
+
+fn checked_text(text: &str) -> Result<String, Fault> {
+    match text.trim() {
+        "" => Err(bad("it says nothing")),
+        text => Ok(text.to_owned()),
+    }
+}
+
+/// A path is said to the agent on a line of its own.
+fn checked_path(path: String) -> Result<String, Fault> {
+    let is_usable = !path.trim().is_empty() && !path.starts_with('/') && !path.chars().any(char::is_control);
+    if is_usable { Ok(path) } else { Err(bad("its path is not one of a file in the work tree")) }
+}
+
+/// The beginning of one line, with a mark when something is missing.
+fn quoted(line: &str) -> String {
+    let line = line.lines().next().unwrap_or_default();
+    match line.char_indices().nth(QUOTE_CHARS) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session() -> SessionId {
+        SessionId::from_random([1, 2, 3, 4, 5])
+    }
+
+    fn comment(path: &str, line: u32, text: &str) -> AddComment {
+        AddComment { path: path.into(), line, text: text.into(), quote: "let a = 1;".into(), ..AddComment::default() }
+    }
+
+    fn reviewed(comments: &[(&str, u32, &str)]) -> ReviewRecord {
+        let mut record = ReviewRecord::default();
+        for (path, line, text) in comments {
+            record.add(comment(path, *line, text), 5).unwrap();
+        }
+        record
+    }
+
+    fn ids(record: &ReviewRecord) -> Vec<(u32, Option<i64>)> {
+        record.review.comments.iter().map(|comment| (comment.id, comment.sent_at)).collect()
+    }
+
+    #[test]
+    fn a_number_is_never_given_twice() {
+        let mut record = reviewed(&[("a.rs", 1, "one"), ("a.rs", 2, "two")]);
+        record.drop(session(), 2).unwrap();
+        record.add(comment("a.rs", 3, "three"), 6).unwrap();
+        assert_eq!(ids(&record), [(1, None), (3, None)]);
+        assert_eq!(
+            record.drop(session(), 2).unwrap_err().to_string(),
+            format!("session `{}` has no comment 2", session())
+        );
+    }
+
+    #[test]
+    fn what_is_sent_is_sent_once_and_stays_as_it_was() {
+        let mut record = reviewed(&[("b.rs", 7, "two"), ("a.rs", 1, "one")]);
+        let text = record.send(9).unwrap();
+        assert!(text.starts_with("2 comments") && text.find("a.rs:1") < text.find("b.rs:7"), "{text}");
+        assert_eq!(record.send(10), None);
+        record.add(comment("c.rs", 1, "three"), 11).unwrap();
+        let text = record.send(12).unwrap();
+        assert!(text.contains("c.rs:1") && !text.contains("a.rs:1"), "{text}");
+        assert_eq!(ids(&record), [(1, Some(9)), (2, Some(9)), (3, Some(12))]);
+        assert_eq!(
+            record.edit(session(), 1, "other").unwrap_err().to_string(),
+            format!("comment 1 of session `{}` was sent and cannot be changed", session())
+        );
+        record.drop(session(), 1).unwrap();
+    }
+
+    #[test]
+    fn a_comment_that_says_nothing_or_points_nowhere_is_refused() {
+        for (request, reason) in [
+            (comment("a.rs", 0, "x"), "lines are counted from 1"),
+            (comment("a.rs", 1, " \n"), "it says nothing"),
+            (comment("", 1, "x"), "its path is not one of a file in the work tree"),
+            (comment("/etc/passwd", 1, "x"), "its path is not one of a file in the work tree"),
+            (comment("a\nb", 1, "x"), "its path is not one of a file in the work tree"),
+        ] {
+            let error = ReviewRecord::default().add(request, 5).unwrap_err().to_string();
+            assert_eq!(error, format!("the comment cannot be taken: {reason}"));
+        }
+        let mut record = reviewed(&[("a.rs", 1, "one")]);
+        assert!(record.edit(session(), 1, "").is_err());
+        record.edit(session(), 1, " better ").unwrap();
+        assert_eq!(record.review.comments[0].text, "better");
+    }
+
+    #[test]
+    fn a_quote_is_the_beginning_of_one_line() {
+        for (line, expected) in [
+            ("let a = 1;", "let a = 1;".to_owned()),
+            ("one\ntwo", "one".to_owned()),
+            ("", String::new()),
+            (&"é".repeat(QUOTE_CHARS), "é".repeat(QUOTE_CHARS)),
+            (&"é".repeat(1000), "é".repeat(QUOTE_CHARS) + "…"),
+        ] {
+            assert_eq!(quoted(line), expected);
+        }
+    }
+
+    #[test]
+    fn a_file_counts_as_looked_at_with_its_last_digest() {
+        let mut record = ReviewRecord::default();
+        let mut look = |path: &str, digest: Option<&str>| {
+            record.look_at(LookAt { path: path.into(), digest: digest.map(str::to_owned) }).map(|()| {
+                record.review.files.iter().map(|file| format!("{} {}", file.path, file.digest)).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(look("b.rs", Some("1")).unwrap(), ["b.rs 1"]);
+        assert_eq!(look("a.rs", Some("2")).unwrap(), ["a.rs 2", "b.rs 1"]);
+        assert_eq!(look("b.rs", Some("3")).unwrap(), ["a.rs 2", "b.rs 3"]);
+        assert_eq!(look("a.rs", None).unwrap(), ["b.rs 3"]);
+        assert_eq!(look("a.rs", None).unwrap(), ["b.rs 3"]);
+        assert!(look("a.rs", Some("")).is_err() && look("", Some("1")).is_err());
+    }
+
+    #[test]
+    fn a_review_is_stored_and_found_again_whole() {
+        let mut record = reviewed(&[("a.rs", 1, "one")]);
+        record.send(9);
+        record.add(comment("a.rs", 2, "two"), 10).unwrap();
+        record.look_at(LookAt { path: "a.rs".into(), digest: Some("d".into()) }).unwrap();
+        assert_eq!(serde_json::from_str::<ReviewRecord>(&json(&record)).unwrap(), record);
+    }
+}
