@@ -11,7 +11,7 @@ use crate::api::event::{Event, Live};
 use crate::api::image::Image;
 use crate::api::project::{Backend, Check, ConfigValue, Trust};
 use crate::api::request::{AllowScope, CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
-use crate::api::review::Review;
+use crate::api::review::{Review, Side};
 use crate::api::session::{Diff, Session};
 use crate::api::workflow::Workflow;
 
@@ -166,7 +166,7 @@ pub(crate) enum ReviewAct {
         session: String,
         path: String,
         line: u32,
-        side: String,
+        side: Side,
         quote: String,
         text: String,
     },

@@ -15,6 +15,7 @@ use crate::api::project::{
 use crate::api::request::{
     Answer, CreateSession, DiffQuery, Environment, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
 };
+use crate::api::review::{AddComment, EditComment, LookAt};
 use crate::api::session::{Session, Status};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -207,8 +208,8 @@ impl Desk {
                 let Files { paths, .. } = to.files(&FilesQuery { cwd, session: session.clone() }).await?;
                 Reply::Files { session, files: paths }
             }
+            Request::Review(act) => review(to, act).await?,
             Request::Drop { .. }
-            | Request::Review(_)
             | Request::Edit { .. }
             | Request::EditText { .. }
             | Request::Copy(_)
@@ -262,6 +263,36 @@ impl Desk {
         let inbox = self.inbox.clone();
         tokio::task::spawn_blocking(move || inbox.blocking_send(work()).ok());
     }
+}
+
+async fn review(to: &Connection, act: ReviewAct) -> Result<Reply, ClientError> {
+    let (session, review) = match act {
+        ReviewAct::Read { session } => {
+            let review = to.review(&session).await?;
+            (session, review)
+        }
+        ReviewAct::Comment { session, path, line, side, quote, text } => {
+            let review = to.comment(&session, &AddComment { path, line, side, text, quote }).await?;
+            (session, review)
+        }
+        ReviewAct::Reword { session, comment, text } => {
+            let review = to.edit_comment(&session, comment, &EditComment { text }).await?;
+            (session, review)
+        }
+        ReviewAct::Drop { session, comment } => {
+            let review = to.drop_comment(&session, comment).await?;
+            (session, review)
+        }
+        ReviewAct::Mark { session, path, digest } => {
+            let review = to.look_at(&session, &LookAt { path, digest }).await?;
+            (session, review)
+        }
+        ReviewAct::Send { session } => {
+            let session = to.send_review(&session).await?;
+            return Ok(Reply::Done { said: "the comments are sent".to_owned(), session: Some(Box::new(session)) });
+        }
+    };
+    Ok(Reply::Review { session, review })
 }
 
 /// An error of the client as the api says errors.
