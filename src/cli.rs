@@ -24,6 +24,7 @@ mod answer;
 mod ask;
 mod card;
 mod child;
+mod comment;
 mod config;
 mod context;
 mod daemon;
@@ -51,6 +52,7 @@ mod plan;
 mod posture;
 mod prompt;
 mod report;
+mod review;
 mod run;
 mod send;
 mod show;
@@ -127,6 +129,8 @@ enum SessionCommand {
     Deny(decide::DenyArgs),
     Posture(posture::Args),
     Diff(diff::Args),
+    Comment(comment::Args),
+    Review(review::Args),
     Undo(undo::Args),
     Merge(merge::MergeArgs),
     Rebase(merge::RebaseArgs),
@@ -246,6 +250,8 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Deny(args) => decide::deny(args, context).await,
         SessionCommand::Posture(args) => posture::run(args, context).await,
         SessionCommand::Diff(args) => diff::run(args, context).await,
+        SessionCommand::Comment(args) => comment::run(args, context).await,
+        SessionCommand::Review(args) => review::run(args, context).await,
         SessionCommand::Undo(args) => undo::run(args, context).await,
         SessionCommand::Merge(args) => merge::merge(args, context).await,
         SessionCommand::Rebase(args) => merge::rebase(args, context).await,

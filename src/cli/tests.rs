@@ -24,10 +24,10 @@ fn the_commands_are_the_contract() {
     let names: Vec<_> = commands().into_iter().map(|(name, _)| name.replacen("coppice ", "", 1)).skip(1).collect();
     assert_eq!(
         names.join(", "),
-        "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, posture, diff, undo, \
-         merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, agents check, agents init, \
+        "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, posture, diff, comment, \
+         review, undo, merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, agents check, agents init, \
          models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
-         config set, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
+         config set, config unset, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
          daemon logs, completions, man"
     );
 }

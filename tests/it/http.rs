@@ -23,9 +23,15 @@ pub(crate) fn get(env: &TestEnv, path: &str, headers: &[(&str, &str)]) -> String
 /// The whole reply to a request with a body.
 #[track_caller]
 pub(crate) fn post(env: &TestEnv, path: &str, body: &serde_json::Value) -> String {
+    with_body(env, "POST", path, body)
+}
+
+/// The same, by any method.
+#[track_caller]
+pub(crate) fn with_body(env: &TestEnv, method: &str, path: &str, body: &serde_json::Value) -> String {
     let (mut text, body) = (String::new(), body.to_string());
     let length = body.len();
-    let head = format!("POST {path} HTTP/1.1\r\nhost: coppice\r\nconnection: close\r\n");
+    let head = format!("{method} {path} HTTP/1.1\r\nhost: coppice\r\nconnection: close\r\n");
     let head = format!("{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n");
     send(env, &format!("{head}{body}")).read_to_string(&mut text).unwrap();
     text

@@ -35,6 +35,7 @@ mod planmode;
 mod prompt;
 mod response;
 mod resume;
+mod review;
 mod script;
 mod session;
 mod settings;

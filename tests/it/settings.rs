@@ -50,8 +50,6 @@ fn r120_settings_persist_per_project() {
     assert_eq!(effective(&env, &other, "theme"), (json!("auto"), "default".to_owned()));
     assert!(!env.repo().join(".coppice").exists(), "the checkout of the user is left alone");
 
-    let id = env.create_ready(&say("done"));
-    assert_eq!(env.session(&id)["reasoning"], "high");
     env.coppice(&["config", "unset", "default.reasoning", "--project"]).succeeds();
     assert_eq!(effective(&env, &env.repo(), "default.reasoning").0, "low");
     assert_eq!(fs::read_to_string(file).unwrap(), "theme = \"plain\"\n");

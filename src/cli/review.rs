@@ -1,0 +1,128 @@
+//! `coppice review`: the comments on a session's changes, and the prompt they become.
+
+use super::age::age;
+use super::line::{Line, Tone, one_line, visible};
+use super::status::{self, count};
+use super::{Context, Exit, Failure, Format};
+use crate::api::review::{Comment, Review, Side};
+
+/// Shows what you said about a session's changes and which files you looked at; sends it as one prompt.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  coppice comment k3f src/limit.rs:11 \"read it once in new(), not per call\"
+  coppice review k3f
+  coppice review k3f --drop 2
+  coppice review k3f --send")]
+pub(super) struct Args {
+    #[command(flatten)]
+    id: super::IdArg,
+    /// Send all drafts to the agent as one prompt.
+    #[arg(long, conflicts_with = "drop")]
+    send: bool,
+    /// Forget the comment with this number.
+    #[arg(long, value_name = "N")]
+    drop: Option<u32>,
+    #[command(flatten)]
+    format: super::FormatArg,
+}
+
+pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    let id = &args.id.id;
+    if args.send {
+        let session = client.send_review(id).await?;
+        match args.format.choice() {
+            Format::Json => context.output.json(&session)?,
+            Format::Human => {
+                let sent = Line::new().strong(&session.id).plain(" sent, ").then(status::word(session.status));
+                context.output.say(&sent)?;
+            }
+        }
+        return Ok(Exit::Done);
+    }
+    let review = match args.drop {
+        Some(comment) => client.drop_comment(id, comment).await?,
+        None => client.review(id).await?,
+    };
+    match (args.format.choice(), args.drop) {
+        (Format::Json, _) => context.output.json(&review)?,
+        (Format::Human, Some(dropped)) => {
+            let drafts = review.comments.iter().filter(|comment| comment.sent_at.is_none()).count();
+            let left = format!(" dropped; {} left", count(drafts, "draft"));
+            context.output.say(&Line::new().strong(format!("comment {dropped}")).plain(left))?;
+        }
+        (Format::Human, None) => {
+            context.output.lines(&lines(&review, context.now()))?;
+            if review.comments.is_empty() {
+                context.output.say(&Line::new().dim("no comments"))?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn lines(review: &Review, now: i64) -> Vec<Line> {
+    let comments = review.comments.iter().flat_map(|comment| comment_lines(comment, now));
+    let files = review.files.iter().map(|file| Line::new().dim("looked at  ").plain(one_line(&file.path)));
+    comments.chain(files).collect()
+}
+
+fn comment_lines(comment: &Comment, now: i64) -> Vec<Line> {
+    let side = match comment.side {
+        Side::Old => " (old)",
+        Side::New => "",
+    };
+    let state = match comment.sent_at {
+        None => Line::toned(Tone::Warn, "draft"),
+        Some(sent) => Line::new().dim(format!("sent {} ago", age(now, sent))),
+    };
+    let place = format!("{}:{}{side}", one_line(&comment.path), comment.line);
+    let head = Line::new().strong(comment.id.to_string()).plain("  ").with(Tone::Accent, place).plain("  ").then(state);
+    let quote =
+        (!comment.quote.trim().is_empty()).then(|| Line::new().dim(format!("   > {}", one_line(&comment.quote))));
+    let text = comment.text.lines().map(|line| Line::new().plain(format!("   {}", visible(line)).trim_end()));
+    std::iter::once(head).chain(quote).chain(text).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::review::FileReview;
+
+    #[test]
+    fn a_review_lists_comments_and_what_was_looked_at() {
+        let comment = Comment {
+            id: 1,
+            path: "src/limit.rs".into(),
+            line: 11,
+            side: Side::New,
+            text: "read it once\n\nin new()\u{1b}[2J".into(),
+            quote: "    let cap = self.config.burst;".into(),
+            created_at: 0,
+            sent_at: None,
+        };
+        let sent = Comment {
+            id: 12,
+            side: Side::Old,
+            text: "keep it".into(),
+            quote: String::new(),
+            sent_at: Some(60_000),
+            ..comment.clone()
+        };
+        let looked = |path: &str| FileReview { path: path.into(), digest: "d".into() };
+        let review = Review { comments: vec![comment, sent], files: vec![looked("a.rs"), looked("b\u{1b}.rs")] };
+        let text = lines(&review, 180_000).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+        insta::assert_snapshot!(text, @r"
+        1  src/limit.rs:11  draft
+           > let cap = self.config.burst;
+           read it once
+
+           in new()�[2J
+        12  src/limit.rs:11 (old)  sent 2m ago
+           keep it
+        looked at  a.rs
+        looked at  b�.rs
+        ");
+    }
+}
