@@ -15,6 +15,7 @@ pub mod proxy;
 mod stage;
 pub mod supervisor;
 pub mod support;
+pub mod terminal;
 mod tree;
 mod wire;
 
@@ -33,6 +34,8 @@ pub enum SandboxError {
     Confine { command: String, source: io::Error },
     #[error("failed to start the supervisor of `{command}`")]
     Supervisor { command: String, source: io::Error },
+    #[error("failed to open a terminal for `{command}`")]
+    Terminal { command: String, source: io::Error },
     #[error("the supervisor of `{command}` ended before the command started")]
     Lost { command: String },
 }

@@ -106,9 +106,10 @@ fn failure(error: SandboxError) -> Failure {
         | SandboxError::NotFound { .. }
         | SandboxError::Exec { .. }
         | SandboxError::Directory { .. } => FailureKind::Setup,
-        SandboxError::Confine { .. } | SandboxError::Supervisor { .. } | SandboxError::Lost { .. } => {
-            FailureKind::Sandbox
-        }
+        SandboxError::Confine { .. }
+        | SandboxError::Supervisor { .. }
+        | SandboxError::Terminal { .. }
+        | SandboxError::Lost { .. } => FailureKind::Sandbox,
     };
     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
     Failure::new(kind, format!("{error}{cause}"))

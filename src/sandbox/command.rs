@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::SandboxError;
 use super::launch::{self, Process, Spawn, Status, Stop};
+use super::wire::Controls;
 
 /// A longer line reaches the caller in pieces of this size.
 const LINE_LIMIT: usize = 8 * 1024;
@@ -82,7 +83,7 @@ pub async fn run(
         Ok((pipe::Receiver::from_owned_fd(ours.into())?, streams))
     };
     let (mut output, streams) = streams().map_err(|source| SandboxError::Supervisor { command, source })?;
-    let mut process = launch::start(spawn, streams).await?;
+    let mut process = launch::start(spawn, streams, Controls::Nothing).await?;
 
     let mut transcript = Transcript::new(limits.keep);
     let end = match timeout_at(deadline, follow(&mut process, &mut output, &mut transcript, on_line)).await {

@@ -21,7 +21,7 @@ use tokio::process::{Child, Command};
 use super::SandboxError;
 use super::cage::Cage;
 use super::supervisor::ENTRY;
-use super::wire::{self, Ending, Failure, Launch, Order, Report, Step, Streams};
+use super::wire::{self, Controls, Ending, Failure, Launch, Order, Report, Step, Streams};
 use crate::permission::Hold;
 
 /// What to start.
@@ -72,6 +72,8 @@ pub enum Status {
 pub enum Stop {
     /// INT to the command, which some take as the end of what they do and not of themselves.
     Int,
+    /// HUP to the command: its terminal is gone.
+    HangUp,
     /// TERM to the command; what is left of its tree is killed when it ends.
     Term,
     /// KILL to the whole tree.
@@ -89,7 +91,7 @@ pub async fn spawn(spawn: Spawn) -> Result<Supervised, SandboxError> {
     let (stdin, our_stdin) = io::pipe().map_err(failed)?;
     let (our_stdout, stdout) = io::pipe().map_err(failed)?;
     let (our_stderr, stderr) = io::pipe().map_err(failed)?;
-    let process = start(spawn, [stdin.into(), stdout.into(), stderr.into()]).await?;
+    let process = start(spawn, [stdin.into(), stdout.into(), stderr.into()], Controls::Nothing).await?;
     Ok(Supervised {
         stdin: pipe::Sender::from_owned_fd(our_stdin.into()).map_err(failed)?,
         stdout: pipe::Receiver::from_owned_fd(our_stdout.into()).map_err(failed)?,
@@ -99,11 +101,12 @@ pub async fn spawn(spawn: Spawn) -> Result<Supervised, SandboxError> {
 }
 
 /// Starts a command on streams of the caller's choice.
-pub(super) async fn start(spawn: Spawn, streams: Streams) -> Result<Process, SandboxError> {
+pub(super) async fn start(spawn: Spawn, streams: Streams, controls: Controls) -> Result<Process, SandboxError> {
     let command = name(&spawn)?;
     tracing::debug!(command, arguments = spawn.argv.len() - 1, cwd = %spawn.cwd.display(), "starting a command");
     let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
-    let launch = Launch { argv: spawn.argv, env: spawn.env, cwd: spawn.cwd.clone().into_os_string(), cage: spawn.cage };
+    let cwd = spawn.cwd.clone().into_os_string();
+    let launch = Launch { argv: spawn.argv, env: spawn.env, cwd, cage: spawn.cage, controls };
     let (supervisor, socket) = start_supervisor(&spawn.executable).map_err(failed)?;
     let socket = Arc::new(socket);
     let mut process = Process { pid: 0, exec_at_ms: 0, hold: Hold::Advisory, socket, supervisor, unread: Vec::new() };
@@ -164,8 +167,13 @@ impl Process {
     }
 
     /// Ends the process: politely first, by force when `grace` has passed.
-    pub async fn end(mut self, grace: Duration) -> Status {
-        self.stop(Stop::Term);
+    pub async fn end(self, grace: Duration) -> Status {
+        self.end_by(Stop::Term, grace).await
+    }
+
+    /// The same with a polite request of the caller's choice.
+    pub async fn end_by(mut self, request: Stop, grace: Duration) -> Status {
+        self.stop(request);
         match tokio::time::timeout(grace, self.wait()).await {
             Ok(status) => status,
             Err(_) => {
@@ -249,6 +257,7 @@ fn start_supervisor(executable: &PathBuf) -> io::Result<(Child, UnixStream)> {
 fn order(socket: &UnixStream, how: Stop) {
     let order = match how {
         Stop::Int => Order::Int,
+        Stop::HangUp => Order::HangUp,
         Stop::Term => Order::Term,
         Stop::Kill => Order::Kill,
     };
@@ -256,7 +265,7 @@ fn order(socket: &UnixStream, how: Stop) {
     wire::line(&order).and_then(|line| socket.try_write(&line)).ok();
 }
 
-fn name(spawn: &Spawn) -> Result<String, SandboxError> {
+pub(super) fn name(spawn: &Spawn) -> Result<String, SandboxError> {
     spawn.argv.first().cloned().ok_or(SandboxError::NoCommand)
 }
 

@@ -10,12 +10,13 @@ use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use rustix::process::{getppid, setsid};
+use rustix::process::{Signal, getppid, ioctl_tiocsctty, setsid};
 use rustix::time::{ClockId, clock_gettime};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::confine::confine;
 use super::tree;
-use super::wire::{self, Failure, Launch, StageReport, Step, Streams};
+use super::wire::{self, Controls, Failure, Launch, StageReport, Step, Streams};
 use crate::permission::Hold;
 
 /// Replaces this process by the command; returns only when that fails.
@@ -39,7 +40,13 @@ fn become_command(
     let bound = tree::die_with(supervisor).and_then(|()| {
         // A session of its own: `kill 0` in a script must not reach the supervisor.
         setsid()?;
-        Ok(())
+        match launch.controls {
+            Controls::Nothing => Ok(()),
+            Controls::Terminal => {
+                heed_keys()?;
+                Ok(ioctl_tiocsctty(&stdin)?)
+            }
+        }
     });
     if let Err(error) = bound {
         return Failure::new(Step::Confine, &error);
@@ -64,6 +71,17 @@ fn become_command(
         Ok(()) => Failure::new(Step::Exec, &command.exec()),
         Err(error) => Failure::new(Step::Supervise, &error),
     }
+}
+
+/// Has signals of a terminal do what they do by default: whoever started the daemon in the background had it ignore some,
+/// and what is ignored stays so. A handler does not outlive the exec, and leaves the default behind.
+fn heed_keys() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let _inside = runtime.enter();
+    for number in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::TSTP, Signal::TTIN, Signal::TTOU] {
+        drop(signal(SignalKind::from_raw(number.as_raw()))?);
+    }
+    Ok(())
 }
 
 fn now_ms() -> i64 {

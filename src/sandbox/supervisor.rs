@@ -150,6 +150,7 @@ fn obey(orders: File, command: Pid, tree: &Mutex<Tree>) {
     loop {
         match wire::read(&mut orders) {
             Ok(Some(Order::Int)) => signal(tree, command, Signal::INT),
+            Ok(Some(Order::HangUp)) => signal(tree, command, Signal::HUP),
             Ok(Some(Order::Term)) => signal(tree, command, Signal::TERM),
             Ok(Some(Order::Kill) | None) | Err(_) => return end(tree, command),
         }

@@ -28,6 +28,16 @@ pub(super) struct Launch {
     /// Not text: a path may hold bytes that are not UTF-8.
     pub(super) cwd: OsString,
     pub(super) cage: Option<Cage>,
+    pub(super) controls: Controls,
+}
+
+/// What the streams of a command are to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Controls {
+    Nothing,
+    /// A terminal, from which keys such as Ctrl+C reach the command as signals.
+    Terminal,
 }
 
 /// From the second stage to the supervisor; the end of the stream after `Ready` means that the exec took place.
@@ -83,6 +93,7 @@ pub(super) enum Ending {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Order {
     Int,
+    HangUp,
     Term,
     Kill,
 }
@@ -188,8 +199,8 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let streams = [writer.try_clone().unwrap().into(), writer.try_clone().unwrap().into(), writer.into()];
         let long = "é".repeat(400_000);
-        let sent =
-            Launch { argv: vec![long.clone()], env: vec![("A".into(), "b\nc".into())], cwd: "/".into(), cage: None };
+        let (argv, env) = (vec![long.clone()], vec![("A".into(), "b\nc".into())]);
+        let sent = Launch { argv, env, cwd: "/".into(), cage: None, controls: Controls::Nothing };
         let sender = std::thread::spawn(move || send_launch(&ours, &sent, &streams).unwrap());
 
         let (launch, [_, out, _]) = receive_launch(&theirs).unwrap().unwrap();

@@ -10,6 +10,7 @@ use coppice::sandbox::cage::{Cage, Network};
 use coppice::sandbox::command::{End, Finished, Limits, run};
 use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
 use coppice::sandbox::support::support;
+use coppice::sandbox::terminal::{self, OnTerminal, Size};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -309,6 +310,76 @@ async fn killing_a_caged_command_ends_its_whole_tree() {
     let watch = Watch::over(&read_tree(&mut supervised).await);
     supervised.process.stop(Stop::Kill);
     assert_eq!(supervised.process.wait().await, Status::Signalled(9));
+    watch.all_end();
+}
+
+const SMALL: Size = Size { columns: 40, rows: 10 };
+
+/// Everything that a command shows on its terminal until `text` is there.
+async fn shown(on: &mut OnTerminal, text: &str) -> String {
+    let mut seen = String::new();
+    while !seen.contains(text) {
+        let piece = on.output.recv().await.unwrap_or_else(|| panic!("no `{text}` in {seen:?}"));
+        seen.push_str(&String::from_utf8_lossy(&piece));
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_command_on_a_terminal_is_typed_to_and_learns_its_size() {
+    let script = "tty; stty size; read line; stty size; echo got $line </dev/tty >/dev/tty; exit 5";
+    let mut on = terminal::spawn(command(&["sh", "-c", script]), SMALL).await.unwrap();
+    let begun = shown(&mut on, "10 40\r\n").await;
+    assert!(begun.starts_with("/dev/pts/"), "{begun}");
+    on.keyboard.resize(Size { columns: 81, rows: 25 }).unwrap();
+    on.keyboard.write(b"hello\r".to_vec()).await.unwrap();
+    shown(&mut on, "25 81\r\ngot hello\r\n").await;
+    assert_eq!(on.output.recv().await, None);
+    assert_eq!(on.process.wait().await, Status::Exited(5));
+}
+
+#[tokio::test]
+async fn a_key_reaches_the_command_as_a_signal() {
+    let script = "trap 'echo stopped; exit 6' INT; echo on; while :; do sleep 600; done";
+    let mut on = terminal::spawn(command(&["sh", "-c", script]), SMALL).await.unwrap();
+    shown(&mut on, "on\r\n").await;
+    on.keyboard.write(vec![3]).await.unwrap();
+    shown(&mut on, "stopped").await;
+    assert_eq!(on.process.wait().await, Status::Exited(6));
+}
+
+#[tokio::test]
+async fn a_caged_command_opens_its_own_terminal_and_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let other = terminal::spawn(command(&["sh", "-c", "tty; exec sleep 600"]), SMALL).await;
+    let mut other = other.unwrap();
+    let device = shown(&mut other, "\n").await;
+    let script = format!(
+        "echo own >$(tty); echo ctl >/dev/tty; (echo x >{}) 2>/dev/null && echo other; (: </dev/ptmx) 2>/dev/null && \
+         echo more; echo end",
+        device.trim()
+    );
+    let mut on = terminal::spawn(caged(&["sh", "-c", &script], dir.path()), SMALL).await.unwrap();
+    let seen = shown(&mut on, "end\r\n").await;
+    match support().hold() {
+        Hold::Enforced => assert_eq!(seen, "own\r\nctl\r\nend\r\n"),
+        Hold::Advisory => assert_eq!(seen, "own\r\nctl\r\nother\r\nmore\r\nend\r\n"),
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_process_ends_what_runs_on_its_terminal() {
+    let script =
+        "stay='echo $$; exec sleep 600'; setsid sh -c \"$stay\" & (trap '' HUP TERM; sh -c \"$stay\") & eval \"$stay\"";
+    let mut on = terminal::spawn(command(&["sh", "-c", script]), SMALL).await.unwrap();
+    let mut seen = String::new();
+    while seen.matches('\n').count() < 3 {
+        seen.push_str(&String::from_utf8_lossy(&on.output.recv().await.unwrap()));
+    }
+    let pids: Vec<i32> = seen.lines().filter_map(|line| line.trim().parse().ok()).collect();
+    let watch = Watch::over(&pids);
+    watch.all_live();
+    drop(on.process);
     watch.all_end();
 }
 
