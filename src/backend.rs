@@ -17,6 +17,7 @@ pub mod gemini;
 mod hold;
 pub mod hosts;
 mod install;
+pub mod interactive;
 mod output;
 mod posture;
 #[cfg(test)]

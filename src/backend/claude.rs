@@ -8,6 +8,7 @@ mod client;
 mod control;
 mod fault;
 mod home;
+pub(crate) mod interactive;
 mod login;
 mod mcp;
 mod model;
@@ -87,6 +88,7 @@ pub(crate) fn spec() -> Spec {
         rules: Rules::InSystem,
         schema: Some(SchemaDialect::Plain),
         resume: Resume::Offered,
+        interactive: Some(vec!["--resume".to_owned()]),
         images: Images::Inline,
         instructions: Instructions { file: "CLAUDE.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Pipe,

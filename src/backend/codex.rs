@@ -9,6 +9,7 @@ mod conversation;
 mod environment;
 mod fault;
 mod hub;
+pub(crate) mod interactive;
 mod item;
 mod litter;
 mod pool;
@@ -70,6 +71,7 @@ pub(crate) fn spec() -> Spec {
         rules: Rules::InPrompt,
         schema: Some(SchemaDialect::Strict),
         resume: Resume::Offered,
+        interactive: Some(vec!["resume".to_owned()]),
         images: Images::Paths,
         // The project stays untrusted, and then Codex does not read the file either.
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Coppice },
@@ -181,13 +183,19 @@ fn profile(launch: &Launch, wishes: &Wishes, home: Option<&Path>, key: &Key) -> 
     Some(Profile::confined(limits, Places { tree, access, temp, plan, home, program: &program }))
 }
 
-fn argv(command: &[String]) -> Vec<String> {
+/// The command, by the binary that its launcher would start.
+fn program(command: &[String]) -> Vec<String> {
     let mut argv = command.to_vec();
     if let Some(program) = argv.first_mut()
         && let Some(native) = binary::native(Path::new(program))
     {
         *program = native.to_string_lossy().into_owned();
     }
+    argv
+}
+
+fn argv(command: &[String]) -> Vec<String> {
+    let mut argv = program(command);
     argv.push("app-server".to_owned());
     let off = OFF.iter().map(|feature| format!("features.{feature}=false"));
     argv.extend(off.chain([UNLOAD.to_owned()]).flat_map(|setting| ["-c".to_owned(), setting]));

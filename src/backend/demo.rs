@@ -6,6 +6,7 @@
 mod agent;
 mod draft;
 mod native;
+mod person;
 mod script;
 mod served;
 mod state;
@@ -21,8 +22,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::backend::registry::DEMO_STATE_ENV;
+use crate::backend::registry::{DEMO_PERSON, DEMO_STATE_ENV};
 use crate::backend::{Native, acp};
+use state::State;
 
 /// How the agent behaves, whatever its script says.
 #[derive(Debug, Clone, Default)]
@@ -63,6 +65,8 @@ pub(crate) enum Restore {
 #[derive(Debug)]
 enum Role {
     Agent(Options),
+    /// The other side of a terminal, for a person who wants to see this conversation.
+    Person(String),
     /// A process that leaves its session and its group and stays, for tests of process trees.
     Stray,
 }
@@ -75,6 +79,13 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
             let native = acp::native::read(|name| env::var(name).ok());
             let code = agent::serve(BufReader::new(io::stdin()), io::stdout(), Options { state, native, ..options });
             ExitCode::from(code)
+        }
+        Ok(Role::Person(conversation)) => {
+            let state = State::open(env::var_os(DEMO_STATE_ENV).map(PathBuf::from));
+            let tree = env::current_dir().unwrap_or_default();
+            let ended = person::talk(state, &conversation, &tree, io::stdin().lock(), io::stdout());
+            // A terminal that is gone has nobody in front of it.
+            ended.map_or(ExitCode::FAILURE, ExitCode::from)
         }
         Ok(Role::Stray) => work::stray(),
         Err(problem) => {
@@ -99,6 +110,7 @@ fn parse(args: impl IntoIterator<Item = String>) -> Result<Role, String> {
             }
             "--aside" => options.aside = args.next(),
             "--tally" => options.tally = args.next().map(PathBuf::from),
+            DEMO_PERSON => return Ok(Role::Person(args.next().unwrap_or_default())),
             work::STRAY_FLAG => return Ok(Role::Stray),
             other => {
                 let known = "`--no-load`, `--stdio-mcp`, `--slow MS`, `--aside SCRIPT`, `--tally FILE`";

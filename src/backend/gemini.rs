@@ -7,6 +7,7 @@
 pub mod call;
 mod home;
 mod instructions;
+pub(crate) mod interactive;
 mod journal;
 mod login;
 mod policy;
@@ -60,6 +61,7 @@ pub(crate) fn spec() -> Spec {
         rules: Rules::InPrompt,
         schema: None,
         resume: Resume::Offered,
+        interactive: Some(vec!["--resume".to_owned()]),
         images: Images::Inline,
         instructions: Instructions { file: "GEMINI.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,

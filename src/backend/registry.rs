@@ -12,6 +12,9 @@ use crate::backend::{claude, codex, gemini};
 /// The hidden argument that turns our own program into the demo agent.
 pub const DEMO_ENTRY: &str = "demo-agent";
 
+/// The argument that has the demo agent talk with a person about a conversation.
+pub const DEMO_PERSON: &str = "--person";
+
 /// The variable that tells the demo agent where it keeps its conversations.
 pub const DEMO_STATE_ENV: &str = "COPPICE_DEMO_STATE";
 
@@ -130,6 +133,7 @@ pub fn demo(executable: &Path) -> Spec {
         state_env: Some(DEMO_STATE_ENV.to_owned()),
         models,
         native_tools: NativeTools::Removable,
+        interactive: Some(vec![DEMO_PERSON.to_owned()]),
         confined_by: ConfinedBy::Coppice,
         keys: Vec::new(),
         hosts: Vec::new(),
@@ -150,6 +154,7 @@ pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>,
         rules: Rules::InPrompt,
         schema: None,
         resume: Resume::Offered,
+        interactive: None,
         images: Images::Offered,
         instructions: Instructions { file: "AGENTS.md".to_owned(), read_by: Reader::Agent },
         carrier: Carrier::Mcp,

@@ -24,6 +24,8 @@ pub struct Spec {
     /// How the transport wants the schema of the response; `None` when it takes none.
     pub schema: Option<SchemaDialect>,
     pub resume: Resume,
+    /// The arguments that open its own interface on a conversation, whose id follows; `None` where there is no such.
+    pub interactive: Option<Vec<String>>,
     pub images: Images,
     pub instructions: Instructions,
     /// How the tools that Coppice serves reach the model.

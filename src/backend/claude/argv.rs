@@ -35,6 +35,13 @@ const DEEPEST: &str = "claude-opus-4-7";
 /// How long a served tool may take, in milliseconds: a day. The engine's own limit ends a turn long before.
 const TOOL_TIMEOUT: &str = "86400000";
 
+/// What keeps a repository from running or setting anything.
+pub(crate) const WALLS: &[&str] =
+    &["--setting-sources", "", "--settings", r#"{"disableAllHooks":true}"#, "--strict-mcp-config"];
+
+/// The variable that keeps commands from outliving their turn.
+pub(crate) const NO_BACKGROUND: &str = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS";
+
 /// Which conversation the process is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Begin {
@@ -71,7 +78,7 @@ pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
         add(&["--effort", effort(level, model(launch))]);
     }
     add(&["--permission-mode", mode(launch.posture), "--permission-prompt-tool", "stdio"]);
-    add(&["--setting-sources", "", "--settings", r#"{"disableAllHooks":true}"#, "--strict-mcp-config"]);
+    add(WALLS);
     match launch.purpose {
         Purpose::Session => {
             add(&["--add-dir", &launch.cwd.to_string_lossy()]);
@@ -125,7 +132,7 @@ pub(crate) fn environment(launch: &Launch, home: &Path, login: Option<&Path>) ->
         ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
         ("DISABLE_AUTOUPDATER", "1"),
         // A command that ends after its turn would start a turn that nobody asked for.
-        ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+        (NO_BACKGROUND, "1"),
         ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
         ("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1"),
         (
@@ -152,7 +159,7 @@ fn retries(purpose: Purpose) -> &'static str {
     }
 }
 
-fn effort(level: Reasoning, model: Option<&str>) -> &'static str {
+pub(crate) fn effort(level: Reasoning, model: Option<&str>) -> &'static str {
     match level {
         Reasoning::Xhigh if model == Some(DEEPEST) => "max",
         Reasoning::Low | Reasoning::Medium | Reasoning::High | Reasoning::Xhigh => level.as_str(),

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::backend::agent_dir::{AgentDir, PRIVATE};
 use crate::backend::claude::argv::value;
@@ -16,6 +16,9 @@ const MAIN: &str = ".claude.json";
 
 /// The members of the main file that are a login: the key, and whose it is.
 const LOGIN: &[&str] = &["primaryApiKey", "oauthAccount"];
+
+/// How many letters of a key's end the agent remembers it by.
+const KEY_END: usize = 20;
 
 /// The agent's directory within a session's state.
 pub(crate) fn dir(state_dir: &Path) -> AgentDir {
@@ -34,6 +37,25 @@ pub(crate) fn furnish(home: &AgentDir, env: &[(String, String)]) -> io::Result<(
         return Ok(());
     }
     home.write(MAIN, PRIVATE, Value::Object(furnished).to_string().as_bytes())
+}
+
+/// Has the agent begin with the conversation when a person opens it: what it asks everybody at the first start, it asks
+/// again in every home of its own. Whether the tree is trusted decides about settings in it, and those are not read.
+pub(crate) fn welcome(home: &AgentDir, env: &[(String, String)], tree: &Path) -> io::Result<()> {
+    let before = parse(home.read(MAIN).ok().flatten().as_deref());
+    let mut main = Value::Object(before.clone());
+    main["hasCompletedOnboarding"] = json!(true);
+    let tree = tree.canonicalize().unwrap_or_else(|_| tree.to_owned());
+    main["projects"][tree.to_string_lossy().as_ref()]["hasTrustDialogAccepted"] = json!(true);
+    if let Some(key) = value(env, "ANTHROPIC_API_KEY") {
+        // It is the key of the turns, and known here by its end.
+        let end: String = key.chars().skip(key.chars().count().saturating_sub(KEY_END)).collect();
+        main["customApiKeyResponses"]["approved"] = json!([end]);
+    }
+    if main == Value::Object(before) {
+        return Ok(());
+    }
+    home.write(MAIN, PRIVATE, main.to_string().as_bytes())
 }
 
 /// Where the agent's main file is when the user starts it.
@@ -64,7 +86,6 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use rustix::fs::{CWD, FileType, Mode, mknodat};
-    use serde_json::json;
 
     use super::*;
 
@@ -102,6 +123,27 @@ mod tests {
         fs::write(user.join(MAIN), "not json").unwrap();
         furnish(&home, &env(&[("HOME", dir.path()), ("CLAUDE_CONFIG_DIR", &user)])).unwrap();
         assert_eq!(main_of(&home), json!({"numStartups": 3}));
+    }
+
+    #[test]
+    fn a_person_is_asked_nothing_but_what_they_came_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, tree) = (self::dir(dir.path()), dir.path().join("tree"));
+        home.make().unwrap();
+        fs::create_dir(&tree).unwrap();
+        fs::write(home.path().join(MAIN), json!({"numStartups": 3, "projects": {"/other": {}}}).to_string()).unwrap();
+        let key = [("ANTHROPIC_API_KEY".to_owned(), "sk-ant-0123456789abcdefghij".to_owned())];
+        for _ in 0..2 {
+            welcome(&home, &key, &tree).unwrap();
+            let place = tree.canonicalize().unwrap();
+            let expected = json!({
+                "numStartups": 3,
+                "hasCompletedOnboarding": true,
+                "customApiKeyResponses": {"approved": ["0123456789abcdefghij"]},
+                "projects": {"/other": {}, place.to_str().unwrap(): {"hasTrustDialogAccepted": true}},
+            });
+            assert_eq!(main_of(&home), expected);
+        }
     }
 
     #[test]

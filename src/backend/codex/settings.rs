@@ -182,6 +182,25 @@ impl Wishes {
         params
     }
 
+    /// The settings of a process that shows the thread to a person, above the user's own. There it asks about what would
+    /// leave its sandbox, which is the most that it can be told to ask about; so it always has one.
+    pub(super) fn interactive(&self, user: &Value) -> Map<String, Value> {
+        let mut settings = match self.config(user) {
+            Value::Object(settings) => settings,
+            // It is one.
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+        };
+        settings.insert("approval_policy".to_owned(), json!("on-request"));
+        settings.insert("check_for_update_on_startup".to_owned(), json!(false));
+        match self.sandbox() {
+            // It is among the settings already.
+            Sandbox::Profile(_) => {}
+            Sandbox::Open => drop(settings.insert("sandbox_mode".to_owned(), json!("workspace-write"))),
+            Sandbox::ReadOnly => drop(settings.insert("sandbox_mode".to_owned(), json!("read-only"))),
+        }
+        settings
+    }
+
     /// Compares what was opened with what was asked for: a missing directory falls back to a read-only sandbox
     /// without a word, and a thread that is loaded already keeps its own.
     pub(super) fn check(&self, result: &Value) -> Result<(), Failure> {

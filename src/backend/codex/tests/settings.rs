@@ -36,6 +36,21 @@ fn servers_of_the_user_are_switched_off_by_name_and_by_nested_keys() {
 }
 
 #[test]
+fn a_person_sees_a_thread_in_the_sandbox_of_its_turns_and_is_asked() {
+    let confined = confined();
+    let settings = confined.interactive(&user());
+    let turns = &confined.open(Opening::Resume, &user())["config"];
+    for (name, value) in turns.as_object().unwrap() {
+        assert_eq!(settings.get(name), Some(value), "{name}");
+    }
+    assert_eq!((settings.get("approval_policy"), settings.get("sandbox_mode")), (Some(&json!("on-request")), None));
+    // Where nothing holds a turn but its approvals, a sandbox of its own holds the commands of a person.
+    assert_eq!(wishes().interactive(&json!({}))["sandbox_mode"], "workspace-write");
+    let reading = Wishes { posture: Posture::Plan, ..wishes() };
+    assert_eq!(reading.interactive(&json!({}))["sandbox_mode"], "read-only");
+}
+
+#[test]
 fn a_session_asks_before_every_call() {
     let wishes = Wishes {
         model: Some("m".to_owned()),
