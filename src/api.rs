@@ -4,6 +4,7 @@
 //! milliseconds, lists have a cursor and a limit. Event payloads are also the durable form: the store keeps their text.
 
 pub mod agent;
+pub mod attach;
 pub mod daemon;
 pub mod environment;
 pub mod error;

@@ -5,6 +5,7 @@
 
 mod actor;
 mod agents;
+mod attach;
 mod backends;
 mod blocks;
 mod catalog;
@@ -63,6 +64,7 @@ use crate::id::{self, SessionId};
 use crate::store::{Removed, Store, StoreError};
 
 use actor::{Command, Draft, Message};
+pub use attach::Output;
 pub use events::Feed;
 use fault::Fault;
 pub use live::{Marked, Watch};

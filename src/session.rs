@@ -40,13 +40,15 @@ pub enum Rest {
     Archived,
 }
 
-/// A session: at rest, in a turn, or being merged or rebased.
+/// A session: at rest, in a turn, being merged or rebased, or in the hands of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Session {
     Resting(Rest),
     Turning(Turn),
     /// Remembers where it came from, because a refused merge changes nothing.
     Integrating(Rest),
+    /// A person works in the worktree, so no turn may begin and nothing else may change it.
+    Attached(Rest),
 }
 
 /// One turn in progress: how far it is, and what it waits for.
@@ -146,6 +148,10 @@ pub enum Event {
     Integrate,
     /// The merge or rebase ended.
     Integrated(Integration),
+    /// A person wants to work in the worktree.
+    Attach,
+    /// The person left, and what they changed is on the session branch.
+    Detach,
     Archive,
     /// An archived session is wanted again.
     Unarchive,
@@ -209,6 +215,7 @@ pub enum Fact {
     /// Open approvals and questions outlive the process that asked; a decision resumes the session.
     WaitsExpired,
     WaitsCancelled,
+    Detached,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -220,7 +227,7 @@ pub enum Priority {
 impl Session {
     pub fn status(self) -> Status {
         match self {
-            Session::Resting(rest) => rest.status(),
+            Session::Resting(rest) | Session::Attached(rest) => rest.status(),
             Session::Integrating(_) => Status::Integrating,
             Session::Turning(turn) => turn.status(),
         }
@@ -229,6 +236,14 @@ impl Session {
     /// Whether a turn is in progress, from queued to closing.
     pub fn is_turning(self) -> bool {
         matches!(self, Session::Turning(_))
+    }
+
+    /// Whether something goes on in the worktree that must end before anything else begins.
+    pub fn is_occupied(self) -> bool {
+        match self {
+            Session::Turning(_) | Session::Attached(_) => true,
+            Session::Resting(_) | Session::Integrating(_) => false,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! it knows is in the store by then.
 
 mod approval;
+mod attach;
 mod call;
 mod child;
 mod command;
@@ -43,6 +44,7 @@ use crate::permission::Posture;
 use crate::session::{self, Event};
 use crate::store::{Change, StoreError};
 
+use super::attach::Visit;
 use super::crash;
 use super::delegate::News;
 use super::fault::Fault;
@@ -53,6 +55,7 @@ use super::recover;
 use super::shared::Shared;
 use super::slots::{Permit, Wish};
 use super::timing::Timing;
+use attach::Guest;
 use call::Calls;
 use turn::TurnRun;
 
@@ -106,6 +109,8 @@ pub(super) enum Command {
     Rebase,
     /// Brings a child's files into its parent's work tree.
     Integrate,
+    /// Lets a person into the worktree.
+    Attach(Visit),
     /// Gives a child another note.
     Note {
         note: Option<String>,
@@ -208,6 +213,8 @@ struct Actor {
     /// What the open conversation is; the record has it once the model has heard the rules in it.
     open: Option<ConversationRecord>,
     turn: Option<TurnRun>,
+    /// What a person works with in the tree.
+    guest: Option<Guest>,
     calls: Calls,
     /// The delegation that made this session, as it is stored.
     handoff: Option<Handoff>,
@@ -218,7 +225,7 @@ struct Actor {
     staged: Vec<Payload>,
     /// Changes that the store did not take; they come before everything else.
     unsaved: Vec<Change>,
-    /// Set by whoever interrupts a turn in order to send something else.
+    /// Set by whoever interrupts a turn in order to send something else, and by a prompt that waits for a person to leave.
     go_on: bool,
     /// The turn that ends is followed by a queued prompt at once: nobody is to see the session at rest in between.
     follows: bool,
@@ -240,6 +247,8 @@ enum Wake {
     Prepared(Result<Prepared, Unprepared>),
     Backend(Option<BackendEvent>),
     Call(News),
+    /// The person's program ended.
+    Left(i32),
     Due,
 }
 
@@ -257,6 +266,7 @@ impl Actor {
             conversation: None,
             open: None,
             turn: None,
+            guest: None,
             calls: Calls::new(),
             handoff,
             handoff_touched: false,
@@ -287,9 +297,10 @@ impl Actor {
                 Wake::Backend(Some(event)) => self.backend(event).await,
                 Wake::Backend(None) => self.backend_gone().await,
                 Wake::Call(news) => self.call_news(news).await,
+                Wake::Left(exit) => self.guest_left(exit).await,
                 Wake::Due => self.due().await,
             }
-            if !self.state.is_turning() {
+            if !self.state.is_occupied() {
                 self.answer_stops();
             }
             if self.is_done() && self.leave() {
@@ -320,6 +331,7 @@ impl Actor {
             result = finished(&mut self.preparation) => Wake::Prepared(result),
             event = heard(&mut self.conversation) => Wake::Backend(event),
             news = self.calls.next() => Wake::Call(news),
+            exit = left(&mut self.guest) => Wake::Left(exit),
             () = until(due) => Wake::Due,
         }
     }
@@ -340,6 +352,7 @@ impl Actor {
                 self.closing = Some(done);
                 self.expire_waits();
                 self.interrupt("the daemon ended").await;
+                self.ask_guest_to_leave();
                 if !self.state.is_turning() {
                     self.conversation = None;
                 }
@@ -383,7 +396,7 @@ impl Actor {
         let waits = self.wish.is_some() || self.preparation.is_some() || self.conversation.is_some();
         // A daemon that ends cannot wait for a store that refuses; what it refused is told as an interruption.
         let is_saved = self.unsaved.is_empty() || self.closing.is_some();
-        !waits && !self.state.is_turning() && is_saved
+        !waits && !self.state.is_occupied() && is_saved
     }
 
     /// Takes the task off the list, unless a message came in meanwhile.
@@ -414,6 +427,13 @@ async fn finished(preparation: &mut Option<Preparation>) -> Result<Prepared, Unp
 async fn heard(conversation: &mut Option<Conversation>) -> Option<BackendEvent> {
     match conversation {
         Some(conversation) => conversation.events.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn left(guest: &mut Option<Guest>) -> i32 {
+    match guest {
+        Some(guest) => guest.left().await,
         None => std::future::pending().await,
     }
 }

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use crate::api::request::Environment;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Carrier, ConfinedBy, Spec};
-use crate::backend::transport::spawn::Spawner;
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::confine::Sandbox;
 use crate::git::{Repo, Worktree};
@@ -50,7 +49,7 @@ pub(super) struct Subject<'a> {
 pub(super) struct Confined {
     pub(super) confines: Confines,
     pub(super) env: Environment,
-    pub(super) spawn: Arc<dyn Spawner>,
+    pub(super) spawn: Arc<Supervised>,
 }
 
 /// Composes what a session's backend is started with.

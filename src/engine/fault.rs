@@ -6,6 +6,7 @@ use crate::agent::listing::ListError;
 use crate::agent::select::SelectError;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::session::Status;
+use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
 use crate::git::GitError;
 use crate::git::oid::InvalidOid;
@@ -25,6 +26,16 @@ pub(super) enum Fault {
     SessionGone { id: SessionId },
     #[error("session `{id}` is {}: it cannot {act}", status.as_str())]
     WrongState { id: SessionId, status: Status, act: &'static str, hint: Option<String> },
+    #[error("somebody works in session `{id}`: it cannot {act}")]
+    Attached { id: SessionId, act: &'static str },
+    #[error("session `{id}` cannot be attached to: {reason}")]
+    Unattachable { id: SessionId, reason: String },
+    #[error("{}", .0.message)]
+    Unstarted(Failure),
+    #[error("nobody works in session `{id}` under this name")]
+    NotAttached { id: SessionId },
+    #[error("somebody else reads this terminal")]
+    OutputTaken,
     #[error("session `{id}` was removed")]
     Removed { id: SessionId },
     #[error("session `{id}` was not removed")]
@@ -138,6 +149,7 @@ impl Fault {
             | Fault::NoComment { .. }
             | Fault::NoHandoff { .. }
             | Fault::NoPlan { .. }
+            | Fault::NotAttached { .. }
             | Fault::NoApproval { .. } => ErrorKind::NotFound,
             Fault::Prefix(PrefixError::Ambiguous { .. })
             | Fault::EmptyPrompt
@@ -167,6 +179,9 @@ impl Fault {
             | Fault::Removed { .. }
             | Fault::NotRemoved { .. }
             | Fault::CommentSent { .. }
+            | Fault::Attached { .. }
+            | Fault::Unattachable { .. }
+            | Fault::OutputTaken
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
@@ -178,6 +193,7 @@ impl Fault {
             | Fault::MergeRefused { .. }
             | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
+            | Fault::Unstarted(_)
             | Fault::File { .. } => ErrorKind::Failed,
             Fault::Git(error) => git_kind(error),
             Fault::Store(_) | Fault::Draining | Fault::Overloaded => ErrorKind::Unavailable,
@@ -191,6 +207,11 @@ impl Fault {
             Fault::Prefix(PrefixError::NotFound { .. }) => text("`coppice list --all` shows all sessions"),
             Fault::Prefix(PrefixError::Ambiguous { .. }) => text("use more characters of the id"),
             Fault::WrongState { hint, .. } => hint.clone(),
+            Fault::Attached { id, .. } => Some(format!("leave it with Ctrl+], or end it with `coppice stop {id}`")),
+            Fault::Unattachable { id, .. } => {
+                Some(format!("`coppice shell {id}` opens a shell in its worktree, `coppice send {id}` begins a turn"))
+            }
+            Fault::Unstarted(failure) => Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
             Fault::EmptyPrompt => text("say what the agent is to do"),
             Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } | Fault::NoLevel { .. } => {
@@ -229,6 +250,8 @@ impl Fault {
             Fault::Draining => text("try again: the next command starts another daemon"),
             Fault::SessionGone { .. }
             | Fault::NotRemoved { .. }
+            | Fault::NotAttached { .. }
+            | Fault::OutputTaken
             | Fault::BadImage { .. }
             | Fault::UnknownLevel { .. }
             | Fault::UnknownPosture(_)

@@ -146,7 +146,7 @@ fn stands(record: &Record, state: Session, ended: EndedBy) -> Option<Child> {
             },
             Rest::Conflict | Rest::Merged | Rest::Archived => return None,
         },
-        Session::Integrating(_) => return None,
+        Session::Integrating(_) | Session::Attached(_) => return None,
         Session::Turning(turn) => match turn.phase {
             Phase::Queued => Child::Queued,
             Phase::Preparing => Child::Preparing,

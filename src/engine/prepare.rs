@@ -32,10 +32,11 @@ use super::record::{
 use super::settings::Settings;
 use super::shared::Shared;
 use super::{links, plan_mode};
-pub(super) use converse::close;
+pub(super) use converse::{close, look};
 use converse::{converse, usable};
 use furnish::furnish;
 pub(super) use furnish::run_command;
+pub(super) use launch::{Start, access, furnished};
 
 /// What to prepare.
 pub(super) struct Plan {
@@ -185,7 +186,7 @@ async fn role(
     Ok(role)
 }
 
-fn unconfigured(backend: &str) -> Failure {
+pub(super) fn unconfigured(backend: &str) -> Failure {
     Failure::new(FailureKind::Setup, format!("backend `{backend}` is not configured any more"))
 }
 
@@ -246,7 +247,7 @@ async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<
 }
 
 /// Looks whether somebody removed part of the worktree by hand, and brings it back.
-async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktree, Fault> {
+pub(super) async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktree, Fault> {
     let (tree, mended) = tokio::task::spawn_blocking(move || {
         let repaired = tree.repair()?;
         Ok::<_, GitError>((tree, repaired.mended))

@@ -67,6 +67,8 @@ pub(super) struct Body {
     pub(super) worktree: String,
     pub(super) tree: Tree,
     pub(super) state: State,
+    /// What a person works with in the tree.
+    pub(super) attached: Option<String>,
     /// The number of the last turn that started.
     pub(super) turns: u32,
     /// The number of the last prompt that was accepted.

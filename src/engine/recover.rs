@@ -4,7 +4,7 @@ use tracing::{info, warn};
 
 use crate::api::event::Payload;
 use crate::api::handoff::HandoffStatus;
-use crate::api::session::{TurnState, Usage};
+use crate::api::session::{Status, TurnState, Usage};
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
@@ -45,14 +45,16 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
                 let Effect::Persist(fact) = effect else { continue };
                 changes.extend(settle(shared, record, fact, state).await?);
             }
-            record.settle(next, clock::now());
+            // A prompt that waited for a person to leave was to begin then; somebody has to say so again.
+            let waited = matches!(found, Session::Attached(_)) && record.status == Status::Queued;
+            record.settle(if waited { Session::Resting(Rest::Interrupted) } else { next }, clock::now());
         }
         None => {
             let is_answered = record.body.questions.iter().all(|asked| asked.answer.is_some());
             let goes_on = match found {
                 Session::Resting(Rest::Ready) => true,
                 Session::Resting(Rest::Asking) => is_answered,
-                Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => false,
+                Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => false,
             };
             let follows = goes_on && !record.body.order.is_empty();
             if !follows && record.status == view::status(found.status()) {
@@ -72,7 +74,7 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
 async fn abandoned(shared: &Shared, record: &Record) -> Result<(), Fault> {
     let changes = match record.found() {
         Session::Resting(Rest::Draft) => interrupt_handoff(shared, record).await?,
-        Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => Vec::new(),
+        Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => Vec::new(),
     };
     if !changes.is_empty() {
         shared.store.write(Write { durability: Durability::Full, changes }).await?;
@@ -113,6 +115,11 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
                 event(id, &Payload::QuestionGone { call: call.id.clone(), outcome: "expired".to_owned() })
             });
             Ok(approvals.chain(questions).collect())
+        }
+        Fact::Detached => {
+            let program = record.body.attached.take().unwrap_or_default();
+            // What was changed by hand is committed with what comes next.
+            Ok(vec![event(id, &Payload::Detached { program, commit: None, changes: record.body.changes })])
         }
         Fact::TurnEnded(_) if state == State::Turning => {
             // A decision that was not delivered is used for the same call when the session goes on.

@@ -18,6 +18,7 @@ use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
 
 use super::actor::Message;
 use super::agents::AgentReader;
+use super::attach::Terminals;
 use super::catalog::Catalog;
 use super::clock;
 use super::external;
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub(super) settings: SettingsReader,
     pub(super) spawner: Arc<dyn Spawner>,
     pub(super) backends: Backends,
+    /// Who works by hand in which session.
+    pub(super) terminals: Terminals,
     /// External servers of sessions.
     pub(super) servers: external::Known,
     /// What the kernel gives.
@@ -93,6 +96,7 @@ impl Shared {
             catalog: Catalog::new(spawner.clone()),
             spawner,
             backends: Backends::default(),
+            terminals: Terminals::default(),
             servers: external::Known::default(),
             support: support::support(),
             asides: Semaphore::new(utility::LANE),

@@ -10,7 +10,8 @@ use crate::backend::transport::spawn::{Child, Control, Exit, Needs, Signal, Spaw
 use crate::permission::Hold;
 use crate::sandbox::SandboxError;
 use crate::sandbox::cage::Cage;
-use crate::sandbox::launch::{self, Spawn, Status, Stop, Stopper};
+use crate::sandbox::launch::{self, Process, Spawn, Status, Stop, Stopper};
+use crate::sandbox::terminal::{self, OnTerminal, Size};
 
 use super::external::Servers;
 use crate::sandbox::proxy::Proxy;
@@ -34,19 +35,41 @@ pub(super) struct Kept {
     pub(super) _servers: Option<Arc<Servers>>,
 }
 
-impl Spawner for Supervised {
-    fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
+impl Supervised {
+    /// Starts a process on a terminal of its own; what is returned beside it is to be kept as long as it runs.
+    pub(super) async fn on_terminal(&self, request: SpawnRequest, size: Size) -> Result<(OnTerminal, Kept), Failure> {
+        let (spawn, is_caged) = self.request(request);
+        let on = terminal::spawn(spawn, size).await.map_err(failure)?;
+        held(self.hold, is_caged, &on.process)?;
+        Ok((on, self.kept.clone()))
+    }
+
+    /// What to start, and whether in a cage.
+    fn request(&self, request: SpawnRequest) -> (Spawn, bool) {
         let SpawnRequest { argv, env, cwd, needs } = request;
         let cage = self.cage.clone().map(|cage| with(cage, needs));
-        let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage };
-        let (kept, hold, is_caged) = (self.kept.clone(), self.hold, spawn.cage.is_some());
+        let is_caged = cage.is_some();
+        (Spawn { executable: self.executable.clone(), argv, env, cwd, cage }, is_caged)
+    }
+}
+
+/// A cage that does not hold where the kernel could is none.
+fn held(hold: Hold, is_caged: bool, process: &Process) -> Result<(), Failure> {
+    if is_caged && hold == Hold::Enforced && process.hold() == Hold::Advisory {
+        let message = "the kernel did not take the limits of the process; `coppice doctor` says what it gives";
+        return Err(Failure::new(FailureKind::Sandbox, message));
+    }
+    Ok(())
+}
+
+impl Spawner for Supervised {
+    fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
+        let (spawn, is_caged) = self.request(request);
+        let (kept, hold) = (self.kept.clone(), self.hold);
         async move {
             let supervised = launch::spawn(spawn).await.map_err(failure)?;
             let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
-            if is_caged && hold == Hold::Enforced && process.hold() == Hold::Advisory {
-                let message = "the kernel did not take the limits of the process; `coppice doctor` says what it gives";
-                return Err(Failure::new(FailureKind::Sandbox, message));
-            }
+            held(hold, is_caged, &process)?;
             let exec_at_ms = process.exec_at_ms();
             let pid = u32::try_from(process.pid()).ok();
             let control = Box::new(Handle { stopper: process.stopper() });

@@ -203,6 +203,9 @@ fn next(record: &Record) -> Vec<&'static str> {
     if record.removed_at.is_some() {
         return vec!["restore"];
     }
+    if record.body.attached.is_some() {
+        return vec!["stop", "send"];
+    }
     let always = core_status(record.status).next().iter().copied();
     let is_empty = record.body.changes.files == 0;
     let is_child = record.body.child.is_some();

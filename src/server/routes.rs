@@ -1,6 +1,7 @@
 //! The paths of the interface and what stands behind them: thin calls of the engine.
 
 mod agent;
+mod attach;
 mod daemon;
 mod event;
 mod family;
@@ -14,7 +15,7 @@ use std::time::Instant;
 
 use axum::extract::DefaultBodyLimit;
 use axum::middleware;
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use axum::{Json, Router};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -64,6 +65,11 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         agent::list,
         agent::read,
         agent::seed,
+        attach::attach,
+        attach::detach,
+        attach::input,
+        attach::output,
+        attach::size,
         daemon::status,
         daemon::stop,
         event::list,
@@ -122,6 +128,12 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/review/comments/{comment}", put(review::edit).delete(review::forget))
         .route("/v1/sessions/{id}/review/files", put(review::look_at))
         .route("/v1/sessions/{id}/review/send", post(review::send))
+        // A terminal asks its own person, and what it asks nobody decides here.
+        .route("/v1/sessions/{id}/attach", post(attach::attach))
+        .route("/v1/sessions/{id}/attach/{attach}", delete(attach::detach))
+        .route("/v1/sessions/{id}/attach/{attach}/output", get(attach::output))
+        .route("/v1/sessions/{id}/attach/{attach}/input", post(attach::input))
+        .route("/v1/sessions/{id}/attach/{attach}/size", post(attach::size))
         .route("/v1/trust", post(project::grant_trust))
         .route("/v1/config", put(project::set_config))
         .route("/v1/agents/seed", post(agent::seed))

@@ -14,6 +14,7 @@ use super::lifetime::{Event, Lifetime};
 use super::listener::{Door, Peer};
 use super::routes::{About, App, BODY_LIMIT, router};
 use super::socket;
+use crate::api::attach::{Attach, Attached, Left, Program};
 use crate::api::daemon::{StopDaemon, StopHow};
 use crate::api::error::{Error, ErrorKind};
 use crate::api::project::{GrantTrust, SetConfig};
@@ -88,6 +89,7 @@ async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
     let grant = GrantTrust { cwd: "/".into(), hash: String::new() };
     let wide = CreateSession { yolo: true, ..CreateSession::default() };
     let posture = Some("unattended".to_owned());
+    let attach = Attach { program: Program::Shell, columns: 80, rows: 24, env: None };
     for refused in [
         refusal(client.set_posture("abc", &SetPosture { posture: posture.clone(), yolo: None }).await),
         refusal(client.create(&wide).await),
@@ -105,6 +107,10 @@ async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
         refusal(client.send_review("abc").await),
         refusal(client.grant_trust(&grant).await),
         refusal(client.set_config(&set).await),
+        refusal(client.send::<Attached>(Method::POST, "/v1/sessions/abc/attach", &attach).await),
+        refusal(client.get::<Attached>("/v1/sessions/abc/attach/t/output", &()).await),
+        refusal(client.send::<Attached>(Method::POST, "/v1/sessions/abc/attach/t/input", &()).await),
+        refusal(client.send::<Left>(Method::DELETE, "/v1/sessions/abc/attach/t", &()).await),
     ] {
         assert_eq!(refused.kind, ErrorKind::Forbidden);
         assert_eq!(refused.message, "this decision belongs to a person, and the request came from an agent's process");

@@ -7,6 +7,7 @@ pub fn step(session: Session, event: Event) -> Option<(Session, Vec<Effect>)> {
     match session {
         Session::Resting(rest) => from_rest(rest, event),
         Session::Integrating(before) => from_integrating(before, event),
+        Session::Attached(before) => from_attached(before, event),
         Session::Turning(turn) => from_turn(turn, event),
     }
 }
@@ -22,6 +23,12 @@ fn from_rest(rest: Rest, event: Event) -> Next {
         Event::Integrate => match rest {
             Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict => {
                 Some((Session::Integrating(rest), vec![Effect::Persist(Fact::Status)]))
+            }
+            Rest::Draft | Rest::Merged | Rest::Archived => None,
+        },
+        Event::Attach => match rest {
+            Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict => {
+                Some((Session::Attached(rest), vec![Effect::Persist(Fact::Status)]))
             }
             Rest::Draft | Rest::Merged | Rest::Archived => None,
         },
@@ -74,6 +81,7 @@ fn from_rest(rest: Rest, event: Event) -> Next {
         | Event::TimedOut
         | Event::Committed
         | Event::Integrated(_)
+        | Event::Detach
         | Event::Recover => None,
     }
 }
@@ -103,6 +111,35 @@ fn from_integrating(before: Rest, event: Event) -> Next {
         | Event::TimedOut
         | Event::Committed
         | Event::Integrate
+        | Event::Attach
+        | Event::Detach
+        | Event::Archive
+        | Event::Unarchive
+        | Event::Settle => None,
+    }
+}
+
+/// Prompts wait in the queue meanwhile; nothing but the person's own end of it leads out.
+fn from_attached(before: Rest, event: Event) -> Next {
+    match event {
+        Event::Detach | Event::Recover => Some((Session::Resting(before), vec![Effect::Persist(Fact::Detached)])),
+        Event::SlotGranted
+        | Event::Begin { .. }
+        | Event::Prepared
+        | Event::PrepareFailed
+        | Event::Waits(_)
+        | Event::Settled(_)
+        | Event::Withdrawn(_)
+        | Event::Answered(_)
+        | Event::Refused
+        | Event::BackendLost
+        | Event::Stop
+        | Event::Conclude
+        | Event::TimedOut
+        | Event::Committed
+        | Event::Integrate
+        | Event::Integrated(_)
+        | Event::Attach
         | Event::Archive
         | Event::Unarchive
         | Event::Settle => None,
@@ -118,6 +155,8 @@ fn from_turn(turn: Turn, event: Event) -> Next {
         Event::Begin { .. }
         | Event::Integrate
         | Event::Integrated(_)
+        | Event::Attach
+        | Event::Detach
         | Event::Archive
         | Event::Unarchive
         | Event::Settle => None,

@@ -35,7 +35,8 @@ fn states() -> Vec<Session> {
         open.into_iter()
             .flat_map(move |open| (0..=1).map(move |repairs_left| Session::Turning(Turn { phase, open, repairs_left })))
     });
-    RESTS.iter().flat_map(|rest| [Session::Resting(*rest), Session::Integrating(*rest)]).chain(turns).collect()
+    let others = |rest: &Rest| [Session::Resting(*rest), Session::Integrating(*rest), Session::Attached(*rest)];
+    RESTS.iter().flat_map(others).chain(turns).collect()
 }
 
 fn events() -> Vec<Event> {
@@ -58,6 +59,8 @@ fn events() -> Vec<Event> {
         Event::Integrated(Integration::Rebased),
         Event::Integrated(Integration::Conflict),
         Event::Integrated(Integration::Refused),
+        Event::Attach,
+        Event::Detach,
         Event::Archive,
         Event::Unarchive,
         Event::Settle,
@@ -79,7 +82,7 @@ fn each(mut check: impl FnMut(Session, Event, Session, &[Effect])) {
 
 fn holds_slot(session: Session) -> bool {
     match session {
-        Session::Resting(_) | Session::Integrating(_) => false,
+        Session::Resting(_) | Session::Integrating(_) | Session::Attached(_) => false,
         Session::Turning(turn) => match turn.phase {
             Phase::Preparing | Phase::Working => true,
             Phase::Queued | Phase::Parked | Phase::Returning => false,
@@ -317,4 +320,21 @@ fn a_refused_merge_changes_nothing() {
 fn a_merge_cannot_start_while_a_turn_runs() {
     assert_eq!(step(WORKING, Event::Integrate), None);
     assert_eq!(step(WORKING, Event::Archive), None);
+}
+
+#[test]
+fn while_a_person_works_in_the_tree_nothing_else_begins() {
+    for rest in [Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
+        let (attached, effects) = step(Session::Resting(rest), Event::Attach).unwrap();
+        assert_eq!((attached, effects), (Session::Attached(rest), vec![Effect::Persist(Fact::Status)]));
+        let (left, effects) = step(attached, Event::Detach).unwrap();
+        assert_eq!((left, effects), (Session::Resting(rest), vec![Effect::Persist(Fact::Detached)]));
+        let others = events().into_iter().filter(|event| !matches!(event, Event::Detach | Event::Recover));
+        for event in others {
+            assert_eq!(step(attached, event), None, "{event:?}");
+        }
+    }
+    for state in [WORKING, Session::Integrating(Rest::Ready), Session::Resting(Rest::Draft)] {
+        assert_eq!(step(state, Event::Attach), None, "{state:?}");
+    }
 }

@@ -145,7 +145,7 @@ impl Actor {
     pub(super) async fn retire_child(&mut self, outcome: Outcome) {
         let rests = match self.state {
             Session::Resting(Rest::Ready | Rest::Failed | Rest::Interrupted) => self.record.body.order.is_empty(),
-            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => false,
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => false,
         };
         if !rests || self.closing.is_some() {
             return;

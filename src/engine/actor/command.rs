@@ -28,6 +28,7 @@ impl Actor {
             (Command::Restore, Some(_)) | (_, None) => {}
             (_, Some(_)) => return Err(Fault::Removed { id: self.id }),
         }
+        self.refuse_while_attached(&command)?;
         match command {
             Command::Start => {
                 self.start().await;
@@ -48,6 +49,7 @@ impl Actor {
             Command::Rebase => self.rebase().await,
             Command::Integrate => self.integrate_into_parent().await,
             Command::SetPosture { posture, yolo } => self.set_posture(posture, yolo).await,
+            Command::Attach(visit) => self.attach(visit).await,
             Command::Note { note } => self.note(note).await,
             Command::Archive => self.archive().await,
             Command::Remove => self.remove().await,
@@ -66,11 +68,14 @@ impl Actor {
 
     /// Begins the next queued prompt if nothing is in progress.
     pub(super) async fn start(&mut self) {
-        if let Session::Resting(_) = self.state
-            && self.closing.is_none()
-            && let Some(begin) = self.begin().await
-        {
-            self.step(begin).await;
+        match self.state {
+            Session::Resting(_) if self.closing.is_none() => {
+                if let Some(begin) = self.begin().await {
+                    self.step(begin).await;
+                }
+            }
+            Session::Attached(_) => self.begin_after_guest().await,
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => {}
         }
     }
 
@@ -206,7 +211,7 @@ impl Actor {
     pub(super) async fn resume_if_interrupted(&mut self) -> Result<(), Fault> {
         match self.state {
             Session::Resting(Rest::Interrupted) => self.resume().await,
-            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => Ok(()),
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => Ok(()),
         }
     }
 
@@ -249,19 +254,25 @@ impl Actor {
     }
 
     async fn stop(&mut self) -> Result<(), Fault> {
-        if !self.state.is_turning() {
-            return Err(self.wrong_state("be stopped"));
+        match self.state {
+            Session::Turning(_) => {
+                self.go_on = false;
+                self.interrupt("stopped by the user").await;
+            }
+            // What waits begins when the person's program has ended.
+            Session::Attached(_) => self.ask_guest_to_leave(),
+            Session::Resting(_) | Session::Integrating(_) => return Err(self.wrong_state("be stopped")),
         }
-        self.go_on = false;
-        self.interrupt("stopped by the user").await;
         Ok(())
     }
 
     /// Stops whatever goes on, and lets nothing that waits follow.
     async fn abort(&mut self, reason: &str) {
-        if self.state.is_turning() {
-            self.go_on = false;
-            self.interrupt(reason).await;
+        self.go_on = false;
+        match self.state {
+            Session::Turning(_) => self.interrupt(reason).await,
+            Session::Attached(_) => self.ask_guest_to_leave(),
+            Session::Resting(_) | Session::Integrating(_) => {}
         }
     }
 
@@ -282,7 +293,7 @@ impl Actor {
                 self.start().await;
                 return Ok(());
             }
-            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => {
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => {
                 return Err(self.wrong_state("be resumed"));
             }
         }

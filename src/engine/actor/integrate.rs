@@ -63,7 +63,7 @@ impl Actor {
         }
         match self.state {
             Session::Integrating(_) => Ok(()),
-            Session::Resting(_) | Session::Turning(_) => Err(self.wrong_state(act)),
+            Session::Resting(_) | Session::Turning(_) | Session::Attached(_) => Err(self.wrong_state(act)),
         }
     }
 

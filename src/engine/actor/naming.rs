@@ -43,7 +43,8 @@ impl Actor {
             Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict) => true,
             Session::Resting(Rest::Draft | Rest::Merged | Rest::Archived)
             | Session::Turning(_)
-            | Session::Integrating(_) => false,
+            | Session::Integrating(_)
+            | Session::Attached(_) => false,
         };
         // What a merge took is in other people's history.
         let is_merged = self.record.body.merged.as_deref() == Some(&commit);

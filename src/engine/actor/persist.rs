@@ -27,7 +27,8 @@ impl Actor {
         self.shared.live.flush(self.id);
         let before = self.record.status;
         self.record.settle(self.state, clock::now());
-        if std::mem::take(&mut self.follows) {
+        let waits = matches!(self.state, Session::Attached(_)) && self.go_on && !self.record.body.order.is_empty();
+        if std::mem::take(&mut self.follows) || waits {
             self.record.status = Status::Queued;
         }
         self.timing.follow(self.state, Instant::now());
@@ -81,6 +82,7 @@ impl Actor {
                 self.record.body.approvals.retain(expired);
                 self.persist(Durability::Normal, Vec::new()).await
             }
+            Fact::Detached => self.persist(Durability::Full, Vec::new()).await,
             Fact::WaitsExpired => {
                 self.expire_waits();
                 self.persist(Durability::Normal, Vec::new()).await

@@ -61,6 +61,7 @@ impl Actor {
         }
         crash::point();
         self.shared.forget_environment(self.id);
+        self.shared.terminals.forget(self.id);
         self.close_family();
         self.drop_snapshot().await;
         self.give_tree_back().await

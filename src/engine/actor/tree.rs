@@ -78,7 +78,7 @@ impl Actor {
     pub(super) async fn undo(&mut self, to: Option<u32>) -> Result<(), Fault> {
         match self.state {
             Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict) => {}
-            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => {
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => {
                 return Err(self.wrong_state("be undone"));
             }
         }
@@ -128,9 +128,15 @@ impl Actor {
     /// What was changed in the tree since the last checkpoint, by hand or by a turn that did not end, belongs to the
     /// last turn.
     pub(super) async fn commit_leftovers(&mut self) -> Result<(), Fault> {
+        let turn = self.record.body.turns;
+        let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
+        self.commit_beside_turns(message).await.map(drop)
+    }
+
+    /// Commits what changed while no turn ran; the commit, if something had.
+    pub(super) async fn commit_beside_turns(&mut self, message: String) -> Result<Option<String>, Fault> {
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
-        let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
         let files = blocking(move || {
             let recorded = history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?;
             let files = recorded.map(|recorded| {
@@ -139,7 +145,7 @@ impl Actor {
             files.transpose()
         })
         .await?;
-        let Some((commit, files)) = files else { return Ok(()) };
+        let Some((commit, files)) = files else { return Ok(None) };
         self.record.body.changes = changes(diff::total(&files));
         self.committed(&commit.to_string());
         if let Some(row) = self.shared.store.turn(self.id, turn).await? {
@@ -152,7 +158,7 @@ impl Actor {
             });
             self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
         }
-        Ok(())
+        Ok(Some(commit.to_string()))
     }
 
     pub(super) fn summary(&self) -> Option<crate::protocol::Summary> {

@@ -9,6 +9,7 @@ use crate::api::request::When;
 use crate::api::session::Status;
 use crate::delegation::{self, Lifecycle, ListActive, Member};
 use crate::id::SessionId;
+use crate::session::Session;
 use crate::store::SessionRow;
 
 use super::super::actor::{Command, Draft};
@@ -221,10 +222,12 @@ pub(in super::super) async fn refuse_while_parent_works(shared: &Shared, child: 
     let parent = record.body.child.as_ref().map(|child| child.parent).ok_or(Fault::NotAChild { id: child })?;
     let row = shared.store.session(parent).await?.ok_or(Fault::SessionGone { id: parent })?;
     let record = Record::read(row)?;
-    if !record.found().is_turning() {
-        return Ok(());
-    }
-    let reason = "a turn is in progress in it".to_owned();
+    let reason = match record.found() {
+        Session::Resting(_) | Session::Integrating(_) => return Ok(()),
+        Session::Turning(_) => "a turn is in progress in it",
+        Session::Attached(_) => "a person works in it",
+    };
+    let reason = reason.to_owned();
     Err(Fault::NotIntegrated { child, parent, reason })
 }
 

@@ -25,7 +25,7 @@ pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: Sess
     let record = Record::read(row)?;
     match record.found() {
         Session::Resting(Rest::Interrupted | Rest::Failed) => {}
-        Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) => return Ok(()),
+        Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => return Ok(()),
     }
     let repo = prepare::open_repo(&record).await?;
     let wanted = shared.settings.session(&record, &repo).await?.config.delegation.integrate;

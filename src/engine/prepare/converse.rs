@@ -188,17 +188,20 @@ pub(in super::super) async fn close(conversation: Conversation) {
     while events.recv().await.is_some() {}
 }
 
-/// Looks at the program that a turn needs started; an old one must not see the repository at all.
+/// Looks at the program that a turn needs started.
 pub(super) async fn usable(shared: &Shared, plan: &Plan, settings: &Settings) -> Result<(), Failure> {
     let registry = shared.settings.registry(&settings.config);
     match registry.get(&plan.engine.backend) {
-        Some(spec) if plan.open.is_none() => {
-            let env: Vec<_> = environment(shared, &plan.record).into_iter().collect();
-            let found = shared.catalog.look(shared, spec, &env).await;
-            useless(spec, &found.verdict).map_or(Ok(()), Err)
-        }
+        Some(spec) if plan.open.is_none() => look(shared, &plan.record, spec).await,
         Some(_) | None => Ok(()),
     }
+}
+
+/// Looks at a session's program: an old one must not see the repository at all.
+pub(in super::super) async fn look(shared: &Shared, record: &Record, spec: &Spec) -> Result<(), Failure> {
+    let env: Vec<_> = environment(shared, record).into_iter().collect();
+    let found = shared.catalog.look(shared, spec, &env).await;
+    useless(spec, &found.verdict).map_or(Ok(()), Err)
 }
 
 /// Why a program cannot be started. One that is missing is told by the start itself.

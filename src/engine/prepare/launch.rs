@@ -23,6 +23,7 @@ use super::super::plan_mode;
 use super::super::record::{EngineRecord, Record};
 use super::super::settings::Settings;
 use super::super::shared::Shared;
+use super::super::spawn::Supervised;
 use super::{environment, failure};
 
 /// How much of an instruction file is handed over, in bytes.
@@ -32,14 +33,14 @@ const INSTRUCTIONS_LIMIT: u64 = 32 * 1024;
 const NOTE_VARIABLE: &str = "COPPICE_THREAD_NOTE";
 
 /// Who is to work, where and by which settings.
-pub(super) struct Start<'a> {
-    pub(super) record: &'a Record,
-    pub(super) engine: &'a EngineRecord,
-    pub(super) role: &'a Role,
-    pub(super) settings: &'a Settings,
-    pub(super) tree: &'a Worktree,
+pub(in super::super) struct Start<'a> {
+    pub(in super::super) record: &'a Record,
+    pub(in super::super) engine: &'a EngineRecord,
+    pub(in super::super) role: &'a Role,
+    pub(in super::super) settings: &'a Settings,
+    pub(in super::super) tree: &'a Worktree,
     /// They are kept as long as the process that knows their tools.
-    pub(super) servers: Option<&'a Arc<Servers>>,
+    pub(in super::super) servers: Option<&'a Arc<Servers>>,
 }
 
 /// Starts the backend of a session and waits until it takes prompts.
@@ -49,6 +50,30 @@ pub(super) async fn launch(
     spec: Spec,
     resume: Option<String>,
 ) -> Result<(Conversation, Started), Failure> {
+    let (launch, _) = furnished(shared, start, spec, resume).await?;
+    let mut conversation = shared.backends.start(launch);
+    loop {
+        match conversation.events.recv().await {
+            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
+            Some(BackendEvent::Failed(failure)) => return Err(failure),
+            Some(BackendEvent::Exited { stderr_tail, .. }) => {
+                let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
+                return Err(Failure::new(FailureKind::Crashed, message));
+            }
+            // Nothing else means anything before the start.
+            Some(_) => {}
+            None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
+        }
+    }
+}
+
+/// Everything that the start of a session's program needs, and who starts it.
+pub(in super::super) async fn furnished(
+    shared: &Shared,
+    start: Start<'_>,
+    spec: Spec,
+    resume: Option<String>,
+) -> Result<(Launch, Arc<Supervised>), Failure> {
     let Start { record, engine, role, settings, tree, servers } = start;
     let mut env = environment(shared, record);
     if let Some(note) = role.note() {
@@ -84,7 +109,7 @@ pub(super) async fn launch(
         Rules::InSystem => Some(prompt::beside(&role.told().as_role())),
         Rules::InPrompt => None,
     };
-    let mut conversation = shared.backends.start(Launch {
+    let launch = Launch {
         argv,
         cwd: tree.path.clone(),
         env: env.into_iter().collect(),
@@ -106,26 +131,14 @@ pub(super) async fn launch(
         login_dir: shared.login_dir(&spec.name),
         neutral_dir,
         bridge: crate::backend::door::bridge::command(&shared.executable),
-        spawn,
+        spawn: spawn.clone(),
         spec,
-    });
-    loop {
-        match conversation.events.recv().await {
-            Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
-            Some(BackendEvent::Failed(failure)) => return Err(failure),
-            Some(BackendEvent::Exited { stderr_tail, .. }) => {
-                let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
-                return Err(Failure::new(FailureKind::Crashed, message));
-            }
-            // Nothing else means anything before the start.
-            Some(_) => {}
-            None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
-        }
-    }
+    };
+    Ok((launch, spawn))
 }
 
 /// Whether the agent may change the work tree: a plan is made by looking.
-pub(super) fn access(role: &Role, record: &Record) -> Access {
+pub(in super::super) fn access(role: &Role, record: &Record) -> Access {
     match record.body.posture.posture() {
         Posture::Plan => Access::ReadOnly,
         Posture::Attended | Posture::Edits | Posture::Unattended => role.native.access,

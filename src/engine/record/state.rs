@@ -26,6 +26,11 @@ pub(in super::super) enum State {
     IntegratingFailed,
     IntegratingInterrupted,
     IntegratingConflict,
+    AttachedReady,
+    AttachedAsking,
+    AttachedFailed,
+    AttachedInterrupted,
+    AttachedConflict,
 }
 
 impl State {
@@ -48,6 +53,14 @@ impl State {
                 Rest::Conflict => State::IntegratingConflict,
                 // The other three cannot be integrated; ready is the harmless reading.
                 Rest::Ready | Rest::Draft | Rest::Merged | Rest::Archived => State::IntegratingReady,
+            },
+            Session::Attached(before) => match before {
+                Rest::Asking => State::AttachedAsking,
+                Rest::Failed => State::AttachedFailed,
+                Rest::Interrupted => State::AttachedInterrupted,
+                Rest::Conflict => State::AttachedConflict,
+                // Nobody works in the trees of the other three.
+                Rest::Ready | Rest::Draft | Rest::Merged | Rest::Archived => State::AttachedReady,
             },
             Session::Turning(turn) => match turn.phase {
                 Phase::Queued | Phase::Preparing => State::Waiting,
@@ -76,6 +89,11 @@ impl State {
             State::IntegratingFailed => Session::Integrating(Rest::Failed),
             State::IntegratingInterrupted => Session::Integrating(Rest::Interrupted),
             State::IntegratingConflict => Session::Integrating(Rest::Conflict),
+            State::AttachedReady => Session::Attached(Rest::Ready),
+            State::AttachedAsking => Session::Attached(Rest::Asking),
+            State::AttachedFailed => Session::Attached(Rest::Failed),
+            State::AttachedInterrupted => Session::Attached(Rest::Interrupted),
+            State::AttachedConflict => Session::Attached(Rest::Conflict),
         }
     }
 }
@@ -92,6 +110,7 @@ mod tests {
         }
         for before in [Rest::Ready, Rest::Asking, Rest::Failed, Rest::Interrupted, Rest::Conflict] {
             assert_eq!(State::of(Session::Integrating(before)).found(Open::NONE), Session::Integrating(before));
+            assert_eq!(State::of(Session::Attached(before)).found(Open::NONE), Session::Attached(before));
         }
         let closing = Phase::Closing(Outcome::Completed, Slot::Held);
         for phase in [Phase::Queued, Phase::Preparing, Phase::Working, Phase::Parked, Phase::Returning, closing] {
