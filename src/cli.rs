@@ -22,6 +22,7 @@ mod act;
 mod agents;
 mod answer;
 mod ask;
+mod attach;
 mod card;
 mod child;
 mod comment;
@@ -47,6 +48,7 @@ mod new;
 mod open;
 mod output;
 mod overview;
+mod passthrough;
 mod permissions;
 mod plan;
 mod posture;
@@ -55,6 +57,7 @@ mod report;
 mod review;
 mod run;
 mod send;
+mod shell;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -128,6 +131,8 @@ enum SessionCommand {
     Approve(decide::ApproveArgs),
     Deny(decide::DenyArgs),
     Posture(posture::Args),
+    Attach(attach::Args),
+    Shell(shell::Args),
     Diff(diff::Args),
     Comment(comment::Args),
     Review(review::Args),
@@ -249,6 +254,8 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Approve(args) => decide::approve(args, context).await,
         SessionCommand::Deny(args) => decide::deny(args, context).await,
         SessionCommand::Posture(args) => posture::run(args, context).await,
+        SessionCommand::Attach(args) => attach::run(args, context).await,
+        SessionCommand::Shell(args) => shell::run(args, context).await,
         SessionCommand::Diff(args) => diff::run(args, context).await,
         SessionCommand::Comment(args) => comment::run(args, context).await,
         SessionCommand::Review(args) => review::run(args, context).await,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::api;
 use crate::paths::PathsError;
 
+pub mod attach;
 mod calls;
 pub mod connection;
 pub mod events;

@@ -24,8 +24,9 @@ fn the_commands_are_the_contract() {
     let names: Vec<_> = commands().into_iter().map(|(name, _)| name.replacen("coppice ", "", 1)).skip(1).collect();
     assert_eq!(
         names.join(", "),
-        "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, posture, diff, comment, \
-         review, undo, merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, agents check, agents init, \
+        "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, posture, attach, \
+         shell, diff, comment, review, undo, merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, \
+         agents check, agents init, \
          models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
          config set, config unset, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
          daemon logs, completions, man"
@@ -81,7 +82,7 @@ fn options_without_an_effect_are_not_offered() {
 
 #[test]
 fn what_prints_data_prints_json() {
-    const TALK: &[&str] = &["config", "daemon", "completions", "man", "demo", "mcp", "coppice"];
+    const TALK: &[&str] = &["attach", "shell", "config", "daemon", "completions", "man", "demo", "mcp", "coppice"];
     for (name, command) in commands() {
         let last = name.split(' ').next_back().unwrap_or_default();
         let has_json = command.get_arguments().any(|option| option.get_long() == Some("json"));

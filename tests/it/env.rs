@@ -167,6 +167,13 @@ impl TestEnv {
         (Running::new(child, arguments), input)
     }
 
+    /// `coppice` in the user's checkout, for a test that starts it in a way of its own.
+    pub(crate) fn to_start(&self, arguments: &[&str]) -> Command {
+        let mut command = self.program(&self.repo());
+        command.args(arguments);
+        command
+    }
+
     fn program(&self, directory: &Path) -> Command {
         self.command(env!("CARGO_BIN_EXE_coppice"), directory)
     }

@@ -11,6 +11,7 @@
 
 mod agents;
 mod approval;
+mod attach;
 mod cli;
 mod confine;
 mod daemon;
@@ -37,6 +38,7 @@ mod response;
 mod resume;
 mod review;
 mod script;
+mod seat;
 mod session;
 mod settings;
 mod supervisor;

@@ -1,0 +1,68 @@
+//! A terminal handed through to a program in a session's worktree, and what a person is told before and after.
+
+use std::io::{self, IsTerminal};
+
+use super::line::Line;
+use super::{Context, Exit, Failure, status};
+use crate::api::attach::{Attached, Left, Program};
+use crate::client::attach::{self, Cause, Return, Tty, WAY_BACK};
+use crate::client::start::Daemon;
+
+/// Works in a session until the program ends or the person comes back.
+pub(super) async fn run(id: &str, program: Program, context: &mut Context) -> Result<Exit, Failure> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let what = program.as_str();
+        return Err(Failure::usage(format!("the {what} needs a terminal, and this is none"))
+            .hint("`coppice send` gives the agent a prompt from a script"));
+    }
+    let tty = Tty::open().map_err(|error| Failure::because("failed to open the terminal", &error))?;
+    let (daemon, env) = (Daemon::of_this_process()?, context.environment());
+    let mut said = Ok(());
+    let entered = attach::run(&daemon, (id, program), env, &tty, |attached| {
+        said = context.output.say(&welcome(attached));
+    });
+    let Return { cause, left } = entered.await?;
+    said?;
+    context.output.say(&farewell(id, &left))?;
+    Ok(match (cause, left.exit) {
+        (Cause::Ended, 0) | (Cause::Key, _) => Exit::Done,
+        (Cause::Ended, _) => Exit::Failed,
+        (Cause::Signal, _) => Exit::Detached,
+    })
+}
+
+fn welcome(attached: &Attached) -> Line {
+    Line::new()
+        .strong(&attached.session)
+        .plain(format!(" {}; ", attached.name))
+        .strong(WAY_BACK)
+        .plain(" comes back. No turn begins meanwhile")
+}
+
+fn farewell(id: &str, left: &Left) -> Line {
+    let line = Line::new().strong(id);
+    match &left.commit {
+        Some(commit) => {
+            let short: String = commit.chars().take(10).collect();
+            line.plain(format!(" committed as {short}, ")).then(status::changes(left.changes))
+        }
+        None => line.dim(" no file was changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::session::Changes;
+
+    #[test]
+    fn a_person_is_told_the_way_back_and_what_became_of_the_files() {
+        let (session, name) = ("abcd2345".to_owned(), "bash".to_owned());
+        let attached = Attached { attach: "t".into(), program: Program::Shell, session, name };
+        assert_eq!(welcome(&attached).text(), "abcd2345 bash; Ctrl+] comes back. No turn begins meanwhile");
+        let changes = Changes { files: 1, insertions: 2, deletions: 0 };
+        let left = Left { exit: 0, commit: Some("0123456789abcdef".into()), changes };
+        assert_eq!(farewell("abcd", &left).text(), "abcd committed as 0123456789, +2 -0");
+        assert_eq!(farewell("abcd", &Left { commit: None, ..left }).text(), "abcd no file was changed");
+    }
+}

@@ -1,0 +1,148 @@
+//! `Seat`: a person in front of a real terminal in which the real binary runs.
+//!
+//! Waiting is for what the screen shows, never for time.
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::process::Command;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Nothing that a test waits for takes this long unless something hangs.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const ROWS: u16 = 24;
+const COLUMNS: u16 = 80;
+
+/// A terminal with a program in it.
+pub(crate) struct Seat {
+    child: Box<dyn Child + Send + Sync>,
+    master: Box<dyn MasterPty + Send>,
+    keys: Box<dyn Write + Send>,
+    pieces: mpsc::Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+    /// Everything that was ever shown.
+    shown: Vec<u8>,
+}
+
+impl Seat {
+    /// Starts a program on a terminal of 80 by 24.
+    pub(crate) fn take(command: &Command) -> Self {
+        let pair = native_pty_system().openpty(size(COLUMNS, ROWS)).unwrap();
+        let mut builder = CommandBuilder::new(command.get_program());
+        builder.args(command.get_args());
+        builder.env_clear();
+        for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            builder.env(name, value);
+        }
+        builder.env("TERM", "xterm-256color");
+        builder.cwd(command.get_current_dir().expect("a directory"));
+        let child = pair.slave.spawn_command(builder).unwrap();
+        let (mut reader, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());
+        let (sender, pieces) = mpsc::channel();
+        thread::spawn(move || {
+            let mut piece = vec![0; 4096];
+            while let Ok(read @ 1..) = reader.read(&mut piece) {
+                if sender.send(piece[..read].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let screen = vt100::Parser::new(some(ROWS), some(COLUMNS), 0);
+        Self { child, master: pair.master, keys, pieces, screen, shown: Vec::new() }
+    }
+
+    /// Waits until the screen shows a text.
+    #[track_caller]
+    pub(crate) fn shows(&mut self, text: &str) {
+        self.waits_for(text, |seat| seat.screen.screen().contents().contains(text));
+    }
+
+    /// Waits until a text was shown, be it gone again.
+    #[track_caller]
+    pub(crate) fn showed(&mut self, text: &str) {
+        self.waits_for(text, |seat| seat.all().contains(text));
+    }
+
+    #[track_caller]
+    fn waits_for(&mut self, what: &str, fits: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + LIMIT;
+        while !fits(self) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.pieces.recv_timeout(left) {
+                Ok(piece) => self.follow(&piece),
+                Err(_) => panic!("no `{what}` on the screen:\n{}\n-- all:\n{:?}", self.contents(), self.all()),
+            }
+        }
+    }
+
+    fn follow(&mut self, piece: &[u8]) {
+        self.screen.process(piece);
+        self.shown.extend_from_slice(piece);
+        let (row, column) = self.screen.screen().cursor_position();
+        let place = format!("\x1b[{};{}R", row + 1, column + 1);
+        // Programs ask a terminal where the cursor is and what it can do, and wait for the answer.
+        for (question, answer) in [("\x1b[6n", place.as_str()), ("\x1b[c", "\x1b[?62;22c")] {
+            let asked = piece.windows(question.len()).filter(|part| *part == question.as_bytes()).count();
+            // One that has ended needs no answer.
+            self.keys.write_all(answer.repeat(asked).as_bytes()).ok();
+        }
+    }
+
+    /// What the screen shows at this moment.
+    pub(crate) fn contents(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// Everything that was ever shown.
+    pub(crate) fn all(&self) -> String {
+        String::from_utf8_lossy(&self.shown).into_owned()
+    }
+
+    pub(crate) fn types(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.keys.flush().unwrap();
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        self.master.resize(size(columns, rows)).unwrap();
+        self.screen.screen_mut().set_size(some(rows), some(columns));
+    }
+
+    /// Sends the program a signal.
+    pub(crate) fn signal(&mut self, signal: Signal) {
+        let pid = self.child.process_id().and_then(|pid| Pid::from_raw(pid.cast_signed())).expect("it runs");
+        kill_process(pid, signal).unwrap();
+    }
+
+    /// Waits for the end of the program; its exit code.
+    #[track_caller]
+    pub(crate) fn ends(&mut self) -> u32 {
+        let deadline = Instant::now() + LIMIT;
+        while let Ok(piece) = self.pieces.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            self.follow(&piece);
+        }
+        assert!(Instant::now() < deadline, "still running:\n{}", self.contents());
+        self.child.wait().unwrap().exit_code()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // It may have ended already.
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+fn some(number: u16) -> NonZero<u16> {
+    NonZero::new(number).expect("a terminal has room")
+}
+
+fn size(columns: u16, rows: u16) -> PtySize {
+    PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
+}
