@@ -56,6 +56,8 @@ pub struct Process {
     socket: Arc<UnixStream>,
     supervisor: Child,
     unread: Vec<u8>,
+    /// How the command ended, as far as the supervisor has told.
+    status: Status,
 }
 
 /// How a command ended.
@@ -109,7 +111,15 @@ pub(super) async fn start(spawn: Spawn, streams: Streams, controls: Controls) ->
     let launch = Launch { argv: spawn.argv, env: spawn.env, cwd, cage: spawn.cage, controls };
     let (supervisor, socket) = start_supervisor(&spawn.executable).map_err(failed)?;
     let socket = Arc::new(socket);
-    let mut process = Process { pid: 0, exec_at_ms: 0, hold: Hold::Advisory, socket, supervisor, unread: Vec::new() };
+    let mut process = Process {
+        pid: 0,
+        exec_at_ms: 0,
+        hold: Hold::Advisory,
+        socket,
+        supervisor,
+        unread: Vec::new(),
+        status: Status::Lost,
+    };
     match process.send(&launch, &streams).await {
         // Gone already: the missing report says so.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -153,17 +163,16 @@ impl Process {
 
     /// Waits until the command and all it started are gone. Cancelling the wait loses nothing.
     pub async fn wait(&mut self) -> Status {
-        let mut status = Status::Lost;
         while let Some(report) = self.read_report().await {
             match report {
-                Report::Exited(Ending::Code(code)) => status = Status::Exited(code),
-                Report::Exited(Ending::Signal(signal)) => status = Status::Signalled(signal),
+                Report::Exited(Ending::Code(code)) => self.status = Status::Exited(code),
+                Report::Exited(Ending::Signal(signal)) => self.status = Status::Signalled(signal),
                 Report::Started { .. } | Report::Failed(_) => {}
             }
         }
         // Only reaps: the supervisor closed its socket by exiting.
         self.supervisor.wait().await.ok();
-        status
+        self.status
     }
 
     /// Ends the process: politely first, by force when `grace` has passed.
