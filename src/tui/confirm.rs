@@ -1,52 +1,239 @@
-//! A question of the face itself before something that cannot be taken back with a key.
+//! A question of the face itself before something that cannot be taken back with a key: what exactly will happen, and
+//! yes or no.
 
-use crossterm::event::KeyEvent;
+mod said;
+#[cfg(test)]
+mod tests;
+
+use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 
 use super::act::Step;
-use super::model::Model;
+use super::model::{Model, Overlay};
 use super::msg::Request;
-use crate::api::project::Trust;
+use super::notice;
+use crate::api::project::{Trust, TrustState};
+use crate::api::request::{MergeStyle, SetPosture};
+use crate::look::line::Line;
+use said::{Said, commit};
+
+/// Wider than this, lines are hard to read.
+const WIDEST: u16 = 92;
+/// What the border and its padding take.
+const FRAME: u16 = 4;
+const PAGE: usize = 10;
 
 #[derive(Debug)]
-pub(crate) struct State {}
+pub(crate) struct State {
+    about: About,
+    scroll: usize,
+}
+
+#[derive(Debug)]
+enum About {
+    Merge {
+        session: String,
+        style: MergeStyle,
+    },
+    Undo {
+        session: String,
+        /// The last turn to keep; without one, the daemon takes back the last that changed something.
+        to: Option<u32>,
+    },
+    Remove {
+        session: String,
+    },
+    Yolo {
+        session: String,
+    },
+    Trust {
+        trust: Box<Trust>,
+        hash: String,
+    },
+}
+
+/// How much a person has to mean it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// Enter agrees.
+    Light,
+    /// Only the letter agrees: Enter is pressed without reading.
+    Heavy,
+}
+
+impl About {
+    fn weight(&self) -> Weight {
+        match self {
+            About::Merge { .. } | About::Undo { .. } | About::Remove { .. } => Weight::Light,
+            About::Yolo { .. } | About::Trust { .. } => Weight::Heavy,
+        }
+    }
+}
 
 pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let style = match model.world.text_setting("merge.style") {
+        Some("no-ff") => MergeStyle::NoFf,
+        Some("rebase") => MergeStyle::Rebase,
+        Some(_) | None => MergeStyle::Squash,
+    };
+    ask(model, |session| About::Merge { session, style })
 }
 
 pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    match model.current() {
+        Some(session) if session.turns == 0 => notice::say(model, "there is no turn to take back".to_owned()),
+        Some(_) | None => ask(model, |session| About::Undo { session, to: None }),
+    }
 }
 
 pub(crate) fn remove(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    ask(model, |session| About::Remove { session })
 }
 
+/// Asks before everything goes ahead; the way back needs no question.
 pub(crate) fn yolo(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    match model.current() {
+        Some(session) if session.yolo => {
+            let posture = SetPosture { posture: None, yolo: Some(false) };
+            vec![Request::SetPosture { session: session.id.clone(), posture }]
+        }
+        Some(_) | None => ask(model, |session| About::Yolo { session }),
+    }
 }
 
+pub(crate) fn trust_came(model: &mut Model, trust: Trust) -> Vec<Request> {
+    let at = commit(&trust.commit);
+    match (trust.state, trust.hash.clone()) {
+        (TrustState::NothingToTrust, _) | (_, None) => {
+            notice::say(model, format!("the repository asks for nothing at {at}"))
+        }
+        (TrustState::Trusted, Some(_)) => {
+            notice::say(model, format!("what the repository asks for at {at} is trusted"))
+        }
+        (TrustState::Untrusted | TrustState::Changed, Some(hash)) => {
+            open(model, About::Trust { trust: Box::new(trust), hash })
+        }
+    }
+}
+
+/// Enter: agrees where that is enough.
 pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    match &model.overlay {
+        Some(Overlay::Confirm(state)) if state.about.weight() == Weight::Heavy => {
+            notice::say(model, "y agrees, esc leaves it as it is".to_owned())
+        }
+        Some(Overlay::Confirm(_)) => agreed(model),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_)) | None => Vec::new(),
+    }
+}
+
+pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
+    match (&mut state.about, key.code) {
+        (_, KeyCode::Char('y')) => return agreed(model),
+        (About::Merge { style, .. }, KeyCode::Char('s')) => *style = MergeStyle::Squash,
+        (About::Merge { style, .. }, KeyCode::Char('n')) => *style = MergeStyle::NoFf,
+        (About::Merge { style, .. }, KeyCode::Char('r')) => *style = MergeStyle::Rebase,
+        (_, KeyCode::Char('n' | 'q')) => model.close_overlay(),
+        (_, _) => {}
+    }
     Vec::new()
 }
 
-pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
+/// Scrolls; for an undo, chooses how far back.
+pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
+    let furthest = match &model.overlay {
+        Some(Overlay::Confirm(state)) => {
+            let area = Rect::new(0, 0, model.size.width, model.size.height);
+            let (area, lines) = laid_out(model, state, area);
+            lines.len().saturating_sub(area.height.saturating_sub(2).into())
+        }
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_)) | None => return Vec::new(),
+    };
+    let turns = model.current().map_or(0, |session| session.turns);
+    let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
+    if let About::Undo { to, .. } = &mut state.about {
+        let last = turns.saturating_sub(1);
+        match step {
+            Step::Up | Step::Left => *to = Some(to.unwrap_or(last).saturating_sub(1)),
+            Step::Down | Step::Right => *to = to.map(|to| to + 1).filter(|to| *to < last),
+            Step::Top => *to = Some(0),
+            Step::Bottom => *to = None,
+            Step::PageUp | Step::PageDown => {}
+        }
+        return Vec::new();
+    }
+    state.scroll = match step {
+        Step::Up => state.scroll.saturating_sub(1),
+        Step::Down => state.scroll + 1,
+        Step::PageUp => state.scroll.saturating_sub(PAGE),
+        Step::PageDown => state.scroll + PAGE,
+        Step::Top => 0,
+        Step::Bottom => furthest,
+        Step::Left | Step::Right => state.scroll,
+    }
+    .min(furthest);
     Vec::new()
 }
 
-pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
+pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {
+    let Said { title, tone, keys, .. } = said::of(model, &state.about);
+    let (area, lines) = laid_out(model, state, area);
+    let room = usize::from(area.height.saturating_sub(2));
+    let furthest = lines.len().saturating_sub(room);
+    let shown: Vec<_> = lines.iter().skip(state.scroll.min(furthest)).map(|line| model.theme.line(line)).collect();
+    let more = match furthest.saturating_sub(state.scroll) {
+        0 => Line::new(),
+        below => Line::new().dim(format!("… {below} more ")),
+    };
+    let width = usize::from(area.width.saturating_sub(FRAME));
+    let title = Line::new().plain(" ").with(tone, title).plain(" ").fit(width);
+    let block = Block::bordered()
+        .border_type(BorderType::Rounded)
+        .border_style(model.theme.style(tone))
+        .padding(Padding::horizontal(1))
+        .title_top(model.theme.line(&title))
+        .title_bottom(model.theme.line(&Line::new().plain(" ").then(keys).plain(" ").fit(width)))
+        .title_bottom(model.theme.line(&more).right_aligned());
+    frame.render_widget(Clear, area);
+    frame.render_widget(Paragraph::new(shown).block(block), area);
+}
+
+/// Where the question stands, and its lines in that width.
+fn laid_out(model: &Model, state: &State, area: Rect) -> (Rect, Vec<Line>) {
+    let width = area.width.min(WIDEST);
+    let columns = usize::from(width.saturating_sub(FRAME));
+    let lines: Vec<_> = said::of(model, &state.about).lines.iter().flat_map(|line| line.wrap(columns)).collect();
+    let wanted = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);
+    let height = wanted.min(area.height);
+    let x = area.x + (area.width - width) / 2;
+    let y = area.y + (area.height - height) / 2;
+    (Rect { x, y, width, height }, lines)
+}
+
+fn ask(model: &mut Model, about: impl FnOnce(String) -> About) -> Vec<Request> {
+    match model.current_id().map(str::to_owned) {
+        Some(id) => open(model, about(id)),
+        None => notice::say(model, "no session is selected".to_owned()),
+    }
+}
+
+fn open(model: &mut Model, about: About) -> Vec<Request> {
+    model.overlay = Some(Overlay::Confirm(Box::new(State { about, scroll: 0 })));
     Vec::new()
 }
 
-pub(crate) fn trust_came(_model: &mut Model, _trust: Trust) -> Vec<Request> {
-    Vec::new()
+fn agreed(model: &mut Model) -> Vec<Request> {
+    let Some(Overlay::Confirm(state)) = model.overlay.take() else { return Vec::new() };
+    match state.about {
+        About::Merge { session, style } => vec![Request::Merge { session, style: Some(style) }],
+        About::Undo { session, to } => vec![Request::Undo { session, to }],
+        About::Remove { session } => vec![Request::Remove(session)],
+        About::Yolo { session } => {
+            vec![Request::SetPosture { session, posture: SetPosture { posture: None, yolo: Some(true) } }]
+        }
+        About::Trust { hash, .. } => vec![Request::GrantTrust { hash }],
+    }
 }
-
-pub(crate) fn view(_model: &Model, _state: &State, _frame: &mut Frame, _area: Rect) {}

@@ -1,0 +1,180 @@
+//! What a question of the face says: the act, and its exact consequence.
+
+use super::About;
+use crate::api::project::{Trust, TrustState};
+use crate::api::request::MergeStyle;
+use crate::api::session::Session;
+use crate::look::line::{Line, Tone, one_line, visible};
+use crate::look::status::{changes, count, title};
+use crate::tui::model::Model;
+
+pub(super) struct Said {
+    pub(super) title: String,
+    /// Loud where something is at stake.
+    pub(super) tone: Tone,
+    pub(super) lines: Vec<Line>,
+    pub(super) keys: Line,
+}
+
+pub(super) fn of(model: &Model, about: &About) -> Said {
+    let session = |id: &String| model.world.sessions.get(id);
+    match about {
+        About::Merge { session: id, style } => merge(session(id), *style),
+        About::Undo { session: id, to } => undo(session(id), *to),
+        About::Remove { session: id } => remove(model, session(id)),
+        About::Yolo { session: id } => yolo(session(id)),
+        About::Trust { trust, .. } => trusting(trust),
+    }
+}
+
+/// The beginning of a commit's name.
+pub(super) fn commit(name: &str) -> String {
+    one_line(name).chars().take(10).collect()
+}
+
+fn merge(session: Option<&Session>, style: MergeStyle) -> Said {
+    let base = session.map(|session| one_line(&session.base.name)).unwrap_or_default();
+    let size = match session {
+        Some(session) if session.changes.files > 0 => {
+            changes(session.changes).plain(format!(" in {}", count(session.changes.files as usize, "file")))
+        }
+        Some(_) | None => Line::toned(Tone::Warn, "nothing changed yet"),
+    };
+    let (style, means) = match style {
+        MergeStyle::Squash => ("squash", "one commit with the session's title and summary"),
+        MergeStyle::NoFf => ("no-ff", "a merge commit; the session's own commits stay"),
+        MergeStyle::Rebase => ("rebase", "the session's own commits on top, no merge commit"),
+    };
+    Said {
+        title: format!("Merge \"{}\" into {base}?", name(session)),
+        tone: Tone::Accent,
+        lines: vec![
+            size,
+            Line::new().strong(style).plain(format!(": {means}")),
+            Line::new(),
+            Line::new().dim(format!(
+                "Your checkout moves only where nothing of yours would be lost. At a conflict nothing is merged, and {base} \
+                 stays as it is."
+            )),
+        ],
+        keys: keys(&[("enter", "merges"), ("s", "squash"), ("n", "no-ff"), ("r", "rebase"), ("esc", "not yet")]),
+    }
+}
+
+fn undo(session: Option<&Session>, to: Option<u32>) -> Said {
+    let turns = session.map_or(0, |session| session.turns);
+    let back = match (to, session) {
+        (None, _) => "Takes back the last turn that changed something.".to_owned(),
+        (Some(0), Some(session)) => {
+            let (base, at) = (one_line(&session.base.name), commit(&session.base.commit));
+            format!("Takes back all {turns} turns: the files are as on {base} at {at}.")
+        }
+        (Some(0), None) => "Takes back all turns.".to_owned(),
+        (Some(to), _) => format!("Takes back turns {} to {turns}: the files are as after turn {to}.", to + 1),
+    };
+    Said {
+        title: format!("Undo in \"{}\"?", name(session)),
+        tone: Tone::Warn,
+        lines: vec![
+            Line::new().strong(back),
+            Line::new(),
+            Line::new().dim(
+                "The conversation is not rewound; the next prompt tells the agent what was taken back. What is there is \
+                 kept, and `coppice undo --to` goes forward again.",
+            ),
+        ],
+        keys: keys(&[("enter", "takes it back"), ("k/j", "an earlier or a later turn"), ("esc", "leaves it")]),
+    }
+}
+
+fn remove(model: &Model, session: Option<&Session>) -> Said {
+    let kept = model.world.text_setting("store.keep_removed").unwrap_or("30d");
+    let mut lines = vec![match session {
+        Some(session) if session.changes.files > 0 => Line::new()
+            .plain("Its worktree and branch go, with ")
+            .then(changes(session.changes))
+            .plain(format!(" in {}; a ref keeps what is not merged.", count(session.changes.files as usize, "file"))),
+        Some(_) | None => Line::new().plain("Its worktree and branch go; it changed nothing."),
+    }];
+    if session.is_some_and(|session| session.status.is_busy()) {
+        lines.push(Line::toned(Tone::Warn, "It works at this moment: the turn is stopped."));
+    }
+    let children = session.map_or(0, |session| session.children.len());
+    if children > 0 {
+        lines.push(Line::toned(Tone::Warn, format!("It has {}.", count(children, "child session"))));
+    }
+    lines.push(Line::new());
+    lines.push(Line::new().dim(format!("`/restore` brings it back within {}.", one_line(kept))));
+    Said {
+        title: format!("Remove \"{}\"?", name(session)),
+        tone: Tone::Bad,
+        lines,
+        keys: keys(&[("enter", "removes"), ("esc", "keeps it")]),
+    }
+}
+
+fn yolo(session: Option<&Session>) -> Said {
+    let held = match session {
+        Some(session) if session.sandbox.enforced => Line::new().plain(format!(
+            "The sandbox ({}) still holds what its commands can reach.",
+            one_line(&session.sandbox.level)
+        )),
+        Some(_) | None => {
+            Line::toned(Tone::Bad, "The sandbox is not enforced: nothing but its own manners holds the agent.")
+        }
+    };
+    Said {
+        title: format!("YOLO for \"{}\"?", name(session)),
+        tone: Tone::Bad,
+        lines: vec![
+            Line::toned(
+                Tone::Bad,
+                "Every call goes ahead that no rule forbids or asks about. Nobody looks at it first.",
+            ),
+            held,
+            Line::new(),
+            Line::new().dim(
+                "Rules that deny, secrets and commands that would wreck the machine stay refused. /yolo takes it back.",
+            ),
+        ],
+        keys: keys(&[("y", "lets everything go ahead"), ("esc", "leaves it as it is")]),
+    }
+}
+
+fn trusting(trust: &Trust) -> Said {
+    let at = commit(&trust.commit);
+    let (text, head) = match (&trust.difference, trust.state) {
+        (Some(difference), _) => (difference.as_str(), format!("What changed since you trusted it, at {at}:")),
+        (None, TrustState::Changed | TrustState::Untrusted | TrustState::Trusted | TrustState::NothingToTrust) => (
+            trust.grants.as_deref().unwrap_or_default(),
+            format!("What the repository's own files would run or allow, at {at}:"),
+        ),
+    };
+    let is_difference = trust.difference.is_some();
+    let tone = |line: &str| match line.as_bytes().first() {
+        Some(b'+') if is_difference => Tone::More,
+        Some(b'-') if is_difference => Tone::Less,
+        Some(_) | None => Tone::Plain,
+    };
+    let mut lines = vec![Line::new().plain(head), Line::new()];
+    lines.extend(visible(text).lines().map(|line| Line::toned(tone(line), format!("  {line}"))));
+    lines.push(Line::new());
+    lines.push(Line::new().dim("You agree to exactly this text; when it changes you are asked again."));
+    Said {
+        title: "Trust this repository?".to_owned(),
+        tone: Tone::Warn,
+        lines,
+        keys: keys(&[("y", "trusts"), ("j/k", "scroll"), ("esc", "not yet")]),
+    }
+}
+
+fn name(session: Option<&Session>) -> String {
+    session.map(title).unwrap_or_default()
+}
+
+fn keys(keys: &[(&str, &str)]) -> Line {
+    keys.iter().enumerate().fold(Line::new(), |line, (place, (key, act))| {
+        let gap = if place == 0 { "" } else { "  " };
+        line.plain(gap).with(Tone::Accent, *key).plain(format!(" {act}"))
+    })
+}

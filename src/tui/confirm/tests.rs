@@ -1,0 +1,224 @@
+//! What each question says, and what agreeing asks for.
+
+use ratatui::layout::Size;
+
+use super::*;
+use crate::api::project::ConfigValue;
+use crate::api::session::{Sandbox, Session, Status};
+use crate::look::sample;
+use crate::tui::model::View;
+use crate::tui::msg::{Msg, Reply};
+use crate::tui::sample::{NARROW, WIDE, model, part, press, screen};
+use crate::tui::update::update;
+
+fn facing(size: Size, session: Session) -> Model {
+    let mut model = model(size, vec![session]);
+    model.view = View::Session("abcd2345".into());
+    model
+}
+
+fn ready() -> Session {
+    Session { turns: 3, ..sample::session(Status::Ready) }
+}
+
+fn is_open(model: &Model) -> bool {
+    matches!(model.overlay, Some(Overlay::Confirm(_)))
+}
+
+/// The question without what lies around it.
+fn shown(model: &mut Model) -> String {
+    let whole = Rect::new(0, 0, model.size.width, model.size.height);
+    let Some(Overlay::Confirm(state)) = &model.overlay else { return String::new() };
+    let area = laid_out(model, state, whole).0;
+    let text = part(model, area);
+    let cut = |row: &str| row.chars().take(area.width.into()).collect::<String>();
+    text.lines().map(cut).collect::<Vec<_>>().join("\n")
+}
+
+fn trust(state: TrustState, difference: Option<&str>) -> Trust {
+    Trust {
+        project: "/src/app/.git".into(),
+        state,
+        commit: "0123456789abcdef".into(),
+        grants: Some("[worktree]\nsetup = \"make\u{1b}[2J\"".into()),
+        difference: difference.map(str::to_owned),
+        hash: Some("sha".into()),
+    }
+}
+
+fn open_trust(model: &mut Model, trust: Trust) {
+    update(model, Msg::Reply(Reply::Trust(Box::new(trust))));
+}
+
+#[test]
+fn agreeing_asks_for_exactly_what_was_shown() {
+    let merged = |style| Request::Merge { session: "abcd2345".into(), style: Some(style) };
+    let undone = |to| Request::Undo { session: "abcd2345".into(), to };
+    for (keys, expected) in [
+        (&["m", "enter"][..], vec![merged(MergeStyle::Squash)]),
+        (&["m", "n", "enter"], vec![merged(MergeStyle::NoFf)]),
+        (&["m", "r", "y"], vec![merged(MergeStyle::Rebase)]),
+        (&["m", "r", "s", "y"], vec![merged(MergeStyle::Squash)]),
+        (&["m", "esc"], vec![]),
+        (&["u", "enter"], vec![undone(None)]),
+        (&["u", "k", "enter"], vec![undone(Some(1))]),
+        (&["u", "k", "k", "k", "enter"], vec![undone(Some(0))]),
+        (&["u", "k", "j", "enter"], vec![undone(None)]),
+        (&["u", "n"], vec![]),
+        (&["D", "enter"], vec![Request::Remove("abcd2345".into())]),
+        (&["D", "q"], vec![]),
+    ] {
+        let mut model = facing(WIDE, ready());
+        assert_eq!(press(&mut model, keys), expected, "{keys:?}");
+        assert!(!is_open(&model), "{keys:?}");
+    }
+}
+
+#[test]
+fn the_style_of_a_merge_is_the_configured_one() {
+    let mut model = facing(WIDE, ready());
+    model.world.config = vec![ConfigValue {
+        key: "merge.style".into(),
+        value: "no-ff".into(),
+        origin: "default".into(),
+        about: String::new(),
+        ignored: None,
+    }];
+    let expected = Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::NoFf) };
+    assert_eq!(press(&mut model, &["m", "enter"]), [expected]);
+}
+
+#[test]
+fn what_weighs_much_needs_its_letter() {
+    let mut model = facing(WIDE, ready());
+    yolo(&mut model);
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert!(is_open(&model));
+    let posture = |yolo| Request::SetPosture {
+        session: "abcd2345".into(),
+        posture: SetPosture { posture: None, yolo: Some(yolo) },
+    };
+    assert_eq!(press(&mut model, &["y"]), [posture(true)]);
+    // The way back is open.
+    let mut model = facing(WIDE, Session { yolo: true, ..ready() });
+    assert_eq!(yolo(&mut model), [posture(false)]);
+
+    open_trust(&mut model, trust(TrustState::Untrusted, None));
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert_eq!(press(&mut model, &["y"]), [Request::GrantTrust { hash: "sha".into() }]);
+    for state in [TrustState::NothingToTrust, TrustState::Trusted] {
+        open_trust(&mut model, trust(state, None));
+        assert!(!is_open(&model));
+    }
+}
+
+#[test]
+fn a_merge_says_what_reaches_the_base() {
+    let mut model = facing(WIDE, ready());
+    press(&mut model, &["m", "r"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────────────────╮
+    │ +12 -4 in 2 files                                                                        │
+    │ rebase: the session's own commits on top, no merge commit                                │
+    │                                                                                          │
+    │ Your checkout moves only where nothing of yours would be lost. At a conflict nothing is  │
+    │ merged, and main stays as it is.                                                         │
+    ╰ enter merges  s squash  n no-ff  r rebase  esc not yet ──────────────────────────────────╯
+    "#);
+    model.size = NARROW;
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────╮
+    │ +12 -4 in 2 files                                                            │
+    │ rebase: the session's own commits on top, no merge commit                    │
+    │                                                                              │
+    │ Your checkout moves only where nothing of yours would be lost. At a conflict │
+    │ nothing is merged, and main stays as it is.                                  │
+    ╰ enter merges  s squash  n no-ff  r rebase  esc not yet ──────────────────────╯
+    "#);
+}
+
+#[test]
+fn an_undo_says_how_far_back() {
+    let mut model = facing(NARROW, ready());
+    press(&mut model, &["u"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Undo in "Fix the parser"? ───────────────────────────────────────────────────╮
+    │ Takes back the last turn that changed something.                             │
+    │                                                                              │
+    │ The conversation is not rewound; the next prompt tells the agent what was    │
+    │ taken back. What is there is kept, and `coppice undo --to` goes forward      │
+    │ again.                                                                       │
+    ╰ enter takes it back  k/j an earlier or a later turn  esc leaves it ──────────╯
+    "#);
+    press(&mut model, &["k"]);
+    assert!(shown(&mut model).contains("Takes back turns 2 to 3: the files are as after turn 1."));
+    press(&mut model, &["g"]);
+    assert!(shown(&mut model).contains("Takes back all 3 turns: the files are as on main at 0123456789."));
+}
+
+#[test]
+fn a_removal_and_yolo_say_what_is_at_stake() {
+    let busy = Session { status: Status::Running, children: vec!["kidaaaaa".into()], ..ready() };
+    let mut model = facing(NARROW, busy);
+    press(&mut model, &["D"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Remove "Fix the parser"? ────────────────────────────────────────────────────╮
+    │ Its worktree and branch go, with +12 -4 in 2 files; a ref keeps what is not  │
+    │ merged.                                                                      │
+    │ It works at this moment: the turn is stopped.                                │
+    │ It has 1 child session.                                                      │
+    │                                                                              │
+    │ `/restore` brings it back within 30d.                                        │
+    ╰ enter removes  esc keeps it ─────────────────────────────────────────────────╯
+    "#);
+    let sandbox = Sandbox { level: "off".into(), enforced: false, note: None };
+    let mut model = facing(WIDE, Session { sandbox, ..ready() });
+    yolo(&mut model);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ YOLO for "Fix the parser"? ──────────────────────────────────────────────────────────────╮
+    │ Every call goes ahead that no rule forbids or asks about. Nobody looks at it first.      │
+    │ The sandbox is not enforced: nothing but its own manners holds the agent.                │
+    │                                                                                          │
+    │ Rules that deny, secrets and commands that would wreck the machine stay refused. /yolo   │
+    │ takes it back.                                                                           │
+    ╰ y lets everything go ahead  esc leaves it as it is ──────────────────────────────────────╯
+    "#);
+}
+
+#[test]
+fn the_text_to_trust_is_shown_whole_and_scrolls() {
+    let mut model = facing(NARROW, ready());
+    open_trust(&mut model, trust(TrustState::Untrusted, None));
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Trust this repository? ──────────────────────────────────────────────────────╮
+    │ What the repository's own files would run or allow, at 0123456789:           │
+    │                                                                              │
+    │   [worktree]                                                                 │
+    │   setup = "make�[2J"                                                         │
+    │                                                                              │
+    │ You agree to exactly this text; when it changes you are asked again.         │
+    ╰ y trusts  j/k scroll  esc not yet ───────────────────────────────────────────╯
+    "#);
+    let long: String = (1..60).map(|line| format!("+setup = \"{line}\"\n-setup = \"\"\n")).collect();
+    open_trust(&mut model, trust(TrustState::Changed, Some(&long)));
+    assert!(shown(&mut model).contains("What changed since you trusted it"));
+    press(&mut model, &["G"]);
+    assert!(shown(&mut model).contains("You agree to exactly this text"));
+    press(&mut model, &["k", "pageup", "g"]);
+    assert!(shown(&mut model).contains("What changed since you trusted it"));
+}
+
+#[test]
+fn no_size_is_too_small_and_nothing_drives_the_terminal() {
+    let hostile = Session { title: "\u{1b}[2J\u{202e}x\n".repeat(30), ..ready() };
+    let mut model = facing(WIDE, hostile);
+    for keys in [&["m"][..], &["esc", "u"], &["esc", "D"]] {
+        press(&mut model, keys);
+        for (width, height) in [(20, 5), (1, 1), (0, 0), (200, 3), (4, 60), (120, 36)] {
+            model.size = Size { width, height };
+            let shown = screen(&mut model);
+            assert!(!shown.contains(['\u{1b}', '\u{202e}']), "{shown}");
+            press(&mut model, &["j"]);
+        }
+    }
+}
