@@ -169,8 +169,10 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Image(image) => composer::image_came(model, image),
         Reply::Done { said, session } => {
             let mut requests = notice::say(model, said);
-            if let Some(session) = session {
-                requests.extend(known(model, *session));
+            match session {
+                Some(session) => requests.extend(known(model, *session)),
+                // What is about no session is about the settings: written ones, or those of a trusted repository.
+                None => requests.push(Request::Config),
             }
             requests
         }

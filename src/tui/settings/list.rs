@@ -1,0 +1,198 @@
+//! The settings on the screen: the list, and below it what the row under the cursor means or is being changed to.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::widgets::Paragraph;
+
+use super::item::{Entry, Item};
+use super::{Editing, Holds, How};
+use crate::api::project::{Check, CheckState};
+use crate::look::line::{Line, Tone, cut, one_line, visible};
+use crate::tui::decide::words::Words;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::model::Model;
+
+/// What the name of a setting takes.
+const NAME: usize = 34;
+/// What a value takes where its origin stands beside it.
+const VALUE: usize = 30;
+/// The row under the cursor is explained in so many rows.
+const ABOUT: u16 = 4;
+/// So many choices are seen at once.
+const CHOICES: usize = 8;
+
+pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: Rect) {
+    let cursor = model.settings.cursor.min(items.len().saturating_sub(1));
+    let foot = match model.settings.editing.as_ref().map(|editing| &editing.how) {
+        Some(How::Choice { options, .. }) => u16::try_from(options.len().min(CHOICES) + 2).unwrap_or(ABOUT),
+        Some(How::Typed(words)) => {
+            u16::try_from(words.rows(usize::from(area.width.saturating_sub(4))) + 2).unwrap_or(ABOUT)
+        }
+        None => ABOUT,
+    };
+    let [head, list, foot] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(foot)]).areas(area);
+    let draw = |frame: &mut Frame, lines: &[Line], area: Rect| {
+        let lines: Vec<_> = lines.iter().map(|line| model.theme.line(line)).collect();
+        frame.render_widget(Paragraph::new(lines), area);
+    };
+    draw(frame, &[title(model)], head);
+    rows(model, items, cursor, frame, list);
+    match (&model.settings.editing, items.get(cursor)) {
+        (Some(Editing { key, how: How::Typed(words) }), _) => typed(model, key, words, frame, foot),
+        (Some(Editing { key, how: How::Choice { options, cursor } }), _) => {
+            draw(frame, &choices(model, key, options, *cursor, area.width), foot);
+        }
+        (None, Some(item)) => draw(frame, &about(model, item, area.width), foot),
+        (None, None) => draw(frame, &[rule(area.width), Line::new().dim(" reading the settings…")], foot),
+    }
+}
+
+fn title(model: &Model) -> Line {
+    let key = model.keymap.key(Context::Settings, Action::SwitchScope).unwrap_or("-");
+    let (here, there) = match model.settings.scope {
+        Holds::Everywhere => ("for you, in all projects", "for you, in this project"),
+        Holds::InProject => ("for you, in this project", "for you, in all projects"),
+    };
+    Line::new().strong(" Settings").plain("  changes hold ").with(Tone::Accent, here).dim(format!("  {key} {there}"))
+}
+
+/// The rows around the cursor, with the heads of their groups.
+fn rows(model: &Model, items: &[Item<'_>], cursor: usize, frame: &mut Frame, area: Rect) {
+    let width = usize::from(area.width);
+    let mut lines: Vec<(Option<usize>, Line)> = Vec::new();
+    let mut group = "";
+    for (place, item) in items.iter().enumerate() {
+        if item.group() != group {
+            group = item.group();
+            lines.push((None, Line::toned(Tone::Heading, format!(" {}", one_line(group).to_uppercase()))));
+        }
+        lines.push((Some(place), row(item, width)));
+    }
+    let at = lines.iter().position(|(place, _)| *place == Some(cursor)).unwrap_or(0);
+    let room = usize::from(area.height);
+    let first = at.saturating_sub(room / 2).min(lines.len().saturating_sub(room));
+    let styled = lines.into_iter().skip(first).take(room).map(|(place, line)| {
+        let is_here = place == Some(cursor) && place.is_some();
+        let mark = if is_here { "›" } else { " " };
+        let line = Line::toned(Tone::Accent, mark).then(line).fit(width);
+        let padding = if is_here { " ".repeat(width.saturating_sub(line.width())) } else { String::new() };
+        let styled = model.theme.line(&line.plain(padding));
+        if is_here { styled.patch_style(model.theme.selected()) } else { styled }
+    });
+    frame.render_widget(Paragraph::new(styled.collect::<Vec<_>>()), area);
+}
+
+fn row(item: &Item<'_>, width: usize) -> Line {
+    match item {
+        Item::Setting(entry) => setting(entry, width),
+        Item::Check(check) => {
+            let (tone, word) = verdict(check);
+            padded(Line::new().plain(format!(" {}", one_line(&check.name))), NAME)
+                .with(tone, word)
+                .plain(format!("  {}", one_line(&check.detail)))
+        }
+    }
+}
+
+fn setting(entry: &Entry, width: usize) -> Line {
+    let name = padded(Line::new().plain(format!(" {}", one_line(entry.label()))), NAME);
+    let value = Line::new().plain(one_line(&entry.shown()));
+    let from = match (entry.ignored.is_some(), entry.origin.as_str()) {
+        (true, _) => Line::toned(Tone::Warn, "a value does not count"),
+        (false, "default") => Line::new().dim("default"),
+        (false, origin) => Line::toned(Tone::Accent, file(origin)),
+    };
+    let left = width.saturating_sub(NAME + 1);
+    match left > VALUE + 8 {
+        true => name.then(padded(value.fit(VALUE - 1), VALUE)).then(from),
+        false => name.then(value),
+    }
+}
+
+/// The name of a file is enough in a row; the rest stands below.
+fn file(origin: &str) -> String {
+    one_line(origin.rsplit('/').next().unwrap_or(origin))
+}
+
+fn padded(line: Line, columns: usize) -> Line {
+    let line = line.fit(columns.saturating_sub(1));
+    let gap = " ".repeat(columns.saturating_sub(line.width()));
+    line.plain(gap)
+}
+
+fn verdict(check: &Check) -> (Tone, &'static str) {
+    match check.state {
+        CheckState::Good => (Tone::Good, "good"),
+        CheckState::Absent => (Tone::Dim, "none"),
+        CheckState::Warning => (Tone::Warn, "warn"),
+        CheckState::Bad => (Tone::Bad, "bad "),
+    }
+}
+
+/// What the row means, and where its value comes from.
+fn about(model: &Model, item: &Item<'_>, width: u16) -> Vec<Line> {
+    let columns = usize::from(width.saturating_sub(2));
+    let mut lines = Vec::new();
+    match item {
+        Item::Setting(entry) => {
+            lines.extend(Line::new().plain(one_line(&entry.about)).wrap(columns));
+            lines.extend(entry.ignored.iter().flat_map(|why| Line::toned(Tone::Warn, one_line(why)).wrap(columns)));
+            let key = |action| model.keymap.key(Context::Settings, action).unwrap_or("-").to_owned();
+            lines.push(Line::new().dim(format!(
+                "{} · from {} · {} changes · {} resets",
+                one_line(&entry.key),
+                one_line(&entry.origin),
+                key(Action::Open),
+                key(Action::ResetSetting)
+            )));
+        }
+        Item::Check(check) => {
+            lines.extend(visible(&check.detail).lines().flat_map(|line| Line::new().plain(line).wrap(columns)));
+            let hint = check.hint.iter().map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
+            lines.extend(hint.flat_map(|hint| hint.wrap(columns)));
+        }
+    }
+    let last = usize::from(ABOUT) - 1;
+    if lines.len() > last {
+        // The last line says what can be done about it.
+        lines.drain(last - 1..lines.len() - 1);
+    }
+    std::iter::once(rule(width)).chain(lines.into_iter().map(|line| Line::new().plain(" ").then(line))).collect()
+}
+
+fn choices(model: &Model, key: &str, options: &[String], cursor: usize, width: u16) -> Vec<Line> {
+    let first = cursor.saturating_sub(CHOICES / 2).min(options.len().saturating_sub(CHOICES));
+    let option = |(place, option): (usize, &String)| {
+        let text = if option.is_empty() { "- (left open)".to_owned() } else { one_line(option) };
+        match place == cursor {
+            true => Line::toned(Tone::Accent, " › ").strong(text),
+            false => Line::new().plain(format!("   {text}")),
+        }
+    };
+    let shown = options.iter().enumerate().skip(first).take(CHOICES).map(option);
+    [rule(width), head(model, key)].into_iter().chain(shown).collect()
+}
+
+fn typed(model: &Model, key: &str, words: &Words, frame: &mut Frame, area: Rect) {
+    let lines = [rule(area.width), head(model, key), Line::toned(Tone::Accent, " › ")];
+    let lines: Vec<_> = lines.iter().map(|line| model.theme.line(line)).collect();
+    frame.render_widget(Paragraph::new(lines), area);
+    let editor = Rect {
+        x: area.x.saturating_add(3),
+        y: area.y.saturating_add(2),
+        width: area.width.saturating_sub(4),
+        height: area.height.saturating_sub(2),
+    };
+    words.view(frame, editor.intersection(area));
+}
+
+fn head(model: &Model, key: &str) -> Line {
+    let name = |action| model.keymap.key(Context::Setting, action).unwrap_or("-").to_owned();
+    let keys = format!("  {} sets, {} leaves it", name(Action::Open), name(Action::Back));
+    Line::new().plain(" ").strong(one_line(key)).dim(keys)
+}
+
+fn rule(width: u16) -> Line {
+    Line::new().dim(cut(&"─".repeat(width.into()), width.into()))
+}
