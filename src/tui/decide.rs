@@ -23,7 +23,6 @@ use super::model::{Focus as Place, Model, Overlay, View};
 use super::msg::Request;
 use super::notice;
 use crate::api::request::{AllowScope, Decide, DenyScope};
-use crate::api::session::Question;
 use crate::api::workflow::{Plan, Workflow};
 use ask::Ask;
 use card::Card;
@@ -348,7 +347,7 @@ fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> {
             match (kept, asked.is_empty()) {
                 (Some(kept), _) => Face::Asking(Box::new(kept)),
                 (None, true) => return Vec::new(),
-                (None, false) => Face::Asking(Box::new(Progress::of(asked.into_iter().map(Question::clone).collect()))),
+                (None, false) => Face::Asking(Box::new(Progress::of(asked.into_iter().cloned().collect()))),
             }
         }
     };

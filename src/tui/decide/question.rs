@@ -107,7 +107,7 @@ impl Progress {
         match (self.focus, self.cursor) {
             (Focus::Options, 0) => self.focus = Focus::Words,
             (Focus::Options, _) => self.cursor -= 1,
-            (Focus::Words, _) => self.to_option(self.question().options.len().saturating_sub(1)),
+            (Focus::Words, _) => self.stand_on(self.question().options.len().saturating_sub(1)),
         }
     }
 
@@ -115,14 +115,14 @@ impl Progress {
         match self.focus {
             Focus::Options if self.cursor + 1 < self.question().options.len() => self.cursor += 1,
             Focus::Options => self.focus = Focus::Words,
-            Focus::Words => self.to_option(0),
+            Focus::Words => self.stand_on(0),
         }
     }
 
     pub(super) fn toggle_focus(&mut self) {
         match self.focus {
             Focus::Options => self.focus = Focus::Words,
-            Focus::Words => self.to_option(self.cursor),
+            Focus::Words => self.stand_on(self.cursor),
         }
     }
 
@@ -130,7 +130,7 @@ impl Progress {
     pub(super) fn pick(&mut self, number: usize) {
         match number.checked_sub(1) {
             Some(option) if option < self.question().options.len() => {
-                self.to_option(option);
+                self.stand_on(option);
                 self.mark();
             }
             Some(option) if option == self.question().options.len() => self.focus = Focus::Words,
@@ -147,7 +147,7 @@ impl Progress {
                 && head.next() == Some(']')
         };
         if let Some(option) = self.question().options.iter().position(is_called) {
-            self.to_option(option);
+            self.stand_on(option);
         }
     }
 
@@ -207,7 +207,7 @@ impl Progress {
         }
     }
 
-    fn to_option(&mut self, option: usize) {
+    fn stand_on(&mut self, option: usize) {
         if !self.question().options.is_empty() {
             self.focus = Focus::Options;
             self.cursor = option;

@@ -13,7 +13,8 @@ const ROWS: usize = 6;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    area: TextArea<'static>,
+    /// Boxed, because most cards have none.
+    area: Box<TextArea<'static>>,
 }
 
 impl Words {
@@ -24,7 +25,7 @@ impl Words {
         area.set_wrap_mode(WrapMode::WordOrGlyph);
         area.move_cursor(CursorMove::Bottom);
         area.move_cursor(CursorMove::End);
-        Words { area }
+        Words { area: Box::new(area) }
     }
 
     pub(crate) fn text(&self) -> String {
@@ -69,7 +70,7 @@ impl Words {
 
     pub(crate) fn view(&self, frame: &mut Frame, area: Rect) {
         if !area.is_empty() {
-            frame.render_widget(&self.area, area);
+            frame.render_widget(&*self.area, area);
         }
     }
 }

@@ -109,7 +109,7 @@ fn r121_q_goes_to_the_list_and_the_answers_so_far_survive() {
     press(&mut model, &["esc"]);
     assert!(!is_open(&model));
     // Another word of the daemon about the session changes nothing.
-    came(&mut model, Session { updated_at: session.updated_at + 1, ..session.clone() });
+    came(&mut model, Session { updated_at: session.updated_at + 1, ..session });
     press(&mut model, &["a", "h"]);
     assert!(card(&mut model).contains("Question 1 of 2"));
     press(&mut model, &["q"]);
