@@ -2,7 +2,6 @@
 //!
 //! Facts may come by a page, by the stream or by both; the transcript is the same.
 
-mod adapter;
 mod entry;
 mod find;
 mod join;
@@ -23,8 +22,8 @@ use jiff::tz::TimeZone;
 
 use super::msg::{Reach, Request};
 use crate::api::event::{Block, Event, Live};
+use crate::look::card::Fold;
 use crate::look::line::Line;
-use adapter::Fold;
 use entry::{Entry, Place};
 
 pub(crate) use entry::Delegation;

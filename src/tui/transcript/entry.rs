@@ -1,9 +1,9 @@
 //! What a transcript is made of. Entries hold what came, as compactly as it can be shown again; no rows.
 
-use super::adapter::Outcome;
 use super::text::Text;
 use crate::api::handoff::HandoffStatus;
 use crate::api::session::Changes;
+use crate::look::card::Outcome;
 use crate::look::line::{Line, Tone};
 
 /// Where an entry stands: at the fact that made it. What has no fact yet stands behind all of them.

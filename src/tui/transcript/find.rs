@@ -57,10 +57,13 @@ impl Transcript {
         Hits { count: count.sum(), is_partial: self.pages.has_older() }
     }
 
-    /// Brings the next match into the middle of what is seen; at either end, asks for what is older.
+    /// Brings the next match into what is seen, from the one before or from what is seen; at the top, asks for older ones.
     pub(crate) fn next_hit(&mut self, session: &str, needle: &Needle, way: Way, height: u16) -> Vec<Request> {
-        let from = self.found.or_else(|| self.shown.first().map(|span| (span.unit, span.rows.start)));
-        let Some((unit, row)) = from else { return Vec::new() };
+        let seen = match way {
+            Way::Down => self.shown.first().map(|span| (span.unit, span.rows.start)),
+            Way::Up => self.shown.last().map(|span| (span.unit, span.rows.end)),
+        };
+        let Some((unit, row)) = self.found.or(seen) else { return Vec::new() };
         let is_first = self.found.is_none();
         let in_same = match way {
             Way::Down => self.rows_with(unit, needle).into_iter().find(|at| *at > row || (is_first && *at == row)),
@@ -117,10 +120,9 @@ impl Transcript {
     /// The rows of a unit that match; a card that hides its match is opened.
     fn rows_with(&mut self, unit: Unit, needle: &Needle) -> Vec<usize> {
         let rows = self.matching(unit, needle);
-        let is_card = self.entries.get(&unit.place).is_some_and(Entry::is_card);
-        let is_hidden = rows.is_empty() && is_card && self.look.fold(unit.place) == Fold::Folded;
-        let is_there = self.entries.get(&unit.place).is_some_and(|entry| self.count_in(entry, unit.index, needle) > 0);
-        if !(is_hidden && is_there) {
+        let entry = self.entries.get(&unit.place).filter(|entry| entry.is_card());
+        let is_hiding = entry.is_some_and(|entry| self.count_in(entry, unit.index, needle) > rows.len());
+        if !is_hiding || self.look.fold(unit.place) == Fold::Open {
             return rows;
         }
         if !self.look.turned.remove(&unit.place) {

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Transcript;
-use super::adapter::Outcome;
 use super::entry::{Approval, Asked, Delegation, Entry, Failure, Mark, Place, Step, Tool, Turn};
 use super::talk::talk;
 use super::text::Text;
 use crate::api::event::{Event, Payload, PlanEntry};
 use crate::api::handoff::Handoff;
 use crate::api::workflow::Workflow;
+use crate::look::card::Outcome;
 
 /// Which facts belong together.
 #[derive(Debug, Default)]
@@ -22,6 +22,8 @@ pub(super) struct Joins {
     turns: HashMap<u32, TurnFacts>,
     /// The fact that told of the tasks last.
     tasks: Option<u64>,
+    /// The plan that it told of.
+    plan: Option<Box<str>>,
 }
 
 /// What is known of a prompt. It may be carried by several turns, when one is tried again.
@@ -84,8 +86,7 @@ impl Transcript {
                 });
             }
             Payload::ToolFinished { turn, call, tool, title, ok, output } => {
-                let outcome = if *ok { Outcome::Done } else { Outcome::Failed };
-                self.call_finished(place, *turn, call, (tool, title), (outcome, output));
+                self.call_finished(place, *turn, call, (tool, title), (Outcome::from(*ok), output));
             }
             Payload::ApprovalRequested { approval, .. } => {
                 self.approval(place, &approval.id, |entry| entry.title = approval.title.as_str().into());
@@ -150,8 +151,13 @@ impl Transcript {
         }
     }
 
+    /// The plan that was made last: its file, or else its title.
+    pub(crate) fn plan(&self) -> Option<&str> {
+        self.joins.plan.as_deref()
+    }
+
     /// Prompts that wait, the one that is sent next first.
-    pub(super) fn waiting(&self) -> Vec<u32> {
+    pub(crate) fn waiting(&self) -> Vec<u32> {
         let waits = |prompt: &Prompt| prompt.text.is_some() && !prompt.is_dropped && prompt.turns.is_empty();
         let mut numbers: Vec<u32> =
             self.joins.prompts.iter().filter(|(_, prompt)| waits(prompt)).map(|(number, _)| *number).collect();
@@ -332,6 +338,8 @@ impl Transcript {
         if let Some(before) = self.joins.tasks.replace(seq) {
             self.remove(Place::of(before));
         }
+        let plan = workflow.plan.as_ref();
+        self.joins.plan = plan.map(|plan| plan.saved_to.as_deref().unwrap_or(&plan.title).into());
         if workflow.tasks.is_empty() {
             return;
         }

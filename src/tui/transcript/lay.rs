@@ -2,14 +2,13 @@
 
 use jiff::tz::TimeZone;
 
-use super::adapter as markdown;
-use super::adapter::{self as card, Card, Fold};
 use super::entry::{Approval, Asked, Delegation, Entry, Failure, Mark, Step, Tool, Turn};
 use super::join::Joins;
 use super::text::Text;
 use crate::api::handoff::HandoffStatus;
-use crate::look::age;
+use crate::look::card::{self, Card, Fold};
 use crate::look::line::{Line, Tone, one_line, unstyled, visible};
+use crate::look::{age, markdown};
 
 /// So many lines of a running call are seen.
 const LIVE: usize = 5;
@@ -25,8 +24,8 @@ pub(super) struct About<'a> {
 pub(super) fn rows(entry: &Entry, unit: usize, about: &About<'_>, width: u16) -> Vec<Line> {
     match entry {
         Entry::Turn(turn) => prompt(turn, unit, about.zone, width),
-        Entry::Message(text) => chunk(text, unit).map(|text| markdown::lines(&text, width)).unwrap_or_default(),
-        Entry::Thought(text) => chunk(text, unit).map(|text| plain(&text, Tone::Dim, width)).unwrap_or_default(),
+        Entry::Message(text) => message(text, unit, width),
+        Entry::Thought(text) => thought(text, unit, width),
         Entry::Tool(tool) => card::rows(&tool_card(tool, about.joins), width, about.fold),
         Entry::Delegation(delegation) => vec![delegated(delegation).fit(width.into())],
         Entry::Todo(steps) => card::rows(&steps_card("Plan", steps), width, about.fold),
@@ -78,8 +77,18 @@ fn time(at: i64, zone: &TimeZone) -> String {
     age::clock(at, zone).get(11..16).unwrap_or_default().to_owned()
 }
 
-fn chunk(text: &Text, unit: usize) -> Option<String> {
-    text.chunks().get(unit).map(super::text::Chunk::standing)
+fn message(text: &Text, unit: usize, width: u16) -> Vec<Line> {
+    let Some(chunk) = text.chunks().get(unit) else { return Vec::new() };
+    let rows = markdown::lines(&chunk.standing(), width);
+    // A text that was cut between two paragraphs keeps them apart.
+    let above = unit.checked_sub(1).and_then(|above| text.chunks().get(above));
+    let is_apart = chunk.opened.is_none() && above.is_some_and(|above| above.text.ends_with("\n\n"));
+    let gap = (is_apart && !rows.is_empty()).then(Line::new);
+    gap.into_iter().chain(rows).collect()
+}
+
+fn thought(text: &Text, unit: usize, width: u16) -> Vec<Line> {
+    text.chunks().get(unit).map(|chunk| plain(&chunk.text, Tone::Dim, width)).unwrap_or_default()
 }
 
 /// A text as it was written, broken to the width.

@@ -6,6 +6,7 @@ use super::entry::{Delegation, Entry, Place, Tool};
 use super::layout::Unit;
 use super::scroll::{Scroll, Span};
 use super::{Fold, Thoughts, Transcript};
+use crate::api::handoff::HandoffStatus;
 use crate::look::line::Line;
 use crate::tui::msg::Request;
 
@@ -141,6 +142,11 @@ impl Transcript {
             Some(Entry::Delegation(delegation)) => Some(delegation),
             Some(_) | None => None,
         }
+    }
+
+    /// The handoff whose result can be used again: that of the selected child, once it is complete.
+    pub(crate) fn reusable(&self) -> Option<&str> {
+        self.child().filter(|child| child.status == HandoffStatus::Completed).map(|child| &*child.handoff)
     }
 
     /// Shows all of the selected card, or less.

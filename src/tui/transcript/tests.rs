@@ -100,10 +100,10 @@ fn a_turn_reads_from_the_prompt_to_the_commit() {
     Keep the public API.
     ▏agent
     I look at it.
-    ╭ execute(cargo test)
+    ╭ Bash(cargo test)
     │   running 41 tests
     │   ok
-    ╰
+    ╰ exit 0
     Done.
     committed 0123456789: 1 file +3 -1
     ");

@@ -31,12 +31,12 @@ fn the_end_is_followed_until_one_looks_elsewhere() {
     let read = seen(&mut transcripts, 3);
     assert_eq!(read, "message 13\nmessage 14\nmessage 15");
     transcripts.fact(&event(310, message(1, "even more")));
-    transcripts.live(&delta(1, "and\nmore"));
+    transcripts.live(&delta(1, "and\n\nmore"));
     assert_eq!(seen(&mut transcripts, 3), read);
     scroll(&mut transcripts, 100);
-    assert_eq!(seen(&mut transcripts, 3), "even more\nand\nmore");
-    transcripts.live(&delta(1, "\nlast"));
-    assert_eq!(seen(&mut transcripts, 3), "and\nmore\nlast");
+    assert_eq!(seen(&mut transcripts, 3), "and\n\nmore");
+    transcripts.live(&delta(1, "\n\nlast"));
+    assert_eq!(seen(&mut transcripts, 3), "more\n\nlast");
 }
 
 #[test]
