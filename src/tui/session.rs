@@ -1,127 +1,189 @@
 //! One session: its transcript, its cards, its state.
 
-use crossterm::event::KeyEvent;
-use ratatui::Frame;
+mod child;
+mod header;
+mod login;
+mod panel;
+mod search;
+#[cfg(test)]
+mod tests;
+mod view;
+
 use ratatui::layout::Rect;
 
 use super::act::Step;
 use super::keymap::Context;
-use super::model::Model;
+use super::model::{Model, View};
 use super::msg::Request;
+use super::transcript::{Click, Transcript, Way};
+use super::{composer, decide, notice, update};
+use crate::api::session::WaitingFor;
+
+pub(crate) use login::login;
+pub(crate) use search::{keep_search, leave_search, next_match, pasted, previous_match, search, typed};
+pub(crate) use view::{prepare, view};
 
 #[derive(Debug, Default)]
-pub(crate) struct State {}
+pub(crate) struct State {
+    search: Option<search::Search>,
+    panel: panel::Panel,
+    /// Where the transcript was seen last, and how far it can be moved at once.
+    body: Rect,
+}
 
 impl State {
     pub(crate) fn context(&self) -> Context {
-        Context::Session
+        match &self.search {
+            Some(search) if search.is_typed() => Context::Search,
+            Some(_) | None => Context::Session,
+        }
     }
 }
 
+/// Goes into the selected child, opens the selected card, or decides what waits.
 pub(crate) fn open(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let Some(transcript) = shown(model) else { return Vec::new() };
+    if let Some(child) = transcript.child().map(|child| child.child.to_string()) {
+        return match model.world.sessions.contains_key(&child) {
+            true => model.open_session(&child),
+            false => notice::say(model, format!("session `{child}` is not there any more")),
+        };
+    }
+    if transcript.is_selected() {
+        transcript.turn();
+        return Vec::new();
+    }
+    match model.current().and_then(|session| session.waiting_for) {
+        Some(WaitingFor::Approval | WaitingFor::Answer) => decide::open(model),
+        Some(WaitingFor::Children) | None => Vec::new(),
+    }
 }
 
+/// The session above, or the list.
 pub(crate) fn parent(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let parent = model.current().and_then(|session| session.parent.clone());
+    match (&model.view, parent) {
+        (View::Session(_), Some(parent)) if model.world.sessions.contains_key(&parent) => model.open_session(&parent),
+        (View::Session(_), _) => update::show(model, View::Sessions),
+        (View::Sessions | View::Review(_) | View::Settings, _) => update::back(model),
+    }
 }
 
+/// Opens the file that the selected card is about.
 pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let file = shown(model).and_then(|transcript| transcript.file());
+    match (file, model.current_id().map(str::to_owned)) {
+        (Some((path, line)), Some(session)) => vec![Request::Edit { session, path, line }],
+        (_, _) => notice::say(model, "no card here names a file".to_owned()),
+    }
 }
 
+/// Copies the selected card, or what the agent said last.
 pub(crate) fn copy(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let text = shown(model).and_then(|transcript| transcript.card_text().or_else(|| transcript.answer()));
+    match text {
+        Some(text) => vec![Request::Copy(text)],
+        None => notice::say(model, "there is nothing to copy".to_owned()),
+    }
 }
 
 pub(crate) fn drop_queued(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn login(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let last = shown(model).and_then(|transcript| transcript.waiting().pop());
+    match (last, model.current_id().map(str::to_owned)) {
+        (Some(number), Some(session)) => vec![Request::Drop { session, number }],
+        (_, _) => notice::say(model, "no prompt waits".to_owned()),
+    }
 }
 
 pub(crate) fn next_card(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    moved(model, |transcript, session, height| transcript.select(session, Way::Down, height))
 }
 
 pub(crate) fn previous_card(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    moved(model, |transcript, session, height| transcript.select(session, Way::Up, height))
 }
 
+/// Shows all of the selected card, or less; of the last one that is seen when none is selected.
 pub(crate) fn expand(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    moved(model, |transcript, session, height| {
+        let requests = match transcript.is_selected() {
+            true => Vec::new(),
+            false => transcript.select(session, Way::Up, height),
+        };
+        transcript.turn();
+        requests
+    })
 }
 
 pub(crate) fn expand_all(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    if let Some(transcript) = shown(model) {
+        transcript.turn_all();
+    }
     Vec::new()
 }
 
+/// Sends the result of the selected child with the next prompt; on anything else it does nothing.
 pub(crate) fn reuse(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn search(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn keep_search(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn next_match(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn previous_match(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    match shown(model).and_then(|transcript| transcript.reusable().map(str::to_owned)) {
+        Some(handoff) => composer::with_handoff(model, handoff),
+        None => Vec::new(),
+    }
 }
 
 pub(crate) fn toggle_thoughts(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    if let Some(transcript) = shown(model) {
+        transcript.toggle_thoughts();
+    }
     Vec::new()
 }
 
 pub(crate) fn toggle_summary(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    model.session.panel.toggle();
     Vec::new()
 }
 
-pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
+    let page = i32::from(model.session.body.height.saturating_sub(2).max(1));
+    match step {
+        Step::Up => scroll(model, -1),
+        Step::Down => scroll(model, 1),
+        Step::PageUp => scroll(model, -page),
+        Step::PageDown => scroll(model, page),
+        Step::Top => moved(model, |transcript, session, _| transcript.to_start(session)),
+        Step::Bottom => moved(model, |transcript, _, _| {
+            transcript.follow();
+            Vec::new()
+        }),
+        Step::Left | Step::Right => Vec::new(),
+    }
 }
 
-pub(crate) fn pasted(_model: &mut Model, _text: &str) -> Vec<Request> {
-    Vec::new()
+/// Moves what is seen of the open transcript by so many rows, up when negative.
+pub(crate) fn scroll(model: &mut Model, rows: i32) -> Vec<Request> {
+    moved(model, |transcript, session, height| transcript.scroll(session, rows.into(), height))
 }
 
-pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
-    Vec::new()
+/// Selects the card in a row of the screen; once more goes into it.
+pub(crate) fn click(model: &mut Model, row: u16) -> Vec<Request> {
+    let body = model.session.body;
+    if !(body.top()..body.bottom()).contains(&row) {
+        return Vec::new();
+    }
+    match shown(model).map(|transcript| transcript.click((row - body.top()).into())) {
+        Some(Click::Again) => open(model),
+        Some(Click::Selected | Click::Nothing) | None => Vec::new(),
+    }
 }
 
-pub(crate) fn leave_search(_model: &mut Model) {}
+/// The transcript that is seen.
+fn shown(model: &mut Model) -> Option<&mut Transcript> {
+    let View::Session(id) = &model.view else { return None };
+    model.transcripts.get_mut(id)
+}
 
-pub(crate) fn prepare(_model: &mut Model, _area: Rect) {}
-
-pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}
-
-/// Moves what is seen by so many rows, down where the number is positive.
-pub(crate) fn scroll(_model: &mut Model, _rows: i32) -> Vec<Request> {
-    Vec::new()
+/// Does something with the transcript that is seen, its session and how many rows of it are seen.
+fn moved(model: &mut Model, act: impl FnOnce(&mut Transcript, &str, u16) -> Vec<Request>) -> Vec<Request> {
+    let View::Session(id) = &model.view else { return Vec::new() };
+    let height = model.session.body.height;
+    model.transcripts.get_mut(id).map(|transcript| act(transcript, id, height)).unwrap_or_default()
 }
