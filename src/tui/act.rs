@@ -4,9 +4,10 @@
 
 use super::keymap::{Action, Context};
 use super::model::{Model, View};
-use super::msg::{Program, Request};
+use super::msg::Request;
 use super::update::{back, help, show};
 use super::{composer, confirm, decide, notice, picker, review, session, sessions, settings};
+use crate::api::attach::Program;
 use crate::api::session::Session;
 
 pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {

@@ -397,8 +397,3 @@ pub(crate) fn files_came(model: &mut Model, session: Option<String>, files: Vec<
     model.composer.files.came(&target, files);
     popup::refresh(model)
 }
-
-/// Sends the result of a handoff with the next prompt.
-pub(crate) fn with_handoff(_model: &mut Model, _handoff: String) -> Vec<Request> {
-    Vec::new()
-}

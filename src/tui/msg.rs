@@ -6,6 +6,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Size;
 
 use crate::api::agent::AgentFiles;
+use crate::api::attach::Program;
 use crate::api::error::Error;
 use crate::api::event::{Event, Live};
 use crate::api::image::Image;
@@ -198,12 +199,6 @@ pub(crate) type Ticket = u64;
 pub(crate) enum Scope {
     User,
     Project,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Program {
-    Agent,
-    Shell,
 }
 
 /// What came of a request.

@@ -15,8 +15,10 @@ use super::model::Model;
 use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::{composer, notice, settings};
+use crate::api::attach::{Attach, Left, Program, Resize};
 use crate::api::environment;
 use crate::api::error::Error;
+use crate::client::attach::{Return, Tty, Visit, WAY_BACK};
 use crate::client::start::Daemon;
 
 mod daemon;
@@ -68,6 +70,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
         dirty: Dirty::Keys,
         drawn: None,
         save_at: None,
+        visit: None,
         is_over: false,
     };
     let stream = tokio::spawn(stream::run(daemon, sender));
@@ -102,6 +105,8 @@ struct Shell {
     dirty: Dirty,
     drawn: Option<Instant>,
     save_at: Option<Instant>,
+    /// The session, and what the person opens there.
+    visit: Option<(String, Program)>,
     is_over: bool,
 }
 
@@ -125,6 +130,9 @@ impl Shell {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let mut go_on = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
         while !self.is_over {
+            if let Some((session, program)) = self.visit.take() {
+                self.attach(&session, program, &mut keys).await?;
+            }
             self.draw_if_due()?;
             let frame = self.next_frame();
             let save = self.save_at;
@@ -265,6 +273,8 @@ impl Shell {
                 self.dirty = Dirty::Keys;
             }
             Request::Quit => self.is_over = true,
+            // The terminal is lent when everything else that was asked for is under way.
+            Request::Attach { session, program } => self.visit = Some((session, program)),
             request => self.desk.perform(request),
         }
         Ok(())
@@ -290,6 +300,30 @@ impl Shell {
         self.take(Msg::Reply(reply), keys)
     }
 
+    /// Hands the terminal through to a program in a session's worktree until the person comes back.
+    async fn attach(&mut self, id: &str, program: Program, keys: &mut EventStream) -> io::Result<()> {
+        let tty = Tty::open()?;
+        let Resize { columns, rows } = tty.size();
+        let attach = Attach { program, columns, rows, env: Some(self.desk.env.clone()) };
+        let reply = match Visit::open(&self.desk.daemon, id, &attach).await {
+            Ok(visit) => {
+                // Its reader must not take what the other program is told.
+                drop(std::mem::take(keys));
+                self.screen.suspend();
+                let welcome =
+                    format!("{} {}; {WAY_BACK} comes back. No turn begins meanwhile\r\n", id, visit.attached.name);
+                self.screen.send(welcome.as_bytes())?;
+                let returned = visit.pass(&tty).await;
+                self.screen.resume()?;
+                self.dirty = Dirty::Keys;
+                returned.map(|Return { left, .. }| Reply::Done { said: farewell(&left), session: None })
+            }
+            Err(error) => Err(error),
+        };
+        let failed = |error| Reply::Failed { doing: "attach".to_owned(), error: daemon::told(error) };
+        self.take(Msg::Reply(reply.unwrap_or_else(failed)), keys)
+    }
+
     fn notify(&mut self, news: &notice::Notice) -> io::Result<()> {
         let bytes = notice::bytes(news, &notice::Ways::of(&self.model.world, &self.model.terminal));
         self.screen.send(&bytes)?;
@@ -300,6 +334,13 @@ impl Shell {
             tracing::warn!(%error, "the command for news did not start");
         }
         Ok(())
+    }
+}
+
+fn farewell(left: &Left) -> String {
+    match &left.commit {
+        Some(commit) => format!("what you changed is committed as {}", commit.get(..10).unwrap_or(commit)),
+        None => "no file was changed".to_owned(),
     }
 }
 

@@ -32,7 +32,11 @@ pub(crate) struct Seat {
 impl Seat {
     /// Starts a program on a terminal of 80 by 24.
     pub(crate) fn take(command: &Command) -> Self {
-        let pair = native_pty_system().openpty(size(COLUMNS, ROWS)).unwrap();
+        Self::sized(command, COLUMNS, ROWS)
+    }
+
+    pub(crate) fn sized(command: &Command, columns: u16, rows: u16) -> Self {
+        let pair = native_pty_system().openpty(size(columns, rows)).unwrap();
         let mut builder = CommandBuilder::new(command.get_program());
         builder.args(command.get_args());
         builder.env_clear();
@@ -52,7 +56,7 @@ impl Seat {
                 }
             }
         });
-        let screen = vt100::Parser::new(some(ROWS), some(COLUMNS), 0);
+        let screen = vt100::Parser::new(some(rows), some(columns), 0);
         Self { child, master: pair.master, keys, pieces, screen, shown: Vec::new() }
     }
 
@@ -60,6 +64,12 @@ impl Seat {
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) {
         self.waits_for(text, |seat| seat.screen.screen().contents().contains(text));
+    }
+
+    /// Waits until the screen does not show a text.
+    #[track_caller]
+    pub(crate) fn hides(&mut self, text: &str) {
+        self.waits_for(&format!("end of {text}"), |seat| !seat.screen.screen().contents().contains(text));
     }
 
     /// Waits until a text was shown, be it gone again.
@@ -111,6 +121,15 @@ impl Seat {
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.master.resize(size(columns, rows)).unwrap();
         self.screen.screen_mut().set_size(some(rows), some(columns));
+    }
+
+    /// Pastes a text as a terminal marks it.
+    pub(crate) fn pastes(&mut self, text: &str) {
+        self.types(&format!("\x1b[200~{text}\x1b[201~"));
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.process_id().expect("it runs")
     }
 
     /// Sends the program a signal.
