@@ -26,6 +26,7 @@ mod theme;
 mod transcript;
 mod update;
 mod view;
+mod welcome;
 mod world;
 
 pub use shell::{TuiError, run};

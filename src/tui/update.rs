@@ -68,14 +68,14 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
 fn typed(model: &mut Model, context: Context, key: KeyEvent) -> Vec<Request> {
     match context {
         Context::Composer => composer::typed(model, key),
-        Context::Filter => sessions::typed(model, key),
+        Context::Sessions | Context::Filter => sessions::typed(model, key),
         Context::Search => session::typed(model, key),
         Context::Words | Context::Question | Context::Approval => decide::typed(model, key),
         Context::Comment => review::typed(model, key),
         Context::Setting => settings::typed(model, key),
         Context::Picker => picker::typed(model, key),
         Context::Confirm => confirm::typed(model, key),
-        Context::Sessions | Context::Session | Context::Diff | Context::Settings | Context::Help => Vec::new(),
+        Context::Session | Context::Diff | Context::Settings | Context::Help => Vec::new(),
     }
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn back(model: &mut Model) -> Vec<Request> {
         Context::Picker => return picker::leave(model),
         Context::Approval | Context::Question | Context::Words => return decide::leave(model),
         Context::Composer => return composer::leave(model),
-        Context::Filter | Context::Sessions => sessions::clear_filter(model),
+        Context::Filter | Context::Sessions => return sessions::clear_filter(model),
         Context::Search => session::leave_search(model),
         Context::Comment => review::leave_comment(model),
         Context::Setting => settings::leave_edit(model),

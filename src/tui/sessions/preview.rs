@@ -1,0 +1,219 @@
+//! The session under the cursor without going into it: who works, what is to be decided, the end of its transcript.
+
+use super::words;
+use crate::api::session::{Approval, Question, Session, Status, WaitingFor};
+use crate::look::age::age;
+use crate::look::line::{Line, Tone, cut, one_line, visible};
+use crate::look::status::{self, count};
+use crate::tui::bar;
+use crate::tui::keymap::{Action, Context};
+use crate::tui::model::Model;
+
+/// An answer of their own stands behind the options, so there is one key more than there are options.
+const QUICK: usize = 9;
+/// A branch that is cut shorter than this says nothing.
+const BRANCH: usize = 12;
+const DOT: &str = " · ";
+/// A preview of a call shows this much of what it would do.
+const DEED: usize = 6;
+
+/// The preview beside the list, and how far up it can be scrolled of what was asked for.
+pub(super) fn whole(model: &mut Model, width: u16, height: u16, up: usize) -> (Vec<Line>, usize) {
+    let Some(session) = model.current().cloned() else { return (Vec::new(), 0) };
+    let columns = usize::from(width);
+    let mut lines = head(model, &session, columns);
+    lines.push(Line::new());
+    let wants = wants(model, &session, columns.saturating_sub(2));
+    let room = usize::from(height).saturating_sub(lines.len());
+    // What is to be decided is never cut for what was said before.
+    let room_above = room.saturating_sub(wants.len() + usize::from(!wants.is_empty()));
+    let (said, up) = tail(model, &session, columns.saturating_sub(2), room_above, up);
+    if !said.is_empty() {
+        lines.extend(said.into_iter().map(indented));
+        lines.push(Line::new());
+    }
+    lines.extend(wants.into_iter().map(indented));
+    lines.truncate(usize::from(height));
+    (lines.into_iter().map(|line| line.fit(columns)).collect(), up)
+}
+
+/// The preview under the row of the cursor: what is to be decided, or the last words.
+pub(super) fn folded(model: &mut Model, width: u16, rows: u16) -> Vec<Line> {
+    let Some(session) = model.current().cloned() else { return Vec::new() };
+    let (columns, rows) = (usize::from(width), usize::from(rows));
+    let mut lines = wants(model, &session, columns);
+    if lines.is_empty() {
+        lines = tail(model, &session, columns, rows, 0).0;
+    }
+    lines.retain(|line| line.width() > 0);
+    // The last line says which key decides; it outlives what it is about.
+    if lines.len() > rows && rows > 0 {
+        lines.drain(rows - 1..lines.len() - 1);
+    }
+    lines.truncate(rows);
+    lines.into_iter().map(|line| line.fit(columns)).collect()
+}
+
+fn indented(line: Line) -> Line {
+    Line::new().plain("  ").then(line)
+}
+
+/// Title and engine; then who works where, and what came of it.
+fn head(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    let engine = [Some(status::engine(&session.backend, session.model.as_deref())), session.reasoning.clone()];
+    let engine = one_line(&engine.into_iter().flatten().collect::<Vec<_>>().join(" · "));
+    let engine = Line::new().dim(engine);
+    let title = Line::toned(status::tone(session.status), model.signs.glyph(session.status))
+        .plain(" ")
+        .strong(one_line(&session.title))
+        .fit(columns.saturating_sub(engine.width() + 2).max(columns / 2));
+    let gap = columns.saturating_sub(title.width() + engine.width()).max(2);
+    let first = title.plain(" ".repeat(gap)).then(engine);
+    vec![first, facts(session, columns)]
+}
+
+/// Who works where, and what came of it; the branch is cut for the rest.
+fn facts(session: &Session, columns: usize) -> Line {
+    let changes = session.changes;
+    let agent = session.agent.as_deref().map(|agent| Line::new().dim(one_line(agent)));
+    let rest = [
+        (changes.files > 0).then(|| format!("+{} −{}", changes.insertions, changes.deletions)),
+        (changes.files > 0).then(|| count(usize::try_from(changes.files).unwrap_or(usize::MAX), "file")),
+        status::cost(&session.usage),
+    ];
+    let rest = rest.into_iter().flatten().map(|fact| Line::new().dim(fact));
+    let rest: Vec<Line> = rest.chain(Some(status::marks(session)).filter(|marks| marks.width() > 0)).collect();
+    let taken: usize = agent.iter().chain(&rest).map(|fact| fact.width() + DOT.chars().count()).sum();
+    let branch = cut(&one_line(&session.branch), columns.saturating_sub(taken + 2).max(BRANCH));
+    let facts = agent.into_iter().chain([Line::new().dim(branch)]).chain(rest);
+    let join = |line: Line, fact: Line| if line.width() == 0 { fact } else { line.dim(DOT).then(fact) };
+    indented(facts.fold(Line::new(), join))
+}
+
+/// The end of the transcript, or why there is none.
+fn tail(model: &mut Model, session: &Session, columns: usize, rows: usize, up: usize) -> (Vec<Line>, usize) {
+    let width = u16::try_from(columns).unwrap_or(u16::MAX);
+    let asked = u16::try_from(rows + up).unwrap_or(u16::MAX);
+    let mut lines = model.transcripts.get_mut(&session.id).map(|held| held.tail(width, asked)).unwrap_or_default();
+    let up = up.min(lines.len().saturating_sub(rows));
+    lines.truncate(lines.len() - up);
+    lines.drain(..lines.len().saturating_sub(rows));
+    if lines.is_empty() {
+        let summary = session.summary.as_ref().map(|summary| summary.turn.as_str()).unwrap_or_default();
+        lines = wrapped(Tone::Dim, summary, columns);
+        lines.truncate(rows);
+    }
+    (lines, up)
+}
+
+/// What waits for the person, with the keys that decide it; empty when nothing does.
+fn wants(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    match session.waiting_for {
+        Some(WaitingFor::Approval) => approval(model, session, columns),
+        Some(WaitingFor::Answer) => question(model, session, columns),
+        Some(WaitingFor::Children) | None => match session.status {
+            Status::Failed => failure(model, session, columns),
+            Status::Conflict => conflict(model, session, columns),
+            Status::Draft
+            | Status::Queued
+            | Status::Preparing
+            | Status::Running
+            | Status::Approval
+            | Status::Asking
+            | Status::Ready
+            | Status::Interrupted
+            | Status::Integrating
+            | Status::Merged
+            | Status::Archived => retrying(model, session, columns),
+        },
+    }
+}
+
+fn approval(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    let Some(approval) = session.approvals.first() else { return Vec::new() };
+    let Approval { tool, title, preview, reason, rule, layer, warnings, requested_at, agent, .. } = approval;
+    let mut lines = vec![Line::new().strong(one_line(tool)).plain("   ").plain(one_line(title))];
+    let deed = preview.as_deref().map(visible).unwrap_or_default();
+    if deed.trim() != title.trim() {
+        let mut rows = deed.lines().map(|row| Line::new().dim("│ ").plain(row.replace('\t', "    ")));
+        lines.extend(rows.by_ref().take(DEED));
+        let more = rows.count();
+        lines.extend((more > 0).then(|| Line::new().dim(format!("│ …{more} more line(s)"))));
+    }
+    lines.extend(warnings.iter().flat_map(|warning| wrapped(Tone::Bad, &format!("⚠ {}", one_line(warning)), columns)));
+    let asked = agent.as_deref().map(|agent| format!("{} asks", one_line(agent)));
+    let why = (!reason.is_empty()).then(|| format!("why: {}", one_line(reason)));
+    let rule = rule.as_deref().map(|rule| format!("rule `{}` ({})", one_line(rule), one_line(layer)));
+    let parts = [asked, why, rule, Some(format!("{} ago", age(model.now, *requested_at)))];
+    lines.extend(wrapped(Tone::Dim, &parts.into_iter().flatten().collect::<Vec<_>>().join(" · "), columns));
+    let waiting = match session.approvals.len() {
+        1 => String::new(),
+        several => format!("1 of {several} waiting · "),
+    };
+    lines.push(Line::new().dim(waiting).then(key(model, Action::Approve, "decides")));
+    lines
+}
+
+fn question(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    let open: Vec<&Question> = session.questions.iter().filter(|question| question.answer.is_none()).collect();
+    let Some(question) = open.first() else { return Vec::new() };
+    let mut lines = wrapped(Tone::Strong, &visible(&question.text), columns);
+    let options = question.options.iter().map(String::as_str).chain(["write an answer…"]);
+    lines.extend(options.enumerate().map(|(index, option)| {
+        let number = if index < QUICK { (index + 1).to_string() } else { " ".to_owned() };
+        Line::new().plain("  ").with(Tone::Accent, number).plain("  ").plain(one_line(option))
+    }));
+    lines.push(Line::new());
+    let how_many = count(open.len(), "question");
+    lines.push(Line::new().dim(format!("{how_many} · ")).then(key(model, Action::Answer, "answers")));
+    lines
+}
+
+/// Why it failed and what helps, the command that a person can paste included.
+fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    let Some(error) = &session.last_error else { return Vec::new() };
+    let mut lines = vec![Line::toned(Tone::Bad, words::failure(error))];
+    lines.extend(wrapped(Tone::Plain, &visible(&error.message), columns));
+    if let Some(hint) = &error.hint {
+        lines.extend(wrapped(Tone::Warn, &format!("hint: {}", visible(hint)), columns));
+    }
+    let mut keys = key(model, Action::Resume, "goes on");
+    match error.kind.as_str() {
+        "auth" => keys = key(model, Action::Login, "logs in").dim(" · ").then(keys),
+        "rate_limit" | "quota" => {
+            keys = keys.dim(" · ").then(key(model, Action::Model, "goes on with another backend"))
+        }
+        _ => {}
+    }
+    lines.push(keys);
+    lines
+}
+
+fn conflict(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    let mut lines = wrapped(Tone::Bad, &format!("conflicts with {}", one_line(&session.base.name)), columns);
+    lines.extend(session.conflicts.iter().map(|file| Line::new().plain("  ").plain(one_line(file))));
+    let keys = key(model, Action::Rebase, "rebases").dim(" · ").then(key(model, Action::Shell, "opens a shell there"));
+    lines.push(keys);
+    lines
+}
+
+fn retrying(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
+    match model.world.activity.get(&session.id).and_then(|activity| activity.retry.as_deref()) {
+        Some(reason) if session.status == Status::Running => {
+            wrapped(Tone::Warn, &format!("the backend tries again: {reason}"), columns)
+        }
+        Some(_) | None => Vec::new(),
+    }
+}
+
+/// A key of the list and what it does; nothing where the act has no key.
+fn key(model: &Model, action: Action, does: &str) -> Line {
+    match bar::key(model, Context::Sessions, action) {
+        Some(key) => Line::toned(Tone::Accent, key).dim(format!(" {does}")),
+        None => Line::new(),
+    }
+}
+
+fn wrapped(tone: Tone, text: &str, columns: usize) -> Vec<Line> {
+    text.lines().flat_map(|row| Line::toned(tone, row).wrap(columns)).collect()
+}

@@ -1,0 +1,176 @@
+//! What a person finds who begins.
+
+use ratatui::layout::Size;
+
+use super::*;
+use crate::api::project::ConfigValue;
+use crate::look::sample as look;
+use crate::tui::msg::{Msg, Reply};
+use crate::tui::sample::{model, press, screen};
+use crate::tui::update::update;
+
+const BROAD: Size = Size { width: 120, height: 20 };
+const SLIM: Size = Size { width: 80, height: 20 };
+
+fn absent(name: &str, package: &str) -> Backend {
+    Backend {
+        program: None,
+        problem: Some(format!("`{name}` is not installed")),
+        install: Some(format!("npm install -g {package}")),
+        ..look::backend(name)
+    }
+}
+
+fn empty(size: Size, backends: Vec<Backend>) -> Model {
+    let mut model = model(size, vec![]);
+    update(&mut model, Msg::Reply(Reply::Backends(backends)));
+    model
+}
+
+fn some() -> Vec<Backend> {
+    vec![
+        Backend { version: Some("2.1.0".into()), ..look::backend("claude") },
+        Backend {
+            version: Some("0.200.0".into()),
+            note: Some("not logged in: run `codex login`".into()),
+            ..look::backend("codex")
+        },
+        absent("gemini", "@google/gemini-cli"),
+        Backend { scripted: true, ..look::backend("demo") },
+    ]
+}
+
+#[test]
+fn with_some_agents_wide() {
+    let mut model = empty(BROAD, some());
+    insta::assert_snapshot!(screen(&mut model), @r"
+     coppice  shop  main ↑2  [Sessions]  Settings                                                                    ? help
+
+     No session yet. Begin with one of these tasks; n describes one of your own.
+
+       1  Write down how this repository is built and tested
+       2  Find the riskiest code without tests, and write its tests
+       3  Find a bug that nobody has noticed, prove it with a test, and fix it
+
+     Who can work
+       ✓  claude  2.1.0    installed
+       ✓  codex   0.200.0  not logged in: run `codex login`
+       ✗  gemini           not installed: npm install -g @google/gemini-cli
+
+     T plays a tour with scripted agents: no account, no cost
+
+
+
+
+
+     ⏎ take this task  n new  T tour  , settings  q quit
+    ");
+}
+
+#[test]
+fn with_some_agents_narrow_and_a_wish_of_the_repository() {
+    let mut model = empty(SLIM, some());
+    let value = ConfigValue {
+        key: "worktree.setup".into(),
+        value: serde_json::Value::Null,
+        origin: "default".into(),
+        about: String::new(),
+        ignored: Some(".coppice/config.toml:2: `worktree.setup` is ignored: untrusted".into()),
+    };
+    update(&mut model, Msg::Reply(Reply::Config(vec![value])));
+    insta::assert_snapshot!(screen(&mut model), @r"
+     coppice  shop  main ↑2  [Sessions]  Settings                            ? help
+
+     No session yet. Begin with one of these tasks; n describes one of your own.
+
+       1  Write down how this repository is built and tested
+       2  Find the riskiest code without tests, and write its tests
+       3  Find a bug that nobody has noticed, prove it with a test, and fix it
+
+     Who can work
+       ✓  claude  2.1.0    installed
+       ✓  codex   0.200.0  not logged in: run `codex login`
+       ✗  gemini           not installed: npm install -g @google/gemini-cli
+
+     This repository asks for more than it gets: /trust shows what, and agrees
+     T plays a tour with scripted agents: no account, no cost
+
+
+
+
+     ⏎ take this task  n new  T tour  , settings  q quit
+    ");
+}
+
+#[test]
+fn without_any_agent_wide_and_narrow() {
+    let none = || vec![absent("claude", "@anthropic-ai/claude-code"), absent("codex", "@openai/codex")];
+    let mut model = empty(BROAD, none());
+    insta::assert_snapshot!(screen(&mut model), @r"
+     coppice  shop  main ↑2  [Sessions]  Settings                                                                    ? help
+
+     No agent is installed here yet. One of these is enough:
+
+       ✗  claude  not installed: npm install -g @anthropic-ai/claude-code
+       ✗  codex   not installed: npm install -g @openai/codex
+
+     T plays a tour with scripted agents: no account, no cost
+
+
+
+
+
+
+
+
+
+
+
+     n new  T tour  , settings  q quit
+    ");
+    update(&mut model, Msg::Resize(SLIM));
+    insta::assert_snapshot!(screen(&mut model), @r"
+     coppice  shop  main ↑2  [Sessions]  Settings                            ? help
+
+     No agent is installed here yet. One of these is enough:
+
+       ✗  claude  not installed: npm install -g @anthropic-ai/claude-code
+       ✗  codex   not installed: npm install -g @openai/codex
+
+     T plays a tour with scripted agents: no account, no cost
+
+
+
+
+
+
+
+
+
+
+
+     n new  T tour  , settings  q quit
+    ");
+}
+
+#[test]
+fn keys_choose_an_example() {
+    for (keys, expected) in [
+        (&["j", "enter"][..], 1),
+        (&["j", "j", "j", "enter"], 2),
+        (&["G", "k", "enter"], 1),
+        (&["2"], 1),
+        (&["3", "0", "9"], 2),
+        (&["f", "space", "h", "l"], 0),
+    ] {
+        let mut model = empty(SLIM, some());
+        press(&mut model, keys);
+        assert_eq!(model.sessions.welcome.example, expected, "{keys:?}");
+    }
+}
+
+#[test]
+fn the_tour_starts_by_a_key() {
+    let mut model = empty(SLIM, vec![]);
+    assert_eq!(press(&mut model, &["T"]), [Request::Demo]);
+}
