@@ -1,5 +1,6 @@
 //! What a person finds who begins.
 
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Size;
 
 use super::*;
@@ -173,4 +174,22 @@ fn keys_choose_an_example() {
 fn the_tour_starts_by_a_key() {
     let mut model = empty(SLIM, vec![]);
     assert_eq!(press(&mut model, &["T"]), [Request::Demo]);
+}
+
+#[test]
+fn a_click_chooses_an_example() {
+    let click = |row| {
+        Msg::Mouse(MouseEvent {
+            kind: MouseEventKind::Down(MouseButton::Left),
+            column: 8,
+            row,
+            modifiers: KeyModifiers::NONE,
+        })
+    };
+    let mut model = empty(SLIM, some());
+    screen(&mut model);
+    update(&mut model, click(6));
+    assert_eq!(model.sessions.welcome.example, 2);
+    update(&mut model, click(9));
+    assert_eq!(model.sessions.welcome.example, 2);
 }
