@@ -11,7 +11,7 @@ mod popup;
 mod screen;
 mod send;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::collections::BTreeMap;
 
@@ -23,16 +23,16 @@ use super::msg::{Request, Ticket};
 use super::state::Saved;
 use super::{act, notice, picker};
 use crate::api::image::Image;
-use crate::api::request::SetPosture;
 use crate::permission::Posture;
 
-pub(crate) use choice::{Choices, in_force};
-pub(crate) use command::levels;
+pub(crate) use choice::{Choices, choose_agent, choose_models, choose_posture, choose_reasoning, in_force};
+pub(crate) use command::{leaves, levels};
 pub(crate) use draft::Content;
 pub(crate) use screen::{height, view};
 pub(crate) use send::{refused, send, send_now, taken};
 
 use super::keymap::Action;
+use choice::toggle_yolo;
 use draft::Draft;
 use paste::Pasted;
 use popup::By;
@@ -95,7 +95,7 @@ fn draft(model: &mut Model) -> &mut Draft {
     model.composer.drafts.entry(target).or_default()
 }
 
-/// Brings the saved drafts and prompts back; what was written since stays in front.
+/// Brings the saved drafts and prompts back, in front of what was written since.
 pub(crate) fn restore(model: &mut Model, saved: Saved) {
     let Saved { task, sessions, history } = saved;
     let sessions = sessions.into_iter().map(|(id, content)| (Target::Session(id), content));
@@ -191,42 +191,6 @@ pub(crate) fn with_handoff(model: &mut Model, handoff: String) -> Vec<Request> {
     requests
 }
 
-pub(crate) fn choose_models(model: &mut Model, models: Vec<String>) -> Vec<Request> {
-    draft(model).choices.models = models;
-    vec![Request::Save]
-}
-
-pub(crate) fn choose_reasoning(model: &mut Model, level: String) -> Vec<Request> {
-    draft(model).choices.reasoning = Some(level);
-    vec![Request::Save]
-}
-
-pub(crate) fn choose_agent(model: &mut Model, agent: String) -> Vec<Request> {
-    draft(model).choices.agent = Some(agent);
-    vec![Request::Save]
-}
-
-/// The posture of the next task, or of the session from here on.
-pub(crate) fn choose_posture(model: &mut Model, posture: Posture) -> Vec<Request> {
-    let word = posture.as_str().to_owned();
-    match target(model) {
-        Target::Session(session) => {
-            vec![Request::SetPosture { session, posture: SetPosture { posture: Some(word), yolo: None } }]
-        }
-        Target::Task => {
-            draft(model).choices.posture = Some(word);
-            vec![Request::Save]
-        }
-    }
-}
-
-/// Lets everything go ahead in the next task that no rule forbids, or takes that back.
-pub(crate) fn toggle_yolo(model: &mut Model) -> Vec<Request> {
-    let choices = &mut draft(model).choices;
-    choices.yolo = !choices.yolo;
-    vec![Request::Save]
-}
-
 pub(crate) fn plan(model: &mut Model) -> Vec<Request> {
     choose_posture(model, Posture::Plan)
 }
@@ -240,29 +204,12 @@ pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
 pub(crate) fn next_agent(model: &mut Model) -> Vec<Request> {
     match popup::complete(model, By::Tab) {
         Some(()) => changed(model),
-        None => turn_agent(model, 1),
+        None => choice::turn_agent(model, 1),
     }
 }
 
 pub(crate) fn previous_agent(model: &mut Model) -> Vec<Request> {
-    turn_agent(model, -1)
-}
-
-/// The agent so many places further among those that a person can choose, round at the ends.
-fn turn_agent(model: &mut Model, by: isize) -> Vec<Request> {
-    let agents: Vec<_> = model.world.selectable_agents().into_iter().map(|agent| agent.id.clone()).collect();
-    let current = in_force(model, &target(model)).agent;
-    let current = current.as_deref().map(|agent| agent.split_once(':').map_or(agent, |(id, _)| id));
-    let place = agents.iter().position(|agent| Some(agent.as_str()) == current);
-    let next = match place {
-        _ if agents.is_empty() => return Vec::new(),
-        Some(place) => (place + agents.len()).saturating_add_signed(by) % agents.len(),
-        None => 0,
-    };
-    match agents.into_iter().nth(next) {
-        Some(agent) => choose_agent(model, agent),
-        None => Vec::new(),
-    }
+    choice::turn_agent(model, -1)
 }
 
 pub(crate) fn history_back(model: &mut Model) -> Vec<Request> {

@@ -12,7 +12,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::act::{self, Step};
 use super::composer::{self, Target};
-use super::model::{Model, Overlay};
+use super::model::{Focus, Model, Overlay};
 use super::msg::Request;
 use super::notice;
 use crate::api::session::Session;
@@ -65,7 +65,7 @@ impl Kind {
 impl State {
     fn new(kind: Kind, rows: Vec<Row>) -> State {
         let mut state = State {
-            search: Fuzzy::new(rows.iter().map(|row| format!("{} {}", row.label, row.detail)).collect()),
+            search: Fuzzy::new(rows.iter().map(|row| format!("{} {}", row.label, row.alias)).collect()),
             kind,
             shown: Vec::new(),
             query: String::new(),
@@ -172,7 +172,12 @@ pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
     let (pick, is_marked, mut marked) = (row.pick.clone(), state.is_marked(row), state.marked.clone());
     model.close_overlay();
     match pick {
-        Pick::Act(action) => act::perform(model, action),
+        Pick::Act(action) => {
+            if composer::leaves(action) {
+                model.focus = Focus::Main;
+            }
+            act::perform(model, action)
+        }
         Pick::Session(id) => model.open_session(&id),
         Pick::Removed(id) => vec![Request::Restore(id)],
         Pick::Backend(_) if is_marked => composer::choose_models(model, marked),

@@ -2,12 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Target;
+use super::{Target, draft, target};
 use crate::api::agent::AgentFile;
 use crate::api::project::Backend;
+use crate::api::request::SetPosture;
 use crate::look::line::{Line, Tone, one_line};
 use crate::look::status;
+use crate::permission::Posture;
 use crate::tui::model::Model;
+use crate::tui::msg::Request;
 use crate::tui::world::World;
 
 /// What was chosen for the next prompt; what is absent is left as it is.
@@ -74,6 +77,59 @@ pub(crate) fn in_force(model: &Model, target: &Target) -> InForce {
         reasoning: choices.reasoning.or(kept.reasoning),
         posture: choices.posture.or(kept.posture),
         yolo: choices.yolo || kept.yolo,
+    }
+}
+
+pub(crate) fn choose_models(model: &mut Model, models: Vec<String>) -> Vec<Request> {
+    draft(model).choices.models = models;
+    vec![Request::Save]
+}
+
+pub(crate) fn choose_reasoning(model: &mut Model, level: String) -> Vec<Request> {
+    draft(model).choices.reasoning = Some(level);
+    vec![Request::Save]
+}
+
+pub(crate) fn choose_agent(model: &mut Model, agent: String) -> Vec<Request> {
+    draft(model).choices.agent = Some(agent);
+    vec![Request::Save]
+}
+
+/// The posture of the next task, or of the session from here on.
+pub(crate) fn choose_posture(model: &mut Model, posture: Posture) -> Vec<Request> {
+    let word = posture.as_str().to_owned();
+    match target(model) {
+        Target::Session(session) => {
+            vec![Request::SetPosture { session, posture: SetPosture { posture: Some(word), yolo: None } }]
+        }
+        Target::Task => {
+            draft(model).choices.posture = Some(word);
+            vec![Request::Save]
+        }
+    }
+}
+
+/// Lets everything go ahead in the next task that no rule forbids, or takes that back.
+pub(super) fn toggle_yolo(model: &mut Model) -> Vec<Request> {
+    let choices = &mut draft(model).choices;
+    choices.yolo = !choices.yolo;
+    vec![Request::Save]
+}
+
+/// The agent so many places further among those that a person can choose, round at the ends.
+pub(super) fn turn_agent(model: &mut Model, by: isize) -> Vec<Request> {
+    let agents: Vec<_> = model.world.selectable_agents().into_iter().map(|agent| agent.id.clone()).collect();
+    let current = in_force(model, &target(model)).agent;
+    let current = current.as_deref().map(|agent| agent.split_once(':').map_or(agent, |(id, _)| id));
+    let place = agents.iter().position(|agent| Some(agent.as_str()) == current);
+    let next = match place {
+        _ if agents.is_empty() => return Vec::new(),
+        Some(place) => (place + agents.len()).saturating_add_signed(by) % agents.len(),
+        None => 0,
+    };
+    match agents.into_iter().nth(next) {
+        Some(agent) => choose_agent(model, agent),
+        None => Vec::new(),
     }
 }
 

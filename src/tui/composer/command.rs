@@ -93,24 +93,30 @@ fn agents(model: &Model) -> Vec<String> {
     agents.collect()
 }
 
-/// Does what a text that begins with a slash says.
+/// Does what a text that begins with a slash says; what cannot be understood stays written.
 pub(super) fn run(model: &mut Model, text: &str) -> Vec<Request> {
-    let text = text.trim_end();
-    if text.contains('\n') {
-        let error = refusal(format!("`{}` is more than a command", text.lines().next().unwrap_or_default()));
-        return notice::fail(model, "run the command", &error.with_hint("a space before `/` makes it a prompt"));
-    }
-    let (word, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let (word, argument) = (word.trim_start_matches('/'), argument.trim());
-    let Some(command) = Command::named(word) else {
-        let error = refusal(format!("no command is called `/{word}`"));
-        return notice::fail(model, "run the command", &error.with_hint(nearest(word)));
-    };
-    match obey(model, command, argument) {
+    match understand(text).and_then(|(command, argument)| obey(model, command, argument)) {
         Ok(requests) => requests,
         Err(error) => notice::fail(model, "run the command", &error),
     }
 }
+
+/// The command and what stands behind it.
+fn understand(text: &str) -> Result<(Command, &str), Error> {
+    let text = text.trim_end();
+    let (word, argument) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    if text.contains('\n') {
+        return Err(refusal(format!("`{word}` begins a text of several lines")).with_hint(ESCAPE));
+    }
+    let word = word.trim_start_matches('/');
+    match Command::named(word) {
+        Some(command) => Ok((command, argument.trim())),
+        None => Err(refusal(format!("no command is called `/{word}`")).with_hint(nearest(word))),
+    }
+}
+
+/// How a text that begins with a slash is sent as it is.
+const ESCAPE: &str = "a space before `/` makes it a prompt";
 
 fn refusal(message: String) -> Error {
     Error::new(ErrorKind::Invalid, message)
@@ -119,10 +125,8 @@ fn refusal(message: String) -> Error {
 fn nearest(word: &str) -> String {
     let near = all().map(|command| (strsim::damerau_levenshtein(word, command.word), command.word)).min();
     match near {
-        Some((distance, near)) if distance <= 3 => {
-            format!("did you mean `/{near}`? A space before `/` makes it a prompt")
-        }
-        Some(_) | None => "a space before `/` makes it a prompt".to_owned(),
+        Some((distance, near)) if distance <= 3 => format!("did you mean `/{near}`? Otherwise {ESCAPE}"),
+        Some(_) | None => ESCAPE.to_owned(),
     }
 }
 
@@ -176,6 +180,8 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             cleared(model);
             vec![Request::Undo { session, to: Some(to) }]
         }
+        // Nothing runs yet: what is about to is said in red above the text, and sending it is the consent.
+        (Action::Yolo, _) if super::target(model) == Target::Task => super::toggle_yolo(cleared(model)),
         (Action::Plan, text) => {
             let requests = super::choose_posture(cleared(model), Posture::Plan);
             super::draft(model).set(text);
@@ -196,10 +202,20 @@ fn backends(engines: &[String]) -> Vec<String> {
 }
 
 /// Acts about what is written leave the person there; after all others letters are acts again.
-fn leaves(action: Action) -> bool {
+pub(crate) fn leaves(action: Action) -> bool {
     !matches!(
         action,
-        Action::Model
+        Action::Command
+            | Action::Send
+            | Action::SendNow
+            | Action::Newline
+            | Action::NextAgent
+            | Action::PreviousAgent
+            | Action::HistoryBack
+            | Action::HistoryForward
+            | Action::PasteImage
+            | Action::ClearDraft
+            | Action::Model
             | Action::Reasoning
             | Action::Agent
             | Action::Posture
@@ -220,5 +236,60 @@ fn session(model: &Model) -> Result<String, Error> {
         (Target::Session(id), _) => Ok(id),
         (Target::Task, Some(id)) => Ok(id.to_owned()),
         (Target::Task, None) => Err(refusal("no session is selected".to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::project;
+    use crate::look::sample::backend;
+    use crate::tui::sample;
+
+    fn model() -> Model {
+        let mut model = sample::model(sample::WIDE, sample::sessions());
+        let opus = project::Model {
+            id: "opus".into(),
+            name: None,
+            default: true,
+            reasoning: vec!["low".into(), "high".into()],
+        };
+        let broken = project::Backend { problem: Some("not installed".into()), ..backend("gemini") };
+        let claude = project::Backend { default: true, models: vec![opus], ..backend("claude") };
+        model.world.backends = Some(vec![claude, broken]);
+        model
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told_with_what_could_be_meant() {
+        let slip =
+            "no command is called `/modle`: did you mean `/model`? Otherwise a space before `/` makes it a prompt";
+        for (text, expected) in [
+            ("/modle", slip),
+            ("/usr/local/bin is full", "no command is called `/usr/local/bin`: a space before `/` makes it a prompt"),
+            ("/diff\nthis", "`/diff` begins a text of several lines: a space before `/` makes it a prompt"),
+            ("/stop now", "`/stop` takes nothing behind it"),
+            ("/model gemini/pro", "no agent that can run is called `gemini`: known are `claude`"),
+            ("/reasoning medium", "no level is called `medium`: known are `low`, `high`"),
+            ("/posture alone", "`alone` is none of `plan`, `attended`, `edits`, `unattended`"),
+            ("/merge octopus", "`octopus` is none of `squash`, `no-ff`, `rebase`"),
+            ("/undo all", "`all` is not the number of a turn"),
+            ("/merge squash", "no session is selected"),
+        ] {
+            let mut model = model();
+            let said = understand(text).and_then(|(command, argument)| obey(&mut model, command, argument));
+            let error = said.unwrap_err();
+            let said = error.message + &error.hint.map(|hint| format!(": {hint}")).unwrap_or_default();
+            assert_eq!(said, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_command_of_the_keymap_has_a_word_here() {
+        let words: Vec<_> = all().map(|command| command.word).collect();
+        for word in ["model", "reasoning", "agent", "plan", "auto", "yolo", "undo", "diff", "merge", "help"] {
+            assert!(words.contains(&word), "{word}");
+        }
+        assert!(BINDINGS.iter().filter_map(|binding| binding.command).all(|word| Command::named(word).is_some()));
     }
 }

@@ -3,6 +3,7 @@
 //! A placeholder is plain text in the editor. What it stands for is kept until the draft is sent, so that taking it out
 //! and undoing that loses nothing; only what the text still names is sent or saved.
 
+use ratatui::style::{Modifier, Style};
 use ratatui_textarea::{CursorMove, DataCursor, TextArea, WrapMode};
 use serde::{Deserialize, Serialize};
 
@@ -238,6 +239,10 @@ impl Draft {
 fn area(text: &str) -> TextArea<'static> {
     let mut area = TextArea::from(text.split('\n'));
     area.set_wrap_mode(WrapMode::WordOrGlyph);
+    // The terminal's own cursor shows the place, and only while the composer has the keys.
+    area.set_cursor_style(Style::new());
+    area.set_cursor_line_style(Style::new());
+    area.set_selection_style(Style::new().add_modifier(Modifier::REVERSED));
     area.move_cursor(CursorMove::Bottom);
     area.move_cursor(CursorMove::End);
     area

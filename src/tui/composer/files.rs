@@ -11,7 +11,8 @@ const FRESH: i64 = 5_000;
 pub(super) struct Files {
     of: Option<Target>,
     at: i64,
-    known: Fuzzy,
+    /// `None` until they came once.
+    known: Option<Fuzzy>,
 }
 
 impl Files {
@@ -22,7 +23,7 @@ impl Files {
             return None;
         }
         if is_other {
-            self.known = Fuzzy::default();
+            self.known = None;
         }
         // Noted when asked, so that the letters of one mention ask once.
         self.of = Some(target.clone());
@@ -34,11 +35,18 @@ impl Files {
     pub(super) fn came(&mut self, target: &Target, files: Vec<String>) {
         if self.of.as_ref() == Some(target) {
             // A name that drives terminals is not worth to be typed.
-            self.known = Fuzzy::new(files.into_iter().filter(|file| !file.contains(char::is_control)).collect());
+            let harmless = files.into_iter().filter(|file| !file.contains(char::is_control));
+            self.known = Some(Fuzzy::new(harmless.collect()));
         }
     }
 
+    /// Whether the first list is still on its way.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.known.is_none()
+    }
+
     pub(super) fn best(&mut self, query: &str, count: usize) -> Vec<String> {
-        self.known.best(query, count).into_iter().map(|index| self.known.text(index).to_owned()).collect()
+        let Some(known) = &mut self.known else { return Vec::new() };
+        known.best(query, count).into_iter().map(|index| known.text(index).to_owned()).collect()
     }
 }

@@ -10,11 +10,12 @@ use super::choice::in_force;
 use super::draft::Draft;
 use super::popup::{Kind, Popup};
 use super::{Target, target};
-use crate::look::line::{Line, Tone, cut, one_line};
+use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::status;
 use crate::tui::model::{Focus, Model};
 
-const PLACEHOLDER: &str = "Describe the next task, or / for commands";
+const FOR_A_TASK: &str = "Describe the next task, or / for commands";
+const TO_A_SESSION: &str = "Write to this session, or / for commands";
 const PROMPT: &str = " › ";
 const QUEUED: &str = "queued: sends when the turn ends";
 
@@ -64,7 +65,7 @@ pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
         row(chips(model, draft));
     }
     if !area.is_empty() {
-        write(model, draft, frame, area);
+        write(model, &target, draft, frame, area);
     }
     if let Some(popup) = model.composer.popup.as_ref().filter(|_| model.focus == Focus::Composer) {
         complete(model, popup, frame);
@@ -118,9 +119,9 @@ fn chips(model: &Model, draft: &Draft) -> Line {
     Line::new().dim("   with the result of ").with(Tone::Accent, names).dim("  ⌫ at the start takes it out")
 }
 
-fn write(model: &Model, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
+fn write(model: &Model, target: &Target, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
     let theme = model.theme;
-    let is_focused = model.focus == Focus::Composer;
+    let is_focused = model.focus == Focus::Composer && model.overlay.is_none();
     let prompt = if is_focused { Line::toned(Tone::Accent, PROMPT) } else { Line::new().dim(PROMPT) };
     frame.render_widget(Paragraph::new(theme.line(&prompt)), Rect { width: area.width.min(INDENT), height: 1, ..area });
     let text = Rect { x: area.x + area.width.min(INDENT), width: area.width.saturating_sub(INDENT + 1), ..area };
@@ -131,6 +132,7 @@ fn write(model: &Model, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
     match draft.filter(|_| !is_empty) {
         Some(draft) => {
             frame.render_widget(&draft.area, text);
+            disarm(frame.buffer_mut(), text);
             let (top, _) = draft.area.scroll_offset();
             let cursor = draft.area.screen_cursor();
             let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(top);
@@ -140,7 +142,11 @@ fn write(model: &Model, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
             }
         }
         None => {
-            let placeholder = Line::new().dim(PLACEHOLDER).fit(usize::from(text.width));
+            let placeholder = match target {
+                Target::Task => FOR_A_TASK,
+                Target::Session(_) => TO_A_SESSION,
+            };
+            let placeholder = Line::new().dim(placeholder).fit(usize::from(text.width));
             frame.render_widget(Paragraph::new(theme.line(&placeholder)), text);
             if is_focused {
                 frame.set_cursor_position((text.x, text.y));
@@ -149,10 +155,23 @@ fn write(model: &Model, draft: Option<&Draft>, frame: &mut Frame, area: Rect) {
     }
 }
 
+/// What was pasted may turn the direction of writing: it is sent as it is, and not obeyed here.
+fn disarm(buffer: &mut Buffer, area: Rect) {
+    for position in area.positions() {
+        let cell = &mut buffer[position];
+        let shown = visible(cell.symbol());
+        if shown != cell.symbol() {
+            let kept = shown.replace(char::REPLACEMENT_CHARACTER, "");
+            cell.set_symbol(if kept.is_empty() { " " } else { &kept });
+        }
+    }
+}
+
 /// What can complete the word, right above the composer.
 fn complete(model: &Model, popup: &Popup, frame: &mut Frame) {
     let dock = crate::tui::view::parts(model).dock;
     let hint = match (popup.word.kind, popup.rows.is_empty()) {
+        (Kind::File, true) if model.composer.files.is_awaited() => "looking for files…",
         (Kind::File, true) => "no file matches",
         (Kind::Command, _) => "⇥ completes · a space before / makes it a prompt",
         (Kind::File | Kind::Argument(_) | Kind::Skill, _) => "⇥ completes · esc leaves it as it is",

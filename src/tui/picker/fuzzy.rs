@@ -1,69 +1,122 @@
 //! Which of many texts a few letters mean, the best first.
 //!
-//! Whoever types on narrows what was found before, so that a key costs less the longer the query is.
+//! A key has to be answered at once, among fifty thousand texts too: a cheap look leaves out what cannot match, whoever
+//! types on narrows what was left before, and only the likeliest are scored with care.
+
+use std::cmp::Reverse;
 
 use nucleo_matcher::pattern::{Atom, AtomKind, CaseMatching, Normalization};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+/// So many texts are scored with care.
+const SCORED: usize = 1_000;
+
 /// Texts to search, and what the last query left of them.
 #[derive(Debug)]
 pub(crate) struct Fuzzy {
-    texts: Vec<String>,
+    texts: Vec<Text>,
+    /// The letters of the last query, in small.
     query: String,
-    /// What the query matches, in the order of the texts.
+    /// What it may match, in the order of the texts.
     left: Vec<usize>,
     matcher: Matcher,
-    buffer: Vec<char>,
 }
 
-impl Default for Fuzzy {
-    fn default() -> Fuzzy {
-        Fuzzy::new(Vec::new())
+#[derive(Debug)]
+struct Text {
+    whole: String,
+    small: String,
+    /// Which bytes are in it, folded into so many bits.
+    letters: u64,
+    /// Where the last part of a path begins in `small`.
+    name: usize,
+}
+
+impl Text {
+    fn new(whole: String) -> Text {
+        let small = whole.to_lowercase();
+        let name = small.rfind('/').map_or(0, |slash| slash + 1);
+        Text { letters: letters(&small), whole, small, name }
     }
+
+    /// How likely the letters mean this text, less is better; `None` when they do not follow each other in it.
+    fn likelihood(&self, query: &[u8]) -> Option<(bool, usize, usize)> {
+        let (mut left, mut end) = (query, None);
+        for (place, byte) in self.small.bytes().enumerate().rev() {
+            let Some((last, before)) = left.split_last() else { break };
+            if byte == *last {
+                let end = *end.get_or_insert(place);
+                left = before;
+                if left.is_empty() {
+                    return Some((place < self.name, end - place, self.small.len()));
+                }
+            }
+        }
+        left.is_empty().then_some((false, 0, self.small.len()))
+    }
+}
+
+fn letters(text: &str) -> u64 {
+    text.bytes().fold(0, |letters, byte| letters | 1 << (byte % 64))
 }
 
 impl Fuzzy {
     pub(crate) fn new(texts: Vec<String>) -> Fuzzy {
         Fuzzy {
             left: (0..texts.len()).collect(),
-            texts,
+            texts: texts.into_iter().map(Text::new).collect(),
             query: String::new(),
             matcher: Matcher::new(Config::DEFAULT.match_paths()),
-            buffer: Vec::new(),
         }
     }
 
     pub(crate) fn text(&self, index: usize) -> &str {
-        &self.texts[index]
+        &self.texts[index].whole
     }
 
     /// The places of so many texts that match best; all match an empty query, in their own order.
     pub(crate) fn best(&mut self, query: &str, count: usize) -> Vec<usize> {
-        if !query.starts_with(&self.query) {
+        let small = query.to_lowercase();
+        if !small.starts_with(&self.query) {
             self.left = (0..self.texts.len()).collect();
         }
-        self.query = query.to_owned();
-        let atom = Atom::new(query, CaseMatching::Smart, Normalization::Smart, AtomKind::Fuzzy, false);
-        let (texts, matcher, buffer) = (&self.texts, &mut self.matcher, &mut self.buffer);
-        let mut scored = Vec::with_capacity(self.left.len());
-        self.left.retain(|index| {
-            let score = atom.score(Utf32Str::new(&texts[*index], buffer), matcher);
-            scored.extend(score.map(|score| (score, *index)));
-            score.is_some()
-        });
+        let mut likely = self.narrow(&small);
+        self.query = small;
         if query.is_empty() {
             return self.left.iter().copied().take(count).collect();
         }
+        keep_least(&mut likely, SCORED.max(count), |(likelihood, index)| (*likelihood, *index));
+        let atom = Atom::new(query, CaseMatching::Smart, Normalization::Never, AtomKind::Fuzzy, false);
+        let (texts, matcher) = (&self.texts, &mut self.matcher);
+        let mut buffer = Vec::new();
+        let score = |(_, index): (_, usize)| {
+            let text = Utf32Str::new(&texts[index].whole, &mut buffer);
+            Some((atom.score(text, matcher)?, index))
+        };
+        let mut scored: Vec<(u16, usize)> = likely.into_iter().filter_map(score).collect();
         // What is typed in full comes first, then the better match, then the shorter text.
         let rank = |(score, index): &(u16, usize)| {
-            (texts[*index] != query, std::cmp::Reverse(*score), texts[*index].len(), *index)
+            let whole = &texts[*index].whole;
+            (whole != query, Reverse(*score), whole.len(), *index)
         };
-        if scored.len() > count && count > 0 {
-            scored.select_nth_unstable_by_key(count - 1, rank);
-        }
-        scored.truncate(count);
+        keep_least(&mut scored, count, rank);
         scored.sort_unstable_by_key(rank);
         scored.into_iter().map(|(_, index)| index).collect()
+    }
+
+    /// Leaves out what cannot match; how likely each of the others is.
+    fn narrow(&mut self, query: &str) -> Vec<((bool, usize, usize), usize)> {
+        let wanted = letters(query);
+        let mut likely = Vec::with_capacity(self.left.len());
+        let texts = &self.texts;
+        self.left.retain(|index| {
+            let text = &texts[*index];
+            let has_all = text.letters & wanted == wanted;
+            let likelihood = if has_all { text.likelihood(query.as_bytes()) } else { None };
+            likely.extend(likelihood.map(|likelihood| (likelihood, *index)));
+            likelihood.is_some()
+        });
+        likely
     }
 
     /// How many texts the next letter has to look at.
@@ -71,6 +124,14 @@ impl Fuzzy {
     pub(crate) fn left(&self) -> usize {
         self.left.len()
     }
+}
+
+/// Keeps so many of the least, in any order.
+fn keep_least<T, K: Ord>(items: &mut Vec<T>, count: usize, rank: impl Fn(&T) -> K) {
+    if count > 0 && items.len() > count {
+        items.select_nth_unstable_by_key(count - 1, rank);
+    }
+    items.truncate(count);
 }
 
 #[cfg(test)]

@@ -14,6 +14,8 @@ use crate::tui::model::Model;
 pub(super) struct Row {
     pub(super) label: String,
     pub(super) detail: String,
+    /// A word besides the label that finds it.
+    pub(super) alias: String,
     pub(super) is_current: bool,
     pub(super) pick: Pick,
 }
@@ -49,7 +51,7 @@ impl Pick {
 
 fn row(pick: Pick, label: String, detail: impl IntoIterator<Item = String>) -> Row {
     let detail: Vec<_> = detail.into_iter().filter(|word| !word.is_empty()).collect();
-    Row { label, detail: detail.join(" · "), is_current: false, pick }
+    Row { label, detail: detail.join(" · "), alias: String::new(), is_current: false, pick }
 }
 
 /// Acts that have a word or a key where the person is; moving about is not worth a row.
@@ -65,7 +67,9 @@ pub(super) fn acts(model: &Model) -> Vec<Row> {
         let places = std::iter::once(&here).chain(binding.contexts);
         let key = places.into_iter().find_map(|context: &Context| model.keymap.key(*context, binding.action));
         let words = [binding.command.map(|word| format!("/{word}")), key.map(ToOwned::to_owned)];
-        rows.push(row(Pick::Act(binding.action), binding.help.to_owned(), words.into_iter().flatten()));
+        let alias = words[0].clone().unwrap_or_default();
+        let row = row(Pick::Act(binding.action), binding.help.to_owned(), words.into_iter().flatten());
+        rows.push(Row { alias, ..row });
     }
     rows
 }
@@ -114,7 +118,8 @@ fn of_session(model: &Model, session: &Session, pick: Pick) -> Row {
         age(model.now, at),
         session.id.clone(),
     ];
-    row(pick, format!("{} {}", model.signs.glyph(session.status), status::title(session)), detail)
+    let label = format!("{} {}", model.signs.glyph(session.status), status::title(session));
+    Row { alias: session.id.clone(), ..row(pick, label, detail) }
 }
 
 /// The backends that can run.

@@ -1,0 +1,191 @@
+//! What is sent, what comes back, and what happens with the words of a command.
+
+use super::*;
+use crate::api::error::{Error, ErrorKind};
+use crate::api::request::{CreateSession, MergeStyle, SendPrompt, When};
+use crate::api::session::Status;
+use crate::look::sample::session;
+
+fn create(ticket: Ticket, create: CreateSession) -> Request {
+    Request::Create { ticket, create: Box::new(create) }
+}
+
+fn prompt(ticket: Ticket, prompt: SendPrompt) -> Request {
+    Request::Prompt { ticket, session: "runaaaaa".into(), prompt: Box::new(prompt) }
+}
+
+fn refuse(model: &mut Model, ticket: Ticket) {
+    let error = Error::new(ErrorKind::Invalid, "no");
+    update(model, Msg::Reply(Reply::Refused { ticket, error }));
+}
+
+fn take(model: &mut Model, ticket: Ticket) {
+    let session = Box::new(session(Status::Running));
+    update(model, Msg::Reply(Reply::Taken { ticket, session }));
+}
+
+#[test]
+fn a_task_is_sent_with_what_was_chosen_for_it() {
+    let plain = CreateSession { prompt: "fix it".into(), ..CreateSession::default() };
+    for (commands, expected) in [
+        (&[][..], plain.clone()),
+        (&["/model claude/opus"], CreateSession { model: Some("claude/opus".into()), ..plain.clone() }),
+        (&["/model claude/unlisted"], CreateSession { model: Some("claude/unlisted".into()), ..plain.clone() }),
+        (&["/reasoning low"], CreateSession { reasoning: Some("low".into()), ..plain.clone() }),
+        (&["/agent reviewer"], CreateSession { agent: Some("reviewer".into()), ..plain.clone() }),
+        (&["/posture edits"], CreateSession { posture: Some("edits".into()), ..plain.clone() }),
+        (&["/plan"], CreateSession { posture: Some("plan".into()), ..plain.clone() }),
+        (&["/plan", "/auto"], CreateSession { posture: Some("unattended".into()), ..plain.clone() }),
+        (&["/yolo"], CreateSession { yolo: true, ..plain.clone() }),
+        (&["/yolo", "/yolo"], plain),
+    ] {
+        let mut model = equipped(WIDE);
+        press(&mut model, &["n"]);
+        for command in commands {
+            write(&mut model, command);
+            assert_eq!(beyond_saving(press(&mut model, &["enter"])), [], "{command}");
+            assert_eq!((text(&mut model).as_str(), model.focus), ("", Focus::Composer), "{command}");
+        }
+        write(&mut model, "fix it");
+        assert_eq!(beyond_saving(press(&mut model, &["enter"])), [create(1, expected)], "{commands:?}");
+        assert_eq!(model.focus, Focus::Main);
+        take(&mut model, 1);
+        assert_eq!(super::super::saved(&model).task, Content::default());
+    }
+}
+
+#[test]
+fn several_models_get_a_session_each_and_a_refusal_concerns_only_its_own() {
+    let mut model = equipped(WIDE);
+    press(&mut model, &["n"]);
+    choose_models(&mut model, vec!["claude/opus".into(), "codex".into(), "claude/sonnet".into()]);
+    write(&mut model, "fix it");
+    let on =
+        |model: &str| CreateSession { prompt: "fix it".into(), model: Some(model.into()), ..CreateSession::default() };
+    let sent = beyond_saving(press(&mut model, &["enter"]));
+    assert_eq!(sent, [create(1, on("claude/opus")), create(2, on("codex")), create(3, on("claude/sonnet"))]);
+    take(&mut model, 1);
+    refuse(&mut model, 2);
+    refuse(&mut model, 3);
+    press(&mut model, &["n"]);
+    assert_eq!(text(&mut model), "fix it");
+    assert_eq!(draft(&mut model).choices.models, ["codex", "claude/sonnet"]);
+}
+
+#[test]
+fn a_prompt_waits_for_its_turn_or_interrupts() {
+    for (key, when) in [("enter", When::InOrder), ("alt+enter", When::Now)] {
+        let mut model = writing_to("runaaaaa");
+        with_handoff(&mut model, "h_1".into());
+        choose_models(&mut model, vec!["codex".into()]);
+        write(&mut model, "and test it");
+        let expected = SendPrompt {
+            text: "and test it".into(),
+            model: Some("codex".into()),
+            with: vec!["h_1".into()],
+            when,
+            ..SendPrompt::default()
+        };
+        assert_eq!(beyond_saving(press(&mut model, &[key])), [prompt(1, expected)]);
+        assert_eq!((text(&mut model).as_str(), model.focus), ("", Focus::Composer));
+    }
+}
+
+#[test]
+fn a_chip_is_taken_out_at_the_start_of_the_text() {
+    let mut model = writing_to("runaaaaa");
+    with_handoff(&mut model, "h_1".into());
+    with_handoff(&mut model, "h_1".into());
+    write(&mut model, "x");
+    press(&mut model, &["backspace"]);
+    assert_eq!(draft(&mut model).with, ["h_1"]);
+    press(&mut model, &["backspace"]);
+    assert_eq!(draft(&mut model).with, Vec::<String>::new());
+}
+
+#[test]
+fn what_is_pasted_is_sent_in_full() {
+    let mut model = writing_to("runaaaaa");
+    write(&mut model, "log: ");
+    update(&mut model, Msg::Paste("line\n".repeat(30)));
+    let image = Image { name: Some("a.gif".into()), data: "R0lGODlhAQABAAAA".into() };
+    update(&mut model, Msg::Reply(Reply::Image(image.clone())));
+    let text = format!("log: {}[Image #1]", "line\n".repeat(30));
+    let expected = SendPrompt { text, images: vec![image], ..SendPrompt::default() };
+    assert_eq!(beyond_saving(press(&mut model, &["enter"])), [prompt(1, expected)]);
+}
+
+#[test]
+fn a_refused_text_comes_back_in_front_of_what_was_written_since() {
+    let mut model = writing_to("runaaaaa");
+    write(&mut model, "first");
+    press(&mut model, &["enter"]);
+    write(&mut model, "second");
+    refuse(&mut model, 1);
+    assert_eq!(text(&mut model), "first\nsecond");
+    refuse(&mut model, 1);
+    take(&mut model, 7);
+    assert_eq!(text(&mut model), "first\nsecond");
+}
+
+#[test]
+fn nothing_is_sent_that_says_nothing_or_that_nobody_would_get() {
+    let mut model = writing_to("runaaaaa");
+    write(&mut model, "  ");
+    press(&mut model, &["ctrl+j"]);
+    assert_eq!(press(&mut model, &["enter"]), []);
+    write(&mut model, "words");
+    update(&mut model, Msg::Lost("gone".into()));
+    assert_eq!(beyond_saving(press(&mut model, &["enter"])), []);
+    assert_eq!(text(&mut model), "  \nwords");
+    update(&mut model, Msg::Connected);
+    let expected = SendPrompt { text: "words".into(), ..SendPrompt::default() };
+    assert_eq!(beyond_saving(press(&mut model, &["enter"])), [prompt(1, expected)]);
+}
+
+#[test]
+fn commands_to_a_session_act_on_it() {
+    let session = || "runaaaaa".to_owned();
+    let posture = |word: &str| Request::SetPosture {
+        session: session(),
+        posture: SetPosture { posture: Some(word.into()), yolo: None },
+    };
+    for (command, expected, focus) in [
+        ("/merge squash", Request::Merge { session: session(), style: Some(MergeStyle::Squash) }, Focus::Composer),
+        ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Composer),
+        ("/posture attended", posture("attended"), Focus::Composer),
+        ("/plan", posture("plan"), Focus::Composer),
+        ("/auto", posture("unattended"), Focus::Composer),
+        ("/stop", Request::Stop(session()), Focus::Main),
+        ("/rebase", Request::Rebase(session()), Focus::Main),
+        ("/restore", Request::ListRemoved, Focus::Main),
+        ("/editor", Request::EditText { text: String::new() }, Focus::Composer),
+    ] {
+        let mut model = writing_to("runaaaaa");
+        write(&mut model, command);
+        assert_eq!(beyond_saving(press(&mut model, &["enter"])), [expected], "{command}");
+        assert_eq!((text(&mut model).as_str(), model.focus), ("", focus), "{command}");
+    }
+}
+
+#[test]
+fn a_text_that_begins_with_a_slash_is_a_prompt_behind_a_space() {
+    let mut model = writing_to("runaaaaa");
+    write(&mut model, "/usr/bin is full");
+    assert_eq!(beyond_saving(press(&mut model, &["enter"])), []);
+    assert_eq!(text(&mut model), "/usr/bin is full");
+    press(&mut model, &["home"]);
+    write(&mut model, " ");
+    let expected = SendPrompt { text: "/usr/bin is full".into(), ..SendPrompt::default() };
+    assert_eq!(beyond_saving(press(&mut model, &["enter"])), [prompt(1, expected)]);
+}
+
+#[test]
+fn a_plan_takes_the_words_behind_it_as_the_draft() {
+    let mut model = equipped(WIDE);
+    press(&mut model, &["n"]);
+    write(&mut model, "/plan split the config room");
+    press(&mut model, &["enter"]);
+    assert_eq!(text(&mut model), "split the config room");
+    assert_eq!(in_force(&model, &Target::Task).posture.as_deref(), Some("plan"));
+}
