@@ -53,6 +53,7 @@ mod permissions;
 mod plan;
 mod posture;
 mod prompt;
+mod queue;
 mod report;
 mod review;
 mod run;
@@ -121,6 +122,7 @@ enum SessionCommand {
     Wait(wait::Args),
     Inbox(inbox::Args),
     Send(send::Args),
+    Queue(queue::Args),
     Answer(answer::Args),
     /// Interrupts a session's turn; what it changed so far is kept.
     #[command(after_help = "Examples:\n  coppice stop k3f")]
@@ -248,6 +250,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Wait(args) => wait::run(args, context).await,
         SessionCommand::Inbox(args) => inbox::run(args, context).await,
         SessionCommand::Send(args) => send::run(args, context).await,
+        SessionCommand::Queue(args) => queue::run(args, context).await,
         SessionCommand::Answer(args) => answer::run(args, context).await,
         SessionCommand::Stop(args) => act::stop(args, context).await,
         SessionCommand::Resume(args) => act::resume(args, context).await,

@@ -36,6 +36,7 @@ mod posture;
 mod prepare;
 mod project;
 mod query;
+mod queue;
 mod record;
 mod recover;
 mod review;

@@ -264,6 +264,16 @@ pub struct AskedQuestion {
     pub options: Vec<String>,
 }
 
+/// A prompt that was accepted and that no turn has begun with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct QueuedPrompt {
+    pub number: u32,
+    pub text: String,
+    /// What goes with the prompt, in the order of the placeholders.
+    pub images: Vec<Attached>,
+    pub queued_at: i64,
+}
+
 /// One prompt and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Turn {

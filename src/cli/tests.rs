@@ -24,7 +24,7 @@ fn the_commands_are_the_contract() {
     let names: Vec<_> = commands().into_iter().map(|(name, _)| name.replacen("coppice ", "", 1)).skip(1).collect();
     assert_eq!(
         names.join(", "),
-        "new, run, list, show, events, wait, inbox, send, answer, stop, resume, approve, deny, posture, attach, \
+        "new, run, list, show, events, wait, inbox, send, queue, answer, stop, resume, approve, deny, posture, attach, \
          shell, diff, comment, review, undo, merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, \
          agents check, agents init, \
          models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \

@@ -22,7 +22,7 @@ use crate::api::request::{
     SendPrompt, SetPosture, Undo,
 };
 use crate::api::review::{AddComment, EditComment, LookAt, Review};
-use crate::api::session::{Diff, InboxItem, Session, Turn};
+use crate::api::session::{Diff, InboxItem, QueuedPrompt, Session, Turn};
 use crate::api::workflow::Workflow;
 
 /// Stands for an absent query or body.
@@ -74,6 +74,15 @@ impl Connection {
 
     pub async fn set_posture(&self, id: &str, posture: &SetPosture) -> Result<Session, ClientError> {
         self.send(Method::POST, &below(id, "posture"), posture).await
+    }
+
+    /// The prompts that no turn has begun with, the next one first.
+    pub async fn queue(&self, id: &str) -> Result<Page<QueuedPrompt>, ClientError> {
+        self.get(&below(id, "queue"), &NONE).await
+    }
+
+    pub async fn drop_prompt(&self, id: &str, number: u32) -> Result<Session, ClientError> {
+        self.send(Method::DELETE, &below(id, &format!("queue/{number}")), &Nothing {}).await
     }
 
     pub async fn stop(&self, id: &str) -> Result<Session, ClientError> {

@@ -16,6 +16,7 @@ mod persist;
 mod plan;
 mod plan_mode;
 mod question;
+mod queue;
 mod retire;
 mod review;
 mod tree;
@@ -83,6 +84,10 @@ pub(super) enum Command {
     },
     /// Sends what a person said about the changes.
     SendReview,
+    /// Forgets a prompt that waits.
+    DropPrompt {
+        number: u32,
+    },
     Answer {
         answers: Vec<String>,
     },

@@ -94,6 +94,12 @@ pub(super) enum Fault {
     NothingToSend { id: SessionId },
     #[error("session `{id}` has no turn {turn}")]
     NoTurn { id: SessionId, turn: u32 },
+    #[error("no prompt {number} waits in session `{id}`")]
+    NoPrompt { id: SessionId, number: u32 },
+    #[error("prompt {number} of session `{id}` does not wait: its turn is in progress")]
+    PromptTaken { id: SessionId, number: u32 },
+    #[error("session `{id}` has nothing to resume: the prompt that waited was dropped")]
+    NothingToResume { id: SessionId },
     #[error("session `{id}` has nothing to undo")]
     NothingToUndo { id: SessionId },
     #[error("session `{id}` started from `{base}`, which is not a branch: there is nothing to merge into")]
@@ -147,6 +153,7 @@ impl Fault {
             | Fault::SessionGone { .. }
             | Fault::NoTurn { .. }
             | Fault::NoComment { .. }
+            | Fault::NoPrompt { .. }
             | Fault::NoHandoff { .. }
             | Fault::NoPlan { .. }
             | Fault::NotAttached { .. }
@@ -182,11 +189,13 @@ impl Fault {
             | Fault::Attached { .. }
             | Fault::Unattachable { .. }
             | Fault::OutputTaken
+            | Fault::PromptTaken { .. }
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
             | Fault::AgentModel { .. }
             | Fault::NothingToUndo { .. }
+            | Fault::NothingToResume { .. }
             | Fault::NoTarget { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NothingToSend { .. }
@@ -239,6 +248,9 @@ impl Fault {
             Fault::CommentSent { id, .. } => Some(format!("send another: `coppice comment {id} PATH:LINE TEXT`")),
             Fault::NothingToSend { id } => Some(format!("make one with `coppice comment {id} PATH:LINE TEXT`")),
             Fault::NoTurn { id, .. } => Some(format!("`coppice show {id}` lists the turns")),
+            Fault::NoPrompt { id, .. } => Some(format!("`coppice queue {id}` lists what waits")),
+            Fault::PromptTaken { id, .. } => Some(format!("`coppice stop {id}` stops it")),
+            Fault::NothingToResume { id } => Some(format!("`coppice send {id} \"…\"` gives it another prompt")),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),

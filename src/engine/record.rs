@@ -14,7 +14,7 @@ use crate::api::workflow::Workflow;
 use crate::id::SessionId;
 use crate::permission::Posture;
 use crate::session::{Open, Session};
-use crate::store::{HandoffRow, SessionRow, TurnRow, WorkflowRow};
+use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 
 pub(super) use approval::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
 pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
@@ -95,6 +95,8 @@ pub(super) struct Body {
     pub(super) interrupted: Option<u32>,
     /// The last turn was sent and did not end well: a resume sends its prompt again.
     pub(super) unfinished: bool,
+    /// The number of the last turn when the prompt that a resume would have begun with was dropped.
+    pub(super) withdrawn: Option<u32>,
     pub(super) redirect: Option<Redirect>,
     /// The ref that keeps a removed session's work.
     pub(super) salvage: Option<String>,
@@ -374,6 +376,11 @@ impl Body {
         EngineRecord { backend: self.backend, model: self.model, reasoning: self.reasoning } = engine;
     }
 
+    /// Whether the last turn is not to be repeated and nothing waits that could follow it.
+    pub(super) fn has_nothing_to_resume(&self) -> bool {
+        !self.unfinished && self.order.is_empty() && self.withdrawn == Some(self.turns)
+    }
+
     /// A queued prompt with whom it goes to.
     pub(super) fn redirected(&self, number: u32, prompt: PromptBody) -> PromptBody {
         match &self.redirect {
@@ -391,6 +398,12 @@ impl Switch {
         }
         engine.reasoning = self.reasoning.clone().or(engine.reasoning);
         engine
+    }
+}
+
+impl PromptBody {
+    pub(super) fn read(row: &PromptRow) -> Result<Self, Unreadable> {
+        serde_json::from_str(&row.body).map_err(|source| Unreadable { what: "prompt", id: row.session, source })
     }
 }
 

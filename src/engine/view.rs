@@ -215,6 +215,7 @@ fn next(record: &Record) -> Vec<&'static str> {
         "undo" => !is_empty,
         // The base of a child is a snapshot, not a branch; its work goes home to its parent.
         "rebase" => !is_child,
+        "resume" => !record.body.has_nothing_to_resume(),
         _ => true,
     };
     let home: &[&str] = if is_child && !is_empty && goes_home(record.status) { &["integrate"] } else { &[] };

@@ -1,8 +1,8 @@
 //! Refusals as HTTP, and requests that are refused before they reach the engine.
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
@@ -59,6 +59,20 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
         let Query(value) = Query::from_request_parts(parts, state).await.map_err(|rejection: QueryRejection| {
             unusable("the request's query is not usable", rejection.body_text())
         })?;
+        Ok(Self(value))
+    }
+}
+
+/// Names in the path of the expected shape.
+pub(super) struct Named<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Named<T> {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        let Path(value) = Path::from_request_parts(parts, state)
+            .await
+            .map_err(|rejection: PathRejection| unusable("the request's path is not usable", rejection.body_text()))?;
         Ok(Self(value))
     }
 }

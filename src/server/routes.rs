@@ -98,10 +98,12 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         session::create,
         session::decide,
         session::diff,
+        session::drop_prompt,
         session::inbox,
         session::list,
         session::merge,
         session::prompt,
+        session::queue,
         session::read,
         session::rebase,
         session::remove,
@@ -121,6 +123,7 @@ pub(super) fn router(app: App) -> Router {
     let personal = Router::new()
         .route("/v1/sessions/{id}/approvals/{request}", post(session::decide))
         .route("/v1/sessions/{id}/answers", post(session::answer))
+        .route("/v1/sessions/{id}/queue/{number}", delete(session::drop_prompt))
         .route("/v1/sessions/{id}/posture", post(session::set_posture))
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/sessions/{id}/integrate", post(family::integrate))
@@ -148,6 +151,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}", get(session::read).delete(session::remove))
         .route("/v1/sessions/{id}/turns", get(session::turns))
         .route("/v1/sessions/{id}/prompts", post(session::prompt))
+        .route("/v1/sessions/{id}/queue", get(session::queue))
         .route("/v1/sessions/{id}/stop", post(session::stop))
         .route("/v1/sessions/{id}/resume", post(session::resume))
         .route("/v1/sessions/{id}/diff", get(session::diff))

@@ -6,13 +6,13 @@ use crate::env::TestEnv;
 use crate::script::{say, steps, write};
 
 /// Debug builds of the daemon end themselves right before the effect with this number.
-const CRASH: &str = "COPPICE_CRASH_AT";
+pub(crate) const CRASH: &str = "COPPICE_CRASH_AT";
 
 /// The effects are dealt out to this many tests, which run side by side.
 const LANES: usize = 4;
 
 /// More effects than a turn has: a lane must find its end before.
-const EFFECTS: usize = 200;
+pub(crate) const EFFECTS: usize = 200;
 
 #[test]
 fn a_daemon_that_dies_between_any_two_effects_loses_nothing_lane_1() {

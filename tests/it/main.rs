@@ -34,6 +34,7 @@ mod place;
 mod plan;
 mod planmode;
 mod prompt;
+mod queue;
 mod response;
 mod resume;
 mod review;

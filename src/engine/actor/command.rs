@@ -36,6 +36,7 @@ impl Actor {
             }
             Command::Send { draft, when } => self.send(draft, when).await,
             Command::SendReview => self.send_review().await,
+            Command::DropPrompt { number } => self.drop_prompt(number).await,
             Command::Answer { answers } => self.answer(answers).await,
             Command::Decide { request, decide } => self.decide(&request, decide).await,
             Command::Stop => self.stop().await,
@@ -297,6 +298,9 @@ impl Actor {
                 return Err(self.wrong_state("be resumed"));
             }
         }
+        if self.record.body.has_nothing_to_resume() {
+            return Err(Fault::NothingToResume { id: self.id });
+        }
         if self.record.body.unfinished || self.record.body.order.is_empty() {
             let task = self.last_task().await?;
             self.queue(task, Place::First).await?;
@@ -320,7 +324,7 @@ impl Actor {
 pub(super) fn queued_prompt(queued: Result<Vec<PromptRow>, StoreError>, number: u32) -> Result<PromptBody, String> {
     let rows = queued.map_err(|error| error.to_string())?;
     let row = rows.into_iter().find(|row| row.number == number).ok_or("it is not in the store")?;
-    serde_json::from_str(&row.body).map_err(|error| error.to_string())
+    PromptBody::read(&row).map_err(|error| error.to_string())
 }
 
 /// A number chooses an option; anything else is said as it is.

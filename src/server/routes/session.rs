@@ -8,8 +8,8 @@ use crate::api::error::ErrorBody;
 use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, SetPosture, Undo,
 };
-use crate::api::session::{Diff, InboxItem, Session, Turn};
-use crate::server::error::{Asked, Body};
+use crate::api::session::{Diff, InboxItem, QueuedPrompt, Session, Turn};
+use crate::server::error::{Asked, Body, Named};
 use crate::server::listener::Peer;
 use crate::server::person;
 
@@ -120,6 +120,24 @@ pub(super) async fn prompt(
         person::require(peer)?;
     }
     reply(app.engine.send(&id, prompt).await)
+}
+
+/// Lists the prompts that no turn has begun with, the next one first.
+#[utoipa::path(
+    get, path = "/v1/sessions/{id}/queue", params(("id" = String, Path)),
+    responses((status = 200, body = Page<QueuedPrompt>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn queue(State(app): State<App>, Path(id): Path<String>) -> Reply<Page<QueuedPrompt>> {
+    reply(app.engine.queue(&id).await.map(Page::whole))
+}
+
+/// Drops a prompt that waits; it is never sent.
+#[utoipa::path(
+    delete, path = "/v1/sessions/{id}/queue/{number}", params(("id" = String, Path), ("number" = u32, Path)),
+    responses((status = 200, body = Session), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn drop_prompt(State(app): State<App>, Named((id, number)): Named<(String, u32)>) -> Reply<Session> {
+    reply(app.engine.drop_prompt(&id, number).await)
 }
 
 /// Answers the open questions, one by one or all at once.
