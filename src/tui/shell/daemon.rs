@@ -209,8 +209,8 @@ impl Desk {
                 Reply::Files { session, files: paths }
             }
             Request::Review(act) => review(to, act).await?,
-            Request::Drop { .. }
-            | Request::Edit { .. }
+            Request::Drop { session: id, number } => done("taken back", to.drop_prompt(&id, number).await?),
+            Request::Edit { .. }
             | Request::EditText { .. }
             | Request::Copy(_)
             | Request::TakeImage
