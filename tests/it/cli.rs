@@ -327,7 +327,7 @@ fn a_database_of_a_newer_version() {
     assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
     exit: 6
     -- stderr
-    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` has schema 999, this coppice knows 2
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` has schema 999, this coppice knows 3
 
     hint: use the newer coppice that wrote it, or another COPPICE_HOME
     ");
