@@ -174,7 +174,7 @@ proptest! {
         for entry in before.entries.iter().filter(|entry| entry.path != key) {
             prop_assert_eq!(after.get(&entry.path), Some(&entry.value));
         }
-        prop_assert_eq!(set_key(&edited, &origin, key, &typed).unwrap(), edited.clone());
+        prop_assert_eq!(&set_key(&edited, &origin, key, &typed).unwrap(), &edited);
 
         let removed = unset_key(&edited, &origin, key).unwrap();
         let after = parse(&removed, &origin).unwrap();
