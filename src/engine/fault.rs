@@ -29,7 +29,7 @@ pub(super) enum Fault {
     #[error("somebody works in session `{id}`: it cannot {act}")]
     Attached { id: SessionId, act: &'static str },
     #[error("session `{id}` cannot be attached to: {reason}")]
-    Unattachable { id: SessionId, reason: String },
+    Unattachable { id: SessionId, reason: String, hint: String },
     #[error("{}", .0.message)]
     Unstarted(Failure),
     #[error("nobody works in session `{id}` under this name")]
@@ -217,9 +217,7 @@ impl Fault {
             Fault::Prefix(PrefixError::Ambiguous { .. }) => text("use more characters of the id"),
             Fault::WrongState { hint, .. } => hint.clone(),
             Fault::Attached { id, .. } => Some(format!("leave it with Ctrl+], or end it with `coppice stop {id}`")),
-            Fault::Unattachable { id, .. } => {
-                Some(format!("`coppice shell {id}` opens a shell in its worktree, `coppice send {id}` begins a turn"))
-            }
+            Fault::Unattachable { hint, .. } => Some(hint.clone()),
             Fault::Unstarted(failure) => Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
             Fault::EmptyPrompt => text("say what the agent is to do"),

@@ -89,6 +89,8 @@ impl Actor {
         info!(session = %self.id, exit, "detached");
         self.release(commit.clone()).await;
         guest.terminal.tell(Left { exit, commit, changes: self.record.body.changes });
+        // What follows is not what they wanted stopped.
+        self.answer_stops();
         if std::mem::take(&mut self.go_on) {
             self.start().await;
         }

@@ -39,11 +39,18 @@ pub(in super::super) struct Running {
 
 /// Why nobody can work in a session as it is, found without touching anything.
 pub(in super::super) async fn refuse(shared: &Shared, record: &Record, program: Program) -> Result<(), Fault> {
-    let unready = |reason: String| Err(Fault::Unattachable { id: record.id, reason });
+    let id = record.id;
+    let turn = || format!("`coppice send {id}` begins a turn");
     match record.body.tree {
         Tree::Ready | Tree::Unprepared => {}
-        Tree::Absent | Tree::Away | Tree::Creating => return unready("it has no worktree".to_owned()),
+        Tree::Absent | Tree::Away | Tree::Creating => {
+            return Err(Fault::Unattachable { id, reason: "it has no worktree".to_owned(), hint: turn() });
+        }
     }
+    let unready = |reason: String| {
+        let hint = format!("`coppice shell {id}` opens a shell in its worktree, {}", turn());
+        Err(Fault::Unattachable { id, reason, hint })
+    };
     if program == Program::Shell {
         return Ok(());
     }
