@@ -3,7 +3,7 @@
 use super::line::Line;
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::request::Resume;
-use crate::api::session::Session;
+use crate::api::session::{Session, Status};
 
 /// What every one of them takes.
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,8 @@ pub(super) struct Args {
 
 pub(super) async fn stop(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.stop(&args.id.id).await?;
-    tell(args.format, context, &session, status::word(session.status).dim("; `coppice resume` goes on"))
+    let next = if session.status == Status::Interrupted { "; `coppice resume` goes on" } else { "" };
+    tell(args.format, context, &session, status::word(session.status).dim(next))
 }
 
 pub(super) async fn resume(args: Args, context: &mut Context) -> Result<Exit, Failure> {
