@@ -61,6 +61,8 @@ fn arguments(launch: &Launch) -> Vec<String> {
 fn environment(launch: &Launch, home: &Path, login: Option<&Path>) -> Vec<(String, String)> {
     let mut env = argv::environment(launch, home, login);
     env.retain(|(name, _)| name != argv::NO_BACKGROUND);
+    // It would be fetched anew for every home, and the person's own has it.
+    env.push(("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL".to_owned(), "1".to_owned()));
     env
 }
 

@@ -117,6 +117,8 @@ async fn agent(
     let (mut launch, spawn) = prepare::furnished(shared, start, spec, Some(known.id.clone())).await?;
     // The rules ask for answers in a form that is for us; a person is to read these.
     (launch.rules, launch.schema, launch.tools) = (None, None, Vec::new());
+    // What was left to the program before may be another model by this time, and a conversation has one.
+    launch.model = launch.model.or_else(|| known.model.clone());
     let Interactive { request, beside, after } = shared.backends.interactive(launch).await?;
     open(&spawn, name, request, size, beside, after).await
 }
