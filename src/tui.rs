@@ -4,6 +4,8 @@
 
 mod act;
 mod bar;
+#[doc(hidden)]
+pub mod bench;
 mod composer;
 mod confirm;
 mod decide;
