@@ -69,6 +69,15 @@ pub(crate) fn parent(model: &mut Model) -> Vec<Request> {
     }
 }
 
+/// Leaves the matches of a search, or the session.
+pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
+    match model.session.search {
+        Some(_) => leave_search(model),
+        None => model.view = View::Sessions,
+    }
+    Vec::new()
+}
+
 /// Opens the file that the selected card is about.
 pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
     let file = shown(model).and_then(|transcript| transcript.file());
@@ -149,7 +158,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
         Step::Down => scroll(model, 1),
         Step::PageUp => scroll(model, -page),
         Step::PageDown => scroll(model, page),
-        Step::Top => moved(model, |transcript, session, _| transcript.to_start(session)),
+        Step::Top => moved(model, |transcript, session, _| transcript.rewind(session)),
         Step::Bottom => moved(model, |transcript, _, _| {
             transcript.follow();
             Vec::new()

@@ -209,7 +209,8 @@ pub(crate) fn back(model: &mut Model) -> Vec<Request> {
         Context::Search => session::leave_search(model),
         Context::Comment => review::leave_comment(model),
         Context::Setting => settings::leave_edit(model),
-        Context::Session | Context::Settings => model.view = View::Sessions,
+        Context::Session => return session::leave(model),
+        Context::Settings => model.view = View::Sessions,
         Context::Diff => {
             if let View::Review(id) = &model.view {
                 model.view = View::Session(id.clone());

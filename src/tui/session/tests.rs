@@ -423,6 +423,12 @@ fn matches_are_counted_and_gone_through() {
     press(&mut model, &["backspace", "esc"]);
     assert_eq!(model.context(), Context::Session);
     assert!(!screen(&mut model).contains("search:"));
+    press(&mut model, &["ctrl+s"]);
+    write(&mut model, "case");
+    press(&mut model, &["enter", "esc"]);
+    assert_eq!(model.view, View::Session(PARENT.into()), "the matches are left first");
+    press(&mut model, &["esc"]);
+    assert_eq!(model.view, View::Sessions);
 }
 
 #[test]

@@ -71,7 +71,8 @@ impl Transcript {
         self.wanted(session)
     }
 
-    pub(crate) fn to_start(&mut self, session: &str) -> Vec<Request> {
+    /// Looks at the beginning, and asks for all that is older.
+    pub(crate) fn rewind(&mut self, session: &str) -> Vec<Request> {
         self.scroll = Scroll::Start;
         self.wanted(session)
     }

@@ -55,7 +55,7 @@ fn older_facts_are_asked_for_and_come_without_a_jump() {
     assert_eq!(transcripts.page(SESSION, story.split_off(400), Reach::More), []);
     assert_eq!(seen(&mut transcripts, 3), read);
     let transcript = transcripts.get_mut(SESSION).unwrap();
-    assert_eq!(transcript.to_start(SESSION), ask(4010));
+    assert_eq!(transcript.rewind(SESSION), ask(4010));
     assert_eq!(transcripts.page(SESSION, story.split_off(200), Reach::More), ask(2010));
     assert_eq!(transcripts.page(SESSION, story, Reach::Start), []);
     assert_eq!(seen(&mut transcripts, 2), "message 0\nmessage 1");
@@ -109,7 +109,7 @@ fn a_frame_lays_out_what_it_shows_and_not_the_rest() {
     let before = work(&transcripts);
     seen(&mut transcripts, 50);
     assert_eq!(work(&transcripts), before);
-    transcripts.get_mut(SESSION).unwrap().to_start(SESSION);
+    transcripts.get_mut(SESSION).unwrap().rewind(SESSION);
     seen(&mut transcripts, 50);
     assert!(work(&transcripts) <= before + 3);
 }
