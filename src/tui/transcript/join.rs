@@ -11,6 +11,7 @@ use crate::api::event::{Event, Payload, PlanEntry};
 use crate::api::handoff::Handoff;
 use crate::api::workflow::Workflow;
 use crate::look::card::Outcome;
+use crate::look::status;
 
 /// Which facts belong together.
 #[derive(Debug, Default)]
@@ -62,7 +63,11 @@ impl Transcript {
     pub(super) fn apply(&mut self, event: &Event) {
         let (seq, place) = (event.seq, Place::of(event.seq));
         match &event.payload {
-            Payload::PromptQueued { number, text, .. } => self.prompt_queued(*number, text),
+            Payload::PromptQueued { number, text, images } if images.is_empty() => self.prompt_queued(*number, text),
+            Payload::PromptQueued { number, text, images } => {
+                let with = status::with(images);
+                self.prompt_queued(*number, &format!("{text}\n{}", with.trim_start_matches(", ")));
+            }
             Payload::PromptDropped { number } => {
                 self.joins.prompts.entry(*number).or_default().is_dropped = true;
                 self.remove(Place::queued(*number));

@@ -216,6 +216,13 @@ fn an_answer_is_shown_once() {
 }
 
 #[test]
+fn a_prompt_names_its_images() {
+    let queued = Payload::PromptQueued { number: 1, text: "look".into(), images: vec![sample::image()] };
+    let shown = text(&mut transcript(vec![queued, started(1)]));
+    assert!(shown.contains("look\nwith wrong.png\n"), "{shown}");
+}
+
+#[test]
 fn a_prompt_waits_at_the_end_until_its_turn_begins() {
     let mut transcripts = transcript(vec![
         prompt(1, "first"),
