@@ -1,3 +1,5 @@
+//! A session on the screen, and what can be done with it there.
+
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::json;

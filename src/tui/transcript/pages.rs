@@ -98,7 +98,8 @@ impl Transcript {
                 return;
             }
         } else if is_oldest {
-            self.pages.reach = Some(reach);
+            // Asking again behind a page of which nothing is known would bring the same page.
+            self.pages.reach = Some(if first.is_some() { reach } else { Reach::Start });
         }
         for event in events {
             self.note(event.seq);

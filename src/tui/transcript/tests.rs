@@ -1,3 +1,5 @@
+//! What events become, in whatever order they come.
+
 use proptest::prelude::*;
 use serde_json::json;
 
