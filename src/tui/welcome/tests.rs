@@ -62,8 +62,8 @@ fn with_some_agents_wide() {
 
 
 
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────── claude ──
+     › Describe the next task, or / for commands
      ⏎ take this task  n new  T tour  , settings  q quit
     ");
 }
@@ -97,8 +97,8 @@ fn with_some_agents_narrow_and_a_wish_of_the_repository() {
      T plays a tour with scripted agents: no account, no cost
 
 
-
-
+    ────────────────────────────────────────────────────────────────────── claude ──
+     › Describe the next task, or / for commands
      ⏎ take this task  n new  T tour  , settings  q quit
     ");
 }
@@ -125,8 +125,8 @@ fn without_any_agent_wide_and_narrow() {
 
 
 
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      n new  T tour  , settings  q quit
     ");
     update(&mut model, Msg::Resize(SLIM));
@@ -148,8 +148,8 @@ fn without_any_agent_wide_and_narrow() {
 
 
 
-
-
+    ────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      n new  T tour  , settings  q quit
     ");
 }

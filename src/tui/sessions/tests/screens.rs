@@ -73,8 +73,8 @@ fn a_day_wide() {
                                                                 │
                                                                 │
                                                                 │
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ decide  n new  a answer  d diff  s stop  f filter  Space next that needs you  t tree  z merged too  sandbox enforced
     ");
 }
@@ -101,8 +101,8 @@ fn a_day_narrow() {
      READY
      ✓ Upgrade axum                  +12 −4 gemini   merge?               $0.42   5m
      INTERRUPTED
-
-
+    ────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ open  n new  r resume  d diff  f filter                     sandbox enforced
     ");
 }
@@ -129,8 +129,8 @@ fn a_waiting_child_wide() {
                                                                 │
                                                                 │
                                                                 │
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ decide  n new  y approve  d diff  m merge  f filter  Space next that needs you  t tree              sandbox enforced
     ");
 }
@@ -157,8 +157,8 @@ fn a_waiting_child_narrow() {
 
 
 
-
-
+    ────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ decide  n new  y approve  d diff  m merge  f filter         sandbox enforced
     ");
 }
@@ -184,8 +184,8 @@ fn a_question_is_read_without_going_in() {
                                                                 │
                                                                 │
                                                                 │
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ decide  n new  a answer  d diff  s stop  f filter  Space next that needs you  t tree  z merged too  sandbox enforced
     ");
 }
@@ -216,8 +216,8 @@ fn a_failure_says_what_helps() {
                                                                 │
                                                                 │
                                                                 │
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ open  n new  L log in  r resume  d diff  f filter  Space next that needs you  i write  t tree       sandbox enforced
     ");
 }
@@ -245,8 +245,8 @@ fn a_filter_wide() {
                                                                 │
                                                                 │
                                                                 │
-
-
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ keep  Esc clear                                                                                     sandbox enforced
     ");
 }
@@ -274,8 +274,8 @@ fn a_filter_that_finds_nothing_narrow() {
 
 
 
-
-
+    ────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ keep  Esc clear
     ");
 }
@@ -303,8 +303,8 @@ fn a_lost_daemon_wide_and_narrow() {
      ◌ Upgrade sqlx                         codex    1st in line          $0.42   4m
      READY
      ✓ Upgrade axum                  +12 −4 gemini   merge?               $0.42   5m
-
-
+    ────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
      ⏎ decide  n new  a answer  d diff  s stop  f filter           sandbox enforced
     ");
     update(&mut model, Msg::Resize(BROAD));
