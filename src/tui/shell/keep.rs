@@ -27,7 +27,7 @@ impl Keep {
 
     /// What was kept; nothing where the file is missing or of another make.
     pub(super) fn read(&self) -> Saved {
-        fs::read(&self.file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+        fs::read_to_string(&self.file).map(|text| Saved::parse(&text)).unwrap_or_default()
     }
 
     pub(super) fn write(&self, saved: &Saved) -> io::Result<()> {
