@@ -11,7 +11,8 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 
 use super::act::Step;
-use super::model::{Model, Overlay};
+use super::composer::{self, Target};
+use super::model::{Focus, Model, Overlay};
 use super::msg::Request;
 use super::notice;
 use crate::api::project::{Trust, TrustState};
@@ -46,7 +47,8 @@ enum About {
         session: String,
     },
     Yolo {
-        session: String,
+        /// `None` is the task that is being written.
+        session: Option<String>,
     },
     Trust {
         trust: Box<Trust>,
@@ -94,12 +96,17 @@ pub(crate) fn remove(model: &mut Model) -> Vec<Request> {
 
 /// Asks before everything goes ahead; the way back needs no question.
 pub(crate) fn yolo(model: &mut Model) -> Vec<Request> {
-    match model.current() {
-        Some(session) if session.yolo => {
-            let posture = SetPosture { posture: None, yolo: Some(false) };
-            vec![Request::SetPosture { session: session.id.clone(), posture }]
-        }
-        Some(_) | None => ask(model, |session| About::Yolo { session }),
+    let target = match model.focus {
+        Focus::Composer => composer::target(model).session().map(str::to_owned),
+        Focus::Main => model.current_id().map(str::to_owned),
+    };
+    let is_free = match target.as_ref().and_then(|id| model.world.sessions.get(id)) {
+        Some(session) => session.yolo,
+        None => composer::in_force(model, &Target::Task).yolo,
+    };
+    match is_free {
+        true => turn_yolo(model, target),
+        false => open(model, About::Yolo { session: target }),
     }
 }
 
@@ -225,15 +232,20 @@ fn open(model: &mut Model, about: About) -> Vec<Request> {
     Vec::new()
 }
 
+/// Lets everything go ahead or takes that back, for a session at once, for a task when it is sent.
+fn turn_yolo(model: &mut Model, session: Option<String>) -> Vec<Request> {
+    let Some(session) = session else { return composer::toggle_yolo(model) };
+    let is_free = model.world.sessions.get(&session).is_some_and(|session| session.yolo);
+    vec![Request::SetPosture { session, posture: SetPosture { posture: None, yolo: Some(!is_free) } }]
+}
+
 fn agreed(model: &mut Model) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = model.overlay.take() else { return Vec::new() };
     match state.about {
         About::Merge { session, style } => vec![Request::Merge { session, style: Some(style) }],
         About::Undo { session, to } => vec![Request::Undo { session, to }],
         About::Remove { session } => vec![Request::Remove(session)],
-        About::Yolo { session } => {
-            vec![Request::SetPosture { session, posture: SetPosture { posture: None, yolo: Some(true) } }]
-        }
+        About::Yolo { session } => turn_yolo(model, session),
         About::Trust { hash, .. } => vec![Request::GrantTrust { hash }],
     }
 }

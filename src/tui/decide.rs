@@ -21,14 +21,14 @@ use super::act::Step;
 use super::keymap::Context;
 use super::model::{Focus as Place, Model, Overlay, View};
 use super::msg::Request;
-use super::notice;
+use super::{notice, sessions};
 use crate::api::request::{AllowScope, Decide, DenyScope};
 use crate::api::workflow::{Plan, Workflow};
 use ask::Ask;
 use card::Card;
 use need::{Need, What};
 use question::{Answered, Focus, Progress};
-use sheet::Sheet;
+use sheet::{GUTTER, Sheet};
 use words::Words;
 
 /// A page of what scrolls.
@@ -183,7 +183,8 @@ pub(crate) fn next_request(model: &mut Model) -> Vec<Request> {
             // Whoever reads one session while deciding wants to read the other one too.
             let mut requests = match &model.view {
                 View::Session(open) | View::Review(open) if *open != next.session => model.open_session(&next.session),
-                View::Session(_) | View::Review(_) | View::Sessions | View::Settings => Vec::new(),
+                View::Sessions => sessions::reveal(model, &next.session),
+                View::Session(_) | View::Review(_) | View::Settings => Vec::new(),
             };
             requests.extend(show(model, next.session.clone(), next));
             requests
@@ -230,7 +231,7 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
 
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let furthest = match &model.overlay {
-        Some(Overlay::Decide(state)) => sheet(model, state).rows(model.size.width.into(), room(model).into()).furthest,
+        Some(Overlay::Decide(state)) => sheet(model, state).rows(model.size.width, room(model)).furthest,
         Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => return Vec::new(),
     };
     let Some(state) = state(model) else { return Vec::new() };
@@ -286,7 +287,7 @@ pub(crate) fn workflow_came(model: &mut Model, session: String, workflow: Workfl
 pub(crate) fn height(model: &Model, width: u16) -> u16 {
     match &model.overlay {
         Some(Overlay::Decide(state)) => {
-            let rows = sheet(model, state).rows(width.into(), room(model).into());
+            let rows = sheet(model, state).rows(width, room(model));
             u16::try_from(rows.lines.len()).unwrap_or(u16::MAX)
         }
         Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => 0,
@@ -294,7 +295,7 @@ pub(crate) fn height(model: &Model, width: u16) -> u16 {
 }
 
 pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {
-    sheet(model, state).view(model.theme, frame, area);
+    sheet(model, state).view(model, frame, area);
 }
 
 fn room(model: &Model) -> u16 {
@@ -316,7 +317,8 @@ fn sheet(model: &Model, state: &State) -> Sheet {
         },
         Face::Asking(progress) => {
             let plan = model.decisions.plans.get(&state.need.session);
-            Ask { progress, session, plan, keymap, now, scroll }.sheet()
+            let columns = model.size.width.saturating_sub(GUTTER);
+            Ask { progress, session, plan, keymap, now, scroll, columns }.sheet()
         }
     }
 }

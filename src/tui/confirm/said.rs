@@ -22,7 +22,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::Merge { session: id, style } => merge(session(id), *style),
         About::Undo { session: id, to } => undo(session(id), *to),
         About::Remove { session: id } => remove(model, session(id)),
-        About::Yolo { session: id } => yolo(session(id)),
+        About::Yolo { session: id } => yolo(id.as_ref().and_then(session)),
         About::Trust { trust, .. } => trusting(trust),
     }
 }
@@ -119,12 +119,14 @@ fn yolo(session: Option<&Session>) -> Said {
             "The sandbox ({}) still holds what its commands can reach.",
             one_line(&session.sandbox.level)
         )),
-        Some(_) | None => {
-            Line::toned(Tone::Bad, "The sandbox is not enforced: nothing but its own manners holds the agent.")
-        }
+        Some(_) => Line::toned(Tone::Bad, "The sandbox is not enforced: nothing but its own manners holds the agent."),
+        None => Line::new().plain("How far the sandbox holds it is seen once it runs."),
     };
     Said {
-        title: format!("YOLO for \"{}\"?", name(session)),
+        title: match session {
+            Some(session) => format!("YOLO for \"{}\"?", title(session)),
+            None => "YOLO for the next task?".to_owned(),
+        },
         tone: Tone::Bad,
         lines: vec![
             Line::toned(

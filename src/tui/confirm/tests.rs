@@ -103,6 +103,16 @@ fn what_weighs_much_needs_its_letter() {
     let mut model = facing(WIDE, Session { yolo: true, ..ready() });
     assert_eq!(yolo(&mut model), [posture(false)]);
 
+    // A task that is being written gets it when it is sent.
+    model.view = View::Sessions;
+    composer::new_task(&mut model);
+    yolo(&mut model);
+    assert!(shown(&mut model).contains("YOLO for the next task?"));
+    press(&mut model, &["y"]);
+    assert!(composer::in_force(&model, &Target::Task).yolo);
+    yolo(&mut model);
+    assert!(!is_open(&model) && !composer::in_force(&model, &Target::Task).yolo);
+
     open_trust(&mut model, trust(TrustState::Untrusted, None));
     assert_eq!(press(&mut model, &["enter"]), []);
     assert_eq!(press(&mut model, &["y"]), [Request::GrantTrust { hash: "sha".into() }]);

@@ -6,6 +6,7 @@ use crate::api::session::Session;
 use crate::api::workflow::Plan;
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, one_line, visible};
+use crate::look::markdown;
 use crate::look::status::title;
 use crate::tui::keymap::{Action, Context, Keymap};
 
@@ -20,6 +21,8 @@ pub(super) struct Ask<'a> {
     pub(super) keymap: &'a Keymap,
     pub(super) now: i64,
     pub(super) scroll: usize,
+    /// How wide the text is laid out.
+    pub(super) columns: u16,
 }
 
 impl Ask<'_> {
@@ -55,21 +58,17 @@ impl Ask<'_> {
                 1 => Line::new().strong("Question"),
                 _ => Line::new().strong(format!("Question {number} of {all}")),
             };
-            return (head, text.lines().map(|line| Line::new().plain(line)).collect());
+            return (head, markdown::lines(&text, self.columns));
         }
         // A session in plan mode shows the plan in the question itself; a planner's is kept beside it.
-        let markdown = match self.plan {
+        let whole = match self.plan {
             Some(plan) if !text.contains('\n') => format!("{}\n\n{text}", visible(plan.markdown.trim())),
             Some(_) | None => text,
         };
-        let named = self.plan.map(|plan| one_line(&plan.title)).or_else(|| heading(&markdown));
+        let named = self.plan.map(|plan| one_line(&plan.title)).or_else(|| heading(&whole));
         let name = named.or_else(|| self.session.map(|session| one_line(&session.title))).unwrap_or_default();
         let head = Line::new().strong(format!("Plan: {name}"));
-        let lines = markdown.lines().map(|line| match line.starts_with('#') {
-            true => Line::toned(Tone::Heading, line),
-            false => Line::new().plain(line),
-        });
-        (head, lines.collect())
+        (head, markdown::lines(&whole, self.columns))
     }
 
     fn aside(&self) -> Line {

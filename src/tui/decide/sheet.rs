@@ -9,10 +9,10 @@ use ratatui::widgets::Paragraph;
 use super::words::Words;
 use crate::look::line::Line;
 use crate::look::status::count;
-use crate::tui::theme::Theme;
+use crate::tui::model::Model;
 
 /// What the gutter takes of a row.
-pub(super) const GUTTER: usize = 4;
+pub(super) const GUTTER: u16 = 4;
 
 /// A card before it has a height.
 #[derive(Debug, Default)]
@@ -49,8 +49,9 @@ pub(super) struct Rows {
 
 impl Sheet {
     /// The card in so many columns, and at most so many rows.
-    pub(super) fn rows(&self, columns: usize, room: usize) -> Rows {
-        let inner = columns.saturating_sub(GUTTER);
+    pub(super) fn rows(&self, columns: u16, room: u16) -> Rows {
+        let inner = usize::from(columns.saturating_sub(GUTTER));
+        let (columns, room) = (usize::from(columns), usize::from(room));
         let wrapped = |lines: &[Line]| lines.iter().flat_map(|line| line.wrap(inner)).collect::<Vec<_>>();
         let (mut warnings, remarks) = (wrapped(&self.warnings), wrapped(&self.remarks));
         // However many there are, the keys stay in sight.
@@ -85,7 +86,7 @@ impl Sheet {
             let first = inside.len();
             inside.push(label.clone());
             inside.extend((1..words).map(|_| Line::new()));
-            (first + 1, label.width() + GUTTER, words)
+            (first + 1, label.width() + usize::from(GUTTER), words)
         });
         let mut lines = vec![self.top(columns)];
         lines.extend(inside.into_iter().map(|line| Line::new().dim(" │  ").then(line)));
@@ -102,9 +103,9 @@ impl Sheet {
         head.plain(" ".repeat(gap)).then(aside)
     }
 
-    pub(super) fn view(&self, theme: Theme, frame: &mut Frame, area: Rect) {
-        let Rows { lines, editor, .. } = self.rows(area.width.into(), area.height.into());
-        let styled: Vec<_> = lines.iter().map(|line| theme.line(line)).collect();
+    pub(super) fn view(&self, model: &Model, frame: &mut Frame, area: Rect) {
+        let Rows { lines, editor, .. } = self.rows(area.width, area.height);
+        let styled: Vec<_> = lines.iter().map(|line| model.theme.line(line)).collect();
         frame.render_widget(Paragraph::new(styled), area);
         if let (Some((row, column, rows)), Some((_, words))) = (editor, &self.words) {
             let offset = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);

@@ -165,8 +165,7 @@ fn a_question_shows_its_options_and_a_row_for_words() {
     insta::assert_snapshot!(card(&mut model), @r"
     ╭ Question 1 of 2                                                                           demo · Fix the parser · 5s
     │  asked before the daemon restarted: your answer resumes the session
-    │  I compared all three.
-    │  Which one should I use?
+    │  I compared all three. Which one should I use?
     │
     │    1  jiff
     │  › 2  chrono
@@ -178,8 +177,7 @@ fn a_question_shows_its_options_and_a_row_for_words() {
     insta::assert_snapshot!(card(&mut model), @r"
     ╭ Question 1 of 2                                   demo · Fix the parser · 5s
     │  asked before the daemon restarted: your answer resumes the session
-    │  I compared all three.
-    │  Which one should I use?
+    │  I compared all three. Which one should I use?
     │
     │    1  jiff
     │  › 2  chrono
@@ -192,8 +190,7 @@ fn a_question_shows_its_options_and_a_row_for_words() {
     insta::assert_snapshot!(card(&mut model), @r"
     ╭ Question 1 of 2                                   demo · Fix the parser · 5s
     │  asked before the daemon restarted: your answer resumes the session
-    │  I compared all three.
-    │  Which one should I use?
+    │  I compared all three. Which one should I use?
     │
     │    1  jiff
     │    2  chrono
@@ -206,8 +203,7 @@ fn a_question_shows_its_options_and_a_row_for_words() {
     insta::assert_snapshot!(card(&mut model), @r"
     ╭ Question 1 of 2                                   demo · Fix the parser · 5s
     │  asked before the daemon restarted: your answer resumes the session
-    │  I compared all three.
-    │  Which one should I use?
+    │  I compared all three. Which one should I use?
     │
     │    1  jiff
     │  › 2  chrono
@@ -224,8 +220,7 @@ fn several_answers_have_marks() {
     let (mut model, _) = opened(model(NARROW, vec![session]), "abcd2345", &["a", "2"]);
     insta::assert_snapshot!(card(&mut model), @r"
     ╭ Question                                          demo · Fix the parser · 5s
-    │  I compared all three.
-    │  Which one should I use?
+    │  I compared all three. Which one should I use?
     │
     │    1  [ ] jiff
     │  › 2  [x] chrono
@@ -250,7 +245,7 @@ fn r121_the_decision_about_a_plan_shows_the_plan_and_its_title() {
     assert_eq!(requests, [Request::Workflow("abcd2345".into())]);
     insta::assert_snapshot!(card(&mut model), @r"
     ╭ Plan: Add a limiter                               demo · Fix the parser · 5s
-    │  # Add a limiter
+    │  Add a limiter
     │
     │  1. read the gateway
     │  2. write the bucket
