@@ -1,4 +1,17 @@
-//! The changes of a session: files, lines, comments.
+//! The changes of a session: files, lines, comments, and how far the person is with them.
+//!
+//! Marks and comments are kept by the daemon, so that every face sees the same.
+
+mod comment;
+mod item;
+mod paint;
+mod patch;
+mod row;
+mod screen;
+mod state;
+
+#[cfg(test)]
+mod tests;
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
@@ -6,122 +19,333 @@ use ratatui::layout::Rect;
 
 use super::act::Step;
 use super::keymap::Context;
-use super::model::Model;
-use super::msg::Request;
+use super::model::{Focus, Model, View};
+use super::msg::{Request, ReviewAct};
+use super::notice;
+use crate::api::event::{Event, Payload};
 use crate::api::review::Review;
 use crate::api::session::Diff;
+use comment::{Target, Writing};
+use item::{Item, Layout};
+use patch::Fate;
+use state::{Pane, Reading, Way};
 
-#[derive(Debug, Default)]
-pub(crate) struct State {}
+pub(crate) use state::State;
 
 impl State {
     pub(crate) fn context(&self) -> Context {
-        Context::Diff
+        if self.writing.is_some() { Context::Comment } else { Context::Diff }
+    }
+
+    fn asked(&self) -> Vec<Request> {
+        vec![
+            Request::Diff { session: self.session.clone(), turn: self.turn },
+            Request::Review(ReviewAct::Read { session: self.session.clone() }),
+        ]
     }
 }
 
+/// Shows the changes of the session in hand; what was looked at last is where it was.
 pub(crate) fn open(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let Some(id) = model.current_id().map(str::to_owned) else {
+        return notice::say(model, "no session is selected".to_owned());
+    };
+    if model.review.session != id {
+        model.review = State::of(&id);
+    }
+    model.view = View::Review(id);
+    model.focus = Focus::Main;
+    model.review.asked()
+}
+
+/// Reads the changes again, where they are looked at.
+pub(crate) fn renew(model: &mut Model) -> Vec<Request> {
+    match model.view {
+        View::Review(_) => model.review.asked(),
+        View::Sessions | View::Session(_) | View::Settings => Vec::new(),
+    }
+}
+
+/// The work tree is another one after these.
+pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
+    let is_shown = matches!(&model.view, View::Review(id) if *id == event.session);
+    let changes = matches!(
+        event.payload,
+        Payload::Checkpoint { .. }
+            | Payload::Undone { .. }
+            | Payload::Integrated { .. }
+            | Payload::Conflict { .. }
+            | Payload::Detached { .. }
+    );
+    if is_shown && changes { model.review.asked() } else { Vec::new() }
+}
+
+pub(crate) fn diff_came(model: &mut Model, session: &str, turn: Option<u32>, diff: Diff) -> Vec<Request> {
+    let state = &mut model.review;
+    // What was asked for before the person went on is of no use.
+    if state.session == session && state.turn == turn {
+        state.take(patch::read(&diff.patch));
+    }
     Vec::new()
 }
 
-pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+pub(crate) fn review_came(model: &mut Model, session: &str, review: Review) -> Vec<Request> {
+    let state = &mut model.review;
+    if state.session == session {
+        let is_kept = |unkept: &Writing| review.comments.iter().any(|comment| comment.text == unkept.text());
+        state.unkept = state.unkept.take().filter(|unkept| !is_kept(unkept));
+        state.review = review;
+        state.built = None;
+    }
     Vec::new()
 }
 
-pub(crate) fn copy(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
-pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
+    let state = settled(model);
+    let (at, count) = match state.pane {
+        Pane::Files => (state.file, state.files.len()),
+        Pane::Lines => (state.cursor, state.items.len()),
+    };
+    // A page keeps one row of what was seen.
+    let page = state.page.saturating_sub(1).max(1);
+    let to = match step {
+        Step::Up => at.saturating_sub(1),
+        Step::Down => at + 1,
+        Step::PageUp => at.saturating_sub(page),
+        Step::PageDown => at + page,
+        Step::Top => 0,
+        Step::Bottom => count,
+        Step::Left => {
+            state.pane = Pane::Files;
+            at
+        }
+        Step::Right => {
+            state.pane = Pane::Lines;
+            return Vec::new();
+        }
+    };
+    let to = to.min(count.saturating_sub(1));
+    match state.pane {
+        Pane::Files if step != Step::Left && to != state.file => state.show(to),
+        Pane::Files => {}
+        Pane::Lines => state.cursor = to,
+    }
     Vec::new()
 }
 
 pub(crate) fn next_file(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let state = &mut model.review;
+    if state.file + 1 < state.files.len() {
+        state.show(state.file + 1);
+    }
     Vec::new()
 }
 
 pub(crate) fn previous_file(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let state = &mut model.review;
+    if state.file > 0 {
+        state.show(state.file - 1);
+    }
     Vec::new()
 }
 
+/// The next change, in the next file where this one has no more.
 pub(crate) fn next_hunk(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let state = settled(model);
+    state.pane = Pane::Lines;
+    match state.change(Way::Forward) {
+        Some(at) => state.cursor = at,
+        None => return next_file(model),
+    }
     Vec::new()
 }
 
 pub(crate) fn previous_hunk(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let state = settled(model);
+    state.pane = Pane::Lines;
+    if let Some(at) = state.change(Way::Back) {
+        state.cursor = at;
+    } else if state.file > 0 {
+        state.show(state.file - 1);
+        let state = settled(model);
+        state.cursor = state.items.len();
+        state.cursor = state.change(Way::Back).unwrap_or_default();
+    }
     Vec::new()
 }
 
 pub(crate) fn switch_layout(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    if screen::layout(Layout::Split, model.size.width) == Layout::Unified {
+        return notice::say(model, "side by side needs a wider screen".to_owned());
+    }
+    let state = &mut model.review;
+    state.layout = match state.layout {
+        Layout::Unified => Layout::Split,
+        Layout::Split => Layout::Unified,
+    };
     Vec::new()
 }
 
+/// From all turns to the last one, then back.
 pub(crate) fn earlier_turn(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let last = turns(model);
+    match model.review.turn {
+        None if last == 0 => Vec::new(),
+        None => show_turn(model, Some(last)),
+        Some(turn) if turn > 1 => show_turn(model, Some(turn - 1)),
+        Some(_) => Vec::new(),
+    }
 }
 
+/// Behind the last turn are all of them together.
 pub(crate) fn later_turn(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+    let last = turns(model);
+    match model.review.turn {
+        None => Vec::new(),
+        Some(turn) if turn < last => show_turn(model, Some(turn + 1)),
+        Some(_) => show_turn(model, None),
+    }
+}
+
+fn turns(model: &Model) -> u32 {
+    model.world.sessions.get(&model.review.session).map_or(0, |session| session.turns)
+}
+
+fn show_turn(model: &mut Model, turn: Option<u32>) -> Vec<Request> {
+    let state = &mut model.review;
+    (state.turn, state.reading) = (turn, Reading::Asked);
+    vec![Request::Diff { session: state.session.clone(), turn }]
+}
+
+/// Begins a comment on the line, or goes on with the draft under the cursor; from the list, goes into the file.
+pub(crate) fn comment(model: &mut Model) -> Vec<Request> {
+    let state = settled(model);
+    if state.pane == Pane::Files {
+        state.pane = Pane::Lines;
+        return Vec::new();
+    }
+    let (target, text) = match state.item() {
+        Some(Item::Comment(id)) => match state.comment() {
+            Some(comment) if comment.sent_at.is_none() => (Some(Target::Comment(*id)), comment.text.clone()),
+            Some(_) | None => return notice::say(model, "the agent has this comment already".to_owned()),
+        },
+        Some(_) | None => (state.target(), String::new()),
+    };
+    let Some(target) = target else {
+        return notice::say(model, "comments stand on lines of the file".to_owned());
+    };
+    state.writing = match state.unkept.take() {
+        Some(unkept) if unkept.target == target => Some(unkept),
+        Some(_) | None => Some(Writing::new(target, &text)),
+    };
     Vec::new()
 }
 
-pub(crate) fn comment(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
+pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
+    if let Some(writing) = &mut model.review.writing {
+        writing.typed(key);
+    }
     Vec::new()
+}
+
+pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
+    if let Some(writing) = &mut model.review.writing {
+        writing.paste(text);
+    }
+    Vec::new()
+}
+
+pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
+    if let Some(writing) = &mut model.review.writing {
+        writing.newline();
+    }
+    Vec::new()
+}
+
+/// Hands the comment to the daemon; the words are held until it is among the comments.
+pub(crate) fn keep_comment(model: &mut Model) -> Vec<Request> {
+    let state = &mut model.review;
+    let Some(writing) = state.writing.take() else { return Vec::new() };
+    let act = writing.act(&state.session);
+    state.unkept = Some(writing).filter(|_| act.is_some());
+    act.map(Request::Review).into_iter().collect()
+}
+
+/// Closes the box; the words are there when it is opened on the same line again.
+pub(crate) fn leave_comment(model: &mut Model) {
+    model.review.unkept = model.review.writing.take();
 }
 
 pub(crate) fn drop_comment(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let state = settled(model);
+    match state.comment().map(|comment| comment.id) {
+        Some(comment) => vec![Request::Review(ReviewAct::Drop { session: state.session.clone(), comment })],
+        None => notice::say(model, "no comment is here".to_owned()),
+    }
 }
 
-pub(crate) fn keep_comment(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
-}
-
+/// All drafts go to the agent as one prompt.
 pub(crate) fn send(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    match model.review.drafts() {
+        0 => notice::say(model, "there is no comment to send".to_owned()),
+        _ => vec![Request::Review(ReviewAct::Send { session: model.review.session.clone() })],
+    }
 }
 
+/// Marks the file as looked at and goes on to the next that is not, or takes the mark away.
 pub(crate) fn mark(model: &mut Model) -> Vec<Request> {
-    let _unused = model;
-    Vec::new()
+    let state = &mut model.review;
+    if state.turn.is_some() {
+        // The mark is about all changes to the file, and those are not on the screen.
+        return notice::say(model, "files are marked where all turns are shown".to_owned());
+    }
+    let Some((path, digest)) = state.toggle_mark() else { return Vec::new() };
+    if let (Some(next), true) = (state.next_unseen(), digest.is_some()) {
+        state.show(next);
+    }
+    vec![Request::Review(ReviewAct::Mark { session: state.session.clone(), path, digest })]
 }
 
-pub(crate) fn typed(_model: &mut Model, _key: KeyEvent) -> Vec<Request> {
-    Vec::new()
+/// Opens the file at the line.
+pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
+    let state = settled(model);
+    match state.file() {
+        Some(file) if file.fate == Fate::Deleted => notice::say(model, "the file is deleted".to_owned()),
+        Some(file) => {
+            vec![Request::Edit { session: state.session.clone(), path: file.path.clone(), line: state.place() }]
+        }
+        None => Vec::new(),
+    }
 }
 
-pub(crate) fn pasted(_model: &mut Model, _text: &str) -> Vec<Request> {
-    Vec::new()
+/// Copies the line or the comment under the cursor, a whole hunk from its head, the name of a file from the list.
+pub(crate) fn copy(model: &mut Model) -> Vec<Request> {
+    let state = settled(model);
+    let Some(file) = state.file() else { return Vec::new() };
+    let text = match (state.pane, state.item()) {
+        (Pane::Files, _) | (Pane::Lines, Some(Item::Note(_)) | None) => file.path.clone(),
+        (Pane::Lines, Some(Item::Hunk(hunk))) => file.hunks[*hunk].written(),
+        (Pane::Lines, Some(Item::Comment(_))) => {
+            state.comment().map(|comment| comment.text.clone()).unwrap_or_default()
+        }
+        (Pane::Lines, Some(item @ (Item::Line { .. } | Item::Beside { .. }))) => {
+            item.line().map(|(hunk, line)| file.hunks[hunk].lines[line].text.clone()).unwrap_or_default()
+        }
+    };
+    vec![Request::Copy(text)]
 }
 
-pub(crate) fn step(_model: &mut Model, _step: Step) -> Vec<Request> {
-    Vec::new()
+/// The state with the items that its screen shows.
+fn settled(model: &mut Model) -> &mut State {
+    let layout = screen::layout(model.review.layout, model.size.width);
+    model.review.settle(layout);
+    &mut model.review
 }
 
-pub(crate) fn diff_came(_model: &mut Model, _session: &str, _turn: Option<u32>, _diff: Diff) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn prepare(model: &mut Model, area: Rect) {
+    screen::prepare(&mut model.review, area);
 }
 
-pub(crate) fn review_came(_model: &mut Model, _session: &str, _review: Review) -> Vec<Request> {
-    Vec::new()
+pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
+    screen::view(model, frame, area);
 }
-
-pub(crate) fn leave_comment(_model: &mut Model) {}
-
-pub(crate) fn prepare(_model: &mut Model, _area: Rect) {}
-
-pub(crate) fn view(_model: &Model, _frame: &mut Frame, _area: Rect) {}

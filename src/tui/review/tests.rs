@@ -1,0 +1,400 @@
+use ratatui::layout::Size;
+
+use super::super::model::{Model, View};
+use super::super::msg::{Msg, Reply, Request, ReviewAct};
+use super::super::sample::{self, NARROW, WIDE, press, screen, write};
+use super::super::update::update;
+use super::*;
+use crate::api::review::{Comment, FileReview};
+use crate::api::session::{Changes, Session, Status};
+use crate::look::sample::NOW;
+
+const ID: &str = "reaaaaaa";
+
+const PATCH: &str = "\
+diff --git a/src/gateway/limit.rs b/src/gateway/limit.rs
+index 1..2 100644
+--- a/src/gateway/limit.rs
++++ b/src/gateway/limit.rs
+@@ -10,4 +10,5 @@ impl Bucket {
+     pub fn allow(&mut self, now: Instant) -> bool {
+-        let cap = 10;
++        let cap = self.config.burst;
++        let cap = cap.max(1);
+         self.refill(now);
+         self.tokens > 0
+@@ -40,2 +41,2 @@ mod tests {
+-    fn old() {}
++    fn young() {}
+ }
+diff --git a/README.md b/docs/README.md
+similarity index 100%
+rename from README.md
+rename to docs/README.md
+diff --git a/tree.png b/tree.png
+index 1..2
+Binary files a/tree.png and b/tree.png differ
+diff --git a/gone.txt b/gone.txt
+deleted file mode 100644
+--- a/gone.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-bye \u{1b}[2J
+";
+
+fn diff(patch: &str) -> Box<Diff> {
+    Box::new(Diff { changes: Changes::default(), files: vec![], patch: patch.to_owned() })
+}
+
+fn draft(id: u32, line: u32, text: &str) -> Comment {
+    Comment {
+        id,
+        path: "src/gateway/limit.rs".into(),
+        line,
+        side: "new".into(),
+        text: text.into(),
+        created_at: NOW,
+        ..Comment::default()
+    }
+}
+
+fn came(model: &mut Model, review: Review) {
+    update(model, Msg::Reply(Reply::Review { session: ID.into(), review }));
+}
+
+/// The changes of a session with three turns, on the screen.
+fn model(size: Size) -> Model {
+    let mut model = sample::model(size, sample::sessions());
+    let session = Session { id: ID.into(), turns: 3, ..crate::look::sample::session(Status::Ready) };
+    update(&mut model, Msg::Reply(Reply::Session(Box::new(session))));
+    model.view = View::Session(ID.into());
+    let asked = press(&mut model, &["d"]);
+    assert_eq!(
+        asked,
+        [Request::Diff { session: ID.into(), turn: None }, Request::Review(ReviewAct::Read { session: ID.into() })]
+    );
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff(PATCH) }));
+    came(&mut model, Review::default());
+    model
+}
+
+/// Only what this piece draws: the bars above and below belong to others.
+fn shown(model: &mut Model) -> String {
+    let screen = screen(model);
+    let rows: Vec<&str> = screen.split('\n').collect();
+    rows[1..rows.len() - 1].join("\n").trim_end().to_owned()
+}
+
+#[test]
+fn the_changes_wide() {
+    let mut model = model(Size { height: 20, ..WIDE });
+    let sent = Comment { sent_at: Some(NOW), ..draft(2, 42, "is it young?") };
+    came(
+        &mut model,
+        Review { comments: vec![draft(1, 11, "read it once in new(),\nnot per call"), sent], files: vec![] },
+    );
+    insta::assert_snapshot!(shown(&mut model), @r"
+     src/gateway/limit.rs  +3 −2   all 3 turns   unified ⇄ split   looked at 0/4 files   1 draft
+    ▸  M src/gateway/limit.rs    +3 −2 [2] │  ⋯ impl Bucket {
+       R docs/README.md                    │ 10       pub fn allow(&mut self, now: Instant) -> bool {
+       M tree.png                   binary │ 11 -         let cap = 10;
+       D gone.txt                    +0 −1 │ 11 +         let cap = self.config.burst;
+                                           │    ▏ you: read it once in new(),
+                                           │    ▏ not per call  (draft)
+                                           │ 12 +         let cap = cap.max(1);
+                                           │ 13           self.refill(now);
+                                           │ 14           self.tokens > 0
+                                           │  ⋯ mod tests {
+                                           │ 40 -     fn old() {}
+                                           │ 41 +     fn young() {}
+                                           │ 42   }
+                                           │    ▏ you: is it young?  (sent)
+                                           │
+                                           │
+                                           │
+    ");
+    press(&mut model, &["w"]);
+    insta::assert_snapshot!(shown(&mut model), @r"
+     src/gateway/limit.rs  +3 −2   all 3 turns   unified ⇄ split   looked at 0/4 files   1 draft
+    ▸  M src/gateway/limit.rs    +3 −2 [2] │  ⋯ impl Bucket {
+       R docs/README.md                    │ 10       pub fn allow(&mut self, now: │  10       pub fn allow(&mut self, now:
+       M tree.png                   binary │      Instant) -> bool {               │       Instant) -> bool {
+       D gone.txt                    +0 −1 │ 11 -         let cap = 10;            │  11 +         let cap =
+                                           │                                       │       self.config.burst;
+                                           │    ▏ you: read it once in new(),
+                                           │    ▏ not per call  (draft)
+                                           │                                       │  12 +         let cap = cap.max(1);
+                                           │ 12           self.refill(now);        │  13           self.refill(now);
+                                           │ 13           self.tokens > 0          │  14           self.tokens > 0
+                                           │  ⋯ mod tests {
+                                           │ 40 -     fn old() {}                  │  41 +     fn young() {}
+                                           │ 41   }                                │  42   }
+                                           │    ▏ you: is it young?  (sent)
+                                           │
+                                           │
+                                           │
+    ");
+}
+
+#[test]
+fn the_changes_narrow() {
+    let mut model = model(NARROW);
+    insta::assert_snapshot!(shown(&mut model), @r"
+    src/gateway/limit.rs  +3 −2   all 3 turns   looked at 0/4 files
+     ⋯ impl Bucket {
+    10       pub fn allow(&mut self, now: Instant) -> bool {
+    11 -         let cap = 10;
+    11 +         let cap = self.config.burst;
+    12 +         let cap = cap.max(1);
+    13           self.refill(now);
+    14           self.tokens > 0
+     ⋯ mod tests {
+    40 -     fn old() {}
+    41 +     fn young() {}
+    42   }
+    ");
+    press(&mut model, &["h", "j"]);
+    insta::assert_snapshot!(shown(&mut model), @r"
+     README.md → docs/README.md     all 3 turns   looked at 0/4 files
+       M src/gateway/limit.rs                                                +3 −2
+    ▸  R docs/README.md
+       M tree.png                                                           binary
+       D gone.txt                                                            +0 −1
+    ");
+    press(&mut model, &["l"]);
+    insta::assert_snapshot!(shown(&mut model), @r"
+     README.md → docs/README.md     all 3 turns   looked at 0/4 files
+    similarity index 100%
+    ");
+    // A narrow screen has no room for two sides.
+    press(&mut model, &["w", "["]);
+    assert!(shown(&mut model).contains("11 -         let cap = 10;"));
+}
+
+#[test]
+fn a_comment_is_written_under_its_line() {
+    let mut model = model(NARROW);
+    press(&mut model, &["j", "enter"]);
+    assert_eq!(model.context(), Context::Comment);
+    write(&mut model, "once?");
+    press(&mut model, &["shift+enter"]);
+    write(&mut model, "q");
+    update(&mut model, Msg::Paste("\u{1b}uick".into()));
+    insta::assert_snapshot!(shown(&mut model), @r"
+     src/gateway/limit.rs  +3 −2   all 3 turns   looked at 0/4 files
+      ⋯ impl Bucket {
+     10       pub fn allow(&mut self, now: Instant) -> bool {
+     11 -         let cap = 10;
+     11 +         let cap = self.config.burst;
+     12 +         let cap = cap.max(1);
+     13           self.refill(now);
+     14           self.tokens > 0
+      ⋯ mod tests {
+     40 -     fn old() {}
+     41 +     fn young() {}
+     42   }
+
+
+
+
+
+    ▏ comment on src/gateway/limit.rs:11
+    once?
+    q�uick
+    ");
+    let comment = ReviewAct::Comment {
+        session: ID.into(),
+        path: "src/gateway/limit.rs".into(),
+        line: 11,
+        side: "new".into(),
+        quote: "        let cap = self.config.burst;".into(),
+        text: "once?\nq\u{fffd}uick".into(),
+    };
+    assert_eq!(press(&mut model, &["enter"]), [Request::Review(comment)]);
+    assert_eq!(model.context(), Context::Diff);
+}
+
+#[test]
+fn words_are_not_lost_until_they_are_kept() {
+    let mut model = model(NARROW);
+    press(&mut model, &["i"]);
+    write(&mut model, "why");
+    for leave in ["esc", "enter"] {
+        press(&mut model, &[leave, "i"]);
+        assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some("why"), "{leave}");
+    }
+    press(&mut model, &["enter"]);
+    came(&mut model, Review { comments: vec![Comment { side: "old".into(), ..draft(1, 11, "why") }], files: vec![] });
+    press(&mut model, &["i"]);
+    assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some(""));
+    // An empty box asks for nothing.
+    assert_eq!(press(&mut model, &["enter"]), []);
+}
+
+#[test]
+fn drafts_are_changed_dropped_and_sent_as_one() {
+    let mut model = model(NARROW);
+    let act = |act: ReviewAct| vec![Request::Review(act)];
+    assert_eq!(press(&mut model, &["S"]), [], "nothing to send");
+    came(&mut model, Review { comments: vec![draft(7, 11, "why?")], files: vec![] });
+    let drop = act(ReviewAct::Drop { session: ID.into(), comment: 7 });
+    assert_eq!(press(&mut model, &["j", "x"]), drop, "from the line above it");
+    press(&mut model, &["j", "i"]);
+    write(&mut model, "!");
+    let reword = ReviewAct::Reword { session: ID.into(), comment: 7, text: "why?!".into() };
+    assert_eq!(press(&mut model, &["enter"]), act(reword));
+    press(&mut model, &["i"]);
+    press(&mut model, &["backspace"; 5]);
+    assert_eq!(press(&mut model, &["enter"]), drop, "without words it goes");
+    assert_eq!(press(&mut model, &["S"]), act(ReviewAct::Send { session: ID.into() }));
+    let sent = Comment { sent_at: Some(NOW), ..draft(7, 11, "why?") };
+    came(&mut model, Review { comments: vec![sent], files: vec![] });
+    assert_eq!(press(&mut model, &["i"]), []);
+    assert_eq!(model.context(), Context::Diff, "what was sent stays as it is");
+}
+
+#[test]
+fn keys_move_through_changes_and_files() {
+    for (keys, path, line) in [
+        (&[][..], "src/gateway/limit.rs", "-        let cap = 10;"),
+        (&["j"], "src/gateway/limit.rs", "+        let cap = self.config.burst;"),
+        (&["k"], "src/gateway/limit.rs", "     pub fn allow(&mut self, now: Instant) -> bool {"),
+        (&["n"], "src/gateway/limit.rs", "-    fn old() {}"),
+        (&["n", "N"], "src/gateway/limit.rs", "-        let cap = 10;"),
+        (&["n", "n"], "docs/README.md", ""),
+        (&["n", "n", "N"], "src/gateway/limit.rs", "-    fn old() {}"),
+        (&["G"], "src/gateway/limit.rs", " }"),
+        (&["G", "pageup", "g"], "src/gateway/limit.rs", ""),
+        (&["]", "]"], "tree.png", ""),
+        (&["]", "]", "]", "]", "]"], "gone.txt", "-bye \u{1b}[2J"),
+        (&["]", "["], "src/gateway/limit.rs", "-        let cap = 10;"),
+        (&["h", "j", "j", "enter"], "tree.png", ""),
+        (&["h", "G"], "gone.txt", "-bye \u{1b}[2J"),
+    ] {
+        for size in [WIDE, NARROW] {
+            let mut model = model(size);
+            screen(&mut model);
+            press(&mut model, keys);
+            let state = settled(&mut model);
+            let file = state.file().unwrap();
+            let at = state
+                .item()
+                .and_then(Item::line)
+                .map(|(hunk, line)| file.hunks[hunk].written().lines().nth(line).unwrap().to_owned());
+            assert_eq!((file.path.as_str(), at.unwrap_or_default().as_str()), (path, line), "{keys:?}");
+        }
+    }
+}
+
+#[test]
+fn marks_stand_for_the_patch_that_was_looked_at() {
+    let mut model = model(WIDE);
+    let digest = model.review.files[0].digest.clone();
+    let mark = |digest: Option<String>| {
+        Request::Review(ReviewAct::Mark { session: ID.into(), path: "src/gateway/limit.rs".into(), digest })
+    };
+    assert_eq!(press(&mut model, &["space"]), [mark(Some(digest.clone()))]);
+    assert_eq!(model.review.file().unwrap().path, "docs/README.md", "the next one that nobody looked at");
+    assert!(shown(&mut model).contains("looked at 1/4 files"));
+    assert_eq!(press(&mut model, &["[", "space"]), [mark(None)]);
+    let seen = FileReview { path: "src/gateway/limit.rs".into(), digest };
+    came(&mut model, Review { comments: vec![], files: vec![seen] });
+    assert!(shown(&mut model).contains("▸✓ M"));
+    let other = PATCH.replace("cap.max(1)", "cap.max(2)");
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff(&other) }));
+    assert!(shown(&mut model).contains("looked at 0/4 files"), "another patch was not looked at");
+}
+
+#[test]
+fn turns_are_looked_at_one_by_one() {
+    let mut model = model(NARROW);
+    let turn = |turn| Request::Diff { session: ID.into(), turn };
+    for (key, expected) in [
+        ("<", vec![turn(Some(3))]),
+        ("<", vec![turn(Some(2))]),
+        ("<", vec![turn(Some(1))]),
+        ("<", vec![]),
+        (">", vec![turn(Some(2))]),
+        (">", vec![turn(Some(3))]),
+        (">", vec![turn(None)]),
+        (">", vec![]),
+    ] {
+        assert_eq!(press(&mut model, &[key]), expected);
+    }
+    press(&mut model, &["<"]);
+    // An answer to what was asked before is late.
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: Some(2), diff: diff("") }));
+    assert_eq!(model.review.files.len(), 4);
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: Some(3), diff: diff("") }));
+    insta::assert_snapshot!(shown(&mut model), @r"
+       turn 3 of 3
+
+    Turn 3 changed no file.
+    < and > show the other turns, and all of them together.
+    ");
+    assert_eq!(press(&mut model, &["space"]), [], "marks are about all turns");
+}
+
+#[test]
+fn nothing_changed_teaches() {
+    let mut model = model(NARROW);
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff("") }));
+    insta::assert_snapshot!(shown(&mut model), @r"
+       all 3 turns
+
+    Nothing is changed.
+    Files that the agent edits show here, with a place to comment on every line.
+    Esc goes back.
+    ");
+    for key in ["enter", "v", "c", "x", "space", "n", "N", "j", "G", "]", "w"] {
+        assert_eq!(press(&mut model, &[key]), [], "{key}");
+    }
+}
+
+#[test]
+fn lines_are_opened_and_copied() {
+    let edit = |path: &str, line| Request::Edit { session: ID.into(), path: path.into(), line };
+    let copy = |text: &str| Request::Copy(text.into());
+    let limit = "src/gateway/limit.rs";
+    for (keys, expected) in [
+        (&["v"][..], vec![edit(limit, Some(11))]),
+        (&["j", "j", "v"], vec![edit(limit, Some(12))]),
+        (&["]", "v"], vec![edit("docs/README.md", None)]),
+        (&["]", "]", "]", "v"], vec![]),
+        (&["c"], vec![copy("        let cap = 10;")]),
+        (&["h", "c"], vec![copy(limit)]),
+        (&["n", "k", "c"], vec![copy("-    fn old() {}\n+    fn young() {}\n }\n")]),
+    ] {
+        assert_eq!(press(&mut model(NARROW), keys), expected, "{keys:?}");
+    }
+}
+
+#[test]
+fn a_patch_of_many_lines_is_read_once_and_drawn_where_it_is_seen() {
+    let mut model = model(WIDE);
+    let lines: String = (0..50_000).map(|line| format!("+    let line_{line} = \"{line}\";\n")).collect();
+    let patch = format!(
+        "diff --git a/a.rs b/a.rs\nnew file mode 100644\n--- /dev/null\n+++ b/a.rs\n@@ -0,0 +1,50000 @@\n{lines}"
+    );
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff(&patch) }));
+    for key in ["j", "G", "pageup", "g", "n"] {
+        press(&mut model, &[key]);
+        screen(&mut model);
+    }
+    assert!(model.review.paint.held() < 10, "only what was seen is read by the grammar");
+    press(&mut model, &["G"]);
+    let shown = shown(&mut model);
+    assert!(shown.contains("50000 +     let line_49999"), "{shown}");
+}
+
+#[test]
+fn no_screen_is_too_small() {
+    for (width, height) in [(20, 5), (21, 6), (30, 3), (110, 4), (200, 60), (8, 2), (1, 1)] {
+        let mut model = model(Size { width, height });
+        came(&mut model, Review { comments: vec![draft(1, 11, "why?")], files: vec![] });
+        for key in ["w", "i", "a", "esc", "h", "l", "G", "n"] {
+            press(&mut model, &[key]);
+            screen(&mut model);
+        }
+    }
+}
