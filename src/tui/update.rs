@@ -43,6 +43,7 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
             let mut requests =
                 vec![Request::List, Request::Repository, Request::Config, Request::Backends, Request::Agents];
             requests.extend(model.transcripts.renew());
+            requests.extend(review::renew(model));
             requests
         }
         Msg::Lost(reason) => {
@@ -106,6 +107,7 @@ fn paste(model: &mut Model, text: &str) -> Vec<Request> {
 fn fact(model: &mut Model, event: &Event) -> Vec<Request> {
     model.transcripts.fact(event);
     let mut requests = notice::of_fact(model, event);
+    requests.extend(review::of_fact(model, event));
     if model.world.fact(event) == Stale::Yes {
         requests.push(Request::Read(event.session.clone()));
     }
@@ -177,7 +179,11 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             requests
         }
         Reply::Failed { doing, error } => notice::fail(model, &doing, &error),
-        Reply::Back => vec![Request::Redraw],
+        Reply::Back => {
+            let mut requests = vec![Request::Redraw];
+            requests.extend(review::renew(model));
+            requests
+        }
     }
 }
 

@@ -388,6 +388,23 @@ fn a_patch_of_many_lines_is_read_once_and_drawn_where_it_is_seen() {
 }
 
 #[test]
+fn what_changes_the_work_tree_is_read_again() {
+    let mut model = model(NARROW);
+    let asked = model.review.asked();
+    let checkpoint = Payload::Checkpoint { turn: 3, commit: "c".into(), changes: Changes::default() };
+    for (session, payload, expected) in [
+        (ID, checkpoint.clone(), asked.clone()),
+        (ID, Payload::TitleChanged { title: "t".into() }, vec![]),
+        ("other", checkpoint, vec![]),
+    ] {
+        let event = Event { seq: 1, session: session.into(), at: NOW, v: 1, payload };
+        assert_eq!(of_fact(&mut model, &event), expected);
+    }
+    let again = update(&mut model, Msg::Reply(Reply::Back));
+    assert!(again.ends_with(&asked), "an editor may have changed it: {again:?}");
+}
+
+#[test]
 fn no_screen_is_too_small() {
     for (width, height) in [(20, 5), (21, 6), (30, 3), (110, 4), (200, 60), (8, 2), (1, 1)] {
         let mut model = model(Size { width, height });
