@@ -25,14 +25,15 @@ use super::{act, notice, picker};
 use crate::api::image::Image;
 use crate::permission::Posture;
 
-pub(crate) use choice::{Choices, choose_agent, choose_models, choose_posture, choose_reasoning, in_force};
+pub(crate) use choice::{
+    Choices, choose_agent, choose_models, choose_posture, choose_reasoning, in_force, toggle_yolo,
+};
 pub(crate) use command::{leaves, levels};
 pub(crate) use draft::Content;
 pub(crate) use screen::{height, view};
 pub(crate) use send::{refused, send, send_now, taken};
 
 use super::keymap::Action;
-use choice::toggle_yolo;
 use draft::Draft;
 use paste::Pasted;
 use popup::By;

@@ -119,6 +119,8 @@ impl Actor {
             Command::Answer { .. } if !self.record.body.calls.is_empty() => "take an answer",
             Command::Start
             | Command::Send { .. }
+            | Command::SendReview
+            | Command::DropPrompt { .. }
             | Command::Answer { .. }
             | Command::SetPosture { .. }
             | Command::Stop

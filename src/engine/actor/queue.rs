@@ -41,9 +41,10 @@ impl Actor {
 /// Whether a session in this state would go on with what waits when it is resumed.
 fn is_resumed(state: Session) -> bool {
     match state {
-        Session::Resting(Rest::Draft | Rest::Failed | Rest::Interrupted) => true,
-        Session::Resting(Rest::Ready | Rest::Asking | Rest::Conflict | Rest::Merged | Rest::Archived)
-        | Session::Turning(_)
-        | Session::Integrating(_) => false,
+        Session::Resting(rest) | Session::Attached(rest) => match rest {
+            Rest::Draft | Rest::Failed | Rest::Interrupted => true,
+            Rest::Ready | Rest::Asking | Rest::Conflict | Rest::Merged | Rest::Archived => false,
+        },
+        Session::Turning(_) | Session::Integrating(_) => false,
     }
 }

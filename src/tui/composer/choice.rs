@@ -110,7 +110,7 @@ pub(crate) fn choose_posture(model: &mut Model, posture: Posture) -> Vec<Request
 }
 
 /// Lets everything go ahead in the next task that no rule forbids, or takes that back.
-pub(super) fn toggle_yolo(model: &mut Model) -> Vec<Request> {
+pub(crate) fn toggle_yolo(model: &mut Model) -> Vec<Request> {
     let choices = &mut draft(model).choices;
     choices.yolo = !choices.yolo;
     vec![Request::Save]
