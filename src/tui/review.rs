@@ -66,12 +66,13 @@ pub(crate) fn renew(model: &mut Model) -> Vec<Request> {
     }
 }
 
-/// The work tree is another one after these.
+/// After these the work tree is another one, or the agent was told the comments.
 pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     let is_shown = matches!(&model.view, View::Review(id) if *id == event.session);
     let changes = matches!(
         event.payload,
-        Payload::Checkpoint { .. }
+        Payload::PromptQueued { .. }
+            | Payload::Checkpoint { .. }
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Conflict { .. }

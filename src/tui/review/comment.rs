@@ -3,15 +3,15 @@
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Style;
-use ratatui_textarea::{CursorMove, TextArea, WrapMode};
 
+use super::super::decide::words::Words;
 use super::super::msg::ReviewAct;
 use super::super::theme::Theme;
-use crate::look::line::{Line, Tone, one_line, visible};
+use crate::api::review::Side;
+use crate::look::line::{Line, Tone, one_line};
 
 /// Rows of the box: what it is about, and so many lines of words.
-const WORDS: u16 = 4;
+const ROWS: u16 = 4;
 
 /// What a comment is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Target {
     Line {
         path: String,
         line: u32,
-        side: &'static str,
+        side: Side,
         quote: String,
     },
     /// A comment that is there already.
@@ -30,33 +30,28 @@ pub(super) enum Target {
 #[derive(Debug)]
 pub(super) struct Writing {
     pub(super) target: Target,
-    area: TextArea<'static>,
+    words: Words,
 }
 
 impl Writing {
     pub(super) fn new(target: Target, text: &str) -> Writing {
-        let mut area = TextArea::new(text.lines().map(str::to_owned).collect());
-        area.set_cursor_line_style(Style::new());
-        area.set_wrap_mode(WrapMode::WordOrGlyph);
-        area.move_cursor(CursorMove::Bottom);
-        area.move_cursor(CursorMove::End);
-        Writing { target, area }
+        Writing { target, words: Words::of(text) }
     }
 
     pub(super) fn text(&self) -> String {
-        self.area.lines().join("\n").trim().to_owned()
+        self.words.text().trim().to_owned()
     }
 
     pub(super) fn typed(&mut self, key: KeyEvent) {
-        self.area.input(key);
+        self.words.typed(key);
     }
 
     pub(super) fn paste(&mut self, text: &str) {
-        self.area.insert_str(visible(text));
+        self.words.paste(text);
     }
 
     pub(super) fn newline(&mut self) {
-        self.area.insert_newline();
+        self.words.newline();
     }
 
     /// What is asked of the daemon: without words a comment is taken away, and none is made.
@@ -68,7 +63,7 @@ impl Writing {
                 session,
                 path: path.clone(),
                 line: *line,
-                side: (*side).to_owned(),
+                side: *side,
                 quote: quote.clone(),
                 text,
             }),
@@ -78,7 +73,7 @@ impl Writing {
     }
 
     pub(super) fn height() -> u16 {
-        1 + WORDS
+        1 + ROWS
     }
 
     pub(super) fn view(&self, theme: Theme, frame: &mut Frame, area: Rect) {
@@ -89,8 +84,6 @@ impl Writing {
         };
         let head_line = Line::toned(Tone::Accent, format!("▏ {about}")).fit(usize::from(area.width));
         frame.render_widget(theme.line(&head_line), head);
-        if !words.is_empty() {
-            frame.render_widget(&self.area, words);
-        }
+        self.words.view(frame, words);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::patch::{File, Kind};
-use crate::api::review::{Comment, Review};
+use crate::api::review::{Comment, Review, Side};
 
 /// How the two sides are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -98,14 +98,14 @@ impl Item {
 
 /// The comments on a file, by the line that they are about.
 struct Comments<'a> {
-    by_line: HashMap<(&'a str, u32), Vec<&'a Comment>>,
+    by_line: HashMap<u32, Vec<&'a Comment>>,
 }
 
 impl<'a> Comments<'a> {
     fn of(file: &File, review: &'a Review) -> Comments<'a> {
         let mut by_line: HashMap<_, Vec<_>> = HashMap::new();
         for comment in review.comments.iter().filter(|comment| comment.path == file.path) {
-            by_line.entry((comment.side.as_str(), comment.line)).or_default().push(comment);
+            by_line.entry(comment.line).or_default().push(comment);
         }
         Comments { by_line }
     }
@@ -118,9 +118,10 @@ impl<'a> Comments<'a> {
         let mut found = Vec::new();
         for (hunk, line) in item.lines() {
             let text = &file.hunks[hunk].lines[line];
-            let sides = [("old", text.old), ("new", text.new)];
-            let places = sides.into_iter().filter_map(|(side, number)| Some((side, number?)));
-            found.extend(places.filter_map(|place| self.by_line.remove(&place)).flatten());
+            for (side, number) in [(Side::Old, text.old), (Side::New, text.new)] {
+                let here = number.and_then(|number| self.by_line.get_mut(&number));
+                found.extend(here.into_iter().flat_map(|here| here.extract_if(.., |comment| comment.side == side)));
+            }
         }
         found.into_iter().map(|comment| Item::Comment(comment.id)).collect()
     }

@@ -4,7 +4,7 @@ use super::comment::{Target, Writing};
 use super::item::{self, Item, Layout};
 use super::paint::{Paint, bare};
 use super::patch::{File, Kind};
-use crate::api::review::{Comment, FileReview, Review};
+use crate::api::review::{Comment, FileReview, Review, Side};
 use crate::look::line::Line;
 
 #[derive(Debug, Default)]
@@ -156,8 +156,8 @@ impl State {
         let (hunk, line) = self.item()?.line()?;
         let text = &file.hunks[hunk].lines[line];
         let (side, number) = match text.kind {
-            Kind::Less => ("old", text.old?),
-            Kind::Same | Kind::More => ("new", text.new?),
+            Kind::Less => (Side::Old, text.old?),
+            Kind::Same | Kind::More => (Side::New, text.new?),
         };
         Some(Target::Line { path: file.path.clone(), line: number, side, quote: bare(text) })
     }
@@ -168,7 +168,7 @@ impl State {
         let at_hunk = |hunk: &usize| Some(file.hunks[*hunk].new.max(1));
         match self.item()? {
             Item::Hunk(hunk) => at_hunk(hunk),
-            Item::Comment(_) => self.comment().filter(|comment| comment.side == "new").map(|comment| comment.line),
+            Item::Comment(_) => self.comment().filter(|comment| comment.side == Side::New).map(|comment| comment.line),
             Item::Note(_) => None,
             item @ (Item::Line { .. } | Item::Beside { .. }) => {
                 let (hunk, line) = item.line()?;

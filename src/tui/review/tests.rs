@@ -5,7 +5,7 @@ use super::super::msg::{Msg, Reply, Request, ReviewAct};
 use super::super::sample::{self, NARROW, WIDE, press, screen, write};
 use super::super::update::update;
 use super::*;
-use crate::api::review::{Comment, FileReview};
+use crate::api::review::{Comment, FileReview, Side};
 use crate::api::session::{Changes, Session, Status};
 use crate::look::sample::NOW;
 
@@ -51,10 +51,11 @@ fn draft(id: u32, line: u32, text: &str) -> Comment {
         id,
         path: "src/gateway/limit.rs".into(),
         line,
-        side: "new".into(),
+        side: Side::New,
         text: text.into(),
+        quote: String::new(),
         created_at: NOW,
-        ..Comment::default()
+        sent_at: None,
     }
 }
 
@@ -206,7 +207,7 @@ fn a_comment_is_written_under_its_line() {
         session: ID.into(),
         path: "src/gateway/limit.rs".into(),
         line: 11,
-        side: "new".into(),
+        side: Side::New,
         quote: "        let cap = self.config.burst;".into(),
         text: "once?\nq\u{fffd}uick".into(),
     };
@@ -224,7 +225,7 @@ fn words_are_not_lost_until_they_are_kept() {
         assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some("why"), "{leave}");
     }
     press(&mut model, &["enter"]);
-    came(&mut model, Review { comments: vec![Comment { side: "old".into(), ..draft(1, 11, "why") }], files: vec![] });
+    came(&mut model, Review { comments: vec![Comment { side: Side::Old, ..draft(1, 11, "why") }], files: vec![] });
     press(&mut model, &["i"]);
     assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some(""));
     // An empty box asks for nothing.
@@ -394,6 +395,7 @@ fn what_changes_the_work_tree_is_read_again() {
     let checkpoint = Payload::Checkpoint { turn: 3, commit: "c".into(), changes: Changes::default() };
     for (session, payload, expected) in [
         (ID, checkpoint.clone(), asked.clone()),
+        (ID, Payload::PromptQueued { number: 4, text: "t".into(), images: vec![] }, asked.clone()),
         (ID, Payload::TitleChanged { title: "t".into() }, vec![]),
         ("other", checkpoint, vec![]),
     ] {
