@@ -75,7 +75,8 @@ fn click(model: &mut Model, at: Position) -> Vec<Request> {
             model.focus = Focus::Main;
             Vec::new()
         }
-        View::Review(_) | View::Settings => Vec::new(),
+        View::Review(_) => review::clicked(model, parts.main, at),
+        View::Settings => Vec::new(),
     }
 }
 

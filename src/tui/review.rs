@@ -15,7 +15,7 @@ mod tests;
 
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use super::act::Step;
 use super::keymap::Context;
@@ -28,6 +28,7 @@ use crate::api::session::Diff;
 use comment::{Target, Writing};
 use item::{Item, Layout};
 use patch::Fate;
+use screen::Hit;
 use state::{Pane, Reading, Way};
 
 pub(crate) use state::State;
@@ -130,6 +131,26 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
         Pane::Files if step != Step::Left && to != state.file => state.show(to),
         Pane::Files => {}
         Pane::Lines => state.cursor = to,
+    }
+    Vec::new()
+}
+
+/// A click selects a file or a line; on the line in hand it begins a comment.
+pub(crate) fn clicked(model: &mut Model, area: Rect, at: Position) -> Vec<Request> {
+    let state = &mut model.review;
+    if state.writing.is_some() {
+        return Vec::new();
+    }
+    match screen::hit(state, area, at) {
+        Some(Hit::File(file)) => {
+            state.pane = Pane::Files;
+            if file != state.file {
+                state.show(file);
+            }
+        }
+        Some(Hit::Item(item)) if state.pane == Pane::Lines && item == state.cursor => return comment(model),
+        Some(Hit::Item(item)) => (state.pane, state.cursor) = (Pane::Lines, item),
+        None => {}
     }
     Vec::new()
 }

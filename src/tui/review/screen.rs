@@ -1,7 +1,7 @@
 //! The changes on the screen: a row about the file in hand, the list of files, the lines, and the box of a comment.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout as Areas, Rect};
+use ratatui::layout::{Constraint, Layout as Areas, Position, Rect};
 
 use super::super::model::Model;
 use super::super::view::WIDE;
@@ -102,6 +102,23 @@ pub(super) fn view(model: &Model, frame: &mut Frame, area: Rect) {
     }
 }
 
+/// What a place on the screen shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hit {
+    File(usize),
+    Item(usize),
+}
+
+pub(super) fn hit(state: &State, area: Rect, at: Position) -> Option<Hit> {
+    let parts = parts(state, area);
+    if parts.list.contains(at) {
+        let file = first_file(state, usize::from(parts.list.height)) + usize::from(at.y - parts.list.y);
+        return (file < state.files.len()).then_some(Hit::File(file));
+    }
+    let row = parts.lines.contains(at).then(|| usize::from(at.y - parts.lines.y))?;
+    state.rows.get(row).map(|row| Hit::Item(row.item))
+}
+
 enum Mark {
     Cursor,
     None,
@@ -178,10 +195,15 @@ fn teaching(model: &Model) -> Option<Vec<Line>> {
     }
 }
 
+/// The first file that a list of this height shows: the one in hand stays in its middle.
+fn first_file(state: &State, height: usize) -> usize {
+    state.file.saturating_sub(height / 2).min(state.files.len().saturating_sub(height))
+}
+
 fn list(model: &Model, frame: &mut Frame, area: Rect) {
     let state = &model.review;
     let height = usize::from(area.height);
-    let first = state.file.saturating_sub(height / 2).min(state.files.len().saturating_sub(height));
+    let first = first_file(state, height);
     let rows = state.files.iter().enumerate().skip(first).take(height).map(|(at, file)| {
         let mark = match (at == state.file, state.pane) {
             (true, Pane::Files) => Mark::Cursor,

@@ -1,3 +1,4 @@
+use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Size;
 
 use super::super::model::{Model, View};
@@ -404,6 +405,28 @@ fn what_changes_the_work_tree_is_read_again() {
     }
     let again = update(&mut model, Msg::Reply(Reply::Back));
     assert!(again.ends_with(&asked), "an editor may have changed it: {again:?}");
+}
+
+#[test]
+fn clicks_select_files_and_lines() {
+    let mut model = model(WIDE);
+    screen(&mut model);
+    let mut click = |column, row| {
+        let kind = MouseEventKind::Down(MouseButton::Left);
+        update(&mut model, Msg::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
+        let state = &model.review;
+        let at = (state.file, state.pane, state.cursor, state.writing.is_some());
+        screen(&mut model);
+        at
+    };
+    // Above the rows are the first line of the screen and that of the file.
+    assert_eq!(click(60, 5), (0, Pane::Lines, 3, false));
+    assert_eq!(click(60, 30), (0, Pane::Lines, 3, false), "nothing is there");
+    assert_eq!(click(5, 4), (2, Pane::Files, 0, false));
+    assert_eq!(click(5, 2), (0, Pane::Files, 0, false));
+    assert_eq!(click(60, 4), (0, Pane::Lines, 2, false));
+    assert_eq!(click(60, 4), (0, Pane::Lines, 2, true), "again means a comment");
+    assert_eq!(click(60, 6), (0, Pane::Lines, 2, true));
 }
 
 #[test]
