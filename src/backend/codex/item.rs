@@ -63,9 +63,8 @@ pub(super) fn read_end(item: &Value) -> (ToolStatus, String) {
     };
     let output = match item["type"].as_str().unwrap_or_default() {
         "commandExecution" => match (&item["aggregatedOutput"], item["status"].as_str()) {
-            (Value::String(output), _) => bounded(output),
             (_, Some("declined")) => "declined".to_owned(),
-            _ => String::new(),
+            (output, _) => bounded(output.as_str().unwrap_or_default()) + &exit_mark(item),
         },
         "fileChange" => diff(item),
         "mcpToolCall" => match item["error"]["message"].as_str() {
@@ -76,6 +75,14 @@ pub(super) fn read_end(item: &Value) -> (ToolStatus, String) {
         _ => String::new(),
     };
     (status, output)
+}
+
+/// How a command failed; the agent keeps it out of the output.
+fn exit_mark(item: &Value) -> String {
+    match item["exitCode"].as_i64() {
+        Some(0) | None => String::new(),
+        Some(code) => format!("[exit status: {code}]"),
+    }
 }
 
 /// Whether the item is a command, which may outlive its turn.
@@ -188,6 +195,9 @@ mod tests {
         check(command("completed", json!("hi\n")), ToolStatus::Completed, "hi\n");
         check(command("failed", json!("no\n")), ToolStatus::Failed, "no\n");
         check(command("declined", Value::Null), ToolStatus::Failed, "declined");
+        let mut broken = command("failed", json!("no\n"));
+        broken["exitCode"] = json!(3);
+        check(broken, ToolStatus::Failed, "no\n[exit status: 3]");
         let mcp = json!({"type": "mcpToolCall", "status": "failed", "error": {"message": "timed out"}, "result": null});
         check(mcp, ToolStatus::Failed, "timed out");
         // An `isError` result has no error member.
