@@ -73,7 +73,7 @@ fn click(model: &mut Model, at: Position) -> Vec<Request> {
         }
         View::Session(_) => {
             model.focus = Focus::Main;
-            Vec::new()
+            session::click(model, at.y)
         }
         View::Review(_) => review::clicked(model, parts.main, at),
         View::Settings => Vec::new(),
