@@ -178,7 +178,7 @@ pub(crate) fn click(model: &mut Model, row: u16) -> Vec<Request> {
     if !(body.top()..body.bottom()).contains(&row) {
         return Vec::new();
     }
-    match shown(model).map(|transcript| transcript.click((row - body.top()).into())) {
+    match shown(model).map(|transcript| transcript.click((row - body.top()).into(), body.height)) {
         Some(Click::Again) => open(model),
         Some(Click::Selected | Click::Nothing) | None => Vec::new(),
     }

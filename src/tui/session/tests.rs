@@ -464,6 +464,7 @@ fn a_click_selects_and_the_next_one_goes_in() {
     let before = screen(&mut model);
     click(&mut model, at);
     assert_ne!(screen(&mut model), before);
+    press(&mut model, &["G"]);
     let at = row(&mut model, "find the parser");
     click(&mut model, at);
     click(&mut model, at);

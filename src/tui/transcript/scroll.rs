@@ -67,6 +67,15 @@ impl Transcript {
         }
     }
 
+    /// Stays where it is: whoever has selected something reads, and what comes must not carry it away.
+    pub(super) fn hold(&mut self, height: u16) {
+        if self.scroll == Scroll::Follow
+            && let Some((unit, row)) = self.top(height.into())
+        {
+            self.scroll = Scroll::At(Anchor { unit, row, of: self.height(unit) });
+        }
+    }
+
     fn look_at(&mut self, (unit, row): Spot, bottom: Spot) {
         self.scroll = match (unit, row) >= bottom {
             true => Scroll::Follow,

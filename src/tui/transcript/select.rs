@@ -103,6 +103,7 @@ impl Transcript {
         };
         match found.map(|(place, _)| *place) {
             Some(place) => {
+                self.hold(height);
                 self.selected = Some(place);
                 self.reveal(place, height);
                 self.wanted(session)
@@ -113,7 +114,7 @@ impl Transcript {
     }
 
     /// Selects the card of a row of what is seen.
-    pub(crate) fn click(&mut self, row: usize) -> Click {
+    pub(crate) fn click(&mut self, row: usize, height: u16) -> Click {
         let mut above = 0;
         let hit = self.shown.iter().find(|span| {
             above += span.rows.len();
@@ -122,6 +123,9 @@ impl Transcript {
         let place = hit.map(|span| span.unit.place);
         let card = place.filter(|place| self.entries.get(place).is_some_and(Entry::is_card));
         let before = std::mem::replace(&mut self.selected, card);
+        if card.is_some() {
+            self.hold(height);
+        }
         match card {
             Some(_) if before == card => Click::Again,
             Some(_) => Click::Selected,

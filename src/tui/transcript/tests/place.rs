@@ -40,6 +40,17 @@ fn the_end_is_followed_until_one_looks_elsewhere() {
 }
 
 #[test]
+fn whoever_selects_a_card_reads_it() {
+    let mut transcripts = transcript(vec![message(1, "One."), call(1, "c", "ls"), called(1, "c", "ls", "a")]);
+    let read = seen(&mut transcripts, 9);
+    transcripts.get_mut(SESSION).unwrap().select(SESSION, Way::Up, 9);
+    for number in 0..20 {
+        transcripts.fact(&event(100 + number, message(1, "more")));
+    }
+    assert!(seen(&mut transcripts, 9).starts_with(&read));
+}
+
+#[test]
 fn older_facts_are_asked_for_and_come_without_a_jump() {
     let mut transcripts = Transcripts::default();
     let end = vec![Request::Page { session: SESSION.into(), before: None }];
