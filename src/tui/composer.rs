@@ -236,8 +236,8 @@ pub(crate) fn clear(model: &mut Model) -> Vec<Request> {
         Target::Session(id) if is_blank && works(&id) => act::perform(model, Action::Stop),
         Target::Task | Target::Session(_) if is_blank => leave(model),
         Target::Task | Target::Session(_) => {
-            let content = draft(model).content();
-            history::remember(&mut model.composer.history, &content.outgoing().0);
+            let words = draft(model).content().words();
+            history::remember(&mut model.composer.history, &words);
             draft(model).browse = None;
             draft(model).set("");
             let mut requests = changed(model);

@@ -97,7 +97,7 @@ fn agents(model: &Model) -> Vec<String> {
 pub(super) fn run(model: &mut Model, text: &str) -> Vec<Request> {
     match understand(text).and_then(|(command, argument)| obey(model, command, argument)) {
         Ok(requests) => requests,
-        Err(error) => notice::fail(model, "run the command", &error),
+        Err(error) => notice::fail(model, "", &error),
     }
 }
 

@@ -75,6 +75,13 @@ impl Content {
         (text.trim().to_owned(), named.into_iter().map(|(_, picture)| picture.image.clone()).collect())
     }
 
+    /// What can be written again without the images: pasted text in its place.
+    pub(super) fn words(&self) -> String {
+        let images = self.images.iter().map(|picture| (picture.token(), String::new()));
+        let pasted = self.pastes.iter().map(|paste| (paste.token(), paste.text.clone()));
+        rewrite(&self.text, &images.chain(pasted).collect::<Vec<_>>()).trim().to_owned()
+    }
+
     /// Whether both ask for the same, on whichever agent.
     fn says_the_same(&self, other: &Content) -> bool {
         let bare = |content: &Content| Content { choices: Choices::default(), ..content.clone() };
@@ -286,6 +293,7 @@ mod tests {
         let (text, images) = draft.content().outgoing();
         assert_eq!(text, format!("before [Image #1]\n{}[Image #1]", "line\n".repeat(30)));
         assert_eq!(images.len(), 1);
+        assert_eq!(draft.content().words(), format!("before [Image #1]\n{}", "line\n".repeat(30)).trim());
     }
 
     #[test]

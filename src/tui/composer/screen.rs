@@ -10,6 +10,7 @@ use super::choice::in_force;
 use super::draft::Draft;
 use super::popup::{Kind, Popup};
 use super::{Target, target};
+use crate::api::session::Status;
 use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::status;
 use crate::tui::model::{Focus, Model};
@@ -103,7 +104,8 @@ fn news(model: &Model, target: &Target) -> Line {
         return Line::new().dim("sending…");
     }
     let session = target.session().and_then(|id| model.world.sessions.get(id));
-    match session.is_some_and(|session| session.status.is_busy()) {
+    let works = |status: Status| status.is_busy() || status == Status::Approval;
+    match session.is_some_and(|session| works(session.status)) {
         true => Line::toned(Tone::Warn, QUEUED),
         false => Line::new(),
     }

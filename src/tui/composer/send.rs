@@ -43,10 +43,10 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
         return Vec::new();
     }
     if model.world.link != Link::Connected {
-        return notice::say(model, "the daemon is away: the draft is kept, send it when it is back".to_owned());
+        return notice::warn(model, "the daemon is away: the draft is kept, send it when it is back");
     }
     let target = target(model);
-    history::remember(&mut model.composer.history, &text);
+    history::remember(&mut model.composer.history, &content.words());
     model.composer.drafts.remove(&target);
     let mut requests = match &target {
         Target::Task => {

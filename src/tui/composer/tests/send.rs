@@ -144,6 +144,22 @@ fn nothing_is_sent_that_says_nothing_or_that_nobody_would_get() {
 }
 
 #[test]
+fn what_is_not_sent_is_said_why() {
+    let mut model = writing_to("runaaaaa");
+    write(&mut model, "/modle");
+    press(&mut model, &["enter"]);
+    assert!(sample::screen(&mut model).contains("no command is called `/modle`"));
+    press(&mut model, &["ctrl+u"]);
+    write(&mut model, "words");
+    press(&mut model, &["enter"]);
+    refuse(&mut model, 1);
+    assert!(sample::screen(&mut model).contains("send the prompt: no"));
+    update(&mut model, Msg::Lost("gone".into()));
+    press(&mut model, &["enter"]);
+    assert!(sample::screen(&mut model).contains("the draft is kept"));
+}
+
+#[test]
 fn commands_to_a_session_act_on_it() {
     let session = || "runaaaaa".to_owned();
     let posture = |word: &str| Request::SetPosture {
