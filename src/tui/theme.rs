@@ -2,6 +2,7 @@
 //!
 //! Whatever a colour says is also said by a word, a glyph or a weight: `Mono` loses nothing but looks.
 
+use ratatui::buffer::Buffer;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as Styled, Span};
 
@@ -187,9 +188,62 @@ impl Theme {
     }
 }
 
+/// The signs of the face and what stands for them where a terminal knows only letters. Each takes one column.
+const TWINS: [(&str, &str); 28] = [
+    ("●", "*"),
+    ("◌", "o"),
+    ("◆", "?"),
+    ("✓", "+"),
+    ("✗", "x"),
+    ("‖", "="),
+    ("⚑", "!"),
+    ("⇡", "^"),
+    ("⚠", "!"),
+    ("…", "~"),
+    ("·", "."),
+    ("›", ">"),
+    ("‹", "<"),
+    ("▸", ">"),
+    ("▏", "|"),
+    ("↑", "^"),
+    ("↓", "v"),
+    ("⏎", "<"),
+    ("╭", "+"),
+    ("╮", "+"),
+    ("╰", "+"),
+    ("╯", "+"),
+    ("│", "|"),
+    ("─", "-"),
+    ("┴", "+"),
+    ("┬", "+"),
+    ("├", "+"),
+    ("┤", "+"),
+];
+
+/// Draws the signs of the face in letters. Other characters stay: which of them a font has is not known here.
+pub(crate) fn in_letters(screen: &mut Buffer) {
+    for cell in &mut screen.content {
+        if let Some((_, twin)) = TWINS.iter().find(|(sign, _)| *sign == cell.symbol()) {
+            cell.set_symbol(twin);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use unicode_width::UnicodeWidthStr;
+
+    #[test]
+    fn a_sign_and_its_twin_take_the_same_place() {
+        for (sign, twin) in TWINS {
+            assert_eq!((sign.width(), twin.width()), (1, 1), "{sign} {twin}");
+            assert!(twin.is_ascii());
+        }
+        let mut screen = Buffer::with_lines(["╭ ◆ größer › 木 … ╮"]);
+        in_letters(&mut screen);
+        assert_eq!(screen, Buffer::with_lines(["+ ? größer > 木 ~ +"]));
+    }
 
     const TONES: [Tone; 18] = [
         Tone::Plain,

@@ -4,7 +4,8 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::model::{Model, Overlay, View};
-use super::{bar, composer, confirm, decide, help, notice, picker, review, session, sessions, settings};
+use super::{bar, composer, confirm, decide, help, notice, picker, review, session, sessions, settings, theme};
+use crate::look::status::Signs;
 
 /// Narrower than this, a view has one pane.
 pub(crate) const WIDE: u16 = 110;
@@ -74,5 +75,9 @@ pub(crate) fn view(model: &Model, frame: &mut Frame) {
         Some(Overlay::Picker(state)) => picker::view(model, state, frame, frame.area()),
         Some(Overlay::Confirm(state)) => confirm::view(model, state, frame, frame.area()),
         Some(Overlay::Decide(_)) | None => {}
+    }
+    match model.signs {
+        Signs::Unicode => {}
+        Signs::Ascii => theme::in_letters(frame.buffer_mut()),
     }
 }
