@@ -4,14 +4,13 @@
 
 mod ask;
 mod card;
+mod flow;
 mod need;
 mod question;
 mod sheet;
 #[cfg(test)]
 mod tests;
 pub(crate) mod words;
-
-use std::collections::{HashMap, HashSet};
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
@@ -23,13 +22,15 @@ use super::model::{Focus as Place, Model, Overlay, View};
 use super::msg::Request;
 use super::{notice, sessions};
 use crate::api::request::{AllowScope, Decide, DenyScope};
-use crate::api::workflow::{Plan, Workflow};
 use ask::Ask;
 use card::Card;
+use flow::{close, settled, show, waiting, waiting_at};
 use need::{Need, What};
 use question::{Answered, Focus, Progress};
 use sheet::{GUTTER, Sheet};
 use words::Words;
+
+pub(crate) use flow::{Kept, failed, settle, workflow_came};
 
 /// A page of what scrolls.
 const PAGE: usize = 10;
@@ -52,16 +53,6 @@ enum Face {
     /// With the words of a refusal, once they are written.
     Card(Option<Words>),
     Asking(Box<Progress>),
-}
-
-/// What outlives an open decision.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    /// Answers that were given and not sent, by session.
-    progress: HashMap<String, Progress>,
-    /// What was decided and may still be listed.
-    sent: HashSet<Need>,
-    plans: HashMap<String, Plan>,
 }
 
 impl State {
@@ -252,37 +243,6 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     Vec::new()
 }
 
-/// Keeps an open decision about what still waits, or closes it.
-pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
-    let listed: HashSet<_> = need::all(&model.world).into_iter().collect();
-    model.decisions.sent.retain(|need| listed.contains(need));
-    let asks = |session: &String| {
-        listed.iter().any(|need| need.session == *session && matches!(need.what, What::Questions(_)))
-    };
-    model.decisions.progress.retain(|session, _| asks(session));
-    match &model.overlay {
-        Some(Overlay::Decide(state)) if !listed.contains(&state.need) => {
-            let home = state.home.clone();
-            advance(model, home)
-        }
-        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => Vec::new(),
-    }
-}
-
-/// Something was refused: what was sent may have been that, so it can be decided again.
-pub(crate) fn failed(model: &mut Model) {
-    model.decisions.sent.clear();
-}
-
-/// The plan of a session came.
-pub(crate) fn workflow_came(model: &mut Model, session: String, workflow: Workflow) -> Vec<Request> {
-    match workflow.plan {
-        Some(plan) => model.decisions.plans.insert(session, plan),
-        None => model.decisions.plans.remove(&session),
-    };
-    Vec::new()
-}
-
 /// How many rows it takes.
 pub(crate) fn height(model: &Model, width: u16) -> u16 {
     match &model.overlay {
@@ -330,46 +290,6 @@ fn state(model: &mut Model) -> Option<&mut State> {
     }
 }
 
-/// What waits and was not decided here.
-fn waiting(model: &Model) -> Vec<Need> {
-    need::all(&model.world).into_iter().filter(|need| !model.decisions.sent.contains(need)).collect()
-}
-
-fn waiting_at(model: &Model, id: &str) -> Vec<Need> {
-    need::of_session(&model.world, id).into_iter().filter(|need| !model.decisions.sent.contains(need)).collect()
-}
-
-/// Puts a need on the screen, where the person left it.
-fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> {
-    let face = match need.what {
-        What::Approval(_) => Face::Card(None),
-        What::Questions(_) => {
-            let asked = need::questions(&model.world, &need);
-            let kept = model.decisions.progress.remove(&need.session).filter(|kept| kept.is_about(&asked));
-            match (kept, asked.is_empty()) {
-                (Some(kept), _) => Face::Asking(Box::new(kept)),
-                (None, true) => return Vec::new(),
-                (None, false) => Face::Asking(Box::new(Progress::of(asked.into_iter().cloned().collect()))),
-            }
-        }
-    };
-    let is_plan = matches!(&face, Face::Asking(progress) if progress.is_plan());
-    // Only a session without a parent keeps plans.
-    let keeps = model.world.sessions.get(&need.session).is_some_and(|session| session.parent.is_none());
-    let requests = (is_plan && keeps).then(|| Request::Workflow(need.session.clone())).into_iter().collect();
-    model.overlay = Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0 })));
-    requests
-}
-
-/// Closes the card; answers that were given are kept.
-fn close(model: &mut Model) {
-    if let Some(Overlay::Decide(state)) = model.overlay.take()
-        && let State { need, face: Face::Asking(progress), .. } = *state
-    {
-        model.decisions.progress.insert(need.session, *progress);
-    }
-}
-
 fn need_of(model: &Model) -> Need {
     match &model.overlay {
         Some(Overlay::Decide(state)) => state.need.clone(),
@@ -395,28 +315,6 @@ fn decide(model: &mut Model, decision: Decide) -> Vec<Request> {
     match what {
         What::Approval(request) => settled(model, Request::Decide { session, request, decision }),
         What::Questions(_) => Vec::new(),
-    }
-}
-
-/// Sends a decision and shows what else waits at the same session.
-fn settled(model: &mut Model, request: Request) -> Vec<Request> {
-    let Some(Overlay::Decide(state)) = model.overlay.take() else { return Vec::new() };
-    let State { home, need, face, .. } = *state;
-    if let Face::Asking(progress) = face {
-        model.decisions.progress.insert(need.session.clone(), *progress);
-    }
-    model.decisions.sent.insert(need);
-    let mut requests = vec![request];
-    requests.extend(advance(model, home));
-    requests
-}
-
-/// The next that waits at a session, or the view.
-fn advance(model: &mut Model, home: String) -> Vec<Request> {
-    close(model);
-    match waiting_at(model, &home).into_iter().next() {
-        Some(need) => show(model, home, need),
-        None => Vec::new(),
     }
 }
 

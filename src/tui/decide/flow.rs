@@ -1,0 +1,113 @@
+//! What is decided, what is left, and what comes next. It lives longer than the card.
+
+use std::collections::{HashMap, HashSet};
+
+use super::need::{self, Need, What};
+use super::question::Progress;
+use super::{Face, State};
+use crate::api::workflow::{Plan, Workflow};
+use crate::tui::model::{Model, Overlay};
+use crate::tui::msg::Request;
+
+/// What outlives an open decision.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    /// Answers that were given and not sent, by session.
+    pub(super) progress: HashMap<String, Progress>,
+    /// What was decided and may still be listed.
+    sent: HashSet<Need>,
+    pub(super) plans: HashMap<String, Plan>,
+}
+
+/// Keeps an open decision about what still waits, or closes it.
+pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
+    let listed: HashSet<_> = need::all(&model.world).into_iter().collect();
+    model.decisions.sent.retain(|need| listed.contains(need));
+    let asks = |session: &String| {
+        listed.iter().any(|need| need.session == *session && matches!(need.what, What::Questions(_)))
+    };
+    model.decisions.progress.retain(|session, _| asks(session));
+    match &model.overlay {
+        Some(Overlay::Decide(state)) if !listed.contains(&state.need) => {
+            let home = state.home.clone();
+            advance(model, home)
+        }
+        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => Vec::new(),
+    }
+}
+
+/// Something was refused: what was sent may have been that, so it can be decided again.
+pub(crate) fn failed(model: &mut Model) {
+    model.decisions.sent.clear();
+}
+
+/// The plan of a session came.
+pub(crate) fn workflow_came(model: &mut Model, session: String, workflow: Workflow) -> Vec<Request> {
+    match workflow.plan {
+        Some(plan) => model.decisions.plans.insert(session, plan),
+        None => model.decisions.plans.remove(&session),
+    };
+    Vec::new()
+}
+
+/// What waits and was not decided here.
+pub(super) fn waiting(model: &Model) -> Vec<Need> {
+    need::all(&model.world).into_iter().filter(|need| !model.decisions.sent.contains(need)).collect()
+}
+
+pub(super) fn waiting_at(model: &Model, id: &str) -> Vec<Need> {
+    need::of_session(&model.world, id).into_iter().filter(|need| !model.decisions.sent.contains(need)).collect()
+}
+
+/// Puts a need on the screen, where the person left it.
+pub(super) fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> {
+    let face = match need.what {
+        What::Approval(_) => Face::Card(None),
+        What::Questions(_) => {
+            let asked = need::questions(&model.world, &need);
+            let kept = model.decisions.progress.remove(&need.session).filter(|kept| kept.is_about(&asked));
+            match (kept, asked.is_empty()) {
+                (Some(kept), _) => Face::Asking(Box::new(kept)),
+                (None, true) => return Vec::new(),
+                (None, false) => Face::Asking(Box::new(Progress::of(asked.into_iter().cloned().collect()))),
+            }
+        }
+    };
+    let is_plan = matches!(&face, Face::Asking(progress) if progress.is_plan());
+    // Only a session without a parent keeps plans.
+    let keeps = model.world.sessions.get(&need.session).is_some_and(|session| session.parent.is_none());
+    let requests = (is_plan && keeps).then(|| Request::Workflow(need.session.clone())).into_iter().collect();
+    model.overlay = Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0 })));
+    requests
+}
+
+/// Closes the card; answers that were given are kept.
+pub(super) fn close(model: &mut Model) {
+    if let Some(Overlay::Decide(state)) = model.overlay.take()
+        && let State { need, face: Face::Asking(progress), .. } = *state
+    {
+        model.decisions.progress.insert(need.session, *progress);
+    }
+}
+
+/// Sends a decision and shows what else waits at the same session.
+pub(super) fn settled(model: &mut Model, request: Request) -> Vec<Request> {
+    let Some(Overlay::Decide(state)) = model.overlay.take() else { return Vec::new() };
+    let State { home, need, face, .. } = *state;
+    if let Face::Asking(progress) = face {
+        model.decisions.progress.insert(need.session.clone(), *progress);
+    }
+    model.decisions.sent.insert(need);
+    let mut requests = vec![request];
+    requests.extend(advance(model, home));
+    requests
+}
+
+/// The next that waits at a session, or the view.
+fn advance(model: &mut Model, home: String) -> Vec<Request> {
+    close(model);
+    match waiting_at(model, &home).into_iter().next() {
+        Some(need) => show(model, home, need),
+        None => Vec::new(),
+    }
+}
