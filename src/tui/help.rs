@@ -24,11 +24,14 @@ const FRAME: u16 = 4;
 pub(crate) struct State {
     pub(crate) context: Context,
     scroll: usize,
+    /// What help lies over; it comes back.
+    pub(crate) below: Option<Box<Overlay>>,
 }
 
 impl State {
-    pub(crate) fn of(context: Context) -> State {
-        State { context, scroll: 0 }
+    /// The keys of a context, over what lies there.
+    pub(crate) fn of(context: Context, below: Option<Overlay>) -> State {
+        State { context, scroll: 0, below: below.map(Box::new) }
     }
 }
 

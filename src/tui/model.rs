@@ -108,7 +108,11 @@ impl Model {
         self.transcripts.need(id)
     }
 
+    /// Takes away what lies on top; what help lies over comes back.
     pub(crate) fn close_overlay(&mut self) {
-        self.overlay = None;
+        self.overlay = match self.overlay.take() {
+            Some(Overlay::Help(help)) => help.below.map(|below| *below),
+            Some(Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => None,
+        };
     }
 }

@@ -207,7 +207,12 @@ fn settle(model: &mut Model) -> Vec<Request> {
 /// Leaves what lies on top, or the view.
 pub(crate) fn back(model: &mut Model) -> Vec<Request> {
     match model.context() {
-        Context::Help | Context::Confirm => model.close_overlay(),
+        Context::Confirm => model.close_overlay(),
+        Context::Help => {
+            model.close_overlay();
+            // What comes back may have been decided meanwhile.
+            return decide::settle(model);
+        }
         Context::Picker => return picker::leave(model),
         Context::Approval | Context::Question | Context::Words => return decide::leave(model),
         Context::Composer => return composer::leave(model),
@@ -229,7 +234,8 @@ pub(crate) fn back(model: &mut Model) -> Vec<Request> {
 /// Opens help for the context in hand.
 pub(crate) fn help(model: &mut Model) -> Vec<Request> {
     let context = model.context();
-    model.overlay = Some(Overlay::Help(help::State::of(context)));
+    let below = model.overlay.take();
+    model.overlay = Some(Overlay::Help(help::State::of(context, below)));
     Vec::new()
 }
 

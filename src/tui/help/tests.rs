@@ -32,7 +32,7 @@ fn keys_are_shown_as_they_are_in_force() {
 #[test]
 fn help_lies_over_the_view_and_scrolls() {
     let mut model = model(WIDE, sessions());
-    model.overlay = Some(Overlay::Help(State::of(Context::Approval)));
+    model.overlay = Some(Overlay::Help(State::of(Context::Approval, None)));
     insta::assert_snapshot!(screen(&mut model), @r"
     ╭ Keys of an approval ─────────────────────────────────────────────────────────────────────────────────────────────────╮
     │ Here                                                         /answer     answer the questions                        │

@@ -123,6 +123,18 @@ fn r121_q_goes_to_the_list_and_the_answers_so_far_survive() {
 }
 
 #[test]
+fn r121_help_lies_over_a_question_and_gives_it_back() {
+    let session = asking(vec![library(), question("Sure?", &["yes", "no"])]);
+    let face = || model(WIDE, vec![session.clone()]);
+    let (mut model, _) = opened(face(), "abcd2345", &["a", "2", "enter", "?", "esc"]);
+    assert_eq!(press(&mut model, &["enter"]), answered(&["chrono", "yes"]));
+    let (mut model, _) = opened(face(), "abcd2345", &["a", "?"]);
+    came(&mut model, Session { questions: vec![], ..session.clone() });
+    press(&mut model, &["esc"]);
+    assert!(!is_open(&model));
+}
+
+#[test]
 fn r121_what_was_sent_is_not_asked_again_unless_it_was_refused() {
     use crate::api::error::{Error, ErrorKind};
     let (mut model, requests) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", &["a", "3", "enter"]);
