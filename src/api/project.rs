@@ -180,6 +180,9 @@ pub struct Backend {
     pub warning: Option<String>,
     /// The command that installs it.
     pub install: Option<String>,
+    /// The command that logs a person in; it wants a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
     /// Plays scripts instead of asking a model.
     pub scripted: bool,
     /// Sessions that name no backend run on it.

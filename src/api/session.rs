@@ -243,11 +243,17 @@ pub struct Summary {
 }
 
 /// Why a turn failed, and what helps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TurnError {
     pub kind: String,
     pub message: String,
     pub hint: Option<String>,
+    /// The exact command that makes it work again, to be run in a terminal: how to log in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// When a limit ends, where the backend told it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resets_at: Option<i64>,
 }
 
 /// The structured response that ends a turn.

@@ -50,7 +50,7 @@ pub(crate) async fn run(
         starts: Starts::Update,
         asks: asks(launch.purpose),
         fitting: Some(policy::fitting(launch.posture)),
-        login: launch.spec.login.clone(),
+        login: launch.spec.login.as_ref().map(|command| format!("run `{command}`, then run `coppice resume`")),
         spoiled: None,
     };
     converse(launch, request, policy, entrance, commands, events).await;

@@ -105,7 +105,7 @@ pub(crate) fn spec() -> Spec {
         // tested one is the oldest that is known to.
         versions: Some(Versions { minimum: Version(2, 1, 197), tested: Version(2, 1, 197) }),
         install: Some("npm install -g @anthropic-ai/claude-code".to_owned()),
-        login: Some(LOGIN.to_owned()),
+        login: Some("claude auth login".to_owned()),
         scripted: false,
     }
 }
@@ -250,7 +250,7 @@ async fn start(
         has_schema: launch.schema.is_some(),
         tools: launch.tools.clone(),
         stop: launch.spec.stop,
-        login: launch.spec.login.clone().unwrap_or_else(|| LOGIN.to_owned()),
+        login: LOGIN.to_owned(),
         exec_at_ms: child.exec_at_ms,
     };
     Some((child, wishes))

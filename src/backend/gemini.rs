@@ -42,6 +42,9 @@ use crate::permission::Posture;
 const PRO: &str = "gemini-3.1-pro-preview";
 const FLASH: &str = "gemini-3-flash-preview";
 
+/// What a person does about a login that is missing or refused.
+const LOGIN: &str = "run `gemini` once and log in, or set GEMINI_API_KEY; then run `coppice resume`";
+
 /// The registry's row.
 pub(crate) fn spec() -> Spec {
     let model = |id: &str| KnownModel { id: id.to_owned(), reasoning: Vec::new() };
@@ -81,7 +84,8 @@ pub(crate) fn spec() -> Spec {
         // The first version that can be told not to trust a folder whatever its settings say.
         versions: Some(Versions { minimum: Version(0, 58, 0), tested: Version(0, 61, 0) }),
         install: Some("npm install -g @google/gemini-cli".to_owned()),
-        login: Some("run `gemini` once and log in, or set GEMINI_API_KEY; then run `coppice resume`".to_owned()),
+        // It asks for a login when it is started without one.
+        login: Some("gemini".to_owned()),
         scripted: false,
     }
 }
@@ -113,7 +117,7 @@ pub(crate) async fn run(
         asks: acp::asks(launch.purpose),
         // It is started in the only one there is.
         fitting: None,
-        login: launch.spec.login.clone(),
+        login: Some(LOGIN.to_owned()),
         spoiled: Some(Arc::clone(&spoiled)),
     };
     let (purpose, conversation) = (launch.purpose, launch.resume.clone().unwrap_or_default());

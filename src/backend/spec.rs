@@ -52,7 +52,7 @@ pub struct Spec {
     pub versions: Option<Versions>,
     /// How a person gets the program.
     pub install: Option<String>,
-    /// What a person does when the agent is not logged in.
+    /// The command that logs a person in; it may ask something, so it wants a terminal.
     pub login: Option<String>,
     /// A scripted agent thinks nothing: it is never offered among the real ones.
     pub scripted: bool,

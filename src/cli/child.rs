@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn r59_a_child_is_told_in_short_lines() {
         let asked = AskedQuestion { text: "Which port?".into(), options: vec![] };
-        let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None };
+        let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None, ..TurnError::default() };
         let facts = [
             tool("reading src/parser.rs"),
             Payload::Message { turn: 1, text: "I look.".into() },

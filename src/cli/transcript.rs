@@ -251,7 +251,7 @@ mod tests {
             model: model.map(Into::into),
             reasoning: reasoning.map(Into::into),
         };
-        let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None };
+        let error = TurnError { kind: "crashed".into(), message: "it died".into(), hint: None, ..TurnError::default() };
         let step = |status: &str| PlanEntry { content: "look".into(), status: status.into() };
         let output = |ok| Payload::ToolFinished {
             turn,

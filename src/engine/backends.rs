@@ -147,6 +147,7 @@ fn view(spec: &Spec, found: &Found, list: List, default: Option<&Chosen<'_>>) ->
         problem: problem(spec, found),
         warning: warning(found),
         install: spec.install.clone(),
+        login: spec.login.clone(),
         scripted: spec.scripted,
         default: default.is_some(),
         listed_by,

@@ -104,6 +104,7 @@ pub(crate) fn failed() -> Session {
             kind: "crashed".into(),
             message: "the backend exited before it answered".into(),
             hint: Some("`coppice resume abcd2345` goes on".into()),
+            ..TurnError::default()
         }),
         next: vec!["resume".into(), "send".into(), "diff".into()],
         ..session(Status::Failed)
@@ -199,6 +200,7 @@ pub(crate) fn backend(name: &str) -> Backend {
         problem: None,
         warning: None,
         install: None,
+        login: None,
         scripted: false,
         default: false,
         listed_by: ListedBy::Agent,

@@ -158,6 +158,8 @@ fn without_any_agent_everybody_is_told_the_three() {
     gemini  not installed: npm install -g @google/gemini-cli
     demo    scripted, asks no model
     ");
+    let logins: Vec<_> = env.json(&["models"]).as_array().unwrap().iter().map(|one| one["login"].clone()).collect();
+    assert_eq!(logins, ["claude auth login".into(), "codex login".into(), "gemini".into(), Value::Null]);
     let doctor = env.coppice(&["doctor"]).exits(1).stdout;
     assert!(doctor.contains("none  backend codex  not installed\n"), "{doctor}");
     assert!(doctor.contains("bad   backends  none of `claude`, `codex`, `gemini` is installed\n"), "{doctor}");

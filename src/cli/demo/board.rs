@@ -108,7 +108,8 @@ mod tests {
     #[test]
     fn the_block_shows_the_last_fact_of_each() {
         let mut actors: Vec<_> = ROLES.map(|role| Actor::new(role, role.name.to_owned(), Status::Queued)).into();
-        let error = TurnError { kind: "crashed".into(), message: "the agent ended".into(), hint: None };
+        let error =
+            TurnError { kind: "crashed".into(), message: "the agent ended".into(), hint: None, ..TurnError::default() };
         let changes = Changes { files: 1, insertions: 2, deletions: 0 };
         for (session, payload) in [
             (

@@ -72,7 +72,8 @@ fn a_session_that_wants_an_approval() {
 
 #[test]
 fn a_session_that_failed() {
-    let error = Some(TurnError { kind: "crashed".into(), message: "it died".into(), hint: None });
+    let error =
+        Some(TurnError { kind: "crashed".into(), message: "it died".into(), hint: None, ..TurnError::default() });
     let usage = Usage { input_tokens: 1200, output_tokens: 34, cost_usd: None };
     let backend = "other".to_owned();
     let turns = [Turn { error, usage, backend, ..sample::turn(2, TurnState::Failed) }];

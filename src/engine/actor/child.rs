@@ -49,7 +49,7 @@ impl Actor {
 
     /// A turn of this child ends: its report is part of the handoff.
     pub(super) fn report(&mut self, outcome: Outcome, turn: &TurnRun) {
-        let error = turn.error(self.id);
+        let error = self.turn_error(turn);
         let Some(handoff) = &mut self.handoff else { return };
         handoff.error = match outcome {
             Outcome::Completed | Outcome::Asked | Outcome::Interrupted => None,

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tracing::info;
 
 use crate::api::event::{Live, Payload};
-use crate::api::session::{AskedQuestion, Status, TurnState};
+use crate::api::session::{AskedQuestion, Status, TurnError, TurnState};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
@@ -150,6 +150,13 @@ impl Actor {
         }
     }
 
+    /// Why a turn failed, with the command that logs in to the session's backend.
+    pub(super) fn turn_error(&self, turn: &TurnRun) -> TurnError {
+        let registry = self.shared.settings.registry(&turn.config);
+        let login = registry.get(&self.record.body.backend).and_then(|spec| spec.login.clone());
+        turn.error(self.id, login)
+    }
+
     async fn turn_ended(&mut self, outcome: Outcome) -> Result<(), StoreError> {
         let Some(turn) = self.turn.take() else {
             return self.persist(Durability::Full, Vec::new()).await;
@@ -163,7 +170,7 @@ impl Actor {
         let response = turn.response.as_ref().map(view::response);
         let (state, error) = match outcome {
             Outcome::Completed | Outcome::Asked => (TurnState::Completed, None),
-            Outcome::Failed => (TurnState::Failed, Some(turn.error(self.id))),
+            Outcome::Failed => (TurnState::Failed, Some(self.turn_error(&turn))),
             Outcome::Interrupted => (TurnState::Interrupted, None),
         };
         let body = &mut self.record.body;
@@ -196,7 +203,7 @@ impl Actor {
                 }
             }
             (TurnState::Failed, _) => {
-                let error = error.clone().unwrap_or_else(|| turn.error(self.id));
+                let error = error.clone().unwrap_or_default();
                 self.staged.push(Payload::TurnFailed { turn: number, error });
             }
             (TurnState::Interrupted | TurnState::Running | TurnState::Completed, _) => {

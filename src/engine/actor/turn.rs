@@ -101,8 +101,8 @@ impl TurnRun {
         }
     }
 
-    /// Why the turn failed, as it is stored and shown.
-    pub(super) fn error(&self, id: SessionId) -> TurnError {
+    /// Why the turn failed, as it is stored and shown; `login` is the command that logs a person in.
+    pub(super) fn error(&self, id: SessionId, login: Option<String>) -> TurnError {
         let said = match &self.refusal {
             Some(refusal) => format!("the backend's response was refused: {refusal}"),
             None => "the backend ended the turn without a response".to_owned(),
@@ -112,7 +112,26 @@ impl TurnRun {
         let hint = ["resume", "show --raw"].iter().fold(failure.hint, |hint, command| {
             hint.replace(&format!("`coppice {command}`"), &format!("`coppice {command} {id}`"))
         });
-        TurnError { kind: failure.kind.as_str().to_owned(), message: failure.message, hint: Some(hint) }
+        let kind = failure.kind.as_str().to_owned();
+        let error = TurnError { kind, message: failure.message, hint: Some(hint), ..TurnError::default() };
+        match failure.kind {
+            FailureKind::Auth => TurnError { command: login, ..error },
+            FailureKind::RateLimit { resets_at } => TurnError { resets_at, ..error },
+            FailureKind::Quota
+            | FailureKind::Model
+            | FailureKind::Context
+            | FailureKind::Transport
+            | FailureKind::Protocol
+            | FailureKind::Timeout
+            | FailureKind::StepLimit
+            | FailureKind::Crashed
+            | FailureKind::Cancelled
+            | FailureKind::Setup
+            | FailureKind::Hook
+            | FailureKind::Git
+            | FailureKind::Sandbox
+            | FailureKind::Store => error,
+        }
     }
 }
 
@@ -450,3 +469,6 @@ fn plan_status(status: PlanStatus) -> &'static str {
         PlanStatus::Completed => "completed",
     }
 }
+
+#[cfg(test)]
+mod tests;
