@@ -142,6 +142,12 @@ impl Engine {
         Ok(create::create(&self.shared, request).await?)
     }
 
+    /// Who would work on a session, or why it cannot be created; nothing is.
+    pub async fn check(&self, request: CreateSession) -> Result<crate::api::event::Engine, Error> {
+        self.refuse_while_draining()?;
+        Ok(create::check(&self.shared, request).await?.engine())
+    }
+
     pub async fn send(&self, id: &str, request: SendPrompt) -> Result<Session, Error> {
         self.refuse_while_draining()?;
         let SendPrompt { text, images, model, reasoning, agent, posture, yolo, with, when, env } = request;

@@ -6,8 +6,9 @@ use super::posture::PostureArg;
 use super::prompt::{EngineArg, Task, TaskArg};
 use super::{Context, Exit, Failure, Format, plan, status};
 use crate::api::request::{CreateSession, Start};
+use crate::api::session::Session;
 
-/// Creates a session in its own worktree, starts it and prints its id.
+/// Creates a session in its own worktree, starts it and prints its id; one for each model that is named.
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "coppice new [OPTIONS] <PROMPT|->",
@@ -17,6 +18,7 @@ Examples:
   coppice new --model gemini --base release-2 - < task.md
   coppice new --agent engineer \"plan and build the import\"
   coppice new --posture attended \"bring the database up to date\"
+  coppice new --model claude --model codex \"make the parser faster\"
   coppice new --model claude --reasoning xhigh \"find the race in the scheduler\"
   id=$(coppice new \"add a changelog\") && coppice wait $id && coppice diff $id"
 )]
@@ -50,10 +52,25 @@ pub(super) struct SessionOptions {
 }
 
 impl SessionOptions {
+    /// The requests to create a session for each model that was named, or one for the configured model.
+    async fn requests(mut self, task: Task, start: Start, context: &Context) -> Result<Vec<CreateSession>, Failure> {
+        let models = std::mem::take(&mut self.engine.models);
+        if models.len() > 1 && task.plan.is_some() {
+            return Err(Failure::usage("a plan is carried out once, and several models are named")
+                .hint("name one --model, or give the task as PROMPT"));
+        }
+        let request = self.request(task, start, context).await?;
+        if models.is_empty() {
+            return Ok(vec![request]);
+        }
+        Ok(models.into_iter().map(|model| CreateSession { model: Some(model), ..request.clone() }).collect())
+    }
+
     /// The request to create a session from where the person stands.
     pub(super) async fn request(self, task: Task, start: Start, context: &Context) -> Result<CreateSession, Failure> {
         let SessionOptions { engine, posture: PostureArg { posture, yolo }, images, base, title } = self;
-        let EngineArg { model, reasoning, agent } = engine;
+        let model = engine.model()?;
+        let EngineArg { models: _, reasoning, agent } = engine;
         let images = images.read()?;
         let (cwd, env) = (context.cwd()?, context.environment());
         let Task { prompt, plan } = task;
@@ -67,8 +84,12 @@ impl SessionOptions {
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let start = if args.draft { Start::AsDraft } else { Start::AtOnce };
-    let request = args.options.request(args.task.read()?, start, context).await?;
-    create(&request, args.format.choice(), context).await
+    let requests = args.options.requests(args.task.read()?, start, context).await?;
+    let format = args.format.choice();
+    let [request] = requests.as_slice() else {
+        return create_all(&requests, format, context).await;
+    };
+    create(request, format, context).await
 }
 
 /// Creates the session and says which one it is.
@@ -76,15 +97,38 @@ pub(super) async fn create(request: &CreateSession, format: Format, context: &mu
     let session = context.client().await?.create(request).await?;
     match format {
         Format::Json => context.output.json(&session)?,
-        Format::Human => {
-            context.output.lines([&Line::new().plain(&session.id)])?;
-            let from = format!(
-                " from {} on {}",
-                session.base.name,
-                status::engine(&session.backend, session.model.as_deref())
-            );
-            context.output.say(&status::word(session.status).dim(from))?;
-        }
+        Format::Human => tell(&session, context)?,
     }
     Ok(Exit::Done)
+}
+
+/// Creates one session after the other, or none when one of them could not be created.
+async fn create_all(requests: &[CreateSession], format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    let client = context.client().await?;
+    for request in requests {
+        client.check(request).await?;
+    }
+    let (mut sessions, mut outcome) = (Vec::new(), Ok(Exit::Done));
+    for request in requests {
+        match client.create(request).await {
+            Ok(session) => sessions.push(session),
+            Err(error) => {
+                outcome = Err(error.into());
+                break;
+            }
+        }
+    }
+    // What was created is told also where the next one failed.
+    match format {
+        Format::Json => context.output.json(&sessions)?,
+        Format::Human => sessions.iter().try_for_each(|session| tell(session, context))?,
+    }
+    outcome
+}
+
+fn tell(session: &Session, context: &mut Context) -> Result<(), Failure> {
+    context.output.lines([&Line::new().plain(&session.id)])?;
+    let engine = status::engine(&session.backend, session.model.as_deref());
+    let from = format!(" from {} on {engine}", session.base.name);
+    context.output.say(&status::word(session.status).dim(from))
 }

@@ -46,15 +46,29 @@ pub(super) struct Task {
 /// Who works on the prompt of `new`, `run` and `send`.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct EngineArg {
-    /// Which backend works, and with which model; `coppice models` lists them.
-    #[arg(long, value_name = "BACKEND[/MODEL]")]
-    pub(super) model: Option<String>,
+    /// Which backend works, and with which model; `coppice models` lists them. `new` takes several.
+    #[arg(long = "model", value_name = "BACKEND[/MODEL]")]
+    pub(super) models: Vec<String>,
     /// How hard the model thinks.
     #[arg(long, value_name = "LEVEL", value_parser = ["low", "medium", "high", "xhigh"])]
     pub(super) reasoning: Option<String>,
     /// Which agent works; `coppice agents` lists them.
     #[arg(long, value_name = "AGENT[:PERSONA]")]
     pub(super) agent: Option<String>,
+}
+
+impl EngineArg {
+    /// The model of a command that works with one.
+    pub(super) fn model(&self) -> Result<Option<String>, Failure> {
+        match self.models.as_slice() {
+            [] => Ok(None),
+            [model] => Ok(Some(model.clone())),
+            [first, second, ..] => {
+                Err(Failure::usage(format!("expected one --model, but got `{first}` and `{second}`"))
+                    .hint("`coppice new` makes a session for each of several models"))
+            }
+        }
+    }
 }
 
 impl PromptArg {

@@ -49,7 +49,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     let request = SendPrompt {
         text: args.prompt.read()?,
         images: args.images.read()?,
-        model: args.engine.model,
+        model: args.engine.model()?,
         reasoning: args.engine.reasoning,
         agent: args.engine.agent,
         posture: args.posture.posture,

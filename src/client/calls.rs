@@ -10,7 +10,7 @@ use crate::api::agent::{
     ShowAgent,
 };
 use crate::api::daemon::{DaemonStatus, StopDaemon};
-use crate::api::event::RawEvent;
+use crate::api::event::{Engine, RawEvent};
 use crate::api::handoff::Handoff;
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
@@ -44,6 +44,11 @@ impl Connection {
 
     pub async fn sessions(&self, list: &ListSessions) -> Result<Page<Session>, ClientError> {
         self.get("/v1/sessions", list).await
+    }
+
+    /// Who would work on a session; nothing is created.
+    pub async fn check(&self, create: &CreateSession) -> Result<Engine, ClientError> {
+        self.send(Method::POST, "/v1/session-check", create).await
     }
 
     pub async fn create(&self, create: &CreateSession) -> Result<Session, ClientError> {

@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 
 use crate::api;
 use crate::api::event::Payload;
+use crate::api::permission::SavedPlan;
 use crate::api::request::{CreateSession, Environment, Start};
 use crate::api::session::{Session, Status};
 use crate::backend::registry::Registry;
@@ -32,7 +33,44 @@ use super::shared::{Shared, event};
 use super::standing::Standing;
 use super::{clock, confine, image, plans, posture, prepare, view};
 
+/// A session that can be created: everything that a client asked for, understood.
+pub(super) struct Checked {
+    repo: Repo,
+    fresh: Fresh,
+    plan: Option<SavedPlan>,
+    /// What a title is asked for, where nobody chose one.
+    untitled: Option<String>,
+    warnings: Vec<String>,
+    start: Start,
+    env: Environment,
+}
+
+impl Checked {
+    /// Who would work.
+    pub(super) fn engine(self) -> api::event::Engine {
+        view::engine(self.fresh.body.engine())
+    }
+}
+
 pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Result<Session, Fault> {
+    let Checked { repo, fresh, plan, untitled, warnings, start, env } = check(shared, request).await?;
+    let record = write(shared, &repo, fresh, |_| Ok(Vec::new())).await?;
+    if let Some(saved) = plan {
+        plans::taken(saved).await;
+    }
+    warn(shared, record.id, warnings).await?;
+    shared.set_environment(record.id, env);
+    if let Some(prompt) = untitled {
+        super::naming::ask_title(shared, &record, &prompt);
+    }
+    match start {
+        Start::AsDraft => Ok(view::session(&record)),
+        Start::AtOnce => begin(shared, &record).await,
+    }
+}
+
+/// Finds out whether a session can be created as it is asked for; creates nothing.
+pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Result<Checked, Fault> {
     let received = clock::now();
     let CreateSession { cwd, prompt, plan, images, start, model, reasoning, agent, posture, yolo, base, title, env } =
         request;
@@ -67,7 +105,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     let title = title.filter(|title| !title.trim().is_empty());
     let title = title.or_else(|| plan.as_ref().map(|(_, plan)| plan.title.clone()));
     // A title that a person chose is nobody else's business.
-    let asks = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
+    let untitled = (title.is_none() && settings.config.titles == Titles::Model).then(|| prompt.clone());
     let title = title.unwrap_or_else(|| naming::title_from(&prompt));
     let wish = wish(reasoning, picked.effort.as_deref(), &settings.config)?;
     let reasoning = resolve_reasoning(backend, model.as_deref(), wish)?;
@@ -88,19 +126,9 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
     };
     let text = plan.as_ref().map_or_else(|| prompt.clone(), |(_, plan)| resume_prompt(plan, &prompt));
     let fresh = Fresh { at: received, base, body, text, context: None, images };
-    let record = write(shared, &repo, fresh, |_| Ok(Vec::new())).await?;
-    if let Some((saved, _)) = plan {
-        plans::taken(saved).await;
-    }
-    warn(shared, record.id, warning.into_iter().chain(picked.warnings)).await?;
-    shared.set_environment(record.id, env);
-    if let Some(prompt) = asks {
-        super::naming::ask_title(shared, &record, &prompt);
-    }
-    match start {
-        Start::AsDraft => Ok(view::session(&record)),
-        Start::AtOnce => begin(shared, &record).await,
-    }
+    let warnings = warning.into_iter().chain(picked.warnings).collect();
+    let plan = plan.map(|(saved, _)| saved);
+    Ok(Checked { repo, fresh, plan, untitled, warnings, start, env })
 }
 
 /// A session that is about to be made.

@@ -95,6 +95,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         review::send,
         session::answer,
         session::archive,
+        session::check,
         session::create,
         session::decide,
         session::diff,
@@ -148,6 +149,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/daemon", get(daemon::status))
         .route("/v1/daemon/stop", post(daemon::stop))
         .route("/v1/sessions", get(session::list).post(session::create))
+        .route("/v1/session-check", post(session::check))
         .route("/v1/sessions/{id}", get(session::read).delete(session::remove))
         .route("/v1/sessions/{id}/turns", get(session::turns))
         .route("/v1/sessions/{id}/prompts", post(session::prompt))

@@ -114,6 +114,45 @@ fn an_unknown_backend_or_model() {
 }
 
 #[test]
+fn several_models_get_a_session_each_or_nothing_is_created() {
+    let env = TestEnv::new();
+    let several = ["new", "--model", "demo", "--model", "demo/nothing", "hi"];
+    assert_snapshot!(env.coppice(&several).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: backend `demo` has no model `nothing`; it has scripted, scripted-small
+
+    hint: `coppice models` shows what can be used
+    ");
+    assert_snapshot!(env.coppice(&["run", "--model", "demo", "--model", "forgetful", "hi"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: expected one --model, but got `demo` and `forgetful`
+
+    hint: `coppice new` makes a session for each of several models
+    ");
+    let planned = ["new", "--model", "demo", "--model", "forgetful", "--plan-resume", "import"];
+    assert_snapshot!(env.coppice(&planned).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: a plan is carried out once, and several models are named
+
+    hint: name one --model, or give the task as PROMPT
+    ");
+    assert_nothing_created(&env);
+
+    let ids = env.coppice(&["new", "--model", "demo", "--model", "forgetful", &write("file.txt", "one")]).stdout();
+    let ids: Vec<_> = ids.lines().collect();
+    assert_eq!(ids.iter().map(|id| env.session(id)["backend"].clone()).collect::<Vec<_>>(), ["demo", "forgetful"]);
+    ids.iter().for_each(|id| env.wait_for(id, "ready"));
+
+    let drafts = env.json(&["new", "--draft", "--model", "demo/scripted", "--model", "demo/scripted-small", "hi"]);
+    let models: Vec<_> = drafts.as_array().unwrap().iter().map(|session| session["model"].clone()).collect();
+    assert_eq!(models, ["scripted", "scripted-small"]);
+    assert!(env.json(&["new", "--draft", "--model", "demo", "hi"]).is_object());
+}
+
+#[test]
 fn an_option_that_does_not_exist() {
     let env = TestEnv::new();
     assert_snapshot!(env.coppice(&["new", "--reasoning", "extreme", "hi"]).transcript(), @r"

@@ -5,6 +5,7 @@ use axum::extract::{ConnectInfo, Path, State};
 use super::{App, Reply, reply};
 use crate::api::Page;
 use crate::api::error::ErrorBody;
+use crate::api::event::Engine;
 use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, ListSessions, ListTurns, Merge, Resume, SendPrompt, SetPosture, Undo,
 };
@@ -36,6 +37,15 @@ pub(super) async fn create(
         person::require(peer)?;
     }
     reply(app.engine.create(create).await)
+}
+
+/// Tells who would work on a session, or why none can be created; nothing is.
+#[utoipa::path(
+    post, path = "/v1/session-check", request_body = CreateSession,
+    responses((status = 200, body = Engine), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn check(State(app): State<App>, Body(create): Body<CreateSession>) -> Reply<Engine> {
+    reply(app.engine.check(create).await)
 }
 
 /// Reads one session, named by its id or a unique beginning of it.
