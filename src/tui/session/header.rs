@@ -59,7 +59,7 @@ pub(super) fn banner(model: &Model, session: &Session, plan: Option<&str>) -> Op
 fn help(model: &Model, session: &Session) -> Option<Line> {
     let error = session.last_error.as_ref().filter(|_| session.status == Status::Failed)?;
     let key = |action, does: &str| model.keymap.key(Context::Session, action).map(|key| format!(" · {key} {does}"));
-    let login = error.hint.as_deref().and_then(super::login::command);
+    let login = error.command.as_deref();
     let login = login.and_then(|command| key(Action::Login, &format!("runs `{}`", one_line(command))));
     let acts: String = login.into_iter().chain(key(Action::Resume, "goes on")).collect();
     Some(Line::toned(Tone::Bad, format!(" ✗ {}", cut(&one_line(&error.message), REASON))).plain(acts))

@@ -174,6 +174,9 @@ fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let Some(error) = &session.last_error else { return Vec::new() };
     let mut lines = vec![Line::toned(Tone::Bad, words::failure(error))];
     lines.extend(wrapped(Tone::Plain, &visible(&error.message), columns));
+    if let Some(resets_at) = error.resets_at.filter(|resets_at| *resets_at > model.now) {
+        lines.push(Line::toned(Tone::Warn, format!("the limit ends in {}", age(resets_at, model.now))));
+    }
     if let Some(hint) = &error.hint {
         lines.extend(wrapped(Tone::Warn, &format!("hint: {}", visible(hint)), columns));
     }

@@ -1,6 +1,7 @@
 //! What a session waits for or does at this moment, in a word or two, and since when.
 
 use crate::api::session::{Session, Status, TurnError, WaitingFor};
+use crate::look::age::age;
 use crate::look::line::{Line, Tone, one_line};
 use crate::look::status::count;
 use crate::tui::bar;
@@ -25,7 +26,7 @@ pub(crate) fn doing(model: &Model, session: &Session) -> Line {
         Status::Integrating => Line::new().plain("integrating"),
         Status::Ready if session.changes.files > 0 => Line::new().plain("merge?"),
         Status::Ready => Line::new().dim("answered"),
-        Status::Failed => Line::toned(Tone::Bad, session.last_error.as_ref().map_or("failed", failure)),
+        Status::Failed => Line::toned(Tone::Bad, failed(session.last_error.as_ref(), model.now)),
         Status::Interrupted => {
             let key = bar::key(model, Context::Sessions, Action::Resume);
             Line::new().plain(key.map_or_else(|| "interrupted".to_owned(), |key| format!("{key} resumes")))
@@ -45,6 +46,15 @@ pub(crate) fn since(model: &Model, session: &Session) -> i64 {
         Some(WaitingFor::Answer | WaitingFor::Children) => session.updated_at,
         None if session.status.is_busy() => activity.unwrap_or(session.updated_at),
         None => session.updated_at,
+    }
+}
+
+/// Why it failed, and how long a limit holds.
+fn failed(error: Option<&TurnError>, now: i64) -> String {
+    let Some(error) = error else { return "failed".to_owned() };
+    match error.resets_at.filter(|resets_at| *resets_at > now) {
+        Some(resets_at) => format!("limit for {}", age(resets_at, now)),
+        None => failure(error).to_owned(),
     }
 }
 
@@ -141,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_row_says_what_it_waits_for() {
-        let error = |kind: &str| Some(TurnError { kind: kind.into(), message: "no".into(), hint: None });
+        let error = |kind: &str| {
+            Some(TurnError { kind: kind.into(), message: "no".into(), hint: None, ..TurnError::default() })
+        };
         let failed = |kind: &str| Session { last_error: error(kind), ..sample::session(Status::Failed) };
         let unchanged = crate::api::session::Changes::default();
         let by_children = Session { waiting_for: Some(WaitingFor::Children), ..sample::session(Status::Running) };

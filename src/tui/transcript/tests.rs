@@ -180,6 +180,7 @@ fn what_a_person_is_asked_and_what_went_wrong_is_told_whole() {
         kind: "auth".into(),
         message: "nobody is logged in".into(),
         hint: Some("run `codex login`, then `coppice resume`".into()),
+        ..TurnError::default()
     };
     let waiting = Payload::ApprovalRequested {
         turn: 1,

@@ -196,6 +196,7 @@ fn a_failure_says_what_helps() {
         kind: "auth".into(),
         message: "codex is not logged in".into(),
         hint: Some("run `codex login`, then `coppice resume abcd2345`".into()),
+        ..TurnError::default()
     };
     let mut model = model(BROAD, vec![Session { last_error: Some(error), ..look::failed() }]);
     insta::assert_snapshot!(screen(&mut model), @r"
