@@ -180,8 +180,6 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             cleared(model);
             vec![Request::Undo { session, to: Some(to) }]
         }
-        // Nothing runs yet: what is about to is said in red above the text, and sending it is the consent.
-        (Action::Yolo, _) if super::target(model) == Target::Task => super::toggle_yolo(cleared(model)),
         (Action::Plan, text) => {
             let requests = super::choose_posture(cleared(model), Posture::Plan);
             super::draft(model).set(text);

@@ -35,9 +35,7 @@ fn a_task_is_sent_with_what_was_chosen_for_it() {
         (&["/agent reviewer"], CreateSession { agent: Some("reviewer".into()), ..plain.clone() }),
         (&["/posture edits"], CreateSession { posture: Some("edits".into()), ..plain.clone() }),
         (&["/plan"], CreateSession { posture: Some("plan".into()), ..plain.clone() }),
-        (&["/plan", "/auto"], CreateSession { posture: Some("unattended".into()), ..plain.clone() }),
-        (&["/yolo"], CreateSession { yolo: true, ..plain.clone() }),
-        (&["/yolo", "/yolo"], plain),
+        (&["/plan", "/auto"], CreateSession { posture: Some("unattended".into()), ..plain }),
     ] {
         let mut model = equipped(WIDE);
         press(&mut model, &["n"]);
