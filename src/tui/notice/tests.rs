@@ -33,8 +33,7 @@ fn told(model: &mut Model, message: Msg) -> Vec<String> {
 #[test]
 fn what_begins_to_need_the_person_or_ends_is_news() {
     let question = |text: &str| AskedQuestion { text: text.into(), options: vec![] };
-    let error =
-        TurnError { kind: "crashed".into(), message: "gone\nfor good".into(), hint: None, ..TurnError::default() };
+    let error = TurnError { message: "gone\nfor good".into(), ..sample::failed().last_error.unwrap() };
     let asked = |questions| Payload::QuestionAsked { turn: 1, questions, call: None };
     for (session, payload, expected) in [
         ("runaaaaa", wants(), Some("Rate limiter: wants: run `git push --force origin main`")),
