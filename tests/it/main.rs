@@ -39,6 +39,7 @@ mod response;
 mod resume;
 mod review;
 mod script;
+#[allow(dead_code, reason = "shared with the suite of the real programs, which uses more of it")]
 mod seat;
 mod session;
 mod settings;

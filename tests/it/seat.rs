@@ -15,6 +15,9 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Nothing that a test waits for takes this long unless something hangs.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// How long a program may take to show what a key does before it is pressed again.
+const AGAIN: Duration = Duration::from_secs(3);
+
 const ROWS: u16 = 24;
 const COLUMNS: u16 = 80;
 
@@ -63,7 +66,7 @@ impl Seat {
     /// Waits until the screen shows a text.
     #[track_caller]
     pub(crate) fn shows(&mut self, text: &str) {
-        self.waits_for(text, |seat| seat.screen.screen().contents().contains(text));
+        self.waits_for(text, |seat| seat.contents().contains(text));
     }
 
     /// Waits until the screen does not show a text.
@@ -78,16 +81,35 @@ impl Seat {
         self.waits_for(text, |seat| seat.all().contains(text));
     }
 
+    /// Types until the screen shows a text: a program that starts up, or draws, may drop what is typed meanwhile.
+    #[track_caller]
+    pub(crate) fn insists(&mut self, keys: &str, text: &str) {
+        let fits = |seat: &Self| seat.contents().contains(text);
+        for _ in 0..LIMIT.as_secs() / AGAIN.as_secs() {
+            self.types(keys);
+            if self.follows_until(Instant::now() + AGAIN, fits) {
+                return;
+            }
+        }
+        self.shows(text);
+    }
+
     #[track_caller]
     fn waits_for(&mut self, what: &str, fits: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + LIMIT;
+        let is_there = self.follows_until(Instant::now() + LIMIT, fits);
+        assert!(is_there, "no `{what}` on the screen:\n{}\n-- all:\n{:?}", self.contents(), self.all());
+    }
+
+    /// Follows the program until something fits; whether it did in time.
+    fn follows_until(&mut self, deadline: Instant, fits: impl Fn(&Self) -> bool) -> bool {
         while !fits(self) {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.pieces.recv_timeout(left) {
                 Ok(piece) => self.follow(&piece),
-                Err(_) => panic!("no `{what}` on the screen:\n{}\n-- all:\n{:?}", self.contents(), self.all()),
+                Err(_) => return false,
             }
         }
+        true
     }
 
     fn follow(&mut self, piece: &[u8]) {

@@ -13,6 +13,7 @@
 
 mod agent;
 mod aside;
+mod attach;
 mod codex_cage;
 mod codex_edge;
 mod codex_posture;
@@ -32,6 +33,9 @@ mod oauth;
 mod peer;
 mod posture;
 mod raw;
+#[path = "../it/seat.rs"]
+#[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
+mod seat;
 mod stage;
 mod surface;
 mod switch;

@@ -1,0 +1,57 @@
+//! The programs' own interfaces on conversations that they had with us, in the worktree and behind the same walls.
+
+use crate::agent::{Agent, for_each_agent};
+use crate::model::script::{answer, say};
+use crate::seat::Seat;
+use crate::stage::Stage;
+use crate::user::TRACES;
+
+/// Where Codex looks for a word of its maker's when a person opens it.
+const NEWS: &str = "raw.githubusercontent.com:443";
+
+for_each_agent!(a_person_sees_the_conversation_and_goes_on_with_it);
+
+/// The resumed interface shows what was said, takes a prompt, and a later turn knows of all of it.
+fn a_person_sees_the_conversation_and_goes_on_with_it(agent: Agent) {
+    let stage = Stage::new();
+    let model = stage.model(agent);
+    model.plays([answer("the zanzibar answer")]);
+    let id = stage.begin(agent, "tell me about quetzals");
+    stage.rests(&id, "ready");
+
+    model.clear().always(say("a marmalade reply"));
+    let mut seat = Seat::take(&stage.to_start(&["attach", &id]));
+    match agent {
+        // It does not show responses that have a form.
+        Agent::Claude => seat.shows("quetzals"),
+        Agent::Codex => {
+            // The work tree stays untrusted, and it says so before anything else.
+            seat.shows("Open restricted");
+            seat.insists("\r", "zanzibar");
+        }
+        Agent::Gemini => {
+            seat.showed("zanzibar");
+            seat.shows("Type your message");
+        }
+    }
+    seat.insists("what about ocelots", "what about ocelots");
+    seat.insists("\r", "marmalade");
+    seat.types("\x1d");
+    seat.ends();
+    assert_eq!(stage.session(&id)["status"], "ready");
+    let detached = stage.of_kind(&id, "detached");
+    assert_eq!((detached.len(), &detached[0]["program"]), (1, &"agent".into()));
+
+    model.clear().always(answer("the last answer"));
+    stage.send(&id, "the second task", "ready");
+    assert_eq!(stage.last_answer(&id), "the last answer");
+    let call = model.calls().pop().unwrap();
+    // A reply that a person left in the middle of may not be kept.
+    for known in ["quetzals", "ocelots", "the second task"] {
+        assert!(call.mentions(known), "{known}: {:?}", call.texts());
+    }
+    let strangers: Vec<_> = stage.strangers().into_iter().filter(|host| host != NEWS).collect();
+    assert_eq!(strangers, Vec::<String>::new());
+    let traces: Vec<_> = TRACES.iter().filter(|trace| stage.path("home").join(trace).exists()).collect();
+    assert!(traces.is_empty(), "what a person opens starts nothing of their own settings: {traces:?}");
+}
