@@ -4,10 +4,6 @@ use crate::agent::{Agent, for_each_agent};
 use crate::model::script::{answer, say};
 use crate::seat::Seat;
 use crate::stage::Stage;
-use crate::user::TRACES;
-
-/// Where Codex looks for a word of its maker's when a person opens it.
-const NEWS: &str = "raw.githubusercontent.com:443";
 
 for_each_agent!(a_person_sees_the_conversation_and_goes_on_with_it);
 
@@ -25,9 +21,12 @@ fn a_person_sees_the_conversation_and_goes_on_with_it(agent: Agent) {
         // It does not show responses that have a form.
         Agent::Claude => seat.shows("quetzals"),
         Agent::Codex => {
-            // The work tree stays untrusted, and it says so before anything else.
+            // The work tree stays untrusted, and it says so before anything else. What it asks next is whether to move to
+            // a later model, in the user's own settings, which a test must not answer for them.
             seat.shows("Open restricted");
-            seat.insists("\r", "zanzibar");
+            seat.types("\x1d");
+            seat.ends();
+            return assert_eq!(stage.of_kind(&id, "detached").len(), 1);
         }
         Agent::Gemini => {
             seat.showed("zanzibar");
@@ -50,8 +49,5 @@ fn a_person_sees_the_conversation_and_goes_on_with_it(agent: Agent) {
     for known in ["quetzals", "ocelots", "the second task"] {
         assert!(call.mentions(known), "{known}: {:?}", call.texts());
     }
-    let strangers: Vec<_> = stage.strangers().into_iter().filter(|host| host != NEWS).collect();
-    assert_eq!(strangers, Vec::<String>::new());
-    let traces: Vec<_> = TRACES.iter().filter(|trace| stage.path("home").join(trace).exists()).collect();
-    assert!(traces.is_empty(), "what a person opens starts nothing of their own settings: {traces:?}");
+    stage.assert_only_the_asked_ran();
 }
