@@ -21,8 +21,7 @@ fn a_person_sees_the_conversation_and_goes_on_with_it(agent: Agent) {
         // It does not show responses that have a form.
         Agent::Claude => seat.shows("quetzals"),
         Agent::Codex => {
-            // The work tree stays untrusted, and it says so before anything else. What it asks next is whether to move to
-            // a later model, in the user's own settings, which a test must not answer for them.
+            // The work tree stays untrusted, and it says so before anything else.
             seat.shows("Open restricted");
             seat.types("\x1d");
             seat.ends();
