@@ -130,6 +130,11 @@ impl Transcripts {
         }
     }
 
+    /// A page could not be read: it is asked for again when it is wanted again.
+    pub(crate) fn refused(&mut self) {
+        self.held.values_mut().for_each(Transcript::refused);
+    }
+
     /// Takes a fact of the stream.
     pub(crate) fn fact(&mut self, event: &Event) {
         match self.held.get_mut(&event.session) {

@@ -178,7 +178,10 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             }
             requests
         }
-        Reply::Failed { doing, error } => notice::fail(model, &doing, &error),
+        Reply::Failed { doing, error } => {
+            model.transcripts.refused();
+            notice::fail(model, &doing, &error)
+        }
         Reply::Back => {
             let mut requests = vec![Request::Redraw];
             requests.extend(review::renew(model));

@@ -86,6 +86,10 @@ impl Transcript {
         self.wanted(session)
     }
 
+    pub(super) fn refused(&mut self) {
+        self.pages.is_asked = false;
+    }
+
     pub(super) fn page(&mut self, events: &[Event], reach: Reach) {
         self.pages.is_asked = false;
         let first = events.iter().map(|event| event.seq).min();

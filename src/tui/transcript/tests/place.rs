@@ -56,6 +56,8 @@ fn older_facts_are_asked_for_and_come_without_a_jump() {
     let end = vec![Request::Page { session: SESSION.into(), before: None }];
     assert_eq!(transcripts.need(SESSION), end);
     assert_eq!(transcripts.need(SESSION), []);
+    transcripts.refused();
+    assert_eq!(transcripts.need(SESSION), end);
     let mut story = facts(long(600));
     let ask = |before| vec![Request::Page { session: SESSION.into(), before: Some(before) }];
     assert_eq!(transcripts.page(SESSION, story.split_off(500), Reach::More), []);
