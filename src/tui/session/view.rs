@@ -55,8 +55,19 @@ pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
         Some(_) | None => draw(model, frame, text(parts.body), 0, &Line::new().dim("loading…")),
     }
     let panel = text(parts.panel);
-    for (row, line) in (0..panel.height).zip(panel::rows(session, panel.width)) {
-        draw(model, frame, panel, row, &line);
+    if panel.height > 0 {
+        let lines = panel::rows(session, panel.width);
+        let is_cut = lines.len() > panel.height.into();
+        (0..panel.height).zip(&lines).for_each(|(row, line)| draw(model, frame, panel, row, line));
+        if is_cut {
+            draw(
+                model,
+                frame,
+                Rect { x: panel.right() - 1, width: 1, ..panel },
+                panel.height - 1,
+                &Line::new().dim("…"),
+            );
+        }
     }
     if let Some(search) = &model.session.search {
         draw(model, frame, parts.search, 0, &search.line());
