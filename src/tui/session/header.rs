@@ -1,5 +1,6 @@
 //! The first line of a session: what it is, who works on it, how it stands and since when; and what holds or frees it.
 
+use super::login;
 use crate::api::session::{Session, Status, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, cut, one_line};
@@ -59,9 +60,11 @@ pub(super) fn banner(model: &Model, session: &Session, plan: Option<&str>) -> Op
 fn help(model: &Model, session: &Session) -> Option<Line> {
     let error = session.last_error.as_ref().filter(|_| session.status == Status::Failed)?;
     let key = |action, does: &str| model.keymap.key(Context::Session, action).map(|key| format!(" · {key} {does}"));
-    let login = error.command.as_deref();
+    let login = error.command.as_deref().or_else(|| login::command(model, session).filter(|_| error.kind == "auth"));
     let login = login.and_then(|command| key(Action::Login, &format!("runs `{}`", one_line(command))));
-    let acts: String = login.into_iter().chain(key(Action::Resume, "goes on")).collect();
+    let limit =
+        error.resets_at.filter(|at| *at > model.now).map(|at| format!(" · in {} the limit ends", age(at, model.now)));
+    let acts: String = limit.into_iter().chain(login).chain(key(Action::Resume, "goes on")).collect();
     Some(Line::toned(Tone::Bad, format!(" ✗ {}", cut(&one_line(&error.message), REASON))).plain(acts))
 }
 

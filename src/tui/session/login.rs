@@ -1,5 +1,6 @@
-//! Logging in to a backend: the command is the one that its own error names.
+//! Logging in to a backend: the command is the one that its error names, or the backend itself.
 
+use crate::api::session::Session;
 use crate::tui::model::Model;
 use crate::tui::msg::Request;
 use crate::tui::notice;
@@ -8,11 +9,15 @@ use crate::tui::notice;
 pub(crate) fn login(model: &mut Model) -> Vec<Request> {
     let Some(session) = model.current() else { return notice::say(model, "no session is selected".to_owned()) };
     let name = session.backend.clone();
-    let of_session = session.last_error.as_ref().and_then(|error| error.command.clone());
-    let backends = model.world.backends.iter().flatten();
-    let of_backend = backends.filter(|backend| backend.name == name).find_map(|backend| backend.login.clone());
-    match of_session.or(of_backend) {
+    match command(model, session).map(str::to_owned) {
         Some(command) => vec![Request::Run(command)],
         None => notice::say(model, format!("no login command of `{name}` is known; its own interface may ask for one")),
     }
+}
+
+/// What makes the backend of a session work again.
+pub(super) fn command<'a>(model: &'a Model, session: &'a Session) -> Option<&'a str> {
+    let told = session.last_error.as_ref().and_then(|error| error.command.as_deref());
+    let mut backends = model.world.backends.iter().flatten();
+    told.or_else(|| backends.find(|backend| backend.name == session.backend)?.login.as_deref())
 }

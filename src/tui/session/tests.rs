@@ -450,8 +450,15 @@ fn the_login_of_the_backend_is_run() {
     model.open_session("faiaaaaa");
     assert_eq!(press(&mut model, &["L"]), []);
     let failed = model.world.sessions.get_mut("faiaaaaa").unwrap();
-    failed.last_error.as_mut().unwrap().hint = Some("run `codex login`, then `coppice resume`".into());
-    assert_eq!(press(&mut model, &["L"]), [Request::Run("codex login".into())]);
+    failed.last_error.as_mut().unwrap().command = Some("agent login".into());
+    assert_eq!(press(&mut model, &["L"]), [Request::Run("agent login".into())]);
+    assert!(main(&mut model).contains("L runs `agent login` · R goes on"), "{}", main(&mut model));
+    let error = model.world.sessions.get_mut("faiaaaaa").unwrap().last_error.as_mut().unwrap();
+    (error.command, error.resets_at) = (None, Some(NOW + 720_000));
+    assert!(main(&mut model).contains("in 12m the limit ends · R goes on"), "{}", main(&mut model));
+    let backend = crate::api::project::Backend { login: Some("demo login".into()), ..look::backend("demo") };
+    model.world.backends = Some(vec![backend]);
+    assert_eq!(press(&mut model, &["L"]), [Request::Run("demo login".into())]);
 }
 
 #[test]

@@ -145,9 +145,10 @@ pub(super) struct Asked {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
-    pub(super) kind: Box<str>,
     pub(super) message: Box<str>,
     pub(super) hint: Option<Box<str>>,
+    pub(super) command: Option<Box<str>>,
+    pub(super) resets_at: Option<i64>,
 }
 
 impl Entry {

@@ -119,9 +119,10 @@ impl Transcript {
                 self.ended(*turn, seq);
                 self.add(place, || {
                     Entry::Failure(Box::new(Failure {
-                        kind: error.kind.as_str().into(),
                         message: error.message.as_str().into(),
                         hint: error.hint.as_deref().map(Into::into),
+                        command: error.command.as_deref().map(Into::into),
+                        resets_at: error.resets_at,
                     }))
                 });
             }

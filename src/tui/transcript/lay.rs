@@ -33,7 +33,7 @@ pub(super) fn rows(entry: &Entry, unit: usize, about: &About<'_>, width: u16) ->
         Entry::Setup(text) => setup(text, about.fold, width),
         Entry::Approval(approval) => vec![decided(approval).fit(width.into())],
         Entry::Questions(asked) => questions(asked, width),
-        Entry::Failure(failure) => failed(failure, width),
+        Entry::Failure(failure) => failed(failure, about.zone, width),
         Entry::Notice(tone, text) => vec![Line::toned(*tone, &**text).fit(width.into())],
         Entry::Queued(text) => queued(text, unit, width),
     }
@@ -164,10 +164,15 @@ fn questions(asked: &[Asked], width: u16) -> Vec<Line> {
 }
 
 /// What went wrong, and what helps.
-fn failed(failure: &Failure, width: u16) -> Vec<Line> {
+fn failed(failure: &Failure, zone: &TimeZone, width: u16) -> Vec<Line> {
     let message = plain(&format!("✗ {}", failure.message.trim()), Tone::Bad, width);
     let hint = failure.hint.iter().flat_map(|hint| plain(&format!("  {}", hint.trim()), Tone::Plain, width));
-    message.into_iter().chain(hint).collect()
+    let is_told = |command: &&str| failure.hint.as_deref().is_some_and(|hint| hint.contains(command));
+    let command = failure.command.as_deref().filter(|command| !is_told(command));
+    let command =
+        command.map(|command| Line::new().plain("  run ").with(Tone::Code, one_line(command)).fit(width.into()));
+    let limit = failure.resets_at.map(|at| Line::new().plain(format!("  the limit ends at {}", time(at, zone))));
+    message.into_iter().chain(limit).chain(hint).chain(command).collect()
 }
 
 fn queued(text: &Text, unit: usize, width: u16) -> Vec<Line> {

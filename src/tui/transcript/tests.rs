@@ -179,7 +179,15 @@ fn what_a_person_is_asked_and_what_went_wrong_is_told_whole() {
     let error = TurnError {
         kind: "auth".into(),
         message: "nobody is logged in".into(),
-        hint: Some("run `codex login`, then `coppice resume`".into()),
+        hint: Some("run `agent login`, then `coppice resume`".into()),
+        command: Some("agent login".into()),
+        resets_at: None,
+    };
+    let limit = TurnError {
+        kind: "rate_limit".into(),
+        message: "too much".into(),
+        command: Some("agent more".into()),
+        resets_at: Some(sample::NOW + 3_600_000),
         ..TurnError::default()
     };
     let waiting = Payload::ApprovalRequested {
@@ -192,6 +200,7 @@ fn what_a_person_is_asked_and_what_went_wrong_is_told_whole() {
         resolved("denied"),
         waiting,
         Payload::TurnFailed { turn: 1, error },
+        Payload::TurnFailed { turn: 2, error: limit },
     ]);
     insta::assert_snapshot!(text(&mut transcripts), @"
     ? Which one?
@@ -200,7 +209,10 @@ fn what_a_person_is_asked_and_what_went_wrong_is_told_whole() {
     ✗ denied · run `cargo test`: not here
     ◆ waits for you: run `cargo test`
     ✗ nobody is logged in
-      run `codex login`, then `coppice resume`
+      run `agent login`, then `coppice resume`
+    ✗ too much
+      the limit ends at 09:00
+      run agent more
     ");
 }
 
