@@ -272,7 +272,6 @@ mod tests {
             ("/posture alone", "`alone` is none of `plan`, `attended`, `edits`, `unattended`"),
             ("/merge octopus", "`octopus` is none of `squash`, `no-ff`, `rebase`"),
             ("/undo all", "`all` is not the number of a turn"),
-            ("/merge squash", "no session is selected"),
         ] {
             let mut model = model();
             let said = understand(text).and_then(|(command, argument)| obey(&mut model, command, argument));
