@@ -133,10 +133,6 @@ impl Transcript {
         }
     }
 
-    pub(crate) fn unselect(&mut self) {
-        self.selected = None;
-    }
-
     pub(crate) fn is_selected(&self) -> bool {
         self.selected_entry().is_some()
     }
