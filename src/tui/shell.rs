@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossterm::event::{Event as Input, EventStream};
 use futures_util::StreamExt;
+use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
@@ -56,6 +57,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
     let env = environment::capture(std::env::vars_os());
     let desk = Desk::new(daemon.clone(), cwd.clone(), env, path, sender.clone());
     let mut model = Model { now: now(), ..Model::default() };
+    model.transcripts.set_zone(TimeZone::system());
     model.world.cwd = cwd;
     let keep = begin(&mut model, &desk).await?;
     let screen = Screen::take()?;
