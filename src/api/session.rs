@@ -357,7 +357,6 @@ pub struct InboxItem {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "few are read at a time, and each as a whole")]
 pub enum Wants {
     Approval { approval: Approval },
     Answer { questions: Vec<Question> },

@@ -36,7 +36,7 @@ pub(crate) use send::{refused, send, send_now, taken};
 use super::keymap::Action;
 use draft::Draft;
 use paste::Pasted;
-use popup::By;
+use popup::{By, Completed};
 use send::Sent;
 
 #[derive(Debug, Default)]
@@ -204,7 +204,7 @@ pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
 
 pub(crate) fn next_agent(model: &mut Model) -> Vec<Request> {
     match popup::complete(model, By::Tab) {
-        Some(()) => changed(model),
+        Some(Completed::Command | Completed::Word) => changed(model),
         None => choice::turn_agent(model, 1),
     }
 }

@@ -156,6 +156,7 @@ pub(crate) enum Context {
 }
 
 impl Context {
+    #[cfg(test)]
     pub(crate) const ALL: [Context; 15] = [
         Context::Sessions,
         Context::Filter,
@@ -175,6 +176,7 @@ impl Context {
     ];
 
     /// Whether letters are text here.
+    #[cfg(test)]
     pub(crate) fn takes_text(self) -> bool {
         match self {
             Context::Filter

@@ -11,7 +11,7 @@ use crate::api::error::Error;
 use crate::api::event::{Event, Live};
 use crate::api::image::Image;
 use crate::api::project::{Backend, Check, ConfigValue, Trust};
-use crate::api::request::{AllowScope, CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
+use crate::api::request::{CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
 use crate::api::review::{Review, Side};
 use crate::api::session::{Diff, Session};
 use crate::api::workflow::Workflow;
@@ -273,11 +273,4 @@ pub(crate) enum Reach {
     Start,
     /// There is more.
     More,
-}
-
-impl Request {
-    /// Allows a call.
-    pub(crate) fn allow(session: &str, request: &str, scope: AllowScope) -> Request {
-        Request::Decide { session: session.to_owned(), request: request.to_owned(), decision: Decide::Allow { scope } }
-    }
 }

@@ -125,6 +125,7 @@ pub(crate) fn expire(model: &mut Model) {
     }
 }
 
+#[cfg(test)]
 pub(crate) fn is_shown(model: &Model) -> bool {
     model.notices.shown.is_some()
 }

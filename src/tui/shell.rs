@@ -245,6 +245,10 @@ impl Shell {
             Request::Demo => self.leave(keys, "start the tour", || outside::demo().map(|()| Reply::Back))?,
             Request::Copy(text) => {
                 self.screen.send(&outside::clipboard_bytes(&text))?;
+                if self.model.terminal.tmux.is_some() {
+                    // The terminal's own way was tried; a tmux that is too old for this one changes nothing.
+                    outside::copy_in_tmux(&text).ok();
+                }
                 let lines = text.lines().count();
                 let what = if lines > 1 { format!("{lines} lines") } else { text };
                 self.take(Msg::Reply(Reply::Copied(what)), keys)?;

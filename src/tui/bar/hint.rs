@@ -163,12 +163,10 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Always, Action::EditDraft, "editor"),
             (When::Always, Action::Back, "leave, keeps the draft"),
         ],
+        // The card has the keys that save a rule, where there is one to save.
         Context::Approval => &[
             (When::Always, Action::AllowOnce, "once"),
-            (When::Always, Action::AllowSession, "this session"),
-            (When::Always, Action::AllowAlways, "always"),
             (When::Always, Action::Refuse, "no, with a word why"),
-            (When::Always, Action::RefuseAlways, "never"),
             (When::Always, Action::NextRequest, "next"),
             (When::Always, Action::Back, "later"),
         ],

@@ -103,11 +103,28 @@ pub(super) fn refresh(model: &mut Model) -> Vec<Request> {
     asked.into_iter().collect()
 }
 
+/// What a slash alone offers, the first under the cursor.
+const USUAL: [&str; 8] = ["/model", "/agent", "/reasoning", "/plan", "/diff", "/merge", "/undo", "/help"];
+
+/// What was completed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Completed {
+    /// A command, which can be obeyed as it stands.
+    Command,
+    Word,
+}
+
 fn rows(model: &mut Model, word: &Word) -> Vec<Row> {
     match word.kind {
         Kind::Command => {
-            let known = command::all().map(|command| (format!("/{}", command.word), command.help.to_owned()));
-            best(known.collect(), &word.text)
+            let mut known: Vec<_> =
+                command::all().map(|command| (format!("/{}", command.word), command.help.to_owned())).collect();
+            if word.text == "/" {
+                let place = |word: &str| USUAL.iter().position(|usual| *usual == word).unwrap_or(USUAL.len());
+                known.sort_by_key(|(word, _)| place(word));
+                return known.into_iter().take(ROWS).map(|(whole, about)| Row { whole, about }).collect();
+            }
+            best(known, &word.text)
         }
         Kind::Argument(command) => {
             let known = command.arguments(model).unwrap_or_default();
@@ -131,7 +148,7 @@ fn best(known: Vec<(String, String)>, query: &str) -> Vec<Row> {
 }
 
 /// Completes the word; `None` when there is nothing to complete.
-pub(super) fn complete(model: &mut Model, by: By) -> Option<()> {
+pub(super) fn complete(model: &mut Model, by: By) -> Option<Completed> {
     let target = target(model);
     let Popup { word, rows, cursor } = model.composer.popup.as_ref()?;
     let row = rows.get(*cursor)?;
@@ -146,8 +163,12 @@ pub(super) fn complete(model: &mut Model, by: By) -> Option<()> {
         (Kind::File, _) if row.whole.contains(char::is_whitespace) => format!("\"{}\" ", row.whole),
         (Kind::File | Kind::Skill, _) => format!("{} ", row.whole),
     };
+    let completed = match word.kind {
+        Kind::Command => Completed::Command,
+        Kind::Argument(_) | Kind::File | Kind::Skill => Completed::Word,
+    };
     draft(model, &target).replace_back(length, &whole);
-    Some(())
+    Some(completed)
 }
 
 fn takes_argument(model: &Model, command: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Sending: a draft goes on its way under a ticket, and comes back whole when the daemon does not take it.
 
 use super::draft::Content;
-use super::popup::By;
+use super::popup::{By, Completed};
 use super::{Target, changed, command, draft, history, popup, target};
 use crate::api::error::Error;
 use crate::api::request::{CreateSession, SendPrompt, When};
@@ -18,11 +18,11 @@ pub(super) struct Sent {
     pub(super) content: Content,
 }
 
-/// Completes a word, or sends what is written.
+/// Completes a word, or sends what is written; a command that was chosen is obeyed at once.
 pub(crate) fn send(model: &mut Model) -> Vec<Request> {
     match popup::complete(model, By::Enter) {
-        Some(()) => changed(model),
-        None => dispatch(model, When::InOrder),
+        Some(Completed::Word) => changed(model),
+        Some(Completed::Command) | None => dispatch(model, When::InOrder),
     }
 }
 

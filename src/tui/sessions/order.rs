@@ -155,13 +155,33 @@ pub(crate) fn is_resting(session: &Session) -> bool {
     Group::of(session) == Group::Resting
 }
 
-/// The latest stand first; those in line stand behind what runs, in the order of the line.
-fn rank(session: &Session) -> (bool, Reverse<i64>, i64, &str) {
-    if session.status == Status::Queued {
-        (true, Reverse(0), session.updated_at, &session.id)
-    } else {
-        (false, Reverse(session.created_at), 0, &session.id)
+/// The latest stand first. What stopped stands behind what goes on as soon as somebody answers; those in line stand behind
+/// what runs, in the order of the line.
+fn rank(session: &Session) -> (Rank, Reverse<i64>, i64, &str) {
+    match session.status {
+        Status::Queued => (Rank::Later, Reverse(0), session.updated_at, &session.id),
+        Status::Failed | Status::Conflict if session.waiting_for.is_none() => {
+            (Rank::Later, Reverse(session.created_at), 0, &session.id)
+        }
+        Status::Failed
+        | Status::Conflict
+        | Status::Draft
+        | Status::Preparing
+        | Status::Running
+        | Status::Approval
+        | Status::Asking
+        | Status::Ready
+        | Status::Interrupted
+        | Status::Integrating
+        | Status::Merged
+        | Status::Archived => (Rank::First, Reverse(session.created_at), 0, &session.id),
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    First,
+    Later,
 }
 
 impl Choice<'_> {

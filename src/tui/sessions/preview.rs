@@ -7,7 +7,7 @@ use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::status::{self, count};
 use crate::tui::bar;
 use crate::tui::keymap::{Action, Context};
-use crate::tui::model::Model;
+use crate::tui::model::{Model, Overlay};
 
 /// An answer of their own stands behind the options, so there is one key more than there are options.
 const QUICK: usize = 9;
@@ -23,7 +23,17 @@ pub(super) fn whole(model: &mut Model, width: u16, height: u16, up: usize) -> (V
     let columns = usize::from(width);
     let mut lines = head(model, &session, columns);
     lines.push(Line::new());
-    let wants = wants(model, &session, columns.saturating_sub(2));
+    let mut wants = match model.overlay {
+        // The card below says it already.
+        Some(Overlay::Decide(_)) => Vec::new(),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => {
+            wants(model, &session, columns.saturating_sub(2))
+        }
+    };
+    if ends_with_it(model, &session) {
+        // The transcript above ends with the same words; the keys are what it lacks.
+        wants.drain(..wants.len().saturating_sub(1));
+    }
     let room = usize::from(height).saturating_sub(lines.len());
     // What is to be decided is never cut for what was said before.
     let room_above = room.saturating_sub(wants.len() + usize::from(!wants.is_empty()));
@@ -104,6 +114,16 @@ fn tail(model: &mut Model, session: &Session, columns: usize, rows: usize, up: u
         lines.truncate(rows);
     }
     (lines, up)
+}
+
+/// Whether the end of the transcript says what waits in full: a question with its options, a failure with its hint.
+fn ends_with_it(model: &Model, session: &Session) -> bool {
+    let is_said = match (session.waiting_for, session.status) {
+        (Some(WaitingFor::Answer), _) => session.questions.iter().all(|question| question.session.is_none()),
+        (None, Status::Failed) => true,
+        (Some(WaitingFor::Approval | WaitingFor::Children) | None, _) => false,
+    };
+    is_said && model.transcripts.get(&session.id).is_some_and(|held| held.is_loaded())
 }
 
 /// What waits for the person, with the keys that decide it; empty when nothing does.

@@ -89,6 +89,20 @@ pub(super) fn tell(command: &[String], variables: &[(&str, &str)]) -> io::Result
     Ok(())
 }
 
+/// Puts a text into tmux's own clipboard, and from there into that of the terminal around it. What a program inside
+/// tells its terminal about clipboards, tmux ignores unless it is set to listen.
+pub(super) fn copy_in_tmux(text: &str) -> io::Result<()> {
+    let mut child = Command::new("tmux")
+        .args(["load-buffer", "-w", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let written = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
+    child.wait()?;
+    written.unwrap_or(Ok(()))
+}
+
 /// What a terminal is told to put its clipboard to this text; it works over ssh too.
 pub(super) fn clipboard_bytes(text: &str) -> Vec<u8> {
     format!("\x1b]52;c;{}\x07", BASE64_STANDARD.encode(text)).into_bytes()
