@@ -3,6 +3,8 @@
 //! It is this same program, started again: a daemon under test needs an agent that costs next to nothing.
 
 use std::io::{self, BufRead, Write};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -14,6 +16,13 @@ pub(crate) const DELTAS: usize = 12_500;
 
 /// A prompt that holds this word is answered with the flood, any other in one piece.
 pub(crate) const WORD: &str = "flood";
+
+/// A prompt that holds this word is answered as a model does, a few words at a time.
+pub(crate) const SLOW_WORD: &str = "drizzle";
+
+/// So many pieces a slow answer has, and so long apart.
+const PIECES: usize = 1_500;
+const APART: Duration = Duration::from_millis(10);
 
 const SESSION: &str = "flood";
 
@@ -42,9 +51,10 @@ pub(crate) fn serve() {
             "session/new" => json!({"sessionId": SESSION}),
             "session/prompt" => {
                 let prompt = message["params"]["prompt"].to_string();
-                match prompt.contains(WORD) {
-                    true => output.write_all(flood.as_bytes()).unwrap(),
-                    false => output.write_all(chunk(r#"{"answer":"ready"}"#).as_bytes()).unwrap(),
+                match () {
+                    () if prompt.contains(SLOW_WORD) => drizzle(&mut output),
+                    () if prompt.contains(WORD) => output.write_all(flood.as_bytes()).unwrap(),
+                    () => output.write_all(chunk(r#"{"answer":"ready"}"#).as_bytes()).unwrap(),
                 }
                 json!({"stopReason": "end_turn"})
             }
@@ -52,6 +62,16 @@ pub(crate) fn serve() {
         };
         writeln!(output, "{}", json!({"jsonrpc": "2.0", "id": message["id"], "result": result})).unwrap();
     }
+}
+
+/// An answer at the pace of a model.
+fn drizzle(output: &mut impl Write) {
+    for line in flood().lines().take(PIECES) {
+        writeln!(output, "{line}").unwrap();
+        output.flush().unwrap();
+        thread::sleep(APART);
+    }
+    output.write_all(chunk(r#""}"#).as_bytes()).unwrap();
 }
 
 /// The lines of one answer.

@@ -77,7 +77,7 @@ impl Home {
         Daemon { paths: Paths::compute(&around).unwrap(), absent: Absent::Fail }
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_coppice"));
         command.args(arguments).current_dir(&self.repo).stdin(Stdio::null()).env_clear();
         command.envs(self.environment());

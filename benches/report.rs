@@ -25,7 +25,10 @@ mod measure;
 mod model;
 mod peer;
 mod repo;
+#[path = "../tests/it/seat.rs"]
+mod seat;
 mod stream;
+mod tui;
 mod turn;
 mod verdict;
 mod worktree;
@@ -47,7 +50,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 16] = [
+const SECTIONS: [&str; 17] = [
     "worktree",
     "launch",
     "list",
@@ -64,6 +67,7 @@ const SECTIONS: [&str; 16] = [
     "codex_memory",
     "cage",
     "verdict",
+    "tui",
 ];
 
 /// The table, line by line.
@@ -136,6 +140,9 @@ fn main() {
     }
     if options.wants("verdict") {
         verdict::run(&mut report);
+    }
+    if options.wants("tui") {
+        tui::run(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));

@@ -42,7 +42,7 @@ use send::Sent;
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Who is written to while the composer has the keys.
-    target: Target,
+    pub(super) target: Target,
     drafts: BTreeMap<Target, Draft>,
     /// What the daemon has not taken yet.
     sent: BTreeMap<Ticket, Sent>,
@@ -114,7 +114,7 @@ pub(crate) fn saved(model: &Model) -> Saved {
     let mut kept: BTreeMap<&Target, Content> =
         state.drafts.iter().map(|(target, draft)| (target, draft.content())).collect();
     // What is on its way would be lost with the face, as long as nobody said that it arrived.
-    for Sent { target, content } in state.sent.values() {
+    for Sent { target, content, .. } in state.sent.values() {
         let mut draft = Draft::of(kept.remove(target).unwrap_or_default());
         draft.take_back(content.clone());
         kept.insert(target, draft.content());

@@ -46,6 +46,17 @@ pub(crate) struct State {
     need: Need,
     face: Face,
     scroll: usize,
+    /// When it came to the screen, and by whom.
+    came: Came,
+}
+
+/// How a card came to the screen, at which time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Came {
+    /// The person opened it.
+    Opened(i64),
+    /// It took the place of another.
+    Followed(i64),
 }
 
 #[derive(Debug)]
@@ -81,8 +92,11 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
 
 /// Decides as the cursor stands.
 pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
+    let (now, patience) = (model.now, model.patience);
     let Some(state) = state(model) else { return Vec::new() };
     match &mut state.face {
+        // The second half of a double press is not a decision.
+        Face::Card(None) if matches!(state.came, Came::Opened(at) if now < at + patience) => Vec::new(),
         Face::Card(None) => match need::approval(&model.world, &need_of(model)) {
             // A key that is pressed without looking must not wave a warning through.
             Some(approval) if !approval.warnings.is_empty() => {
@@ -311,6 +325,11 @@ fn saving(model: &mut Model, decision: Decide) -> Vec<Request> {
 }
 
 fn decide(model: &mut Model, decision: Decide) -> Vec<Request> {
+    // A key that was meant for the card before is not a decision about this one.
+    let (now, patience) = (model.now, model.patience);
+    if matches!(state(model), Some(State { came: Came::Followed(at), .. }) if now < *at + patience) {
+        return Vec::new();
+    }
     let Need { session, what } = need_of(model);
     match what {
         What::Approval(request) => settled(model, Request::Decide { session, request, decision }),

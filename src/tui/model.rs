@@ -16,6 +16,8 @@ pub(crate) struct Model {
     pub(crate) size: Size,
     /// Milliseconds since the epoch, as the shell says.
     pub(crate) now: i64,
+    /// How long a card has to stand before a key decides it, in milliseconds.
+    pub(crate) patience: i64,
     pub(crate) window: Window,
     pub(crate) world: World,
     pub(crate) view: View,
@@ -89,10 +91,12 @@ impl Model {
 
     /// The id of the session that acts are about: the open one, or the one under the cursor.
     pub(crate) fn current_id(&self) -> Option<&str> {
-        match &self.view {
-            View::Session(id) | View::Review(id) => Some(id),
-            View::Sessions => self.sessions.selected(),
-            View::Settings => None,
+        match (&self.view, self.focus, self.composer.target.session()) {
+            // What is written is about whom it is written to, wherever the cursor is by then.
+            (_, Focus::Composer, Some(id)) => Some(id),
+            (View::Session(id) | View::Review(id), ..) => Some(id.as_str()),
+            (View::Sessions, ..) => self.sessions.selected(),
+            (View::Settings, ..) => None,
         }
     }
 

@@ -91,6 +91,10 @@ pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     if is_repeated || is_old {
         return Vec::new();
     }
+    // Whose session it is, is not known before it was read.
+    if !model.world.sessions.contains_key(&event.session) {
+        return Vec::new();
+    }
     let session = model.world.sessions.get(&event.session);
     if let Payload::Conflict { files, with } = &event.payload {
         let lines = conflict(model, session, files, with);

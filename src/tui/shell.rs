@@ -15,6 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use super::model::Model;
 use super::msg::{Msg, Reply, Request};
 use super::update::update;
+use super::world::Link;
 use super::{composer, notice, settings};
 use crate::api::attach::{Attach, Left, Program, Resize};
 use crate::api::environment;
@@ -38,6 +39,10 @@ const FRAME: Duration = Duration::from_millis(33);
 const TICK: Duration = Duration::from_secs(1);
 /// A draft is on disk this long after the last key.
 const SAVE_AFTER: Duration = Duration::from_millis(400);
+/// A signal within this time after another program had the terminal was meant for that one.
+const FOREIGN: Duration = Duration::from_secs(1);
+/// A card has to stand this long before a key decides it that may have been meant for another.
+const PATIENCE: i64 = 300;
 /// How much of the stream may wait for the screen.
 const WAITING: usize = 1024;
 
@@ -56,7 +61,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
     let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
     let env = environment::capture(std::env::vars_os());
     let desk = Desk::new(daemon.clone(), cwd.clone(), env, path, sender.clone());
-    let mut model = Model { now: now(), ..Model::default() };
+    let mut model = Model { now: now(), patience: PATIENCE, ..Model::default() };
     model.transcripts.set_zone(TimeZone::system());
     model.world.cwd = cwd;
     let keep = begin(&mut model, &desk).await?;
@@ -73,6 +78,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
         drawn: None,
         save_at: None,
         visit: None,
+        returned: None,
         is_over: false,
     };
     let stream = tokio::spawn(stream::run(daemon, sender));
@@ -91,6 +97,8 @@ async fn begin(model: &mut Model, desk: &Desk) -> Result<Keep, TuiError> {
             reply => drop(update(model, Msg::Reply(reply))),
         }
     }
+    // It has just answered; the stream says when that is over.
+    model.world.link = Link::Connected;
     let keep = Keep::of(&desk.daemon.paths.data, &model.world.repository.project);
     composer::restore(model, keep.read());
     settings::look_around(model, |name| std::env::var(name).ok());
@@ -109,6 +117,8 @@ struct Shell {
     save_at: Option<Instant>,
     /// The session, and what the person opens there.
     visit: Option<(String, Program)>,
+    /// When the terminal came back from another program.
+    returned: Option<Instant>,
     is_over: bool,
 }
 
@@ -146,7 +156,11 @@ impl Shell {
                 },
                 _ = terminate.recv() => break,
                 _ = hang_up.recv() => break,
-                _ = interrupt.recv() => break,
+                // What interrupts another program in the terminal reaches this one too.
+                _ = interrupt.recv() => match self.returned {
+                    Some(returned) if returned.elapsed() < FOREIGN => {}
+                    Some(_) | None => break,
+                },
                 _ = go_on.recv() => self.screen.resume()?,
                 () = until(frame), if frame.is_some() => {}
                 () = until(save), if save.is_some() => self.save(),
@@ -167,6 +181,7 @@ impl Shell {
             Input::FocusGained => Msg::Focused,
             Input::FocusLost => Msg::Unfocused,
         };
+        self.model.now = now();
         self.dirty = Dirty::Keys;
         self.save_at = Some(Instant::now() + SAVE_AFTER);
         self.take(msg, keys)
@@ -297,6 +312,7 @@ impl Shell {
         drop(std::mem::take(keys));
         self.screen.suspend();
         let outcome = program();
+        self.returned = Some(Instant::now());
         self.screen.resume()?;
         self.dirty = Dirty::Keys;
         let reply = outcome.unwrap_or_else(|error| Reply::Failed {

@@ -105,6 +105,9 @@ fn paste(model: &mut Model, text: &str) -> Vec<Request> {
 }
 
 fn fact(model: &mut Model, event: &Event) -> Vec<Request> {
+    if model.world.is_elsewhere(&event.session) {
+        return Vec::new();
+    }
     model.transcripts.fact(event);
     let mut requests = notice::of_fact(model, event);
     requests.extend(review::of_fact(model, event));
@@ -115,6 +118,9 @@ fn fact(model: &mut Model, event: &Event) -> Vec<Request> {
 }
 
 fn live(model: &mut Model, record: &Live) -> Vec<Request> {
+    if model.world.is_elsewhere(record.session()) {
+        return Vec::new();
+    }
     model.transcripts.live(record);
     match model.world.live(record) {
         Stale::Yes => vec![Request::Read(record.session().to_owned())],
@@ -192,11 +198,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
 
 /// Takes the session as it is.
 fn known(model: &mut Model, session: Session) -> Vec<Request> {
-    if session.removed_at.is_some() {
-        model.world.sessions.remove(&session.id);
-    } else {
-        model.world.sessions.insert(session.id.clone(), session);
-    }
+    model.world.take(session);
     settle(model)
 }
 

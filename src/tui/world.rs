@@ -2,7 +2,7 @@
 //!
 //! All of it comes from replies and from the stream; nothing here is decided by the face.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::api::agent::{AgentFile, SkillFile};
 use crate::api::event::{Block, Event, Live, Payload};
@@ -22,6 +22,8 @@ pub(crate) struct World {
     /// Whether the sessions were listed once; before that an empty list says nothing.
     pub(crate) is_listed: bool,
     pub(crate) sessions: BTreeMap<String, Session>,
+    /// Ids of sessions that belong to other repositories; the stream tells of all.
+    pub(crate) elsewhere: HashSet<String>,
     pub(crate) activity: HashMap<String, Activity>,
     /// `None` until they were asked for.
     pub(crate) backends: Option<Vec<Backend>>,
@@ -76,6 +78,26 @@ pub(crate) struct Activity {
 }
 
 impl World {
+    /// Whether a session is known to be of another repository.
+    pub(crate) fn is_elsewhere(&self, id: &str) -> bool {
+        self.elsewhere.contains(id)
+    }
+
+    /// Takes a session as it is; one of another repository is only remembered as such, and an older reading counts for
+    /// nothing.
+    pub(crate) fn take(&mut self, session: Session) {
+        let is_older = self.sessions.get(&session.id).is_some_and(|known| known.updated_at > session.updated_at);
+        if session.project != self.repository.project && !self.repository.project.is_empty() {
+            self.activity.remove(&session.id);
+            self.elsewhere.insert(session.id);
+        } else if session.removed_at.is_some() {
+            self.sessions.remove(&session.id);
+            self.activity.remove(&session.id);
+        } else if !is_older {
+            self.sessions.insert(session.id.clone(), session);
+        }
+    }
+
     /// The value of a setting in force.
     pub(crate) fn setting(&self, key: &str) -> Option<&serde_json::Value> {
         self.config.iter().find(|value| value.key == key).map(|value| &value.value)

@@ -47,6 +47,7 @@ mod supervisor;
 mod switch;
 mod tape;
 mod tidy;
+mod tui;
 mod utility;
 mod workflow;
 mod worktree;

@@ -130,6 +130,12 @@ impl Seat {
         self.screen.screen().contents()
     }
 
+    /// The end of what was shown, for the message of a failing test.
+    fn last(&self) -> String {
+        let begin = self.shown.len().saturating_sub(2_000);
+        String::from_utf8_lossy(&self.shown[begin..]).into_owned()
+    }
+
     /// Everything that was ever shown.
     pub(crate) fn all(&self) -> String {
         String::from_utf8_lossy(&self.shown).into_owned()

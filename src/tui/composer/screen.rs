@@ -159,7 +159,7 @@ fn write(model: &Model, target: &Target, draft: Option<&Draft>, frame: &mut Fram
 
 /// What was pasted may turn the direction of writing: it is sent as it is, and not obeyed here.
 fn disarm(buffer: &mut Buffer, area: Rect) {
-    for position in area.positions() {
+    for position in area.intersection(buffer.area).positions() {
         let cell = &mut buffer[position];
         let shown = visible(cell.symbol());
         if shown != cell.symbol() {

@@ -16,6 +16,8 @@ use crate::tui::{notice, sessions};
 pub(super) struct Sent {
     pub(super) target: Target,
     pub(super) content: Content,
+    /// Where the list's cursor stood.
+    pub(super) cursor: Option<String>,
 }
 
 /// Completes a word, or sends what is written; a command that was chosen is obeyed at once.
@@ -103,18 +105,23 @@ fn each_model(content: Content) -> Vec<Content> {
 }
 
 fn ticket(model: &mut Model, target: &Target, content: Content) -> Ticket {
+    let cursor = model.sessions.selected().map(str::to_owned);
     let state = &mut model.composer;
     state.tickets += 1;
-    state.sent.insert(state.tickets, Sent { target: target.clone(), content });
+    state.sent.insert(state.tickets, Sent { target: target.clone(), content, cursor });
     state.tickets
 }
 
 /// The daemon has it. A task that was sent from the list stands under the cursor there.
 pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Request> {
-    let Some(Sent { target, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
+    let Some(Sent { target, cursor, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     let mut requests = vec![Request::Save];
     match (target, &model.view) {
-        (Target::Task, View::Sessions) => requests.extend(sessions::reveal(model, session)),
+        // A cursor that moved since is not taken away.
+        (Target::Task, View::Sessions) if model.sessions.selected() == cursor.as_deref() => {
+            requests.extend(sessions::reveal(model, session));
+        }
+        (Target::Task, View::Sessions) => {}
         (Target::Task, View::Session(_) | View::Review(_) | View::Settings) => {
             requests.extend(notice::say(model, format!("started `{}`", one_line(session))));
         }
@@ -125,7 +132,7 @@ pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Req
 
 /// The daemon does not have it: it is written again, and the reason is said.
 pub(crate) fn refused(model: &mut Model, ticket: Ticket, error: &Error) -> Vec<Request> {
-    let Some(Sent { target, content }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
+    let Some(Sent { target, content, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     model.composer.drafts.entry(target).or_default().take_back(content);
     let mut requests = notice::fail(model, "send the prompt", error);
     requests.extend(changed(model));

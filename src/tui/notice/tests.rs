@@ -44,7 +44,7 @@ fn what_begins_to_need_the_person_or_ends_is_news() {
         ("runaaaaa", completed(vec![]), Some("Rate limiter: is ready")),
         ("runaaaaa", completed(vec![question("a")]), None),
         ("kidaaaaa", completed(vec![]), None),
-        ("nobody", completed(vec![]), Some("nobody: is ready")),
+        ("nobody", completed(vec![]), None),
         ("runaaaaa", Payload::Archived {}, None),
         ("runaaaaa", Payload::TurnInterrupted { turn: 1, reason: "stopped".into() }, None),
     ] {

@@ -41,6 +41,8 @@ pub(super) struct Desk {
     pub(super) path: Option<String>,
     inbox: Sender<Msg>,
     spare: Arc<Mutex<Vec<Connection>>>,
+    /// Acts on one session go out one after the other, in the order of the keys.
+    lanes: Arc<std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>>,
 }
 
 /// Sessions that are read at this moment, and whether they have to be read again afterwards.
@@ -80,17 +82,28 @@ impl Reading {
 
 impl Desk {
     pub(super) fn new(daemon: Daemon, cwd: String, env: Environment, path: Option<String>, inbox: Sender<Msg>) -> Desk {
-        Desk { daemon, cwd, env, path, inbox, spare: Arc::default() }
+        Desk { daemon, cwd, env, path, inbox, spare: Arc::default(), lanes: Arc::default() }
     }
 
     /// Performs a request and sends what came of it.
     pub(super) fn perform(&self, request: Request) {
         let desk = self.clone();
+        let lane = acts_on(&request).map(|session| self.lane(session));
         tokio::spawn(async move {
+            let _turn = match &lane {
+                Some(lane) => Some(lane.lock().await),
+                None => None,
+            };
             let reply = desk.answer(request).await;
             // A face that is gone needs no answer.
             desk.inbox.send(Msg::Reply(reply)).await.ok();
         });
+    }
+
+    fn lane(&self, session: &str) -> Arc<Mutex<()>> {
+        // Nothing can fail while it is held, so it is never poisoned for good.
+        let mut lanes = self.lanes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        lanes.entry(session.to_owned()).or_default().clone()
     }
 
     /// The answer to a request, on a connection of its own.
@@ -300,6 +313,62 @@ pub(super) fn told(error: ClientError) -> Error {
     match error {
         ClientError::Refused(error) => error,
         error => Error::new(ErrorKind::Unavailable, error.to_string()).with_causes_of(&error),
+    }
+}
+
+/// The session that a request changes; what only reads overtakes.
+fn acts_on(request: &Request) -> Option<&str> {
+    match request {
+        Request::Prompt { session, .. }
+        | Request::Answer { session, .. }
+        | Request::Decide { session, .. }
+        | Request::Merge { session, .. }
+        | Request::Undo { session, .. }
+        | Request::SetPosture { session, .. }
+        | Request::Drop { session, .. }
+        | Request::Stop(session)
+        | Request::Resume(session)
+        | Request::Rebase(session)
+        | Request::Integrate(session)
+        | Request::Archive(session)
+        | Request::Remove(session)
+        | Request::Restore(session)
+        | Request::Review(
+            ReviewAct::Comment { session, .. }
+            | ReviewAct::Reword { session, .. }
+            | ReviewAct::Drop { session, .. }
+            | ReviewAct::Mark { session, .. }
+            | ReviewAct::Send { session },
+        ) => Some(session),
+        Request::SetConfig { .. } | Request::GrantTrust { .. } => Some("settings"),
+        Request::List
+        | Request::ListRemoved
+        | Request::Read(_)
+        | Request::Page { .. }
+        | Request::Create { .. }
+        | Request::Diff { .. }
+        | Request::Review(ReviewAct::Read { .. })
+        | Request::Files { .. }
+        | Request::Workflow(_)
+        | Request::Backends
+        | Request::Agents
+        | Request::Config
+        | Request::Trust
+        | Request::Doctor
+        | Request::Repository
+        | Request::Edit { .. }
+        | Request::EditText { .. }
+        | Request::Copy(_)
+        | Request::TakeImage
+        | Request::ReadImage(_)
+        | Request::Attach { .. }
+        | Request::Run(_)
+        | Request::Demo
+        | Request::Notify(_)
+        | Request::Save
+        | Request::Redraw
+        | Request::Suspend
+        | Request::Quit => None,
     }
 }
 

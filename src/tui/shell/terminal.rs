@@ -13,7 +13,7 @@ use crossterm::event::{
     EnableMouseCapture, KeyboardEnhancementFlags, PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    self, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    self, BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
 };
 use crossterm::{execute, queue};
 use ratatui::backend::CrosstermBackend;
@@ -28,9 +28,11 @@ const BUFFER: usize = 64 * 1024;
 /// Whether the terminal is in the face's hands.
 static HELD: AtomicBool = AtomicBool::new(false);
 
+type Out = CrosstermBackend<BufWriter<Stdout>>;
+
 /// The terminal, which is given back when this value goes.
 pub(super) struct Screen {
-    terminal: ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>,
+    terminal: ratatui::Terminal<Out>,
 }
 
 impl Screen {
@@ -44,8 +46,7 @@ impl Screen {
             }));
         });
         hold()?;
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout()));
-        let terminal = ratatui::Terminal::new(backend).inspect_err(|_| release())?;
+        let terminal = blank().inspect_err(|_| release())?;
         Ok(Screen { terminal })
     }
 
@@ -55,6 +56,9 @@ impl Screen {
 
     /// Draws the model; the terminal shows the frame as a whole.
     pub(super) fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        // The window may have changed since the last event that tells of it.
+        self.terminal.autoresize()?;
+        model.size = self.terminal.size()?;
         prepare(model);
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| view(model, frame))?;
@@ -63,7 +67,10 @@ impl Screen {
 
     /// The next frame is drawn cell by cell: something else has been on the screen.
     pub(super) fn forget(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+        execute!(io::stdout(), Clear(ClearType::All))?;
+        // Clearing by the terminal itself would ask where the cursor is, and the answer comes among the keys.
+        self.terminal = blank()?;
+        Ok(())
     }
 
     /// Writes what is not part of a frame: a bell, a word to the terminal itself.
@@ -88,6 +95,11 @@ impl Drop for Screen {
     fn drop(&mut self) {
         release();
     }
+}
+
+/// A terminal that is known to show nothing.
+fn blank() -> io::Result<ratatui::Terminal<Out>> {
+    ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout())))
 }
 
 fn hold() -> io::Result<()> {

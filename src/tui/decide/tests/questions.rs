@@ -118,7 +118,8 @@ fn r121_q_goes_to_the_list_and_the_answers_so_far_survive() {
     let (mut model, requests) = opened(model, "abcd2345", &["a", "l", "tab", "enter"]);
     assert_eq!(requests, answered(&["chrono", "no answer"]));
     // Whoever asks for something else is asked from the beginning.
-    came(&mut model, asking(vec![question("Sure?", &["yes", "no"])]));
+    let later = model.world.sessions["abcd2345"].updated_at + 1;
+    came(&mut model, Session { updated_at: later, ..asking(vec![question("Sure?", &["yes", "no"])]) });
     assert_eq!(press(&mut model, &["a", "enter"]), answered(&["yes"]));
 }
 

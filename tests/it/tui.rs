@@ -1,0 +1,248 @@
+//! The terminal interface as a person meets it: in a terminal, by its keys.
+
+use std::fs;
+
+use rustix::process::Signal;
+
+use crate::env::TestEnv;
+use crate::script::{ask, hang, say, steps, write};
+use crate::seat::Seat;
+
+/// What a terminal is told when the screen goes back to what was there before.
+const RESTORED: &str = "\x1b[?1049l";
+
+const ENTER: &str = "\r";
+const ESCAPE: &str = "\x1b";
+
+/// A world in which tasks run on the scripted agent and ask before they run commands.
+fn world() -> TestEnv {
+    let env = TestEnv::new();
+    env.configure("[default]\nmodel = \"demo\"\nposture = \"edits\"");
+    env
+}
+
+/// The face of the user's checkout, once it stands.
+#[track_caller]
+fn face(env: &TestEnv) -> Seat {
+    let mut face = Seat::sized(&env.to_start(&[]), 120, 36);
+    face.shows("? help");
+    face
+}
+
+/// Writes a task and sends it; the terminal marks what is pasted.
+fn task(face: &mut Seat, title: &str, script: &[String]) {
+    face.types("n");
+    face.pastes(&format!("{title}\n{}", steps(script)));
+    face.shows(title);
+    face.types(ENTER);
+}
+
+/// Leaves with the key for it.
+#[track_caller]
+fn leave(mut face: Seat) -> String {
+    face.types("q");
+    assert_eq!(face.ends(), 0);
+    face.all()
+}
+
+#[test]
+fn three_tasks_go_from_the_first_prompt_to_the_merge() {
+    let env = world();
+    let mut face = face(&env);
+    task(
+        &mut face,
+        "Pick a date library",
+        &[write("dates.txt", "jiff"), ask("Which library for dates?", &["jiff", "chrono"])],
+    );
+    face.shows("1 question");
+    task(
+        &mut face,
+        "Fix the build",
+        &["@request touch built.txt\n@run touch built.txt".into(), say("The build works.")],
+    );
+    face.shows("2 need you");
+    task(&mut face, "Rate limiter", &[write("limit.rs", "fn limit() {}"), say("The limiter works.")]);
+    face.shows("merge?");
+
+    // One key to what needs a person, one to see it, one to decide.
+    face.types(" ");
+    face.types(ENTER);
+    face.shows("y once");
+    face.shows("touch built.txt");
+    face.types("y");
+    face.shows("1 needs you");
+    face.hides("y once");
+    face.types(" ");
+    face.types(ENTER);
+    face.shows("tab writes an answer");
+    face.types("2");
+    face.types(ENTER);
+    face.hides("NEEDS YOU");
+
+    // The changes, a comment on a line, and its way to the agent.
+    face.types("\x0b");
+    face.types("rate lim");
+    face.types(ENTER);
+    face.shows("‹ Rate limiter");
+    face.types("d");
+    face.shows("looked at 0/1 file");
+    face.types("j");
+    face.types(ENTER);
+    face.shows("comment on limit.rs:1");
+    face.types("take a burst");
+    face.types(ENTER);
+    face.shows("(draft)");
+    face.types("S");
+    face.shows("(sent)");
+    face.types(ESCAPE);
+    face.shows("‹ Rate limiter");
+    face.shows("A comment on your changes");
+    face.shows("✓ ready");
+
+    face.types("m");
+    face.shows("into main?");
+    face.types(ENTER);
+    face.shows("merged into main");
+    to_list(&mut face);
+    leave(face);
+    assert_eq!(env.read("limit.rs").trim(), "fn limit() {}");
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn the_terminal_is_given_back_on_every_way_out() {
+    let env = world();
+    assert!(leave(face(&env)).contains(RESTORED));
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let mut face = face(&env);
+        face.signal(signal);
+        assert_eq!(face.ends(), 0, "{signal:?}");
+        assert!(face.all().contains(RESTORED), "{signal:?}");
+    }
+}
+
+#[test]
+fn a_directory_without_a_repository_is_told_on_the_usual_screen() {
+    let env = world();
+    let mut command = env.to_start(&[]);
+    command.current_dir(env.path("home"));
+    let mut seat = Seat::sized(&command, 120, 36);
+    assert_ne!(seat.ends(), 0);
+    assert!(seat.all().contains("error:"), "{}", seat.all());
+    assert!(!seat.all().contains("\x1b[?1049h"), "{}", seat.all());
+}
+
+#[test]
+fn a_daemon_that_dies_is_found_again_and_the_draft_stays() {
+    let env = world();
+    let mut face = face(&env);
+    task(&mut face, "Goes on for ever", &[hang()]);
+    face.shows("1 running");
+    face.types("n");
+    face.types("half a thought");
+    face.shows("half a thought");
+    env.kill_daemon();
+    face.shows("INTERRUPTED");
+    face.shows("half a thought");
+    face.pastes("\n@answer whole");
+    face.types(ENTER);
+    face.shows("✓ half a thought");
+    leave(face);
+}
+
+#[test]
+fn a_draft_is_there_when_the_person_comes_back() {
+    let env = world();
+    let mut first = face(&env);
+    first.types("n");
+    first.types("write the release notes");
+    first.shows("write the release notes");
+    first.types(ESCAPE);
+    first.hides("keeps the draft");
+    leave(first);
+    let mut second = face(&env);
+    second.shows("write the release notes");
+    second.signal(Signal::TERM);
+    second.ends();
+}
+
+#[test]
+fn no_size_breaks_the_screen() {
+    let env = world();
+    env.create_ready(&say("Done."));
+    let mut face = face(&env);
+    for (columns, rows) in [(80, 24), (20, 5), (200, 60), (40, 10), (10, 3), (1, 1), (300, 8), (120, 36)] {
+        face.resize(columns, rows);
+    }
+    face.types(ENTER);
+    face.shows("‹ ");
+    face.resize(80, 24);
+    face.shows("Done.");
+    to_list(&mut face);
+    leave(face);
+}
+
+#[test]
+fn nothing_that_an_agent_says_drives_the_terminal() {
+    let env = world();
+    let hostile = "red\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}txetend";
+    env.create_ready(&steps(&[format!("@say {hostile}"), say(hostile)]));
+    let mut face = face(&env);
+    face.types(ENTER);
+    face.shows("‹ ");
+    face.shows("coppice");
+    to_list(&mut face);
+    let written = leave(face);
+    assert!(!written.contains("\u{1b}]0;owned"), "{written:?}");
+    assert!(!written.contains('\u{202e}'), "{written:?}");
+    assert!(!written.contains('\u{9b}'), "{written:?}");
+}
+
+/// From a session to the list. The next key comes when the screen shows it: a terminal cannot tell Escape and a letter from
+/// Alt and that letter.
+#[track_caller]
+fn to_list(face: &mut Seat) {
+    face.types(ESCAPE);
+    face.hides("‹ ");
+    face.shows("n new");
+}
+
+#[test]
+fn the_editor_and_the_clipboard_are_the_persons_own() {
+    let mut env = world();
+    fs::write(env.path("prompt.md"), "say hello from the editor\n").unwrap();
+    env.set("EDITOR", &format!("cp {}", env.path("prompt.md").display()));
+    let mut face = face(&env);
+    face.types("n");
+    face.types("\x07");
+    face.shows("say hello from the editor");
+    face.types(ENTER);
+    face.shows("READY");
+    face.types("c");
+    face.shows("copied");
+    assert!(leave(face).contains("\x1b]52;c;"));
+}
+
+#[test]
+fn whoever_looks_elsewhere_is_told() {
+    let env = world();
+    let mut face = face(&env);
+    // The terminal says that its window is not the one in front.
+    face.types("\x1b[O");
+    env.create(&ask("Which port?", &["80", "8080"]));
+    face.showed("\x1b]9;");
+    face.shows("1 question");
+    assert!(leave(face).contains('\u{7}'));
+}
+
+#[test]
+fn another_terminal_shows_the_same() {
+    let env = world();
+    let mut face = face(&env);
+    let id = env.create(&steps(&["Answer me".to_owned(), ask("Which port?", &["80", "8080"])]));
+    face.shows("1 question");
+    env.coppice(&["answer", &id, "80"]).succeeds();
+    face.hides("1 question");
+    face.shows("READY");
+    leave(face);
+}
