@@ -23,7 +23,7 @@ use super::msg::Request;
 use super::{notice, sessions};
 use crate::api::request::{AllowScope, Decide, DenyScope};
 use ask::Ask;
-use card::Card;
+use card::{Card, Keys};
 use flow::{close, settled, show, waiting, waiting_at};
 use need::{Need, What};
 use question::{Answered, Focus, Progress};
@@ -46,17 +46,8 @@ pub(crate) struct State {
     need: Need,
     face: Face,
     scroll: usize,
-    /// When it came to the screen, and by whom.
-    came: Came,
-}
-
-/// How a card came to the screen, at which time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Came {
-    /// The person opened it.
-    Opened(i64),
-    /// It took the place of another.
-    Followed(i64),
+    /// When it came to the screen.
+    came: i64,
 }
 
 #[derive(Debug)]
@@ -92,11 +83,8 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
 
 /// Decides as the cursor stands.
 pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
-    let (now, patience) = (model.now, model.patience);
     let Some(state) = state(model) else { return Vec::new() };
     match &mut state.face {
-        // The second half of a double press is not a decision.
-        Face::Card(None) if matches!(state.came, Came::Opened(at) if now < at + patience) => Vec::new(),
         Face::Card(None) => match need::approval(&model.world, &need_of(model)) {
             // A key that is pressed without looking must not wave a warning through.
             Some(approval) if !approval.warnings.is_empty() => {
@@ -285,7 +273,8 @@ fn sheet(model: &Model, state: &State) -> Sheet {
                 let all = waiting(model);
                 let at = all.iter().position(|need| *need == state.need).unwrap_or(0);
                 let place = (at + 1, all.len());
-                Card { approval, session, keymap, place, now, scroll, words: words.as_ref() }.sheet()
+                let keys = if now < state.came + model.patience { Keys::Soon } else { Keys::Count };
+                Card { approval, session, keymap, place, now, scroll, words: words.as_ref(), keys }.sheet()
             }
             None => Sheet::default(),
         },
@@ -294,6 +283,14 @@ fn sheet(model: &Model, state: &State) -> Sheet {
             let columns = model.size.width.saturating_sub(GUTTER);
             Ask { progress, session, plan, keymap, now, scroll, columns }.sheet()
         }
+    }
+}
+
+/// From when on keys decide the call that is on the screen.
+pub(crate) fn ready_at(model: &Model) -> Option<i64> {
+    match &model.overlay {
+        Some(Overlay::Decide(state)) if matches!(state.face, Face::Card(None)) => Some(state.came + model.patience),
+        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => None,
     }
 }
 
@@ -325,9 +322,8 @@ fn saving(model: &mut Model, decision: Decide) -> Vec<Request> {
 }
 
 fn decide(model: &mut Model, decision: Decide) -> Vec<Request> {
-    // A key that was meant for the card before is not a decision about this one.
-    let (now, patience) = (model.now, model.patience);
-    if matches!(state(model), Some(State { came: Came::Followed(at), .. }) if now < *at + patience) {
+    // A key that was meant for what stood there before, or the second half of a double press, decides nothing.
+    if ready_at(model).is_some_and(|ready| model.now < ready) {
         return Vec::new();
     }
     let Need { session, what } = need_of(model);

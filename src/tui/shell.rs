@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream};
+use crossterm::event::{Event as Input, EventStream, MouseEventKind};
 use futures_util::StreamExt;
 use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
@@ -16,7 +16,7 @@ use super::model::Model;
 use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::world::Link;
-use super::{composer, notice, settings};
+use super::{composer, decide, notice, settings};
 use crate::api::attach::{Attach, Left, Program, Resize};
 use crate::api::environment;
 use crate::api::error::Error;
@@ -41,6 +41,8 @@ const TICK: Duration = Duration::from_secs(1);
 const SAVE_AFTER: Duration = Duration::from_millis(400);
 /// A signal within this time after another program had the terminal was meant for that one.
 const FOREIGN: Duration = Duration::from_secs(1);
+/// Acts that are under way when the person leaves have this long.
+const LAST: Duration = Duration::from_secs(2);
 /// A card has to stand this long before a key decides it that may have been meant for another.
 const PATIENCE: i64 = 300;
 /// How much of the stream may wait for the screen.
@@ -76,6 +78,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
         inbox,
         dirty: Dirty::Keys,
         drawn: None,
+        unready: false,
         save_at: None,
         visit: None,
         returned: None,
@@ -114,6 +117,8 @@ struct Shell {
     inbox: mpsc::Receiver<Msg>,
     dirty: Dirty,
     drawn: Option<Instant>,
+    /// Whether the screen shows a card whose keys do not count yet.
+    unready: bool,
     save_at: Option<Instant>,
     /// The session, and what the person opens there.
     visit: Option<(String, Program)>,
@@ -140,6 +145,8 @@ impl Shell {
         let mut terminate = signal(SignalKind::terminate())?;
         let mut hang_up = signal(SignalKind::hangup())?;
         let mut interrupt = signal(SignalKind::interrupt())?;
+        let mut quit = signal(SignalKind::quit())?;
+        let mut stop = signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?;
         let mut go_on = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
         while !self.is_over {
             if let Some((session, program)) = self.visit.take() {
@@ -161,20 +168,36 @@ impl Shell {
                     Some(returned) if returned.elapsed() < FOREIGN => {}
                     Some(_) | None => break,
                 },
-                _ = go_on.recv() => self.screen.resume()?,
-                () = until(frame), if frame.is_some() => {}
+                _ = quit.recv() => break,
+                _ = stop.recv() => self.suspend()?,
+                _ = go_on.recv() => {
+                    self.screen.resume()?;
+                    self.dirty = Dirty::Keys;
+                }
+                () = until(frame), if frame.is_some() => self.model.now = now(),
                 () = until(save), if save.is_some() => self.save(),
                 Some(msg) = self.inbox.recv() => self.take(msg, &mut keys)?,
                 _ = tick.tick() => self.take(Msg::Time(now()), &mut keys)?,
             }
         }
+        self.finish().await;
         self.save();
         Ok(())
+    }
+
+    /// What was asked for goes out although the person leaves, and what came of it counts.
+    async fn finish(&mut self) {
+        self.desk.finish(LAST).await;
+        while let Ok(msg) = self.inbox.try_recv() {
+            update(&mut self.model, msg);
+        }
     }
 
     fn input(&mut self, input: Input, keys: &mut EventStream) -> io::Result<()> {
         let msg = match input {
             Input::Key(key) => Msg::Key(key),
+            // Some terminals tell of every cell that the pointer passes.
+            Input::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => return Ok(()),
             Input::Mouse(mouse) => Msg::Mouse(mouse),
             Input::Paste(text) => Msg::Paste(text),
             Input::Resize(..) => Msg::Resize(self.screen.size()?),
@@ -183,7 +206,6 @@ impl Shell {
         };
         self.model.now = now();
         self.dirty = Dirty::Keys;
-        self.save_at = Some(Instant::now() + SAVE_AFTER);
         self.take(msg, keys)
     }
 
@@ -209,6 +231,9 @@ impl Shell {
     }
 
     fn draw_if_due(&mut self) -> io::Result<()> {
+        if self.unready && decide::ready_at(&self.model).is_none_or(|ready| ready <= self.model.now) {
+            self.dirty = Dirty::Keys;
+        }
         let is_due = match self.dirty {
             Dirty::No => false,
             Dirty::Keys => true,
@@ -218,13 +243,18 @@ impl Shell {
             self.screen.draw(&mut self.model)?;
             self.drawn = Some(Instant::now());
             self.dirty = Dirty::No;
+            self.unready = decide::ready_at(&self.model).is_some_and(|ready| ready > self.model.now);
         }
         Ok(())
     }
 
     /// When the screen has to be drawn although nothing else happens.
     fn next_frame(&self) -> Option<Instant> {
-        (self.dirty == Dirty::Stream).then(|| self.drawn.map_or_else(Instant::now, |drawn| drawn + FRAME))
+        let soon = (self.dirty == Dirty::Stream).then(|| self.drawn.map_or_else(Instant::now, |drawn| drawn + FRAME));
+        // The keys of a card show when they count.
+        let left = decide::ready_at(&self.model).map(|ready| ready - self.model.now).filter(|left| *left > 0);
+        let ready = left.map(|left| Instant::now() + Duration::from_millis(left.unsigned_abs()));
+        soon.into_iter().chain(ready).min()
     }
 
     fn save(&mut self) {
@@ -245,9 +275,8 @@ impl Shell {
             Request::Edit { session, path, line } => {
                 let worktree = self.model.world.sessions.get(&session).map(|session| session.worktree.clone());
                 if let Some(worktree) = worktree {
-                    let editor = outside::editor();
                     self.leave(keys, "open the editor", || {
-                        outside::edit(&editor, worktree.as_ref(), &path, line).map(|_| Reply::Back)
+                        outside::edit(&outside::editor(), worktree.as_ref(), &path, line).map(|()| Reply::Back)
                     })?;
                 }
             }
@@ -286,18 +315,21 @@ impl Shell {
                 self.screen.forget()?;
                 self.dirty = Dirty::Keys;
             }
-            Request::Suspend => {
-                self.screen.suspend();
-                // The whole job stops, as it would by the key itself; it goes on here.
-                rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)?;
-                self.screen.resume()?;
-                self.dirty = Dirty::Keys;
-            }
+            Request::Suspend => self.suspend()?,
             Request::Quit => self.is_over = true,
             // The terminal is lent when everything else that was asked for is under way.
             Request::Attach { session, program } => self.visit = Some((session, program)),
             request => self.desk.perform(request),
         }
+        Ok(())
+    }
+
+    /// Stops the whole job, as the key would without a face; it goes on here.
+    fn suspend(&mut self) -> io::Result<()> {
+        self.screen.suspend();
+        rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?;
+        self.screen.resume()?;
+        self.dirty = Dirty::Keys;
         Ok(())
     }
 

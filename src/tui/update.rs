@@ -132,7 +132,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
     match reply {
         Reply::Sessions(sessions) => {
             model.world.is_listed = true;
-            model.world.sessions = sessions.into_iter().map(|session| (session.id.clone(), session)).collect();
+            model.world.list(sessions);
             settle(model)
         }
         Reply::Removed(sessions) => picker::removed_came(model, sessions),

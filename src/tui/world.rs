@@ -83,6 +83,19 @@ impl World {
         self.elsewhere.contains(id)
     }
 
+    /// Takes the list of the repository's sessions; what was read meanwhile and is newer stays.
+    pub(crate) fn list(&mut self, sessions: Vec<Session>) {
+        let known = std::mem::take(&mut self.sessions);
+        self.sessions = sessions.into_iter().map(|session| (session.id.clone(), session)).collect();
+        for (id, session) in known {
+            if self.sessions.get(&id).is_some_and(|listed| listed.updated_at < session.updated_at) {
+                self.sessions.insert(id, session);
+            }
+        }
+        let World { sessions, activity, .. } = self;
+        activity.retain(|id, _| sessions.contains_key(id));
+    }
+
     /// Takes a session as it is; one of another repository is only remembered as such, and an older reading counts for
     /// nothing.
     pub(crate) fn take(&mut self, session: Session) {

@@ -15,6 +15,13 @@ const PREVIEW: usize = 12;
 /// A title of so many columns is whole in the head of any card.
 const HEAD: usize = 30;
 
+/// Whether keys decide it: they do not in the moment in which it comes, since they were meant for something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keys {
+    Soon,
+    Count,
+}
+
 /// What a card is made of.
 pub(super) struct Card<'a> {
     pub(super) approval: &'a Approval,
@@ -27,6 +34,7 @@ pub(super) struct Card<'a> {
     pub(super) scroll: usize,
     /// The words of a refusal, once they are written.
     pub(super) words: Option<&'a Words>,
+    pub(super) keys: Keys,
 }
 
 impl Card<'_> {
@@ -86,6 +94,9 @@ impl Card<'_> {
     }
 
     fn keys(&self) -> Line {
+        if self.keys == Keys::Soon {
+            return Line::new().dim("…");
+        }
         let key = |action| Line::toned(Tone::Accent, self.keymap.key(Context::Approval, action).unwrap_or("-"));
         let once = key(Action::AllowOnce).plain(" once");
         let refuse = Line::new().plain("   ").then(key(Action::Refuse)).plain(" no, with a word why");

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::need::{self, Need, What};
 use super::question::Progress;
-use super::{Came, Face, State};
+use super::{Face, State};
 use crate::api::workflow::{Plan, Workflow};
 use crate::tui::model::{Model, Overlay};
 use crate::tui::msg::Request;
@@ -77,8 +77,7 @@ pub(super) fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> 
     // Only a session without a parent keeps plans.
     let keeps = model.world.sessions.get(&need.session).is_some_and(|session| session.parent.is_none());
     let requests = (is_plan && keeps).then(|| Request::Workflow(need.session.clone())).into_iter().collect();
-    model.overlay =
-        Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0, came: Came::Opened(model.now) })));
+    model.overlay = Some(Overlay::Decide(Box::new(State { home, need, face, scroll: 0, came: model.now })));
     requests
 }
 
@@ -108,13 +107,7 @@ pub(super) fn settled(model: &mut Model, request: Request) -> Vec<Request> {
 fn advance(model: &mut Model, home: String) -> Vec<Request> {
     close(model);
     match waiting_at(model, &home).into_iter().next() {
-        Some(need) => {
-            let requests = show(model, home, need);
-            if let Some(Overlay::Decide(state)) = &mut model.overlay {
-                state.came = Came::Followed(model.now);
-            }
-            requests
-        }
+        Some(need) => show(model, home, need),
         None => Vec::new(),
     }
 }

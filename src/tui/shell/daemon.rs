@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::Sender;
+use tokio_util::task::TaskTracker;
 
 use crate::api::agent::AgentPlace;
 use crate::api::error::{Error, ErrorKind};
@@ -41,6 +43,8 @@ pub(super) struct Desk {
     pub(super) path: Option<String>,
     inbox: Sender<Msg>,
     spare: Arc<Mutex<Vec<Connection>>>,
+    /// Acts that are under way.
+    acts: TaskTracker,
     /// Acts on one session go out one after the other, in the order of the keys.
     lanes: Arc<std::sync::Mutex<HashMap<String, Arc<Mutex<()>>>>>,
 }
@@ -82,14 +86,15 @@ impl Reading {
 
 impl Desk {
     pub(super) fn new(daemon: Daemon, cwd: String, env: Environment, path: Option<String>, inbox: Sender<Msg>) -> Desk {
-        Desk { daemon, cwd, env, path, inbox, spare: Arc::default(), lanes: Arc::default() }
+        Desk { daemon, cwd, env, path, inbox, spare: Arc::default(), acts: TaskTracker::new(), lanes: Arc::default() }
     }
 
     /// Performs a request and sends what came of it.
     pub(super) fn perform(&self, request: Request) {
         let desk = self.clone();
         let lane = acts_on(&request).map(|session| self.lane(session));
-        tokio::spawn(async move {
+        let is_act = lane.is_some() || matches!(request, Request::Create { .. });
+        let work = async move {
             let _turn = match &lane {
                 Some(lane) => Some(lane.lock().await),
                 None => None,
@@ -97,7 +102,17 @@ impl Desk {
             let reply = desk.answer(request).await;
             // A face that is gone needs no answer.
             desk.inbox.send(Msg::Reply(reply)).await.ok();
-        });
+        };
+        match is_act {
+            true => drop(self.acts.spawn(work)),
+            false => drop(tokio::spawn(work)),
+        }
+    }
+
+    /// Waits for acts that are under way, but not for ever.
+    pub(super) async fn finish(&self, limit: Duration) {
+        self.acts.close();
+        tokio::time::timeout(limit, self.acts.wait()).await.ok();
     }
 
     fn lane(&self, session: &str) -> Arc<Mutex<()>> {

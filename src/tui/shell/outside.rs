@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use base64::Engine;
@@ -23,15 +23,21 @@ pub(super) fn editor() -> String {
 }
 
 /// Opens a file in the editor, at a line, and waits for its end.
-pub(super) fn edit(editor: &str, directory: &Path, path: &str, line: Option<u32>) -> io::Result<ExitStatus> {
+pub(super) fn edit(editor: &str, directory: &Path, path: &str, line: Option<u32>) -> io::Result<()> {
+    // An agent chose the name. From the root on it can be nothing but a path: editors obey `+…` and `-…`.
+    let path = directory.join(path);
     // The variable may hold arguments and quotes, as git reads it too.
-    Command::new("sh")
+    let status = Command::new("sh")
         .arg("-c")
         .arg(format!("exec {editor} \"$@\""))
         .arg(editor)
-        .args(place(editor, path, line))
+        .args(place(editor, &path.to_string_lossy(), line))
         .current_dir(directory)
-        .status()
+        .status()?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("the editor `{editor}` ended with {status}"))),
+    }
 }
 
 /// How an editor is told a line: most take `+12`, some a suffix.
@@ -54,11 +60,9 @@ pub(super) fn edit_text(text: &str) -> io::Result<String> {
     file.write_all(text.as_bytes())?;
     let path = file.into_temp_path();
     let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-    let status = edit(&editor(), &directory, &path.to_string_lossy(), None)?;
-    match status.success() {
-        true => Ok(fs::read_to_string(&path)?.trim_end_matches('\n').to_owned()),
-        false => Err(io::Error::other(format!("the editor ended with {status}"))),
-    }
+    edit(&editor(), &directory, &path.to_string_lossy(), None)?;
+    let written = fs::read(&path)?;
+    Ok(String::from_utf8_lossy(&written).trim_end_matches('\n').to_owned())
 }
 
 /// Runs a command of the person's in the terminal and waits for a key afterwards.
@@ -173,8 +177,11 @@ mod tests {
     #[test]
     fn an_editor_with_arguments_gets_the_file() {
         let directory = tempfile::tempdir().unwrap();
-        let status = edit("env LANG=C touch", directory.path(), "a b.txt", None).unwrap();
-        assert!(status.success());
+        edit("env LANG=C touch", directory.path(), "a b.txt", None).unwrap();
         assert!(directory.path().join("a b.txt").exists());
+        // What looks like an option is a name.
+        edit("touch", directory.path(), "-d yesterday", None).unwrap();
+        assert!(directory.path().join("-d yesterday").exists());
+        assert!(edit("false", directory.path(), "a", None).is_err());
     }
 }

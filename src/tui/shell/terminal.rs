@@ -56,6 +56,10 @@ impl Screen {
 
     /// Draws the model; the terminal shows the frame as a whole.
     pub(super) fn draw(&mut self, model: &mut Model) -> io::Result<()> {
+        if !HELD.load(Ordering::SeqCst) {
+            // A task beside this one panicked, which gave the terminal back; the face goes on.
+            self.resume()?;
+        }
         // The window may have changed since the last event that tells of it.
         self.terminal.autoresize()?;
         model.size = self.terminal.size()?;
@@ -103,7 +107,9 @@ fn blank() -> io::Result<ratatui::Terminal<Out>> {
 }
 
 fn hold() -> io::Result<()> {
-    HELD.store(true, Ordering::SeqCst);
+    if HELD.swap(true, Ordering::SeqCst) {
+        return Ok(());
+    }
     terminal::enable_raw_mode()?;
     let mut out = io::stdout();
     execute!(out, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, EnableMouseCapture)?;

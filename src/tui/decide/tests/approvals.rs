@@ -285,3 +285,18 @@ fn hostile_words_do_not_leave_their_rows_and_no_size_is_too_small() {
         press(&mut model, &["n", "j", "esc"]);
     }
 }
+
+#[test]
+fn a_key_that_was_meant_for_something_else_decides_nothing() {
+    let session = waiting("abcd2345", vec![bash(), edit()]);
+    let mut model = model(WIDE, vec![session]);
+    model.patience = 300;
+    assert_eq!(press(&mut model, &["y", "y", "enter", "a"]), []);
+    assert!(card(&mut model).contains('…'));
+    model.now += 300;
+    assert_eq!(press(&mut model, &["y"]).len(), 1);
+    // The next call stands where the first one was; the key that is still held is not about it.
+    assert_eq!(press(&mut model, &["y", "a"]), []);
+    model.now += 300;
+    assert_eq!(press(&mut model, &["y"]).len(), 1);
+}
