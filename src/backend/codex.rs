@@ -11,6 +11,7 @@ mod fault;
 mod hub;
 pub(crate) mod interactive;
 mod item;
+mod layer;
 mod litter;
 mod pool;
 mod profile;

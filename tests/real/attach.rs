@@ -1,5 +1,7 @@
 //! The programs' own interfaces on conversations that they had with us, in the worktree and behind the same walls.
 
+use std::fs;
+
 use crate::agent::{Agent, for_each_agent};
 use crate::model::script::{answer, say};
 use crate::seat::Seat;
@@ -23,9 +25,10 @@ fn a_person_sees_the_conversation_and_goes_on_with_it(agent: Agent) {
         Agent::Codex => {
             // The work tree stays untrusted, and it says so before anything else.
             seat.shows("Open restricted");
-            seat.types("\x1d");
-            seat.ends();
-            return assert_eq!(stage.of_kind(&id, "detached").len(), 1);
+            seat.types("\r");
+            // The answer to an offer is among what it keeps.
+            seat.shows("Use existing model");
+            seat.insists("2", "zanzibar");
         }
         Agent::Gemini => {
             seat.showed("zanzibar");
@@ -48,5 +51,10 @@ fn a_person_sees_the_conversation_and_goes_on_with_it(agent: Agent) {
     for known in ["quetzals", "ocelots", "the second task"] {
         assert!(call.mentions(known), "{known}: {:?}", call.texts());
     }
-    stage.assert_only_the_asked_ran();
+    // Codex asks for its announcements before it looks at any setting.
+    let besides: &[&str] = if agent == Agent::Codex { &["raw.githubusercontent.com:443"] } else { &[] };
+    stage.assert_only_the_asked_ran_besides(besides);
+    let own = fs::read_dir(stage.path("home/.codex")).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = own.filter(|name| name.to_string_lossy().ends_with("config.toml")).collect();
+    assert_eq!(left, ["config.toml"]);
 }

@@ -1,5 +1,6 @@
 //! What an error of Codex means: a code to branch on where there is one, the text where there is none.
 
+use std::io;
 use std::path::Path;
 use std::time::Duration;
 
@@ -152,6 +153,17 @@ pub(super) fn unfit_home(home: &Path, temporary: &Path) -> Failure {
     let (home, temporary) = (home.display(), temporary.display());
     let text = format!("codex cannot run commands with its home `{home}` below the temporary directory `{temporary}`");
     Failure::new(FailureKind::Sandbox, text).with_hint("set CODEX_HOME to a directory elsewhere")
+}
+
+/// Where its settings are is told by the environment alone.
+pub(super) fn no_home() -> Failure {
+    Failure::new(FailureKind::Setup, "neither CODEX_HOME nor HOME is set")
+}
+
+/// Without a file of its own the interface would write into the user's settings.
+pub(super) fn no_layer(home: &Path, error: &io::Error) -> Failure {
+    Failure::new(FailureKind::Setup, format!("cannot write in the home of codex `{}`: {error}", home.display()))
+        .with_hint("`coppice shell` opens a shell in the worktree")
 }
 
 /// Codex goes on without an image that it cannot read, so a missing one is refused before.

@@ -2,11 +2,13 @@
 //!
 //! Codex confines its commands by itself, here as there, so the settings of a thread travel as arguments.
 
+use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 use toml_edit::{Array, DocumentMut, InlineTable};
 
 use crate::backend::Launch;
-use crate::backend::codex::{self, environment};
+use crate::backend::codex::layer::Layer;
+use crate::backend::codex::{self, environment, fault};
 use crate::backend::failure::Failure;
 use crate::backend::interactive::Interactive;
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
@@ -18,12 +20,13 @@ const TERMINAL: &[&str] = &["TERM", "COLORTERM", "LANG", "LANGUAGE", "TZ"];
 pub(crate) async fn prepare(launch: Launch) -> Result<Interactive, Failure> {
     let (wishes, key) = codex::prepare(&launch).await?;
     let env = launch.environment();
-    let config = match environment::home(&env).path() {
-        Some(home) => tokio::fs::read_to_string(home.join("config.toml")).await.unwrap_or_default(),
-        None => String::new(),
-    };
+    let home = environment::home(&env).path().cloned().ok_or_else(fault::no_home)?;
+    let config = tokio::fs::read_to_string(home.join("config.toml")).await.unwrap_or_default();
+    let layer = Layer::lay(&home, launch.resume.as_deref().unwrap_or_default()).await;
+    let layer = layer.map_err(|error| fault::no_layer(&home, &error))?;
     let mut argv = codex::program(&launch.argv);
     argv.extend(launch.opening());
+    argv.extend(layer.arguments());
     // A server that the user has running knows nothing of these settings.
     argv.push("--no-daemon".to_owned());
     argv.extend(["-C".to_owned(), launch.cwd.to_string_lossy().into_owned()]);
@@ -37,7 +40,7 @@ pub(crate) async fn prepare(launch: Launch) -> Result<Interactive, Failure> {
     process.retain(|(name, _)| name != "NO_COLOR" && !is_terminal(name));
     process.extend(env.into_iter().filter(|(name, _)| is_terminal(name)));
     let request = SpawnRequest { argv, env: process, cwd: launch.cwd, needs: Needs::default() };
-    Ok(Interactive { request, beside: None, after: None })
+    Ok(Interactive { request, beside: None, after: Some(async move { drop(layer) }.boxed()) })
 }
 
 /// What of the user's own configuration the settings of a thread look at: the servers that it names, to switch them off.

@@ -191,7 +191,9 @@ impl Wishes {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
         };
         settings.insert("approval_policy".to_owned(), json!("on-request"));
+        // It would tell and ask others on the side.
         settings.insert("check_for_update_on_startup".to_owned(), json!(false));
+        settings.insert("analytics".to_owned(), json!({"enabled": false}));
         match self.sandbox() {
             // It is among the settings already.
             Sandbox::Profile(_) => {}

@@ -44,6 +44,10 @@ fn a_person_sees_a_thread_in_the_sandbox_of_its_turns_and_is_asked() {
         assert_eq!(settings.get(name), Some(value), "{name}");
     }
     assert_eq!((settings.get("approval_policy"), settings.get("sandbox_mode")), (Some(&json!("on-request")), None));
+    assert_eq!(
+        (&settings["check_for_update_on_startup"], &settings["analytics"]["enabled"]),
+        (&json!(false), &json!(false))
+    );
     // Where nothing holds a turn but its approvals, a sandbox of its own holds the commands of a person.
     assert_eq!(wishes().interactive(&json!({}))["sandbox_mode"], "workspace-write");
     let reading = Wishes { posture: Posture::Plan, ..wishes() };
