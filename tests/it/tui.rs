@@ -67,11 +67,11 @@ fn three_tasks_go_from_the_first_prompt_to_the_merge() {
     // One key to what needs a person, one to see it, one to decide.
     face.types(" ");
     face.types(ENTER);
-    face.shows("y once");
-    face.shows("touch built.txt");
+    // The keys stand on the card when they count.
+    face.shows("a always, saves Bash(touch *)");
     face.types("y");
     face.shows("1 needs you");
-    face.hides("y once");
+    face.hides("a always");
     face.types(" ");
     face.types(ENTER);
     face.shows("tab writes an answer");

@@ -44,7 +44,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
     ("client", &["id", "api", "config", "paths"]),
     ("look", &["id", "api", "permission"]),
-    ("tui", &["id", "api", "config", "client", "paths", "look"]),
+    ("tui", &["id", "api", "config", "permission", "client", "paths", "look"]),
     ("cli", &["id", "api", "config", "mcp", "client", "paths", "look", "tui"]),
 ];
 
