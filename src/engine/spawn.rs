@@ -38,24 +38,32 @@ pub(super) struct Kept {
 impl Supervised {
     /// Starts a process on a terminal of its own; what is returned beside it is to be kept as long as it runs.
     pub(super) async fn on_terminal(&self, request: SpawnRequest, size: Size) -> Result<(OnTerminal, Kept), Failure> {
-        let (spawn, is_caged) = self.request(request);
+        let (spawn, confined) = self.request(request);
         let on = terminal::spawn(spawn, size).await.map_err(failure)?;
-        held(self.hold, is_caged, &on.process)?;
+        held(self.hold, confined, &on.process)?;
         Ok((on, self.kept.clone()))
     }
 
     /// What to start, and whether in a cage.
-    fn request(&self, request: SpawnRequest) -> (Spawn, bool) {
+    fn request(&self, request: SpawnRequest) -> (Spawn, Confined) {
         let SpawnRequest { argv, env, cwd, needs } = request;
         let cage = self.cage.clone().map(|cage| with(cage, needs));
-        let is_caged = cage.is_some();
-        (Spawn { executable: self.executable.clone(), argv, env, cwd, cage }, is_caged)
+        let confined = if cage.is_some() { Confined::Caged } else { Confined::Free };
+        (Spawn { executable: self.executable.clone(), argv, env, cwd, cage }, confined)
     }
 }
 
+/// Whether a cage of ours is around a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Confined {
+    Caged,
+    /// It confines what it starts itself.
+    Free,
+}
+
 /// A cage that does not hold where the kernel could is none.
-fn held(hold: Hold, is_caged: bool, process: &Process) -> Result<(), Failure> {
-    if is_caged && hold == Hold::Enforced && process.hold() == Hold::Advisory {
+fn held(hold: Hold, confined: Confined, process: &Process) -> Result<(), Failure> {
+    if confined == Confined::Caged && hold == Hold::Enforced && process.hold() == Hold::Advisory {
         let message = "the kernel did not take the limits of the process; `coppice doctor` says what it gives";
         return Err(Failure::new(FailureKind::Sandbox, message));
     }
@@ -64,12 +72,12 @@ fn held(hold: Hold, is_caged: bool, process: &Process) -> Result<(), Failure> {
 
 impl Spawner for Supervised {
     fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
-        let (spawn, is_caged) = self.request(request);
+        let (spawn, confined) = self.request(request);
         let (kept, hold) = (self.kept.clone(), self.hold);
         async move {
             let supervised = launch::spawn(spawn).await.map_err(failure)?;
             let launch::Supervised { stdin, stdout, stderr, mut process } = supervised;
-            held(hold, is_caged, &process)?;
+            held(hold, confined, &process)?;
             let exec_at_ms = process.exec_at_ms();
             let pid = u32::try_from(process.pid()).ok();
             let control = Box::new(Handle { stopper: process.stopper() });
