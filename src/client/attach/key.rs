@@ -10,8 +10,10 @@ const BRACKET: u32 = 93;
 const CTRL: u32 = 4;
 
 /// Everything a program may have switched on that a shell does not switch off: colours, the mouse, pasting in brackets,
-/// reports of focus, spelled keys, a hidden cursor, keys of the application kind, scrolling in a part of the screen.
-const RESET: &[u8] = b"\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1004l\x1b[<u\
+/// reports of focus, spelled keys, a hidden cursor, keys of the application kind, scrolling in a part of the screen. An
+/// update that was held back until it is whole comes first: it would hold back all the rest.
+const RESET: &[u8] =
+    b"\x1b[?2026l\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?1015l\x1b[?2004l\x1b[?1004l\x1b[<u\
     \x1b[>4;0m\x1b[?25h\x1b[?1l\x1b>\x1b[?7h\x1b7\x1b[r\x1b8";
 
 /// The alternate screen, which has a way back of its own.
@@ -116,6 +118,8 @@ mod tests {
             let mut screen = Screen::default();
             shown.iter().for_each(|bytes| screen.follow(bytes));
             assert_eq!(screen.reset().ends_with(LEAVE), is_other, "{shown:?}");
+            // A terminal that holds an update back shows none of it.
+            assert!(screen.reset().starts_with(b"\x1b[?2026l"), "{shown:?}");
         }
     }
 
