@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
-use super::line::Line;
+use super::line::{Line, one_line};
 use super::{Context, Exit, Failure, status};
 use crate::api::attach::{Attached, Left, Program};
 use crate::client::attach::{self, Cause, Return, Tty, WAY_BACK};
@@ -34,7 +34,7 @@ pub(super) async fn run(id: &str, program: Program, context: &mut Context) -> Re
 fn welcome(attached: &Attached) -> Line {
     Line::new()
         .strong(&attached.session)
-        .plain(format!(" {}; ", attached.name))
+        .plain(format!(" {}; ", one_line(&attached.name)))
         .strong(WAY_BACK)
         .plain(" comes back. No turn begins meanwhile")
 }
@@ -57,9 +57,12 @@ mod tests {
 
     #[test]
     fn a_person_is_told_the_way_back_and_what_became_of_the_files() {
-        let (session, name) = ("abcd2345".to_owned(), "bash".to_owned());
-        let attached = Attached { attach: "t".into(), program: Program::Shell, session, name };
-        assert_eq!(welcome(&attached).text(), "abcd2345 bash; Ctrl+] comes back. No turn begins meanwhile");
+        for (name, shown) in [("bash", "bash"), ("\x1b[2Jba\nsh\u{202e}", "\u{fffd}[2Jba")] {
+            let (session, name) = ("abcd2345".to_owned(), name.to_owned());
+            let attached = Attached { attach: "t".into(), program: Program::Shell, session, name };
+            let expected = format!("abcd2345 {shown}; Ctrl+] comes back. No turn begins meanwhile");
+            assert_eq!(welcome(&attached).text(), expected);
+        }
         let changes = Changes { files: 1, insertions: 2, deletions: 0 };
         let left = Left { exit: 0, commit: Some("0123456789abcdef".into()), changes };
         assert_eq!(farewell("abcd", &left).text(), "abcd committed as 0123456789, +2 -0");
