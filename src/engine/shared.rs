@@ -161,7 +161,7 @@ impl Shared {
         held(&self.families, session)
     }
 
-    /// The lock under which the results of children are brought into a session's work tree.
+    /// The lock under which the results of children are brought into a session's work tree, and a person takes it.
     pub(super) fn tree_lock(&self, session: SessionId) -> Arc<tokio::sync::Mutex<()>> {
         held(&self.trees, session)
     }

@@ -4,10 +4,11 @@ use coppice::permission::Hold;
 use coppice::sandbox::support::support;
 use insta::assert_snapshot;
 use rustix::process::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::delegate::{child, handoff, played};
 use crate::env::TestEnv;
-use crate::script::{hang, say, steps, write};
+use crate::script::{delegate, hang, say, steps, write};
 use crate::seat::Seat;
 
 /// Ctrl+].
@@ -185,6 +186,30 @@ fn while_a_person_works_there_nothing_else_touches_the_tree() {
     assert_eq!(seat.ends(), 1);
     assert_eq!(env.status(&id), "ready");
     env.coppice(&["merge", &id]).succeeds();
+}
+
+#[test]
+fn the_files_of_a_child_come_when_the_person_has_left() {
+    let env = TestEnv::new();
+    env.configure("[delegation]\nintegrate = \"manual\"");
+    let (id, _) = played(&env, &delegate("general", &steps(&[write("a.txt", "a"), say("a")])));
+    let (child, tree) = (child(&env, &id), env.worktree(&id));
+    let mut seat = in_shell(&env, &id);
+    let refused = env.coppice(&["integrate", &child]).exits(1);
+    let expected = format!("the work tree of `{id}` cannot take the result of `{child}`: a person works in it");
+    assert!(refused.stderr.contains(&expected), "{}", refused.stderr);
+    assert!(!tree.join("a.txt").exists());
+    assert_eq!(handoff(&env, &id)["integration"], json!({ "state": "pending" }));
+    assert_eq!(env.status(&child), "ready");
+    // What they do there is not mixed with it.
+    seat.types("echo by hand > b.txt\r");
+    seat.types("exit\r");
+    assert_eq!(seat.ends(), 0);
+    let commit = of_kind(&env, &id, "detached")[0]["commit"].as_str().unwrap().to_owned();
+    assert_eq!(env.git(&["show", "--format=", "--name-only", &commit]), "b.txt");
+    env.coppice(&["integrate", &child]).succeeds();
+    assert_eq!(std::fs::read_to_string(tree.join("a.txt")).unwrap(), "a\n");
+    assert_eq!(handoff(&env, &id)["integration"], json!({ "state": "integrated", "files": ["a.txt"] }));
 }
 
 #[test]

@@ -53,7 +53,13 @@ impl Actor {
         self.record.body.attached = Some(visit.program.as_str().to_owned());
         self.staged.push(Payload::Attached { program: visit.program.as_str().to_owned() });
         let kept = self.unsaved.len();
-        if let Err(error) = self.try_step(Event::Attach).await {
+        let leased = {
+            // The files of a child that are on their way are there before the person is.
+            let lock = self.shared.tree_lock(self.id);
+            let _held = lock.lock().await;
+            self.try_step(Event::Attach).await
+        };
+        if let Err(error) = leased {
             // Nobody works where nobody is known to.
             self.forget_refused(kept);
             (self.state, self.record.body.attached) = (before, None);

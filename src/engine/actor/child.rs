@@ -271,6 +271,11 @@ impl Actor {
         };
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
+        // A person takes the tree under the same lock: whoever is not there yet comes after these files.
+        if self.parent(&parent.id).await?.body.attached.is_some() {
+            let reason = "a person works in it".to_owned();
+            return Err(Fault::NotIntegrated { child: self.id, parent: parent.id, reason });
+        }
         let (merged, head) = blocking(move || {
             let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
             Ok((integrate::integrate(&target, integrate::Child { base, head })?, head))

@@ -223,11 +223,10 @@ pub(in super::super) async fn refuse_while_parent_works(shared: &Shared, child: 
     let row = shared.store.session(parent).await?.ok_or(Fault::SessionGone { id: parent })?;
     let record = Record::read(row)?;
     let reason = match record.found() {
-        Session::Resting(_) | Session::Integrating(_) => return Ok(()),
-        Session::Turning(_) => "a turn is in progress in it",
-        Session::Attached(_) => "a person works in it",
+        // Whether a person works in it, the child's own task sees under the lock of the tree.
+        Session::Resting(_) | Session::Integrating(_) | Session::Attached(_) => return Ok(()),
+        Session::Turning(_) => "a turn is in progress in it".to_owned(),
     };
-    let reason = reason.to_owned();
     Err(Fault::NotIntegrated { child, parent, reason })
 }
 
