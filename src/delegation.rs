@@ -15,7 +15,7 @@ mod text;
 use std::time::Duration;
 
 pub use admit::{Candidate, DEPTH_REACHED, DelegationTool, Standing, admit, may_delegate};
-pub use family::{Member, close_order, invalid_id, is_closed, list_text, not_found};
+pub use family::{Member, close_order, has_person, invalid_id, is_closed, list_text, not_found};
 pub use limit::{AgentKind, Limits, hold, limit};
 pub use note::{Watched, note, one_line, preview, watch_line};
 pub use status::{Cause, Child, Lifecycle, STEP_LIMIT, TIMEOUT, is_out_of_steps, of_child};

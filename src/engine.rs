@@ -65,7 +65,7 @@ use crate::id::{self, SessionId};
 use crate::store::{Removed, Store, StoreError};
 
 use actor::{Command, Draft, Message};
-pub use attach::Output;
+pub use attach::{Asker, Output};
 pub use events::Feed;
 use fault::Fault;
 pub use live::{Marked, Watch};
@@ -190,8 +190,9 @@ impl Engine {
         self.tell(self.find(id).await?, Command::SetPosture { posture, yolo: request.yolo }).await
     }
 
-    pub async fn stop(&self, id: &str) -> Result<Session, Error> {
-        self.tell(self.find(id).await?, Command::Stop).await
+    /// Ends the turn in progress, or what a person works with, if a person asks for it.
+    pub async fn stop(&self, id: &str, asker: Asker) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Stop(asker)).await
     }
 
     pub async fn resume(&self, id: &str, request: Resume) -> Result<Session, Error> {

@@ -79,6 +79,10 @@ pub fn is_closed(id: &str) -> String {
     format!("agent with id {id} is closed")
 }
 
+pub fn has_person(id: &str) -> String {
+    format!("agent with id {id} cannot be closed: a person works in it")
+}
+
 pub fn invalid_id(id: &str, why: &str) -> String {
     format!("invalid agent id {id}: {why}")
 }

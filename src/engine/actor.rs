@@ -45,7 +45,7 @@ use crate::permission::Posture;
 use crate::session::{self, Event};
 use crate::store::{Change, StoreError};
 
-use super::attach::Visit;
+use super::attach::{Asker, Visit};
 use super::crash;
 use super::delegate::News;
 use super::fault::Fault;
@@ -99,7 +99,7 @@ pub(super) enum Command {
         posture: Option<Posture>,
         yolo: Option<bool>,
     },
-    Stop,
+    Stop(Asker),
     /// Stops the turn in progress, if there is one, for a reason of the engine's own.
     Abort {
         reason: String,
@@ -344,7 +344,7 @@ impl Actor {
     async fn take(&mut self, message: Message) {
         match message {
             Message::Command(command, reply) => {
-                let stops = matches!(command, Command::Stop | Command::Abort { .. });
+                let stops = matches!(command, Command::Stop(_) | Command::Abort { .. });
                 let result = self.obey(command).await;
                 if stops && result.is_ok() {
                     return self.stopping.push(reply);

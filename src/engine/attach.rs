@@ -35,6 +35,13 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct Terminals(Mutex<HashMap<SessionId, Arc<Terminal>>>);
 
+/// Who wants a session to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    Person,
+    Agent,
+}
+
 /// What somebody wants to work with.
 #[derive(Debug, Clone)]
 pub(super) struct Visit {

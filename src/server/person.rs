@@ -8,6 +8,7 @@ use rustix::process::getpid;
 use super::error::Refusal;
 use super::listener::Peer;
 use crate::api::error::{Error, ErrorKind};
+use crate::engine::Asker;
 use crate::sandbox::peer::{Kinship, kinship};
 
 /// Keeps routes for people.
@@ -18,11 +19,19 @@ pub(super) async fn only(ConnectInfo(peer): ConnectInfo<Peer>, request: Request,
     }
 }
 
+/// Who asks; whoever may be an agent counts as one.
+pub(super) fn asker(peer: Peer) -> Asker {
+    match peer.0.map(|peer| kinship(peer, getpid())) {
+        Some(Kinship::Stranger) => Asker::Person,
+        Some(Kinship::Descendant | Kinship::Gone) | None => Asker::Agent,
+    }
+}
+
 /// Refuses everybody who may be an agent.
 pub(super) fn require(peer: Peer) -> Result<(), Refusal> {
-    match peer.0.map(|peer| kinship(peer, getpid())) {
-        Some(Kinship::Stranger) => Ok(()),
-        Some(Kinship::Descendant | Kinship::Gone) | None => {
+    match asker(peer) {
+        Asker::Person => Ok(()),
+        Asker::Agent => {
             let message = "this decision belongs to a person, and the request came from an agent's process";
             let hint = "run the command in a terminal of your own";
             Err(Refusal(Error::new(ErrorKind::Forbidden, message).with_hint(hint)))

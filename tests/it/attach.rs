@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::delegate::{child, handoff, played};
 use crate::env::TestEnv;
-use crate::script::{delegate, hang, say, steps, write};
+use crate::script::{call, delegate, hang, run, say, steps, write};
 use crate::seat::Seat;
 
 /// Ctrl+].
@@ -210,6 +210,49 @@ fn the_files_of_a_child_come_when_the_person_has_left() {
     env.coppice(&["integrate", &child]).succeeds();
     assert_eq!(std::fs::read_to_string(tree.join("a.txt")).unwrap(), "a\n");
     assert_eq!(handoff(&env, &id)["integration"], json!({ "state": "integrated", "files": ["a.txt"] }));
+}
+
+#[test]
+fn only_a_person_ends_a_persons_terminal() {
+    let env = TestEnv::new();
+    // In the sandbox an agent would not even reach the daemon.
+    env.configure("[sandbox]\nlevel = \"off\"");
+    let id = env.create_ready(&say("done"));
+    let mut seat = in_shell(&env, &id);
+    let home = env.path("coppice");
+    let stop = format!("COPPICE_HOME={} {} stop {id} > said.txt 2>&1; true", home.display(), program());
+    let other = env.create_ready(&run(&stop));
+    let said = std::fs::read_to_string(env.worktree(&other).join("said.txt")).unwrap();
+    assert_eq!(
+        said,
+        format!(
+            "error: somebody works in session `{id}`: only a person can end their terminal\n\n\
+             hint: run the command in a terminal of your own\n"
+        )
+    );
+    seat.types("echo still he''re\r");
+    seat.showed("still here");
+    env.coppice(&["stop", &id]).succeeds();
+    assert_eq!(seat.ends(), 1);
+}
+
+#[test]
+fn a_parent_does_not_close_a_child_in_which_a_person_works() {
+    let env = TestEnv::new();
+    env.configure("[delegation]\nintegrate = \"manual\"");
+    let (id, _) = played(&env, &delegate("general", &steps(&[write("a.txt", "a"), say("a")])));
+    let child = child(&env, &id);
+    let mut seat = in_shell(&env, &child);
+    let close = call("close_agent", &json!({ "id": child }));
+    env.send_ready(&id, &[], &close);
+    let expected = format!("error: agent with id {child} cannot be closed: a person works in it");
+    assert_eq!(env.last_answer(&id), expected);
+    // Nor does it lose them when its parent is put away.
+    env.coppice(&["archive", &id]).succeeds();
+    seat.types("echo still he''re\r");
+    seat.showed("still here");
+    seat.types(BACK);
+    assert_eq!(seat.ends(), 0);
 }
 
 #[test]

@@ -120,6 +120,8 @@ impl Actor {
             Command::Integrate => "be integrated",
             Command::Archive => "be archived",
             Command::Remove => "be removed",
+            // What becomes of its family ends nobody's terminal.
+            Command::Abort { .. } => "be stopped",
             // The answer to a call of a turn that was cut goes to the turn that follows at once.
             Command::Decide { .. } => "take a decision",
             Command::Answer { .. } if !self.record.body.calls.is_empty() => "take an answer",
@@ -129,8 +131,7 @@ impl Actor {
             | Command::DropPrompt { .. }
             | Command::Answer { .. }
             | Command::SetPosture { .. }
-            | Command::Stop
-            | Command::Abort { .. }
+            | Command::Stop(_)
             | Command::Note { .. }
             | Command::Attach(_)
             | Command::Restore

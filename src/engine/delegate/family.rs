@@ -178,8 +178,14 @@ pub(super) async fn close(shared: &Arc<Shared>, caller: &Caller, id: &str) -> Re
         Err(_) if id == caller.record.id.as_str() => id.to_owned(),
         Err(error) => return Err(error),
     };
-    let (_, members) = members(shared, caller).await?;
+    let (family, members) = members(shared, caller).await?;
     let order = delegation::close_order(caller.record.id.as_str(), &target, &members)?;
+    let attached = family.iter().filter(|relative| relative.record.body.attached.is_some());
+    if let Some(attached) =
+        attached.map(|relative| relative.record.id.as_str()).find(|id| order.iter().any(|at| at == id))
+    {
+        return Err(delegation::has_person(attached));
+    }
     let last = members.iter().find(|member| member.id == target).map_or(Lifecycle::NotFound, |member| member.state);
     for id in order {
         shut(shared, &id, "closed by its parent").await;
@@ -199,7 +205,7 @@ async fn shut(shared: &Arc<Shared>, id: &str, reason: &str) {
 /// Stops what a session does, if it does anything; it rests when this returns.
 pub(super) async fn stop(shared: &Arc<Shared>, id: &str, reason: &str) {
     if let Ok(id) = id.parse::<SessionId>() {
-        // One that is at rest needs no stop.
+        // One that is at rest needs no stop, and one in which a person works is not stopped.
         tell(shared, id, Command::Abort { reason: reason.to_owned() }).await.ok();
     }
 }

@@ -207,13 +207,17 @@ pub(super) async fn set_posture(
     reply(app.engine.set_posture(&id, posture).await)
 }
 
-/// Stops the turn in progress.
+/// Stops the turn in progress, or the program that a person works with. An agent's process cannot do the latter.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/stop", params(("id" = String, Path)),
     responses((status = 200, body = Session), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Reply<Session> {
-    reply(app.engine.stop(&id).await)
+pub(super) async fn stop(
+    State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Path(id): Path<String>,
+) -> Reply<Session> {
+    reply(app.engine.stop(&id, person::asker(peer)).await)
 }
 
 /// Brings the session's branch up to date with its base, wholly or not at all.
