@@ -1,3 +1,5 @@
+//! Cards of calls: their headers, their bodies folded and open, and what each kind of call tells.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,3 +1,5 @@
+//! Markdown as it is drawn at a width, and the tones of its parts.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! The changes of a session as a person goes through them, comments on them, and sends what they said.
+
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Size;
 
