@@ -61,7 +61,7 @@ fn session(number: usize) -> Option<Session> {
     let status = ["running", "ready", "queued", "merged"][number % 4];
     let session = json!({
         "id": format!("bench{number:03}"), "title": format!("Task number {number}"), "status": status, "waiting_for": null,
-        "next": [], "backend": "demo", "model": "large", "reasoning": "high", "agent": null, "persona": null,
+        "next": [], "backend": "scripted", "model": "large", "reasoning": "high", "agent": null, "persona": null,
         "surface": "enforced", "posture": "unattended", "sandbox": { "level": "workspace", "enforced": true },
         "project": "/src/app/.git", "base": { "name": "main", "commit": "0123456789" }, "branch": "coppice/bench",
         "worktree": "/data/bench", "parent": null, "children": [], "handoff": null, "thread_note": null,
