@@ -5,7 +5,7 @@ mod said;
 #[cfg(test)]
 mod tests;
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
@@ -138,6 +138,10 @@ pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
 
 pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
+    // A letter with a modifier is another key, and nobody reads that it would agree.
+    if key.modifiers != KeyModifiers::NONE {
+        return Vec::new();
+    }
     match (&mut state.about, key.code) {
         (_, KeyCode::Char('y')) => return agreed(model),
         (About::Merge { style, .. }, KeyCode::Char('s')) => *style = MergeStyle::Squash,
@@ -159,9 +163,9 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
         }
         Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_)) | None => return Vec::new(),
     };
-    let turns = model.current().map_or(0, |session| session.turns);
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
-    if let About::Undo { to, .. } = &mut state.about {
+    if let About::Undo { session, to } = &mut state.about {
+        let turns = model.world.sessions.get(session.as_str()).map_or(0, |session| session.turns);
         let last = turns.saturating_sub(1);
         match step {
             Step::Up | Step::Left => *to = Some(to.unwrap_or(last).saturating_sub(1)),

@@ -75,6 +75,29 @@ fn agreeing_asks_for_exactly_what_was_shown() {
 }
 
 #[test]
+fn a_letter_with_a_modifier_is_another_key() {
+    for keys in [&["m", "ctrl+y"][..], &["m", "alt+y"], &["u", "ctrl+y"], &["u", "alt+n"], &["D", "alt+y"]] {
+        let mut model = facing(WIDE, ready());
+        assert_eq!(press(&mut model, keys), [], "{keys:?}");
+        assert!(is_open(&model), "{keys:?}");
+    }
+}
+
+#[test]
+fn an_undo_counts_the_turns_of_its_own_session() {
+    for (keys, expected) in [(&["k"][..], Some(1)), (&["k", "j"], None), (&["g", "j"], Some(1))] {
+        let mut model = facing(WIDE, ready());
+        press(&mut model, &["u"]);
+        let other = Session { id: "efgh2345".into(), turns: 9, ..ready() };
+        model.world.sessions.insert(other.id.clone(), other);
+        model.view = View::Session("efgh2345".into());
+        press(&mut model, keys);
+        let undone = Request::Undo { session: "abcd2345".into(), to: expected };
+        assert_eq!(press(&mut model, &["enter"]), [undone], "{keys:?}");
+    }
+}
+
+#[test]
 fn the_style_of_a_merge_is_the_configured_one() {
     let mut model = facing(WIDE, ready());
     model.world.config = vec![ConfigValue {
