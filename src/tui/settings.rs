@@ -22,14 +22,13 @@ use super::notice;
 use super::theme::{Terminal, Theme};
 use crate::api::project::{Check, ConfigValue};
 use crate::look::status::Signs;
-use item::Item;
+use item::{Cursor, Item};
 
 const PAGE: usize = 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Which of the items the cursor is on.
-    cursor: usize,
+    cursor: Cursor,
     scope: Holds,
     editing: Option<Editing>,
     /// `None` until the machine was examined.
@@ -78,7 +77,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
 
 /// Enter: turns a switch, or opens what can be chosen or typed.
 pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
-    let Some(Item::Setting(entry)) = items(model).into_iter().nth(model.settings.cursor) else { return Vec::new() };
+    let Some(Item::Setting(entry)) = in_hand(model) else { return Vec::new() };
     match &entry.value {
         serde_json::Value::Bool(is_on) => write(model, entry.key.clone(), Some((!is_on).to_string())),
         _ => {
@@ -112,7 +111,7 @@ pub(crate) fn keep_edit(model: &mut Model) -> Vec<Request> {
 
 /// Takes the value away, so that the one below it counts.
 pub(crate) fn reset(model: &mut Model) -> Vec<Request> {
-    match items(model).into_iter().nth(model.settings.cursor) {
+    match in_hand(model) {
         Some(Item::Setting(entry)) => write(model, entry.key, None),
         Some(Item::Check(_)) | None => Vec::new(),
     }
@@ -153,18 +152,19 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
 }
 
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
-    let last = items(model).len().saturating_sub(1);
-    let cursor = model.settings.cursor.min(last);
-    model.settings.cursor = match step {
-        Step::Up => cursor.saturating_sub(1),
-        Step::Down => cursor + 1,
-        Step::PageUp => cursor.saturating_sub(PAGE),
-        Step::PageDown => cursor + PAGE,
+    let items = items(model);
+    let place = model.settings.cursor.place(&items);
+    let to = match step {
+        Step::Up => place.saturating_sub(1),
+        Step::Down => place + 1,
+        Step::PageUp => place.saturating_sub(PAGE),
+        Step::PageDown => place + PAGE,
         Step::Top => 0,
-        Step::Bottom => last,
-        Step::Left | Step::Right => cursor,
-    }
-    .min(last);
+        Step::Bottom => items.len(),
+        Step::Left | Step::Right => place,
+    };
+    let cursor = Cursor::at(&items, to);
+    model.settings.cursor = cursor;
     Vec::new()
 }
 
@@ -211,6 +211,13 @@ pub(crate) fn look_around(model: &mut Model, variable: impl Fn(&str) -> Option<S
 
 fn items(model: &Model) -> Vec<Item<'_>> {
     item::all(&model.world, model.settings.checks.as_deref().unwrap_or_default())
+}
+
+/// The row under the cursor.
+fn in_hand(model: &Model) -> Option<Item<'_>> {
+    let items = items(model);
+    let place = model.settings.cursor.place(&items);
+    items.into_iter().nth(place)
 }
 
 fn write(model: &Model, key: String, value: Option<String>) -> Vec<Request> {

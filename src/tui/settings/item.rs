@@ -15,6 +15,27 @@ pub(super) enum Item<'a> {
     Check(&'a Check),
 }
 
+/// Where the person is among the rows: on a name, because a row moves when its value is chosen or taken away.
+#[derive(Debug, Default)]
+pub(super) struct Cursor {
+    name: Option<String>,
+    /// Where it was put, for a name that is gone.
+    place: usize,
+}
+
+impl Cursor {
+    /// On the row at this place, or the last one.
+    pub(super) fn at(items: &[Item<'_>], place: usize) -> Cursor {
+        let place = place.min(items.len().saturating_sub(1));
+        Cursor { name: items.get(place).map(|item| item.name().to_owned()), place }
+    }
+
+    pub(super) fn place(&self, items: &[Item<'_>]) -> usize {
+        let named = self.name.as_ref().and_then(|name| items.iter().position(|item| item.name() == name));
+        named.unwrap_or(self.place).min(items.len().saturating_sub(1))
+    }
+}
+
 /// A key with its value.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -78,6 +99,14 @@ pub(super) fn all<'a>(world: &World, checks: &'a [Check]) -> Vec<Item<'a>> {
 }
 
 impl Item<'_> {
+    /// What no other row is called.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Item::Setting(entry) => &entry.key,
+            Item::Check(check) => &check.name,
+        }
+    }
+
     /// The group that the row stands in.
     pub(super) fn group(&self) -> &str {
         match self {

@@ -22,7 +22,7 @@ const ABOUT: u16 = 4;
 const CHOICES: usize = 8;
 
 pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: Rect) {
-    let cursor = model.settings.cursor.min(items.len().saturating_sub(1));
+    let cursor = model.settings.cursor.place(items);
     let foot = match model.settings.editing.as_ref().map(|editing| &editing.how) {
         Some(How::Choice { options, .. }) => u16::try_from(options.len().min(CHOICES) + 2).unwrap_or(ABOUT),
         Some(How::Typed(words)) => {

@@ -45,7 +45,9 @@ fn facing(size: Size, config: Vec<ConfigValue>) -> Model {
 /// Puts the cursor on a key.
 fn on(model: &mut Model, key: &str) {
     let is_it = |item: &Item<'_>| matches!(item, Item::Setting(entry) if entry.key == key);
-    model.settings.cursor = items(model).iter().position(is_it).unwrap();
+    let items = items(model);
+    let cursor = Cursor::at(&items, items.iter().position(is_it).unwrap());
+    model.settings.cursor = cursor;
 }
 
 fn set(key: &str, value: Option<&str>, scope: Scope) -> Vec<Request> {
@@ -78,6 +80,25 @@ fn r120_settings_are_written_for_the_person_or_for_the_project() {
         on(&mut model, key);
         assert_eq!(press(&mut model, keys), expected, "{key} {keys:?}");
         assert_eq!(model.context(), Context::Settings);
+    }
+}
+
+#[test]
+fn the_cursor_stays_on_its_key_when_rows_move() {
+    let chosen = || value("keys.merge", json!(["f9"]));
+    let without = |key: &str| config().into_iter().filter(|value| value.key != key).collect::<Vec<_>>();
+    for (before, key, after, then) in [
+        (config(), "keys.merge", [config(), vec![chosen()]].concat(), "keys.merge"),
+        ([config(), vec![chosen()]].concat(), "keys.merge", config(), "keys.merge"),
+        (config(), "merge.style", without("default.model"), "merge.style"),
+        // A row that is gone leaves its place to the one behind it.
+        (config(), "merge.style", without("merge.style"), "limits.turn_timeout"),
+    ] {
+        let mut model = facing(WIDE, before);
+        on(&mut model, key);
+        update(&mut model, Msg::Reply(Reply::Config(after)));
+        assert_eq!(press(&mut model, &["x"]), set(then, None, Scope::User), "{key}");
+        assert!(main(&mut model).contains(&format!("{then} · from")), "{key}");
     }
 }
 
