@@ -110,6 +110,7 @@ pub(crate) fn yolo(model: &mut Model) -> Vec<Request> {
     }
 }
 
+/// Shows what the repository asks for, unless the person is at something else by then: a key meant for that must not agree.
 pub(crate) fn trust_came(model: &mut Model, trust: Trust) -> Vec<Request> {
     let at = commit(&trust.commit);
     match (trust.state, trust.hash.clone()) {
@@ -118,6 +119,9 @@ pub(crate) fn trust_came(model: &mut Model, trust: Trust) -> Vec<Request> {
         }
         (TrustState::Trusted, Some(_)) => {
             notice::say(model, format!("what the repository asks for at {at} is trusted"))
+        }
+        (TrustState::Untrusted | TrustState::Changed, Some(_)) if !model.can_be_interrupted() => {
+            notice::say(model, "the repository asks for your trust: `/trust` shows what for".to_owned())
         }
         (TrustState::Untrusted | TrustState::Changed, Some(hash)) => {
             open(model, About::Trust { trust: Box::new(trust), hash })

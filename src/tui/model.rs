@@ -112,6 +112,24 @@ impl Model {
         self.transcripts.need(id)
     }
 
+    /// Whether what comes late may take the keys: never from something that lies on top, nor from words in the making.
+    pub(crate) fn can_be_interrupted(&self) -> bool {
+        match self.context() {
+            Context::Sessions | Context::Session | Context::Diff | Context::Settings => true,
+            Context::Filter
+            | Context::Search
+            | Context::Composer
+            | Context::Approval
+            | Context::Question
+            | Context::Words
+            | Context::Comment
+            | Context::Setting
+            | Context::Picker
+            | Context::Help
+            | Context::Confirm => false,
+        }
+    }
+
     /// Takes away what lies on top; what help lies over comes back.
     pub(crate) fn close_overlay(&mut self) {
         self.overlay = match self.overlay.take() {

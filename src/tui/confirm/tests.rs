@@ -98,6 +98,25 @@ fn an_undo_counts_the_turns_of_its_own_session() {
 }
 
 #[test]
+fn a_late_answer_takes_the_keys_from_nothing() {
+    for (keys, expected) in [
+        (&["m"][..], vec![Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::Squash) }]),
+        (&["ctrl+p"], vec![]),
+        (&["?"], vec![]),
+        (&["i"], vec![Request::Save]),
+        (&["ctrl+k"], vec![]),
+    ] {
+        let mut model = facing(WIDE, ready());
+        press(&mut model, keys);
+        let context = model.context();
+        open_trust(&mut model, trust(TrustState::Untrusted, None));
+        assert_eq!(model.context(), context, "{keys:?}");
+        assert!(notice::is_shown(&model), "{keys:?}");
+        assert_eq!(press(&mut model, &["y"]), expected, "{keys:?}");
+    }
+}
+
+#[test]
 fn the_style_of_a_merge_is_the_configured_one() {
     let mut model = facing(WIDE, ready());
     model.world.config = vec![ConfigValue {
@@ -136,6 +155,7 @@ fn what_weighs_much_needs_its_letter() {
     yolo(&mut model);
     assert!(!is_open(&model) && !composer::in_force(&model, &Target::Task).yolo);
 
+    press(&mut model, &["esc"]);
     open_trust(&mut model, trust(TrustState::Untrusted, None));
     assert_eq!(press(&mut model, &["enter"]), []);
     assert_eq!(press(&mut model, &["y"]), [Request::GrantTrust { hash: "sha".into() }]);
@@ -232,6 +252,7 @@ fn the_text_to_trust_is_shown_whole_and_scrolls() {
     │ You agree to exactly this text; when it changes you are asked again.         │
     ╰ y trusts  j/k scroll  esc not yet ───────────────────────────────────────────╯
     "#);
+    press(&mut model, &["esc"]);
     let long: String = (1..60).map(|line| format!("+setup = \"{line}\"\n-setup = \"\"\n")).collect();
     open_trust(&mut model, trust(TrustState::Changed, Some(&long)));
     assert!(shown(&mut model).contains("What changed since you trusted it"));

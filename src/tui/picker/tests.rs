@@ -163,6 +163,19 @@ fn a_removed_session_is_restored_from_the_list() {
 }
 
 #[test]
+fn a_late_list_of_removed_sessions_takes_the_keys_from_nothing() {
+    for keys in [&["ctrl+p"][..], &["?"], &["n"], &["m"]] {
+        let mut model = equipped(WIDE);
+        press(&mut model, keys);
+        let context = model.context();
+        update(&mut model, Msg::Reply(Reply::Removed(vec![session(Status::Ready)])));
+        assert_eq!(model.context(), context, "{keys:?}");
+        assert!(!labels(&mut model).contains(&"Fix the parser".to_owned()), "{keys:?}");
+        assert!(notice::is_shown(&model), "{keys:?}");
+    }
+}
+
+#[test]
 fn the_palette_does_what_a_key_does() {
     let mut model = writing_to("runaaaaa");
     press(&mut model, &["ctrl+p"]);
