@@ -109,8 +109,9 @@ const USUAL: [&str; 8] = ["/model", "/agent", "/reasoning", "/plan", "/diff", "/
 /// What was completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completed {
-    /// A command, which can be obeyed as it stands.
+    /// A command that is obeyed at once: what was typed begins no other.
     Command,
+    /// What can be written on, or sent when it was read.
     Word,
 }
 
@@ -153,7 +154,8 @@ pub(super) fn complete(model: &mut Model, by: By) -> Option<Completed> {
     let Popup { word, rows, cursor } = model.composer.popup.as_ref()?;
     let row = rows.get(*cursor)?;
     // What is written in full is what was meant: Enter is free to send it.
-    if by == By::Enter && row.whole == word.text {
+    let is_written = word.kind == Kind::Command && *cursor == 0 && is_command(&word.text);
+    if by == By::Enter && (row.whole == word.text || is_written) {
         return None;
     }
     let length = word.text.chars().count();
@@ -164,11 +166,22 @@ pub(super) fn complete(model: &mut Model, by: By) -> Option<Completed> {
         (Kind::File | Kind::Skill, _) => format!("{} ", row.whole),
     };
     let completed = match word.kind {
-        Kind::Command => Completed::Command,
-        Kind::Argument(_) | Kind::File | Kind::Skill => Completed::Word,
+        Kind::Command if begins_only(&word.text, &row.whole) => Completed::Command,
+        Kind::Command | Kind::Argument(_) | Kind::File | Kind::Skill => Completed::Word,
     };
     draft(model, &target).replace_back(length, &whole);
     Some(completed)
+}
+
+fn is_command(text: &str) -> bool {
+    Command::named(text.trim_start_matches('/')).is_some()
+}
+
+/// Whether this command can be meant by these letters, and no other.
+fn begins_only(letters: &str, command: &str) -> bool {
+    let begins = |known: &Command| format!("/{}", known.word).starts_with(letters);
+    let mut begun = command::all().filter(begins).peekable();
+    begun.peek().is_some() && begun.all(|known| command.trim_start_matches('/') == known.word)
 }
 
 fn takes_argument(model: &Model, command: &str) -> bool {

@@ -20,7 +20,7 @@ pub(super) struct Sent {
     pub(super) cursor: Option<String>,
 }
 
-/// Completes a word, or sends what is written; a command that was chosen is obeyed at once.
+/// Completes a word, or sends what is written; a command that can be no other is obeyed at once.
 pub(crate) fn send(model: &mut Model) -> Vec<Request> {
     match popup::complete(model, By::Enter) {
         Some(Completed::Word) => changed(model),

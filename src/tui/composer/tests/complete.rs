@@ -38,6 +38,30 @@ fn enter_completes_and_runs_only_what_is_written_in_full() {
 }
 
 #[test]
+fn enter_obeys_a_command_at_once_only_when_its_beginning_can_mean_no_other() {
+    let stop = || vec![Request::Stop("runaaaaa".into())];
+    for (letters, keys, left, expected) in [
+        ("/sto", &["enter"][..], "", stop()),
+        ("/stop", &["enter"], "", stop()),
+        // Letters that only occur in it are completed, and obeyed when they were read.
+        ("/tp", &["enter"], "/stop", vec![]),
+        ("/tp", &["enter", "enter"], "", stop()),
+        ("/rchv", &["enter"], "/archive", vec![]),
+        ("/", &["enter"], "/model", vec![]),
+        ("/", &["down", "enter"], "/agent", vec![]),
+        // A beginning of several, and a path.
+        ("/re", &["enter"], "/resume", vec![]),
+        ("/usr/bin is full", &["enter"], "/usr/bin is full", vec![]),
+    ] {
+        let mut model = writing_to("runaaaaa");
+        write(&mut model, letters);
+        assert_eq!(beyond_saving(press(&mut model, keys)), expected, "{letters} {keys:?}");
+        model.focus = Focus::Composer;
+        assert_eq!(text(&mut model), left, "{letters} {keys:?}");
+    }
+}
+
+#[test]
 fn the_cursor_moves_among_the_rows_and_escape_leaves_the_word_as_it_is() {
     let mut model = equipped(WIDE);
     press(&mut model, &["n"]);
