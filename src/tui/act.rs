@@ -95,7 +95,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::PreviousAgent => composer::previous_agent(model),
         Action::HistoryBack => composer::history_back(model),
         Action::HistoryForward => composer::history_forward(model),
-        Action::PasteImage => vec![Request::TakeImage],
+        Action::PasteImage => composer::take_image(model),
         Action::EditDraft => composer::edit(model),
         Action::ClearDraft => composer::clear(model),
         Action::AllowOnce => decide::allow_once(model),

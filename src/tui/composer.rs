@@ -23,6 +23,7 @@ use super::msg::{Request, Ticket};
 use super::state::Saved;
 use super::{act, notice, picker};
 use crate::api::image::Image;
+use crate::look::line::one_line;
 use crate::permission::Posture;
 
 pub(crate) use choice::{
@@ -53,8 +54,6 @@ pub(crate) struct State {
     /// Where the word begins that is not to be completed.
     dismissed: Option<(usize, usize)>,
     files: files::Files,
-    /// The path that an image was asked for by, until it came.
-    awaited: Option<String>,
 }
 
 impl State {
@@ -311,6 +310,7 @@ fn moves(model: &mut Model, to: CursorMove) -> bool {
 }
 
 pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
+    let target = target(model);
     let draft = draft(model);
     draft.browse = None;
     let mut requests = Vec::new();
@@ -322,21 +322,33 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
         // The path stands there until the image comes, so that nothing is lost when it cannot be read.
         Pasted::Picture { path, spelled } => {
             draft.area.insert_str(&spelled);
-            model.composer.awaited = Some(spelled);
-            requests.push(Request::ReadImage(path));
+            requests.push(Request::ReadImage { target, path, spelled });
         }
     }
     requests.extend(changed(model));
     requests
 }
 
-pub(crate) fn image_came(model: &mut Model, image: Image) -> Vec<Request> {
-    let awaited = model.composer.awaited.take();
-    let draft = draft(model);
+/// Asks for the image in the clipboard.
+pub(crate) fn take_image(model: &Model) -> Vec<Request> {
+    vec![Request::TakeImage { target: target(model) }]
+}
+
+/// Puts an image into the draft that it was asked for, in place of the file's name where one stands for it.
+pub(crate) fn image_came(model: &mut Model, target: Target, spelled: Option<&str>, image: Image) -> Vec<Request> {
+    let draft = model.composer.drafts.entry(target).or_default();
     if let Err(error) = paste::check(&image, draft.image_bytes()) {
         return notice::fail(model, "attach the image", &error);
     }
-    draft.insert_image(image, awaited.as_deref());
+    match spelled {
+        Some(spelled) if !draft.text().contains(spelled) => {
+            // It was taken away or sent as it was written, so there is nothing that the image could be a part of.
+            let late = format!("`{}` came too late and is not attached", one_line(spelled));
+            return notice::say(model, late);
+        }
+        Some(spelled) => draft.insert_image_for(spelled, image),
+        None => draft.insert_image(image),
+    }
     changed(model)
 }
 

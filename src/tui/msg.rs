@@ -16,6 +16,7 @@ use crate::api::review::{Review, Side};
 use crate::api::session::{Diff, Session};
 use crate::api::workflow::Workflow;
 
+use super::composer::Target;
 use super::notice::Notice;
 use super::world::Repository;
 
@@ -136,10 +137,16 @@ pub(crate) enum Request {
         text: String,
     },
     Copy(String),
-    /// Takes an image from the clipboard.
-    TakeImage,
-    /// Reads an image file that was dropped or named.
-    ReadImage(PathBuf),
+    /// Takes an image from the clipboard, for this draft.
+    TakeImage {
+        target: Target,
+    },
+    /// Reads an image file that was dropped on this draft; it stands there as it was spelled.
+    ReadImage {
+        target: Target,
+        path: PathBuf,
+        spelled: String,
+    },
     /// The agent's own interface, or a shell, in the session's worktree.
     Attach {
         session: String,
@@ -251,7 +258,13 @@ pub(crate) enum Reply {
     Edited(String),
     /// What was copied, in a word.
     Copied(String),
-    Image(Image),
+    /// An image for the draft that it was asked for.
+    Image {
+        target: Target,
+        /// What stands in its place there.
+        spelled: Option<String>,
+        image: Image,
+    },
     /// An act on a session succeeded; `said` tells it.
     Done {
         said: String,

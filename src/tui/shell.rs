@@ -297,15 +297,15 @@ impl Shell {
                 let what = if lines > 1 { format!("{lines} lines") } else { text };
                 self.take(Msg::Reply(Reply::Copied(what)), keys)?;
             }
-            Request::TakeImage => self.desk.aside(|| match outside::clip() {
-                Ok(outside::Clip::Image(image)) => Msg::Reply(Reply::Image(image)),
+            Request::TakeImage { target } => self.desk.aside(move || match outside::clip() {
+                Ok(outside::Clip::Image(image)) => Msg::Reply(Reply::Image { target, spelled: None, image }),
                 Ok(outside::Clip::Text(text)) => Msg::Paste(text),
                 Err(error) => Msg::Reply(Reply::Failed { doing: "paste".to_owned(), error }),
             }),
-            Request::ReadImage(path) => {
+            Request::ReadImage { target, path, spelled } => {
                 let directory = self.model.world.cwd.clone();
                 self.desk.aside(move || match outside::read_image(directory.as_ref(), &path) {
-                    Ok(image) => Msg::Reply(Reply::Image(image)),
+                    Ok(image) => Msg::Reply(Reply::Image { target, spelled: Some(spelled), image }),
                     Err(error) => Msg::Reply(Reply::Failed { doing: "take the image".to_owned(), error }),
                 });
             }

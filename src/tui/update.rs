@@ -174,7 +174,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         }
         Reply::Edited(text) => composer::edited(model, text),
         Reply::Copied(what) => notice::say(model, format!("copied {what}")),
-        Reply::Image(image) => composer::image_came(model, image),
+        Reply::Image { target, spelled, image } => composer::image_came(model, target, spelled.as_deref(), image),
         Reply::Done { said, session } => {
             let mut requests = notice::say(model, said);
             match session {

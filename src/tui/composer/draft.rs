@@ -167,18 +167,26 @@ impl Draft {
         self.pastes.push(paste);
     }
 
-    /// Puts an image where the cursor is, or in place of the text that named it.
-    pub(super) fn insert_image(&mut self, image: Image, instead_of: Option<&str>) {
+    /// Puts an image where the cursor is.
+    pub(super) fn insert_image(&mut self, image: Image) {
+        let token = self.hold(image);
+        self.area.insert_str(token);
+    }
+
+    /// Puts an image in place of the text that names it.
+    pub(super) fn insert_image_for(&mut self, named: &str, image: Image) {
+        let token = self.hold(image);
+        let text = self.text().replacen(named, &token, 1);
+        self.set(&text);
+    }
+
+    /// Takes an image up under a number of its own; what stands for it in the text.
+    fn hold(&mut self, image: Image) -> String {
         let number = self.images.iter().map(|picture| picture.number).max().unwrap_or(0) + 1;
         let picture = Picture { number, image };
-        let text = self.text();
-        match instead_of.filter(|named| text.contains(*named)) {
-            Some(named) => self.set(&text.replacen(named, &picture.token(), 1)),
-            None => {
-                self.area.insert_str(picture.token());
-            }
-        }
+        let token = picture.token();
         self.images.push(picture);
+        token
     }
 
     /// Takes the placeholder before the cursor away as a whole; `false` when there is none.
@@ -288,7 +296,7 @@ mod tests {
         let mut draft = Draft::default();
         draft.area.insert_str("before ");
         draft.insert_paste(format!("[Image #1]\n{}", "line\n".repeat(30)));
-        draft.insert_image(image("a"), None);
+        draft.insert_image(image("a"));
         assert_eq!(draft.text(), "before [Pasted #1: 31 lines][Image #1]");
         let (text, images) = draft.content().outgoing();
         assert_eq!(text, format!("before [Image #1]\n{}[Image #1]", "line\n".repeat(30)));
@@ -300,7 +308,7 @@ mod tests {
     fn a_placeholder_goes_as_a_whole_and_what_it_stands_for_with_it() {
         let mut draft = Draft::default();
         draft.insert_paste("x".repeat(2_001));
-        draft.insert_image(image("a"), None);
+        draft.insert_image(image("a"));
         assert_eq!(draft.text(), "[Pasted #1: 2001 characters][Image #1]");
         assert!(draft.delete_token());
         assert_eq!(draft.content().images, []);

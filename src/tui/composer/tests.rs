@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::api::agent::{AgentFile, SkillFile};
+use crate::api::error::{Error, ErrorKind};
 use crate::api::project::{Backend, ConfigValue, Model as Listed};
 use crate::api::request::SetPosture;
 use crate::look::sample::backend;
@@ -86,6 +87,16 @@ fn beyond_saving(requests: Vec<Request>) -> Vec<Request> {
     requests.into_iter().filter(|request| *request != Request::Save).collect()
 }
 
+fn read_image(target: Target, path: &str) -> Request {
+    Request::ReadImage { target, path: path.into(), spelled: path.into() }
+}
+
+/// Brings an image for the draft in hand.
+fn attach(model: &mut Model, spelled: Option<&str>, image: Image) {
+    let (target, spelled) = (target(model), spelled.map(str::to_owned));
+    update(model, Msg::Reply(Reply::Image { target, spelled, image }));
+}
+
 #[test]
 fn r116_tab_turns_through_the_agents_that_can_be_chosen() {
     for (keys, expected) in [
@@ -133,7 +144,7 @@ fn what_is_kept_comes_back_after_a_restart() {
     let mut model = writing_to("runaaaaa");
     update(&mut model, Msg::Paste("line\n".repeat(30)));
     let image = Image { name: Some("a.gif".into()), data: "R0lGODlhAQABAAAA".into() };
-    update(&mut model, Msg::Reply(Reply::Image(image)));
+    attach(&mut model, None, image);
     with_handoff(&mut model, "h_1".into());
     press(&mut model, &["tab", "esc", "ctrl+n"]);
     write(&mut model, "first");
@@ -212,16 +223,55 @@ fn pastes_become_text_placeholders_or_images() {
     press(&mut model, &["backspace"]);
     assert_eq!(text(&mut model), "short\ntext ");
     let asked = update(&mut model, Msg::Paste("/tmp/a.gif".into()));
-    assert_eq!(beyond_saving(asked), [Request::ReadImage("/tmp/a.gif".into())]);
+    assert_eq!(beyond_saving(asked), [read_image(Target::Task, "/tmp/a.gif")]);
     assert_eq!(text(&mut model), "short\ntext /tmp/a.gif");
     let image = Image { name: Some("a.gif".into()), data: "R0lGODlhAQABAAAA".into() };
-    update(&mut model, Msg::Reply(Reply::Image(image.clone())));
+    attach(&mut model, Some("/tmp/a.gif"), image.clone());
     assert_eq!(text(&mut model), "short\ntext [Image #1]");
-    assert_eq!(press(&mut model, &["ctrl+v", "alt+v"]), [Request::TakeImage, Request::TakeImage]);
-    update(&mut model, Msg::Reply(Reply::Image(image)));
+    let take = || Request::TakeImage { target: Target::Task };
+    assert_eq!(press(&mut model, &["ctrl+v", "alt+v"]), [take(), take()]);
+    attach(&mut model, None, image);
     assert_eq!(text(&mut model), "short\ntext [Image #1][Image #2]");
-    update(&mut model, Msg::Reply(Reply::Image(Image { name: None, data: "PHN2Zz4=".into() })));
+    attach(&mut model, None, Image { name: None, data: "PHN2Zz4=".into() });
     assert_eq!(draft(&mut model).content().images.len(), 2);
+}
+
+#[test]
+fn an_image_lands_in_the_draft_and_in_the_place_that_it_was_meant_for() {
+    let image = |name: &str| Image { name: Some(name.into()), data: "R0lGODlhAQABAAAA".into() };
+    let session = || Target::Session("runaaaaa".into());
+    let came = |target, spelled: Option<&str>, name: &str| Reply::Image {
+        target,
+        spelled: spelled.map(str::to_owned),
+        image: image(name),
+    };
+    let failed = || {
+        let error = Error::new(ErrorKind::NotFound, "no such file");
+        Reply::Failed { doing: "take the image".into(), error }
+    };
+    for (replies, to_session, task) in [
+        (vec![came(session(), Some("/b.gif"), "b")], "/a.gif[Image #1]", ""),
+        (vec![came(session(), Some("/b.gif"), "b"), came(session(), Some("/a.gif"), "a")], "[Image #2][Image #1]", ""),
+        // What could not be read stays as it was written, and nothing else takes its place.
+        (vec![failed(), came(session(), None, "c")], "/a.gif/b.gif[Image #1]", ""),
+        (vec![failed(), came(Target::Task, None, "c")], "/a.gif/b.gif", "[Image #1]"),
+        // What is not written there any more is not attached.
+        (vec![came(Target::Task, Some("/a.gif"), "a")], "/a.gif/b.gif", ""),
+    ] {
+        let mut model = writing_to("runaaaaa");
+        for path in ["/a.gif", "/b.gif"] {
+            let asked = update(&mut model, Msg::Paste(path.into()));
+            assert_eq!(beyond_saving(asked), [read_image(session(), path)]);
+        }
+        press(&mut model, &["esc", "ctrl+n"]);
+        for reply in replies {
+            update(&mut model, Msg::Reply(reply));
+        }
+        assert_eq!(text(&mut model), task);
+        model.open_session("runaaaaa");
+        press(&mut model, &["i"]);
+        assert_eq!(text(&mut model), to_session);
+    }
 }
 
 #[test]

@@ -241,8 +241,8 @@ impl Desk {
             Request::Edit { .. }
             | Request::EditText { .. }
             | Request::Copy(_)
-            | Request::TakeImage
-            | Request::ReadImage(_)
+            | Request::TakeImage { .. }
+            | Request::ReadImage { .. }
             | Request::Attach { .. }
             | Request::Run(_)
             | Request::Demo
@@ -374,8 +374,8 @@ fn acts_on(request: &Request) -> Option<&str> {
         | Request::Edit { .. }
         | Request::EditText { .. }
         | Request::Copy(_)
-        | Request::TakeImage
-        | Request::ReadImage(_)
+        | Request::TakeImage { .. }
+        | Request::ReadImage { .. }
         | Request::Attach { .. }
         | Request::Run(_)
         | Request::Demo
@@ -422,7 +422,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Repository => "look at the repository",
         Request::Edit { .. } | Request::EditText { .. } => "open the editor",
         Request::Copy(_) => "copy",
-        Request::TakeImage | Request::ReadImage(_) => "take the image",
+        Request::TakeImage { .. } | Request::ReadImage { .. } => "take the image",
         Request::Attach { .. } => "attach",
         Request::Run(_) => "run the command",
         Request::Demo => "start the tour",

@@ -107,7 +107,7 @@ fn what_is_pasted_is_sent_in_full() {
     write(&mut model, "log: ");
     update(&mut model, Msg::Paste("line\n".repeat(30)));
     let image = Image { name: Some("a.gif".into()), data: "R0lGODlhAQABAAAA".into() };
-    update(&mut model, Msg::Reply(Reply::Image(image.clone())));
+    attach(&mut model, None, image.clone());
     let text = format!("log: {}[Image #1]", "line\n".repeat(30));
     let expected = SendPrompt { text, images: vec![image], ..SendPrompt::default() };
     assert_eq!(beyond_saving(press(&mut model, &["enter"])), [prompt(1, expected)]);
