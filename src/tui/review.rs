@@ -52,7 +52,9 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
         return notice::say(model, "no session is selected".to_owned());
     };
     if model.review.session != id {
-        model.review = State::of(&id);
+        leave_comment(model);
+        let unkept = std::mem::take(&mut model.review.unkept);
+        model.review = State { unkept, ..State::of(&id) };
     }
     model.view = View::Review(id);
     model.focus = Focus::Main;
@@ -93,9 +95,8 @@ pub(crate) fn diff_came(model: &mut Model, session: &str, turn: Option<u32>, dif
 
 pub(crate) fn review_came(model: &mut Model, session: &str, review: Review) -> Vec<Request> {
     let state = &mut model.review;
+    state.unkept.settle(session, &review);
     if state.session == session {
-        let is_kept = |unkept: &Writing| review.comments.iter().any(|comment| comment.text == unkept.text());
-        state.unkept = state.unkept.take().filter(|unkept| !is_kept(unkept));
         state.review = review;
         state.built = None;
     }
@@ -256,10 +257,8 @@ pub(crate) fn comment(model: &mut Model) -> Vec<Request> {
     let Some(target) = target else {
         return notice::say(model, "comments stand on lines of the file".to_owned());
     };
-    state.writing = match state.unkept.take() {
-        Some(unkept) if unkept.target == target => Some(unkept),
-        Some(_) | None => Some(Writing::new(target, &text)),
-    };
+    let unkept = state.unkept.take(&state.session, &target);
+    state.writing = Some(unkept.unwrap_or_else(|| Writing::new(target, &text)));
     Vec::new()
 }
 
@@ -289,13 +288,16 @@ pub(crate) fn keep_comment(model: &mut Model) -> Vec<Request> {
     let state = &mut model.review;
     let Some(writing) = state.writing.take() else { return Vec::new() };
     let act = writing.act(&state.session);
-    state.unkept = Some(writing).filter(|_| act.is_some());
+    state.unkept.put(&state.session, writing);
     act.map(Request::Review).into_iter().collect()
 }
 
 /// Closes the box; the words are there when it is opened on the same line again.
 pub(crate) fn leave_comment(model: &mut Model) {
-    model.review.unkept = model.review.writing.take();
+    let state = &mut model.review;
+    if let Some(writing) = state.writing.take() {
+        state.unkept.put(&state.session, writing);
+    }
 }
 
 pub(crate) fn drop_comment(model: &mut Model) -> Vec<Request> {

@@ -7,7 +7,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use super::super::decide::words::Words;
 use super::super::msg::ReviewAct;
 use super::super::theme::Theme;
-use crate::api::review::Side;
+use crate::api::review::{Review, Side};
 use crate::look::line::{Line, Tone, one_line};
 
 /// Rows of the box: what it is about, and so many lines of words.
@@ -33,6 +33,43 @@ pub(super) struct Writing {
     words: Words,
 }
 
+impl Target {
+    /// Whether it is the same place; what the line says may have changed since.
+    fn is_at(&self, other: &Target) -> bool {
+        match (self, other) {
+            (Target::Line { path, line, side, .. }, Target::Line { path: on, line: at, side: of, .. }) => {
+                (path, line, side) == (on, at, of)
+            }
+            (Target::Comment(id), Target::Comment(other)) => id == other,
+            (Target::Line { .. }, Target::Comment(_)) | (Target::Comment(_), Target::Line { .. }) => false,
+        }
+    }
+}
+
+/// What was written and is not among the comments, left or on its way: at most one text for each place of a session.
+#[derive(Debug, Default)]
+pub(super) struct Unkept(Vec<(String, Writing)>);
+
+impl Unkept {
+    pub(super) fn put(&mut self, session: &str, writing: Writing) {
+        drop(self.take(session, &writing.target));
+        if !writing.text().is_empty() {
+            self.0.push((session.to_owned(), writing));
+        }
+    }
+
+    pub(super) fn take(&mut self, session: &str, target: &Target) -> Option<Writing> {
+        let is_it = |(of, writing): &(String, Writing)| of == session && writing.target.is_at(target);
+        let (_, writing) = self.0.remove(self.0.iter().position(is_it)?);
+        Some(Writing { target: target.clone(), ..writing })
+    }
+
+    /// Lets go of what the daemon holds, and of words for a comment that is gone.
+    pub(super) fn settle(&mut self, session: &str, review: &Review) {
+        self.0.retain(|(of, writing)| of != session || !writing.is_settled(review));
+    }
+}
+
 impl Writing {
     pub(super) fn new(target: Target, text: &str) -> Writing {
         Writing { target, words: Words::of(text) }
@@ -52,6 +89,19 @@ impl Writing {
 
     pub(super) fn newline(&mut self) {
         self.words.newline();
+    }
+
+    fn is_settled(&self, review: &Review) -> bool {
+        let text = self.text();
+        match &self.target {
+            Target::Line { path, line, side, .. } => review.comments.iter().any(|comment| {
+                (&comment.path, &comment.line, &comment.side, &comment.text) == (path, line, side, &text)
+            }),
+            Target::Comment(id) => {
+                let comment = review.comments.iter().find(|comment| comment.id == *id);
+                comment.is_none_or(|comment| comment.text == text)
+            }
+        }
     }
 
     /// What is asked of the daemon: without words a comment is taken away, and none is made.

@@ -1,6 +1,6 @@
 //! What is looked at: the files of a patch, the cursor in one of them, comments and marks, and the box that is open.
 
-use super::comment::{Target, Writing};
+use super::comment::{Target, Unkept, Writing};
 use super::item::{self, Item, Layout};
 use super::paint::{Paint, bare};
 use super::patch::{File, Kind};
@@ -30,8 +30,8 @@ pub(crate) struct State {
     /// How many rows were seen last: a page.
     pub(super) page: usize,
     pub(super) writing: Option<Writing>,
-    /// What was written and is not among the comments: left, or on its way.
-    pub(super) unkept: Option<Writing>,
+    /// Of every session.
+    pub(super) unkept: Unkept,
     pub(super) paint: Paint,
     /// The rows that are about to be seen.
     pub(super) rows: Vec<Row>,

@@ -236,6 +236,47 @@ fn words_are_not_lost_until_they_are_kept() {
 }
 
 #[test]
+fn words_are_kept_for_each_line_of_each_session() {
+    let nit = |line: u32, side| Comment { side, ..draft(line, line, "nit") };
+    let at = |line: u32, side| vec![nit(line, side)];
+    // The first three lines of the change are the old 11, and 11 and 12 of the file as it is.
+    for (left, comments, expected) in [
+        ("esc", vec![], ["nit", "nit", "nit"]),
+        ("enter", vec![], ["nit", "nit", "nit"]),
+        ("enter", at(11, Side::Old), ["", "nit", "nit"]),
+        ("enter", at(11, Side::New), ["nit", "", "nit"]),
+        ("enter", at(12, Side::New), ["nit", "nit", ""]),
+        ("enter", vec![Comment { text: "not it".into(), ..nit(12, Side::New) }], ["nit", "nit", "nit"]),
+        ("enter", vec![Comment { path: "other.rs".into(), ..nit(12, Side::New) }], ["nit", "nit", "nit"]),
+    ] {
+        let mut model = model(NARROW);
+        for _ in 0..3 {
+            press(&mut model, &["i"]);
+            write(&mut model, "nit");
+            press(&mut model, &[left, "j"]);
+        }
+        // Another session has its own words for the same lines.
+        model.view = View::Session("runaaaaa".into());
+        press(&mut model, &["d"]);
+        update(&mut model, Msg::Reply(Reply::Diff { session: "runaaaaa".into(), turn: None, diff: diff(PATCH) }));
+        press(&mut model, &["i"]);
+        assert_eq!(model.review.writing.as_ref().map(Writing::text).as_deref(), Some(""), "{left}");
+        press(&mut model, &["esc"]);
+        came(&mut model, Review { comments: comments.clone(), files: vec![] });
+        model.view = View::Session(ID.into());
+        press(&mut model, &["d"]);
+        update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: diff(PATCH) }));
+        let found = expected.map(|_| {
+            press(&mut model, &["i"]);
+            let text = model.review.writing.as_ref().map(Writing::text).unwrap_or_default();
+            press(&mut model, &["esc", "j"]);
+            text
+        });
+        assert_eq!(found, expected, "{left} {comments:?}");
+    }
+}
+
+#[test]
 fn drafts_are_changed_dropped_and_sent_as_one() {
     let mut model = model(NARROW);
     let act = |act: ReviewAct| vec![Request::Review(act)];
