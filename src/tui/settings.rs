@@ -40,8 +40,8 @@ pub(crate) struct State {
 /// For whom the next change holds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Holds {
-    #[default]
     Everywhere,
+    #[default]
     InProject,
 }
 
@@ -71,6 +71,8 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
     model.view = View::Settings;
     model.focus = Focus::Main;
     model.settings.editing = None;
+    // What is chosen here is about the work at hand; for all projects it is on purpose.
+    model.settings.scope = Holds::InProject;
     let examine = model.settings.checks.is_none().then_some(Request::Doctor);
     [Request::Config].into_iter().chain(examine).collect()
 }
@@ -222,8 +224,8 @@ fn in_hand(model: &Model) -> Option<Item<'_>> {
 
 fn write(model: &Model, key: String, value: Option<String>) -> Vec<Request> {
     let scope = match model.settings.scope {
-        Holds::Everywhere => Scope::User,
-        Holds::InProject => Scope::Project,
+        Holds::InProject if !item::is_shared(&key) => Scope::Project,
+        Holds::InProject | Holds::Everywhere => Scope::User,
     };
     vec![Request::SetConfig { key, value, scope }]
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::api::project::{Check, ConfigValue};
-use crate::config::key::find;
+use crate::config::key::{Authority, find};
 use crate::config::value::Kind;
 use crate::tui::keymap::BINDINGS;
 use crate::tui::world::World;
@@ -174,6 +174,11 @@ impl Entry {
             | None => Vec::new(),
         }
     }
+}
+
+/// Whether the whole machine has one value for the key, so that no project can have its own.
+pub(super) fn is_shared(key: &str) -> bool {
+    find(key).is_some_and(|key| key.authority == Authority::Machine)
 }
 
 /// Every backend that can be used, alone and with each of its models.

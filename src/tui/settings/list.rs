@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::widgets::Paragraph;
 
-use super::item::{Entry, Item};
+use super::item::{Entry, Item, is_shared};
 use super::{Editing, Holds, How};
 use crate::api::project::{Check, CheckState};
 use crate::look::line::{Line, Tone, cut, one_line, visible};
@@ -36,7 +36,7 @@ pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: R
         let lines: Vec<_> = lines.iter().map(|line| model.theme.line(line)).collect();
         frame.render_widget(Paragraph::new(lines), area);
     };
-    draw(frame, &[title(model)], head);
+    draw(frame, &[title(model, items.get(cursor))], head);
     rows(model, items, cursor, frame, list);
     match (&model.settings.editing, items.get(cursor)) {
         (Some(Editing { key, how: How::Typed(words) }), _) => typed(model, key, words, frame, foot),
@@ -48,13 +48,18 @@ pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: R
     }
 }
 
-fn title(model: &Model) -> Line {
+/// For whom a change of the row under the cursor holds.
+fn title(model: &Model, item: Option<&Item<'_>>) -> Line {
+    let head = Line::new().strong(" Settings").plain("  changes hold ");
+    if matches!(item, Some(Item::Setting(entry)) if is_shared(&entry.key)) {
+        return head.with(Tone::Accent, "for the whole machine");
+    }
     let key = model.keymap.key(Context::Settings, Action::SwitchScope).unwrap_or("-");
     let (here, there) = match model.settings.scope {
         Holds::Everywhere => ("for you, in all projects", "for you, in this project"),
         Holds::InProject => ("for you, in this project", "for you, in all projects"),
     };
-    Line::new().strong(" Settings").plain("  changes hold ").with(Tone::Accent, here).dim(format!("  {key} {there}"))
+    head.with(Tone::Accent, here).dim(format!("  {key} {there}"))
 }
 
 /// The rows around the cursor, with the heads of their groups.

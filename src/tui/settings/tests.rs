@@ -60,27 +60,44 @@ fn main(model: &mut Model) -> String {
 }
 
 #[test]
-fn r120_settings_are_written_for_the_person_or_for_the_project() {
+fn r120_settings_are_written_for_the_project_or_for_the_person() {
+    use Scope::{Project, User};
     for (key, keys, expected) in [
-        ("default.reasoning", &["enter", "down", "enter"][..], set("default.reasoning", Some("xhigh"), Scope::User)),
-        ("default.reasoning", &["p", "enter", "1", "enter"], set("default.reasoning", Some(""), Scope::Project)),
+        ("default.reasoning", &["enter", "down", "enter"][..], set("default.reasoning", Some("xhigh"), Project)),
+        ("default.reasoning", &["p", "enter", "1", "enter"], set("default.reasoning", Some(""), User)),
         ("default.reasoning", &["enter", "k", "esc"], vec![]),
-        ("notify.bell", &["enter"], set("notify.bell", Some("false"), Scope::User)),
-        (
-            "limits.turn_timeout",
-            &["enter", "backspace", "m", "enter"],
-            set("limits.turn_timeout", Some("4m"), Scope::User),
-        ),
-        ("merge.style", &["x"], set("merge.style", None, Scope::User)),
-        ("merge.style", &["p", "p", "x"], set("merge.style", None, Scope::User)),
-        ("keys.merge", &["enter", "ctrl+a", "ctrl+k", "f", "9", "enter"], set("keys.merge", Some("f9"), Scope::User)),
-        ("keys.merge", &["enter", "ctrl+a", "ctrl+k", "enter"], set("keys.merge", Some("[]"), Scope::User)),
+        ("notify.bell", &["enter"], set("notify.bell", Some("false"), Project)),
+        ("limits.turn_timeout", &["enter", "backspace", "m", "enter"], set("limits.turn_timeout", Some("4m"), Project)),
+        ("merge.style", &["x"], set("merge.style", None, Project)),
+        ("merge.style", &["p", "x"], set("merge.style", None, User)),
+        ("merge.style", &["p", "p", "x"], set("merge.style", None, Project)),
+        ("keys.merge", &["enter", "ctrl+a", "ctrl+k", "f", "9", "enter"], set("keys.merge", Some("f9"), Project)),
+        ("keys.merge", &["enter", "ctrl+a", "ctrl+k", "enter"], set("keys.merge", Some("[]"), Project)),
+        // What the machine has one value for is nobody's own.
+        ("limits.parallel_turns", &["x"], set("limits.parallel_turns", None, User)),
+        ("limits.parallel_turns", &["p", "x"], set("limits.parallel_turns", None, User)),
     ] {
-        let mut model = facing(WIDE, config());
+        let mut model = facing(WIDE, [config(), vec![value("limits.parallel_turns", json!(4))]].concat());
         on(&mut model, key);
         assert_eq!(press(&mut model, keys), expected, "{key} {keys:?}");
         assert_eq!(model.context(), Context::Settings);
     }
+}
+
+#[test]
+fn the_settings_open_for_the_project_and_say_for_whom_a_change_holds() {
+    let mut model = facing(WIDE, [config(), vec![value("limits.parallel_turns", json!(4))]].concat());
+    for (keys, expected) in [
+        (&[][..], "changes hold for you, in this project  p for you, in all projects"),
+        (&["p"], "changes hold for you, in all projects  p for you, in this project"),
+        (&["esc", ","], "changes hold for you, in this project  p for you, in all projects"),
+    ] {
+        press(&mut model, keys);
+        let shown = main(&mut model);
+        assert_eq!(shown.lines().next().unwrap().trim(), format!("Settings  {expected}"), "{keys:?}");
+    }
+    on(&mut model, "limits.parallel_turns");
+    assert!(main(&mut model).starts_with(" Settings  changes hold for the whole machine\n"));
 }
 
 #[test]
@@ -97,7 +114,7 @@ fn the_cursor_stays_on_its_key_when_rows_move() {
         let mut model = facing(WIDE, before);
         on(&mut model, key);
         update(&mut model, Msg::Reply(Reply::Config(after)));
-        assert_eq!(press(&mut model, &["x"]), set(then, None, Scope::User), "{key}");
+        assert_eq!(press(&mut model, &["x"]), set(then, None, Scope::Project), "{key}");
         assert!(main(&mut model).contains(&format!("{then} · from")), "{key}");
     }
 }
@@ -120,7 +137,7 @@ fn r120_the_default_model_is_one_of_the_installed_ones() {
         crate::api::project::Backend { problem: Some("not installed".into()), ..crate::look::sample::backend("codex") },
     ]);
     on(&mut model, "default.model");
-    assert_eq!(press(&mut model, &["enter", "G", "enter"]), set("default.model", Some("claude"), Scope::User));
+    assert_eq!(press(&mut model, &["enter", "G", "enter"]), set("default.model", Some("claude"), Scope::Project));
 }
 
 #[test]
@@ -175,7 +192,7 @@ fn every_key_stands_with_its_value_and_where_that_comes_from() {
     let mut model = facing(Size { height: 24, ..WIDE }, config());
     press(&mut model, &["j"]);
     insta::assert_snapshot!(main(&mut model), @r"
-     Settings  changes hold for you, in all projects  p for you, in this project
+     Settings  changes hold for you, in this project  p for you, in all projects
       DEFAULT
       Default Model                    -                             default
     › Default Reasoning Level          high                          config.toml:3
@@ -200,7 +217,7 @@ fn every_key_stands_with_its_value_and_where_that_comes_from() {
     model.size = NARROW;
     on(&mut model, "worktree.copy");
     insta::assert_snapshot!(main(&mut model), @r"
-     Settings  changes hold for you, in all projects  p for you, in this project
+     Settings  changes hold for you, in this project  p for you, in all projects
       Bell                             true                          default
       MERGE
       Merge Style                      squash                        default
@@ -230,7 +247,7 @@ fn a_change_is_made_below_the_list() {
     let mut model = facing(NARROW, config());
     press(&mut model, &["j", "enter"]);
     insta::assert_snapshot!(main(&mut model), @r"
-     Settings  changes hold for you, in all projects  p for you, in this project
+     Settings  changes hold for you, in this project  p for you, in all projects
       DEFAULT
       Default Model                    -                             default
     › Default Reasoning Level          high                          config.toml:3
