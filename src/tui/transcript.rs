@@ -21,7 +21,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use jiff::tz::TimeZone;
 
 use super::msg::{Reach, Request};
-use crate::api::event::{Block, Event, Live};
+use crate::api::event::{Event, Live};
 use crate::look::card::Fold;
 use crate::look::line::Line;
 use entry::{Entry, Place};
@@ -39,8 +39,8 @@ pub(crate) struct Transcripts {
     held: HashMap<String, Transcript>,
     /// The one that was looked at last comes last.
     order: VecDeque<String>,
-    /// Blocks in progress of sessions whose transcript is not held: whoever opens one sees it from its beginning.
-    open: HashMap<String, (u32, Block, String)>,
+    /// Blocks in progress that stand in no transcript yet: whoever opens one sees what was written before.
+    begun: HashMap<String, live::Begun>,
     zone: Option<TimeZone>,
 }
 
@@ -104,30 +104,28 @@ impl Transcripts {
             return transcript.wanted(session);
         }
         let mut transcript = Transcript::new(self.zone.clone().unwrap_or(TimeZone::UTC));
-        if let Some((turn, block, text)) = self.open.remove(session) {
-            transcript.live(&Live::InProgress { session: session.to_owned(), turn, block, text });
-        }
         let requests = transcript.wanted(session);
         self.held.insert(session.to_owned(), transcript);
+        self.hand_over(session);
         requests
     }
 
     /// Asks again for what may have been missed while the daemon was away.
     pub(crate) fn renew(&mut self) -> Vec<Request> {
-        self.open.clear();
+        self.begun.clear();
         let sessions = self.order.iter();
         sessions.filter_map(|id| self.held.get_mut(id).map(|transcript| transcript.renew(id))).flatten().collect()
     }
 
     /// Takes a page of older events, or the end of the transcript, and asks for more where more is about to be seen.
     pub(crate) fn page(&mut self, session: &str, events: Vec<Event>, reach: Reach) -> Vec<Request> {
-        match self.held.get_mut(session) {
-            Some(transcript) => {
-                transcript.page(&events, reach);
-                transcript.wanted(session)
-            }
-            None => Vec::new(),
-        }
+        let Some(transcript) = self.held.get_mut(session) else {
+            return Vec::new();
+        };
+        transcript.page(&events, reach);
+        let requests = transcript.wanted(session);
+        self.hand_over(session);
+        requests
     }
 
     /// A page could not be read: it is asked for again when it is wanted again.
@@ -137,31 +135,41 @@ impl Transcripts {
 
     /// Takes a fact of the stream.
     pub(crate) fn fact(&mut self, event: &Event) {
-        match self.held.get_mut(&event.session) {
-            Some(transcript) => transcript.fact(event),
-            None => {
-                if live::settles(&event.payload) {
-                    self.open.remove(&event.session);
-                }
-            }
+        if self.begun.get(&event.session).is_some_and(|begun| begun.is_ended_by(&event.payload)) {
+            self.begun.remove(&event.session);
+        }
+        if let Some(transcript) = self.held.get_mut(&event.session) {
+            transcript.fact(event);
         }
     }
 
     pub(crate) fn live(&mut self, record: &Live) {
-        if let Some(transcript) = self.held.get_mut(record.session()) {
+        if let Some(transcript) = self.held.get_mut(record.session()).filter(|held| held.has_place(record)) {
             return transcript.live(record);
         }
         match record {
             Live::InProgress { session, turn, block, text } => {
-                self.open.insert(session.clone(), (*turn, block.clone(), text.clone()));
+                self.begun.insert(session.clone(), live::Begun::new(*turn, block, text));
             }
-            Live::Delta { session, turn, block, text } => match self.open.get_mut(session) {
-                Some((open, same, shown)) if open == turn && same == block => shown.push_str(text),
+            Live::Delta { session, turn, block, text } => match self.begun.get_mut(session) {
+                Some(begun) if begun.is(*turn, block) => begun.push(text),
                 Some(_) | None => {
-                    self.open.insert(session.clone(), (*turn, block.clone(), text.clone()));
+                    self.begun.insert(session.clone(), live::Begun::new(*turn, block, text));
                 }
             },
             Live::Progress { .. } | Live::Status { .. } | Live::SubagentEvent { .. } => {}
+        }
+    }
+
+    /// Puts a block that began before into its transcript, once it has a place there.
+    fn hand_over(&mut self, session: &str) {
+        let (Some(transcript), Some(begun)) = (self.held.get_mut(session), self.begun.get(session)) else {
+            return;
+        };
+        let record = begun.record(session);
+        if transcript.has_place(&record) {
+            transcript.live(&record);
+            self.begun.remove(session);
         }
     }
 }

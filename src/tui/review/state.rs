@@ -143,7 +143,9 @@ impl State {
             Item::Comment(id) => *id,
             Item::Line { .. } | Item::Beside { .. } => match self.items.get(self.cursor + 1)? {
                 Item::Comment(id) => *id,
-                Item::Note(_) | Item::Hunk(_) | Item::Line { .. } | Item::Beside { .. } => return None,
+                Item::Note(_) | Item::Hunk(_) | Item::Line { .. } | Item::Beside { .. } => {
+                    return None;
+                }
             },
             Item::Note(_) | Item::Hunk(_) => return None,
         };

@@ -63,7 +63,9 @@ impl Transcript {
             Way::Down => self.shown.first().map(|span| (span.unit, span.rows.start)),
             Way::Up => self.shown.last().map(|span| (span.unit, span.rows.end)),
         };
-        let Some((unit, row)) = self.found.or(seen) else { return Vec::new() };
+        let Some((unit, row)) = self.found.or(seen) else {
+            return Vec::new();
+        };
         let is_first = self.found.is_none();
         let in_same = match way {
             Way::Down => self.rows_with(unit, needle).into_iter().find(|at| *at > row || (is_first && *at == row)),

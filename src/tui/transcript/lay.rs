@@ -78,7 +78,9 @@ fn time(at: i64, zone: &TimeZone) -> String {
 }
 
 fn message(text: &Text, unit: usize, width: u16) -> Vec<Line> {
-    let Some(chunk) = text.chunks().get(unit) else { return Vec::new() };
+    let Some(chunk) = text.chunks().get(unit) else {
+        return Vec::new();
+    };
     let rows = markdown::lines(&chunk.standing(), width);
     // A text that was cut between two paragraphs keeps them apart.
     let above = unit.checked_sub(1).and_then(|above| text.chunks().get(above));
@@ -176,9 +178,13 @@ fn failed(failure: &Failure, zone: &TimeZone, width: u16) -> Vec<Line> {
 }
 
 fn queued(text: &Text, unit: usize, width: u16) -> Vec<Line> {
-    let Some(chunk) = text.chunks().get(unit) else { return Vec::new() };
+    let Some(chunk) = text.chunks().get(unit) else {
+        return Vec::new();
+    };
     let text = visible(&chunk.text);
-    let mark = |first: bool| if first && unit == 0 { "queued: " } else { "        " };
+    let mark = |first: bool| {
+        if first && unit == 0 { "queued: " } else { "        " }
+    };
     let lines = text.trim_end().lines().zip(0..);
     let lines = lines.map(|(line, number)| Line::toned(Tone::Accent, mark(number == 0)).dim(line));
     lines.flat_map(|line| line.wrap(width.into())).collect()

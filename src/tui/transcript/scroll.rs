@@ -41,20 +41,26 @@ impl Transcript {
     /// What is seen in so many rows of this width, from the top down.
     pub(super) fn frame(&mut self, width: u16, height: usize) -> Vec<Span> {
         self.layout.begin(width);
-        let Some((unit, row)) = self.top(height) else { return Vec::new() };
+        let Some((unit, row)) = self.top(height) else {
+            return Vec::new();
+        };
         self.spans(unit, row, height)
     }
 
     /// The last rows, and nothing of where the person looks.
     pub(super) fn last_rows(&mut self, width: u16, height: usize) -> Vec<Span> {
         self.layout.begin(width);
-        let Some((unit, row)) = self.bottom(height) else { return Vec::new() };
+        let Some((unit, row)) = self.bottom(height) else {
+            return Vec::new();
+        };
         self.spans(unit, row, height)
     }
 
     /// Moves by rows, up when negative. The end is followed once it is reached.
     pub(super) fn scroll_by(&mut self, rows: i64, height: usize) {
-        let (Some(top), Some(bottom)) = (self.top(height), self.bottom(height)) else { return };
+        let (Some(top), Some(bottom)) = (self.top(height), self.bottom(height)) else {
+            return;
+        };
         let steps = usize::try_from(rows.unsigned_abs()).unwrap_or(usize::MAX);
         let spot = if rows < 0 { self.up(top, steps) } else { self.down(top, steps) };
         self.look_at(spot, bottom);
@@ -115,7 +121,9 @@ impl Transcript {
 
     /// How many rows a unit has.
     pub(super) fn height(&mut self, unit: Unit) -> usize {
-        let Some(entry) = self.entries.get(&unit.place) else { return 0 };
+        let Some(entry) = self.entries.get(&unit.place) else {
+            return 0;
+        };
         let (look, joins) = (&self.look, &self.joins);
         if look.hides(entry) {
             return 0;
@@ -191,7 +199,9 @@ impl Transcript {
 
     fn up(&mut self, (mut unit, mut row): Spot, mut steps: usize) -> Spot {
         while steps > row {
-            let Some(before) = self.previous(unit) else { return (unit, 0) };
+            let Some(before) = self.previous(unit) else {
+                return (unit, 0);
+            };
             steps -= row;
             unit = before;
             row = self.height(unit);
@@ -205,7 +215,9 @@ impl Transcript {
             if row + steps < rows {
                 return (unit, row + steps);
             }
-            let Some(following) = self.next(unit) else { return (unit, rows.saturating_sub(1)) };
+            let Some(following) = self.next(unit) else {
+                return (unit, rows.saturating_sub(1));
+            };
             steps -= rows - row;
             (unit, row) = (following, 0);
         }

@@ -181,7 +181,9 @@ impl Transcript {
     pub(crate) fn card_text(&self) -> Option<String> {
         match self.selected_entry()? {
             Entry::Tool(tool) => Some(match &tool.end {
-                Some((_, output)) if !output.trim().is_empty() => format!("{}\n{output}", tool.title),
+                Some((_, output)) if !output.trim().is_empty() => {
+                    format!("{}\n{output}", tool.title)
+                }
                 Some(_) | None => tool.title.to_string(),
             }),
             Entry::Delegation(child) => Some(child.answer.as_deref().unwrap_or(&child.label).to_owned()),

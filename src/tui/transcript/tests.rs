@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::api::event::{Engine, Payload, PlanEntry};
+use crate::api::event::{Block, Engine, Payload, PlanEntry};
 use crate::api::handoff::HandoffStatus;
 use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError};
 use crate::look::sample;
@@ -397,6 +397,41 @@ fn a_running_call_shows_the_end_of_what_it_writes() {
     assert!(shown.contains("line 4999") && !shown.contains("line 4990"), "{shown}");
     transcripts.fact(&event(50, Payload::TurnInterrupted { turn: 1, reason: "stopped".into() }));
     assert!(text(&mut transcripts).contains("did not end"));
+}
+
+#[test]
+fn what_nobody_looks_at_is_kept_as_far_as_it_can_be_shown() {
+    let output = |text: &str| Live::Delta {
+        session: SESSION.into(),
+        turn: 1,
+        block: Block::Tool { call: "c1".into() },
+        text: text.into(),
+    };
+    let ends = |payload| vec![event(30, payload)];
+    let removed = Payload::Removed { salvage: None };
+    for (record, ended, is_kept) in [
+        (output("built\n"), vec![], true),
+        (output("built\n"), ends(message(1, "I wait.")), true),
+        (output("built\n"), ends(called(1, "c2", "ls", "")), true),
+        (output("built\n"), ends(called(1, "c1", "make", "all")), false),
+        (output("built\n"), ends(completed(1, "Done.")), false),
+        (output("built\n"), ends(removed.clone()), false),
+        (delta(1, "built"), ends(called(1, "c1", "make", "")), true),
+        (delta(1, "built"), ends(message(1, "I wait.")), false),
+        (delta(1, "built"), ends(removed), false),
+    ] {
+        let mut transcripts = Transcripts::default();
+        transcripts.live(&record);
+        ended.iter().for_each(|event| transcripts.fact(event));
+        assert_eq!(!transcripts.begun.is_empty(), is_kept, "{record:?} {ended:?}");
+        transcripts.need(SESSION);
+        transcripts.page(SESSION, facts(vec![started(1), call(1, "c1", "make")]), Reach::Start);
+        assert_eq!(text(&mut transcripts).contains("built"), is_kept, "{record:?} {ended:?}");
+        assert!(transcripts.begun.is_empty(), "{record:?} {ended:?}");
+    }
+    let mut transcripts = Transcripts::default();
+    (0..100_000).for_each(|line| transcripts.live(&output(&format!("line {line}\n"))));
+    assert!(transcripts.begun.values().all(|begun| begun.text.len() < 10_000));
 }
 
 #[test]
