@@ -116,7 +116,7 @@ fn tail(model: &mut Model, session: &Session, columns: usize, rows: usize, up: u
     lines.drain(..lines.len().saturating_sub(rows));
     if lines.is_empty() {
         let summary = session.summary.as_ref().map(|summary| summary.turn.as_str()).unwrap_or_default();
-        lines = wrapped(Tone::Dim, summary, columns);
+        lines = wrapped(Tone::Dim, &visible(summary), columns);
         lines.truncate(rows);
     }
     (lines, up)

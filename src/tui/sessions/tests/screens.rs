@@ -3,7 +3,7 @@
 use ratatui::layout::Size;
 
 use super::family;
-use crate::api::session::{Approval, Changes, Question, Session, Status, TurnError, Usage};
+use crate::api::session::{Approval, Changes, Question, Session, Status, Summary, TurnError, Usage};
 use crate::look::sample::{self as look, NOW};
 use crate::look::status::Signs;
 use crate::tui::model::Model;
@@ -361,4 +361,15 @@ fn a_row_loses_columns_before_its_title() {
      ✗ Port to edition…  crashed
      ✗ Port to edit…  +12 −4
     ");
+}
+
+#[test]
+fn a_hostile_summary_stays_text() {
+    let turn = "all\u{202e}good\u{1b}[2J\u{9b}31m\u{7}\r\nand done".to_owned();
+    let session = Session { summary: Some(Summary { turn, session: String::new() }), ..look::session(Status::Ready) };
+    for width in [80, 120] {
+        let shown = screen(&mut model(Size { width, height: 24 }, vec![session.clone()]));
+        assert!(shown.contains("good") && shown.contains("and done"), "{shown}");
+        assert!(!shown.contains(['\u{1b}', '\u{9b}', '\u{202e}', '\r', '\u{7}']), "{shown}");
+    }
 }
