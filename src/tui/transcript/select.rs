@@ -205,8 +205,19 @@ impl Transcript {
     /// What the agent said last.
     pub(crate) fn answer(&self) -> Option<String> {
         self.entries.values().rev().find_map(|entry| match entry {
-            Entry::Message(text) if !text.is_blank() => Some(text.whole()),
-            _ => None,
+            Entry::Message(text) => (!text.is_blank()).then(|| text.whole()),
+            Entry::Turn(_)
+            | Entry::Thought(_)
+            | Entry::Tool(_)
+            | Entry::Delegation(_)
+            | Entry::Todo(_)
+            | Entry::Tasks(_)
+            | Entry::Setup(_)
+            | Entry::Approval(_)
+            | Entry::Questions(_)
+            | Entry::Failure(_)
+            | Entry::Notice(..)
+            | Entry::Queued(_) => None,
         })
     }
 
@@ -214,7 +225,18 @@ impl Transcript {
     pub(crate) fn file(&self) -> Option<(String, Option<u32>)> {
         let of = |entry: &Entry| match entry {
             Entry::Tool(tool) => file(tool),
-            _ => None,
+            Entry::Turn(_)
+            | Entry::Message(_)
+            | Entry::Thought(_)
+            | Entry::Delegation(_)
+            | Entry::Todo(_)
+            | Entry::Tasks(_)
+            | Entry::Setup(_)
+            | Entry::Approval(_)
+            | Entry::Questions(_)
+            | Entry::Failure(_)
+            | Entry::Notice(..)
+            | Entry::Queued(_) => None,
         };
         match self.selected_entry() {
             Some(entry) => of(entry),
