@@ -82,6 +82,11 @@ pub(crate) fn rows(card: &Card, width: u16, fold: Fold) -> Vec<Line> {
     rows
 }
 
+/// The row of a card, as it was drawn, that counts what is not seen.
+pub(crate) fn counting_row(rows: &[Line], fold: Fold) -> Option<usize> {
+    (fold == Fold::Folded && rows.len() > FOLDED + 2).then(|| rows.len() - 2)
+}
+
 /// Before each line of the body: the bar and three columns.
 const SIDE: &str = "│   ";
 

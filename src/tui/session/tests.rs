@@ -394,7 +394,9 @@ fn a_card_is_selected_opened_copied_and_edited() {
     assert_eq!(press(&mut model, &["v"]), edit("src/gateway/limit.rs"));
     assert_eq!(press(&mut model, &["[", "v"]), edit("src/gateway/mod.rs"));
     press(&mut model, &["]", "]"]);
-    assert!(main(&mut model).contains("more line(s)"));
+    let shown = main(&mut model);
+    let more = shown.lines().find(|row| row.contains("more line(s)")).unwrap_or_default();
+    assert!(more.contains("…38 more line(s)  ") && more.ends_with(" e expands"), "{shown}");
     press(&mut model, &["e"]);
     assert!(!main(&mut model).contains("more line(s)"));
     press(&mut model, &["enter", "E"]);

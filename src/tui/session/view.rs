@@ -110,7 +110,11 @@ fn rows(model: &Model, session: &Session, transcript: &Transcript, frame: &mut F
     for (row, shown) in (0..area.height).zip(transcript.shown()) {
         let made;
         let line = match shown.part {
-            Part::Line(line) => line,
+            Part::Folded(line) if shown.is_selected => {
+                made = with_key(model, line.clone(), Action::Expand, "expands", area.width);
+                &made
+            }
+            Part::Line(line) | Part::Folded(line) => line,
             Part::Child(delegation) if shown.is_selected => {
                 made = selected_child(model, session, delegation, area.width);
                 &made
@@ -142,6 +146,16 @@ fn selected_child(model: &Model, session: &Session, delegation: &Delegation, wid
     let hint = key.map(|key| format!("  {key} opens")).unwrap_or_default();
     let room = usize::from(width).saturating_sub(columns_of(&hint));
     child::row(model, session, delegation).fit(room).dim(hint)
+}
+
+/// A row that ends with the key of an act.
+fn with_key(model: &Model, line: Line, action: Action, does: &str, width: u16) -> Line {
+    let key = model.keymap.key(Context::Session, action);
+    let hint = key.map(|key| format!("  {key} {does}")).unwrap_or_default();
+    let room = usize::from(width).saturating_sub(columns_of(&hint));
+    let line = line.fit(room);
+    let gap = room.saturating_sub(line.width());
+    line.plain(" ".repeat(gap)).dim(hint)
 }
 
 /// Makes the matches of a row stand out.

@@ -7,6 +7,7 @@ use super::layout::Unit;
 use super::scroll::{Scroll, Span};
 use super::{Fold, Thoughts, Transcript};
 use crate::api::handoff::HandoffStatus;
+use crate::look::card;
 use crate::look::line::Line;
 use crate::tui::msg::Request;
 
@@ -24,6 +25,8 @@ pub(crate) struct Row<'a> {
 #[derive(Debug)]
 pub(crate) enum Part<'a> {
     Line(&'a Line),
+    /// How much of a card is not seen.
+    Folded(&'a Line),
     /// A child, which is drawn as it stands at this moment.
     Child(&'a Delegation),
 }
@@ -56,13 +59,36 @@ impl Transcript {
     }
 
     fn rows_of(&self, span: &Span) -> impl Iterator<Item = Row<'_>> {
-        let rows = self.layout.rows(span.unit).and_then(|rows| rows.get(span.rows.clone())).unwrap_or_default();
-        let child = match self.entries.get(&span.unit.place) {
-            Some(Entry::Delegation(delegation)) => Some(&**delegation),
-            Some(_) | None => None,
+        let place = span.unit.place;
+        let all = self.layout.rows(span.unit).unwrap_or_default();
+        let (child, folded) = match self.entries.get(&place) {
+            Some(Entry::Delegation(delegation)) => (Some(&**delegation), None),
+            Some(Entry::Tool(_) | Entry::Todo(_) | Entry::Tasks(_)) => {
+                (None, card::counting_row(all, self.look.fold(place)))
+            }
+            Some(
+                Entry::Turn(_)
+                | Entry::Message(_)
+                | Entry::Thought(_)
+                | Entry::Setup(_)
+                | Entry::Approval(_)
+                | Entry::Questions(_)
+                | Entry::Failure(_)
+                | Entry::Notice(..)
+                | Entry::Queued(_),
+            )
+            | None => (None, None),
         };
-        let is_selected = self.selected == Some(span.unit.place);
-        rows.iter().map(move |line| Row { part: child.map_or(Part::Line(line), Part::Child), is_selected })
+        let is_selected = self.selected == Some(place);
+        let rows = all.get(span.rows.clone()).unwrap_or_default();
+        rows.iter().zip(span.rows.start..).map(move |(line, row)| {
+            let part = match child {
+                Some(child) => Part::Child(child),
+                None if folded == Some(row) => Part::Folded(line),
+                None => Part::Line(line),
+            };
+            Row { part, is_selected }
+        })
     }
 
     /// Scrolls by rows, up when negative, and asks for what comes near.

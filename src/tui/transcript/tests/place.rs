@@ -11,7 +11,7 @@ fn seen(transcripts: &mut Transcripts, height: u16) -> String {
     let transcript = transcripts.get_mut(SESSION).unwrap();
     transcript.prepare(40, height);
     let text = |row: select::Row<'_>| match row.part {
-        Part::Line(line) => line.text(),
+        Part::Line(line) | Part::Folded(line) => line.text(),
         Part::Child(child) => child.label.to_string(),
     };
     transcript.shown().map(text).collect::<Vec<_>>().join("\n")
