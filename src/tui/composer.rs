@@ -138,14 +138,18 @@ fn changed(model: &mut Model) -> Vec<Request> {
 }
 
 fn focus(model: &mut Model, target: Target) -> Vec<Request> {
-    match (&target, &model.view) {
-        (_, View::Sessions | View::Session(_)) => {}
-        (Target::Task, View::Review(_) | View::Settings) => model.view = View::Sessions,
-        (Target::Session(id), View::Review(_) | View::Settings) => model.view = View::Session(id.clone()),
-    }
+    let mut requests = match (&target, &model.view) {
+        (_, View::Sessions | View::Session(_)) => Vec::new(),
+        (Target::Task, View::Review(_) | View::Settings) => {
+            model.view = View::Sessions;
+            Vec::new()
+        }
+        (Target::Session(id), View::Review(_) | View::Settings) => model.open_session(id),
+    };
     model.composer.target = target;
     model.focus = Focus::Composer;
-    popup::refresh(model)
+    requests.extend(popup::refresh(model));
+    requests
 }
 
 pub(crate) fn new_task(model: &mut Model) -> Vec<Request> {

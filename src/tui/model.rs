@@ -109,7 +109,7 @@ impl Model {
         self.view = View::Session(id.to_owned());
         self.focus = Focus::Main;
         self.session = session::State::default();
-        self.transcripts.need(id)
+        self.transcripts.show(id)
     }
 
     /// Whether what comes late may take the keys: never from something that lies on top, nor from words in the making.

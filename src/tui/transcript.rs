@@ -39,6 +39,8 @@ pub(crate) struct Transcripts {
     held: HashMap<String, Transcript>,
     /// The one that was looked at last comes last.
     order: VecDeque<String>,
+    /// The one that a view shows, or showed last: it never makes room.
+    shown: Option<String>,
     /// Blocks in progress that stand in no transcript yet: whoever opens one sees what was written before.
     begun: HashMap<String, live::Begun>,
     zone: Option<TimeZone>,
@@ -91,12 +93,19 @@ impl Transcripts {
         self.held.get_mut(session)
     }
 
+    /// Holds the transcript of a view for as long as no other is shown; what could not be read is asked for again.
+    pub(crate) fn show(&mut self, session: &str) -> Vec<Request> {
+        self.shown = Some(session.to_owned());
+        self.need(session)
+    }
+
     /// Holds a transcript, and asks for its end when it is not there.
     pub(crate) fn need(&mut self, session: &str) -> Vec<Request> {
         self.order.retain(|held| held != session);
         self.order.push_back(session.to_owned());
+        let oldest = self.order.iter().position(|held| Some(held) != self.shown.as_ref());
         if self.order.len() > HELD
-            && let Some(oldest) = self.order.pop_front()
+            && let Some(oldest) = oldest.and_then(|at| self.order.remove(at))
         {
             self.held.remove(&oldest);
         }

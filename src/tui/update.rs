@@ -229,7 +229,9 @@ pub(crate) fn back(model: &mut Model) -> Vec<Request> {
         Context::Settings => model.view = View::Sessions,
         Context::Diff => {
             if let View::Review(id) = &model.view {
+                let id = id.clone();
                 model.view = View::Session(id.clone());
+                return model.transcripts.show(&id);
             }
         }
     }

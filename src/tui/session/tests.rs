@@ -5,6 +5,7 @@ use ratatui::backend::TestBackend;
 use serde_json::json;
 
 use super::*;
+use crate::api::error::{Error, ErrorKind};
 use crate::api::event::{Event, Live, Payload, PlanEntry};
 use crate::api::handoff::{Handoff, HandoffStatus, PendingPermission};
 use crate::api::session::{Approval, Session, Status, Summary, Usage};
@@ -461,6 +462,21 @@ fn the_login_of_the_backend_is_run() {
     let backend = crate::api::project::Backend { login: Some("demo login".into()), ..look::backend("demo") };
     model.world.backends = Some(vec![backend]);
     assert_eq!(press(&mut model, &["L"]), [Request::Run("demo login".into())]);
+}
+
+#[test]
+fn a_transcript_that_could_not_be_read_is_asked_for_again_when_it_is_shown() {
+    let page = Request::Page { session: "reaaaaaa".into(), before: None };
+    let ways: [fn(&mut Model) -> Vec<Request>; 2] = [|model| press(model, &["esc"]), composer::reply];
+    for shown_again in ways {
+        let mut model = model(WIDE, sessions());
+        model.open_session("reaaaaaa");
+        press(&mut model, &["d"]);
+        let error = Error::new(ErrorKind::Unavailable, "the daemon drains");
+        update(&mut model, Msg::Reply(Reply::Failed { doing: "read".into(), error }));
+        let asked = shown_again(&mut model);
+        assert_eq!(asked.iter().filter(|request| **request == page).count(), 1, "{asked:?}");
+    }
 }
 
 #[test]

@@ -75,6 +75,28 @@ fn older_facts_are_asked_for_and_come_without_a_jump() {
 }
 
 #[test]
+fn the_open_one_is_held_and_asked_for_again_when_it_is_shown() {
+    let mut transcripts = Transcripts::default();
+    transcripts.show(SESSION);
+    let others: Vec<String> = (0..2 * HELD).map(|number| format!("other{number}")).collect();
+    others.iter().for_each(|other| {
+        transcripts.need(other);
+    });
+    let held = |transcripts: &Transcripts| others.iter().filter(|other| transcripts.get(other).is_some()).count();
+    assert!(transcripts.get(SESSION).is_some());
+    assert_eq!(held(&transcripts), HELD - 1);
+    transcripts.refused();
+    let end = vec![Request::Page { session: SESSION.into(), before: None }];
+    assert_eq!([transcripts.show(SESSION), transcripts.show(SESSION)], [end, vec![]]);
+    transcripts.show(&others[0]);
+    others.iter().for_each(|other| {
+        transcripts.need(other);
+    });
+    assert!(transcripts.get(SESSION).is_none() && transcripts.get(&others[0]).is_some());
+    assert_eq!(held(&transcripts), HELD);
+}
+
+#[test]
 fn what_was_missed_is_filled_in_or_begun_again() {
     let story = facts(long(400));
     let mut transcripts = Transcripts::default();
