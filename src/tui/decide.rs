@@ -192,9 +192,15 @@ pub(crate) fn toggle_focus(model: &mut Model) -> Vec<Request> {
     Vec::new()
 }
 
-/// Ends the turn without a reply.
+/// Ends the turn without a reply; questions that ended it themselves are put off, and the answers so far are kept.
 pub(crate) fn end_turn(model: &mut Model) -> Vec<Request> {
-    let Some(Overlay::Decide(state)) = model.overlay.take() else { return Vec::new() };
+    if matches!(state(model), Some(State { face: Face::Asking(progress), .. }) if !progress.holds_turn()) {
+        close(model);
+        return notice::say(model, "the turn is over; the questions wait, the answers are kept".to_owned());
+    }
+    let Some(Overlay::Decide(state)) = model.overlay.take() else {
+        return Vec::new();
+    };
     model.decisions.progress.remove(&state.need.session);
     vec![Request::Stop(state.need.session)]
 }

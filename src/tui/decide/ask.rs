@@ -122,7 +122,11 @@ impl Ask<'_> {
         match self.progress.focus() {
             Focus::Words => {
                 parts.push("empty means `no answer`".to_owned());
-                parts.push(format!("{} ends the turn without a reply", key(Action::EndTurn)));
+                let ends = match self.progress.holds_turn() {
+                    true => "ends the turn without a reply",
+                    false => "later, answers are kept",
+                };
+                parts.push(format!("{} {ends}", key(Action::EndTurn)));
             }
             Focus::Options => {
                 if self.progress.question().multiple {

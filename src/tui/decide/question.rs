@@ -78,6 +78,11 @@ impl Progress {
         self.question().purpose.as_deref() == Some(PLAN_DECISION)
     }
 
+    /// Whether a turn waits for the answers; otherwise the questions ended it.
+    pub(super) fn holds_turn(&self) -> bool {
+        self.questions.iter().any(|question| question.call.is_some() && !question.expired)
+    }
+
     pub(super) fn focus(&self) -> Focus {
         self.focus
     }

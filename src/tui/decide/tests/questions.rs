@@ -90,13 +90,27 @@ fn r121_where_several_may_be_chosen_keys_mark_and_enter_confirms() {
 }
 
 #[test]
-fn r121_ctrl_c_ends_the_turn_without_a_reply() {
-    for keys in [&["a", "tab", "ctrl+c"][..], &["a", "ctrl+c"]] {
-        let (model, requests) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", keys);
-        assert_eq!(requests, [Request::Stop("abcd2345".into())]);
-        assert!(!is_open(&model));
-        assert_eq!(model.view, View::Session("abcd2345".into()));
+fn r121_ctrl_c_ends_the_turn_that_waits_without_a_reply() {
+    let call = Question { call: Some("c1".into()), ..library() };
+    let expired = Question { expired: true, ..call.clone() };
+    let stop = vec![Request::Stop("abcd2345".into())];
+    for (asked, expected) in [(call, stop), (expired, vec![]), (library(), vec![])] {
+        for keys in [&["a", "tab", "ctrl+c"][..], &["a", "ctrl+c"]] {
+            let session = asking(vec![asked.clone()]);
+            let (model, requests) = opened(model(WIDE, vec![session]), "abcd2345", keys);
+            assert_eq!(requests, expected, "{asked:?} {keys:?}");
+            assert!(!is_open(&model));
+            assert_eq!(model.view, View::Session("abcd2345".into()));
+        }
     }
+}
+
+#[test]
+fn r121_ctrl_c_on_questions_that_ended_the_turn_keeps_the_answers() {
+    let session = asking(vec![library(), question("Port?", &["80"])]);
+    let (mut model, requests) = opened(model(WIDE, vec![session]), "abcd2345", &["a", "2", "enter", "ctrl+c"]);
+    assert_eq!((requests, is_open(&model)), (vec![], false));
+    assert_eq!(press(&mut model, &["a", "enter"]), answered(&["chrono", "80"]));
 }
 
 #[test]
@@ -210,7 +224,7 @@ fn a_question_shows_its_options_and_a_row_for_words() {
     │    3  time
     │  › 4  the one of the standard library, because it is there already and the
     │       others are not
-    ╰ enter next · empty means `no answer` · ctrl+c ends the turn without a reply
+    ╰ enter next · empty means `no answer` · ctrl+c later, answers are kept
     ");
     press(&mut model, &["tab"]);
     insta::assert_snapshot!(card(&mut model), @r"
