@@ -25,7 +25,7 @@ use crate::api::request::{AllowScope, Decide, DenyScope};
 use ask::Ask;
 use card::{Card, Keys};
 use flow::{close, settled, show, waiting, waiting_at};
-use need::{Need, What};
+use need::{Asked, Need, What};
 use question::{Answered, Focus, Progress};
 use sheet::{GUTTER, Sheet};
 use words::Words;
@@ -201,7 +201,7 @@ pub(crate) fn end_turn(model: &mut Model) -> Vec<Request> {
     let Some(Overlay::Decide(state)) = model.overlay.take() else {
         return Vec::new();
     };
-    model.decisions.progress.remove(&state.need.session);
+    model.decisions.progress.remove(&state.need);
     vec![Request::Stop(state.need.session)]
 }
 
@@ -311,7 +311,7 @@ fn need_of(model: &Model) -> Need {
     match &model.overlay {
         Some(Overlay::Decide(state)) => state.need.clone(),
         Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => {
-            Need { session: String::new(), what: What::Questions(Vec::new()) }
+            Need { session: String::new(), what: What::Questions(Asked::default()) }
         }
     }
 }

@@ -12,8 +12,8 @@ use crate::tui::msg::Request;
 /// What outlives an open decision.
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
-    /// Answers that were given and not sent, by session.
-    pub(super) progress: HashMap<String, Progress>,
+    /// Answers that were given and may not have been taken.
+    pub(super) progress: HashMap<Need, Progress>,
     /// What was decided and may still be listed.
     sent: HashSet<Need>,
     pub(super) plans: HashMap<String, Plan>,
@@ -23,10 +23,7 @@ pub(crate) struct Kept {
 pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
     let listed: HashSet<_> = need::all(&model.world).into_iter().collect();
     model.decisions.sent.retain(|need| listed.contains(need));
-    let asks = |session: &String| {
-        listed.iter().any(|need| need.session == *session && matches!(need.what, What::Questions(_)))
-    };
-    model.decisions.progress.retain(|session, _| asks(session));
+    model.decisions.progress.retain(|need, _| listed.contains(need));
     match &model.overlay {
         Some(Overlay::Decide(state)) if !listed.contains(&state.need) => {
             let home = state.home.clone();
@@ -65,7 +62,7 @@ pub(super) fn show(model: &mut Model, home: String, need: Need) -> Vec<Request> 
         What::Approval(_) => Face::Card(None),
         What::Questions(_) => {
             let asked = need::questions(&model.world, &need);
-            let kept = model.decisions.progress.remove(&need.session).filter(|kept| kept.is_about(&asked));
+            let kept = model.decisions.progress.remove(&need).filter(|kept| kept.is_about(&asked));
             match (kept, asked.is_empty()) {
                 (Some(kept), _) => Face::Asking(Box::new(kept)),
                 (None, true) => return Vec::new(),
@@ -86,7 +83,7 @@ pub(super) fn close(model: &mut Model) {
     if let Some(Overlay::Decide(state)) = model.overlay.take()
         && let State { need, face: Face::Asking(progress), .. } = *state
     {
-        model.decisions.progress.insert(need.session, *progress);
+        model.decisions.progress.insert(need, *progress);
     }
 }
 
@@ -97,7 +94,7 @@ pub(super) fn settled(model: &mut Model, request: Request) -> Vec<Request> {
     };
     let State { home, need, face, .. } = *state;
     if let Face::Asking(progress) = face {
-        model.decisions.progress.insert(need.session.clone(), *progress);
+        model.decisions.progress.insert(need.clone(), *progress);
     }
     model.decisions.sent.insert(need);
     let mut requests = vec![request];

@@ -18,20 +18,28 @@ pub(crate) struct Need {
 pub(crate) enum What {
     /// The approval of this name.
     Approval(String),
-    /// These questions, which are answered together.
-    Questions(Vec<String>),
+    Questions(Asked),
+}
+
+/// Questions that are answered together. The same words in another turn, or of another call, are asked anew.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Asked {
+    /// How many turns the asker had begun.
+    turn: u32,
+    /// The call that waits, and the words.
+    questions: Vec<(Option<String>, String)>,
 }
 
 /// What can be decided at a session: its own first, then what its children want, the oldest first.
 pub(super) fn of_session(world: &World, id: &str) -> Vec<Need> {
-    let mut found: Vec<_> = world.sessions.get(id).map(needs).unwrap_or_default();
+    let mut found: Vec<_> = world.sessions.get(id).map(|session| needs(world, session)).unwrap_or_default();
     found.sort_by_key(|(since, need)| (need.session != id, *since));
     found.into_iter().map(|(_, need)| need).collect()
 }
 
 /// Everything that waits, the oldest first.
 pub(super) fn all(world: &World) -> Vec<Need> {
-    let mut found: Vec<_> = world.sessions.values().flat_map(needs).collect();
+    let mut found: Vec<_> = world.sessions.values().flat_map(|session| needs(world, session)).collect();
     found.sort_by_key(|(since, _)| *since);
     let mut seen = HashSet::new();
     found.into_iter().map(|(_, need)| need).filter(|need| seen.insert(need.clone())).collect()
@@ -62,7 +70,7 @@ pub(super) fn questions<'a>(world: &'a World, need: &Need) -> Vec<&'a Question> 
 }
 
 /// What one session shows, with the time since when it waits.
-fn needs(session: &Session) -> Vec<(i64, Need)> {
+fn needs(world: &World, session: &Session) -> Vec<(i64, Need)> {
     let approvals = session.approvals.iter().map(|approval| {
         let need = Need {
             session: asker(session, &approval.session).to_owned(),
@@ -78,9 +86,14 @@ fn needs(session: &Session) -> Vec<(i64, Need)> {
         }
     }
     let asked = askers.into_iter().filter_map(|asker| {
-        let texts: Vec<_> = open(session, asker).iter().map(|question| question.text.clone()).collect();
-        let need = Need { session: asker.to_owned(), what: What::Questions(texts.clone()) };
-        (!texts.is_empty()).then_some((session.updated_at, need))
+        let questions: Vec<_> =
+            open(session, asker).iter().map(|question| (question.call.clone(), question.text.clone())).collect();
+        if questions.is_empty() {
+            return None;
+        }
+        let turn = world.sessions.get(asker).map_or(0, |asker| asker.turns);
+        let need = Need { session: asker.to_owned(), what: What::Questions(Asked { turn, questions }) };
+        Some((session.updated_at, need))
     });
     approvals.chain(asked).collect()
 }

@@ -162,6 +162,28 @@ fn r121_what_was_sent_is_not_asked_again_unless_it_was_refused() {
 }
 
 #[test]
+fn r121_the_same_words_of_another_turn_or_call_are_asked_anew() {
+    let call = |name: &str| Question { call: Some(name.into()), ..library() };
+    let turns = |turns, questions| Session { turns, ..asking(questions) };
+    for (first, again, is_asked) in [
+        (turns(1, vec![library()]), turns(1, vec![library()]), false),
+        (turns(1, vec![library()]), turns(2, vec![library()]), true),
+        (turns(1, vec![call("1")]), turns(1, vec![call("1")]), false),
+        (turns(1, vec![call("1")]), turns(1, vec![call("2")]), true),
+    ] {
+        let (mut model, sent) = opened(model(WIDE, vec![first]), "abcd2345", &["a", "3", "enter"]);
+        assert_eq!(sent, answered(&["time"]));
+        let later = again.updated_at + 1;
+        came(&mut model, Session { updated_at: later, ..again });
+        press(&mut model, &["a"]);
+        assert_eq!(is_open(&model), is_asked);
+        if is_asked {
+            assert_eq!(press(&mut model, &["enter"]), answered(&["jiff"]), "from the beginning");
+        }
+    }
+}
+
+#[test]
 fn a_question_of_a_turn_in_progress_is_answered_before_those_that_ended_one() {
     let call = Question { call: Some("c1".into()), ..question("Overwrite?", &["yes", "no"]) };
     check(vec![call, library()], &["2", "enter"], &answered(&["no"]));
