@@ -80,9 +80,7 @@ pub fn is_free(place: &Place, real: &Path, tree: &Path) -> bool {
 
 /// Whether a path is in the tree by its words alone. Git's own files are not: who writes them can run commands.
 fn is_inside(path: &Path, tree: &Path) -> bool {
-    let Ok(rest) = path.strip_prefix(tree) else {
-        return false;
-    };
+    let Ok(rest) = path.strip_prefix(tree) else { return false };
     let is_plain = |part: Component<'_>| matches!(part, Component::Normal(name) if name != ".git");
     rest.components().all(is_plain)
 }

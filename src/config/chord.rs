@@ -76,12 +76,8 @@ impl Chord {
     /// is a small one and shift is said, because there people write `Ctrl+N` and mean `ctrl+n`.
     #[must_use]
     pub fn normal(self) -> Self {
-        let Key::Char(typed) = self.key else {
-            return self;
-        };
-        let Some((small, large)) = cases(typed) else {
-            return Self { shift: false, ..self };
-        };
+        let Key::Char(typed) = self.key else { return self };
+        let Some((small, large)) = cases(typed) else { return Self { shift: false, ..self } };
         if self.ctrl || self.alt {
             return Self { shift: self.shift || typed != small, key: Key::Char(small), ..self };
         }
@@ -274,7 +270,7 @@ mod tests {
         let named: Vec<_> = NAMED.iter().map(|(_, key)| *key).collect();
         prop_oneof![
             any::<char>()
-                .prop_filter("a key types something that is seen", |c| { key(&c.to_string()).is_some() })
+                .prop_filter("a key types something that is seen", |c| key(&c.to_string()).is_some())
                 .prop_map(Key::Char),
             prop::sample::select(named),
             (1u8..=12).prop_map(Key::F),

@@ -43,9 +43,7 @@ pub fn set_key(text: &str, origin: &Origin, path: &str, typed: &str) -> Result<S
 pub fn unset_key(text: &str, origin: &Origin, path: &str) -> Result<String, ConfigError> {
     let (_, place) = check(text, origin, path)?;
     let sections: Vec<_> = path.split('.').collect();
-    let Some((name, sections)) = sections.split_last() else {
-        return Ok(text.to_owned());
-    };
+    let Some((name, sections)) = sections.split_last() else { return Ok(text.to_owned()) };
     let line = own_line(text, sections, name);
     let without = line.as_ref().map(|line| [&text[..line.start], &text[line.end..]].concat());
     let mut document = document(without.as_deref().unwrap_or(text), &place)?;
@@ -101,12 +99,8 @@ fn remove(table: &mut dyn TableLike, sections: &[&str], name: &str) -> bool {
 
 /// Takes out the sections on a path that hold nothing and that no comment is about.
 fn drop_empty(table: &mut dyn TableLike, sections: &[&str]) {
-    let Some((first, rest)) = sections.split_first() else {
-        return;
-    };
-    let Some(section) = table.get_mut(first) else {
-        return;
-    };
+    let Some((first, rest)) = sections.split_first() else { return };
+    let Some(section) = table.get_mut(first) else { return };
     if let Some(inner) = section.as_table_like_mut() {
         drop_empty(inner, rest);
     }
@@ -139,9 +133,7 @@ fn child_table<'a>(parent: &'a mut Item, name: &str) -> Option<&'a mut Item> {
 
 /// Hands the space before the closing brace over to the value that comes to stand there.
 fn take_last_place(inline: &mut InlineTable, value: &mut Value) {
-    let Some((_, last)) = inline.iter_mut().last() else {
-        return;
-    };
+    let Some((_, last)) = inline.iter_mut().last() else { return };
     if let Some(space) = last.decor().suffix().cloned() {
         last.decor_mut().set_suffix("");
         *value.decor_mut() = Decor::new(" ", space);

@@ -169,9 +169,7 @@ fn named(section: &str) -> Option<&'static str> {
 
 fn unknown(path: &str, place: Place) -> ConfigError {
     // A hostile file can hold a key of any length and with any control character.
-    let shown = |c: char| {
-        if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }
-    };
+    let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let key: String = path.chars().take(KEY_CHARS).map(shown).collect();
     let nearest = key::nearest(&key);
     ConfigError::UnknownKey { place, key, nearest }

@@ -392,9 +392,7 @@ impl fmt::Display for Ignored {
 
 /// Whether a choice of a key whose choices stand from the strictest on is wider than another.
 fn is_wider(path: &str, value: &Value, than: &Value) -> bool {
-    let Some(Kind::Choice(choices)) = key::find(path).map(|key| key.kind) else {
-        return false;
-    };
+    let Some(Kind::Choice(choices)) = key::find(path).map(|key| key.kind) else { return false };
     let rank = |value: &Value| match value {
         Value::Text(text) if text.is_empty() => choices.len(),
         value => choices.iter().position(|choice| *value == Value::Text((*choice).to_owned())).unwrap_or(choices.len()),

@@ -27,17 +27,13 @@ fn section() -> Map<String, Value> {
 
 /// Puts a setting where its path leads, making the sections on the way.
 fn place(section_schema: &mut Map<String, Value>, parts: &[&str], setting: Value) {
-    let Some((first, rest)) = parts.split_first() else {
-        return;
-    };
+    let Some((first, rest)) = parts.split_first() else { return };
     let (holder, name) = match *first {
         "*" => ("patternProperties", "^[a-z0-9][a-z0-9_-]*$"),
         name => ("properties", name),
     };
     let holder = section_schema.entry(holder).or_insert_with(|| json!({}));
-    let Some(holder) = holder.as_object_mut() else {
-        return;
-    };
+    let Some(holder) = holder.as_object_mut() else { return };
     if rest.is_empty() {
         holder.insert(name.to_owned(), setting);
         return;
@@ -53,24 +49,18 @@ fn setting(key: &Key) -> Value {
         Kind::Model => json!({ "type": "string", "pattern": "^([a-z0-9][a-z0-9_-]*(/\\S+)?)?$" }),
         Kind::Count { max } => json!({ "type": "integer", "minimum": 0, "maximum": max }),
         Kind::Duration => json!({ "type": "string", "pattern": UNIT_PATTERN }),
-        Kind::AutoDuration => {
-            json!({ "type": "string", "pattern": format!("^auto$|{UNIT_PATTERN}") })
-        }
+        Kind::AutoDuration => json!({ "type": "string", "pattern": format!("^auto$|{UNIT_PATTERN}") }),
         Kind::Flag => json!({ "type": "boolean" }),
         Kind::Choice(known) => json!({ "type": "string", "enum": known }),
         Kind::Text => json!({ "type": "string" }),
-        Kind::List | Kind::Paths => {
-            json!({ "type": "array", "items": { "type": "string", "minLength": 1 } })
-        }
+        Kind::List | Kind::Paths => json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
         Kind::Command => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
         Kind::OptionalCommand => json!({ "type": "array", "items": { "type": "string" } }),
         Kind::Chords => {
             let key = json!({ "type": "string", "minLength": 1 });
             json!({ "anyOf": [key, { "type": "array", "items": key }] })
         }
-        Kind::Variables => {
-            json!({ "type": "object", "additionalProperties": { "type": "string" } })
-        }
+        Kind::Variables => json!({ "type": "object", "additionalProperties": { "type": "string" } }),
     };
     schema["description"] = json!(key.doc);
     if let Some(default) = super::resolve::default_of(key.name) {

@@ -70,9 +70,7 @@ impl Highlighter {
         }
         let ended = format!("{text}\n");
         // A grammar that fails leaves the line as it is.
-        let Ok(marks) = self.state.parse_line(&ended, syntaxes()) else {
-            return plain(text);
-        };
+        let Ok(marks) = self.state.parse_line(&ended, syntaxes()) else { return plain(text) };
         let mut line = Line::new();
         let mut start = 0;
         for (at, change) in marks {

@@ -230,9 +230,7 @@ impl Writer {
     /// The target is told where the words do not tell it.
     fn end_link(&mut self) {
         self.tones.pop();
-        let Some(Link { target, words }) = self.link.take() else {
-            return;
-        };
+        let Some(Link { target, words }) = self.link.take() else { return };
         let bare = target.strip_prefix("mailto:").unwrap_or(&target);
         if !target.is_empty() && bare != words && target != words {
             let target = visible(&target.replace('\n', " "));
@@ -241,9 +239,7 @@ impl Writer {
     }
 
     fn end_code(&mut self) {
-        let Some((language, code)) = self.code.take() else {
-            return;
-        };
+        let Some((language, code)) = self.code.take() else { return };
         let room = self.room().saturating_sub(columns_of(CODE));
         for line in highlight::lines(&code, &language) {
             for row in line.wrap(room) {

@@ -101,9 +101,7 @@ pub(crate) fn sort(sessions: &mut [Session]) {
 pub(crate) fn title(session: &Session) -> String {
     let title = one_line(&session.title);
     match (&session.parent, &session.agent) {
-        (Some(_), Some(agent)) if !title.contains(&format!("@{agent}")) => {
-            format!("@{} {title}", one_line(agent))
-        }
+        (Some(_), Some(agent)) if !title.contains(&format!("@{agent}")) => format!("@{} {title}", one_line(agent)),
         _ => title,
     }
 }

@@ -231,9 +231,7 @@ fn is_assignment(word: &str) -> bool {
 /// Whether the program that `words` start with does its work here.
 fn is_local(words: &[Word]) -> bool {
     let texts: Vec<_> = words.iter().filter(|word| !word.is_target()).map(|word| word.text.as_str()).collect();
-    let [program, args @ ..] = texts.as_slice() else {
-        return false;
-    };
+    let [program, args @ ..] = texts.as_slice() else { return false };
     let is_test = matches!(*program, "[" | "[[");
     if program.is_empty() || program.starts_with('-') || !is_test && program.contains(['$', '*', '?', '[', '{', '~']) {
         return false;

@@ -40,9 +40,7 @@ pub fn decide(call: &Call, scene: &Scene<'_>) -> Verdict {
 
 /// 1. What ends a machine or a home.
 fn hard_floor(case: &Case<'_>) -> Option<Verdict> {
-    let Subject::Command { text, .. } = &case.call.subject else {
-        return None;
-    };
+    let Subject::Command { text, .. } = &case.call.subject else { return None };
     floor::catastrophe(text).map(|reason| verdict(Action::Deny, Layer::HardFloor, None, reason))
 }
 
@@ -161,9 +159,7 @@ fn posture(case: &Case<'_>) -> Option<Verdict> {
     };
     let posture = case.scene.posture.as_str();
     let reason = || match case.call.subject {
-        Subject::Command { .. } if case.is_held() => {
-            format!("`{posture}` asks nothing about what the sandbox holds")
-        }
+        Subject::Command { .. } if case.is_held() => format!("`{posture}` asks nothing about what the sandbox holds"),
         _ => format!("`{posture}` lets it go ahead in the work tree"),
     };
     goes_ahead.then(|| verdict(Action::Allow, Layer::AcceptEdits, None, reason()))

@@ -91,15 +91,11 @@ fn in_command(simple: &Simple) -> Vec<String> {
 /// The destructive flags among the words behind `git`.
 pub(super) fn in_git(words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
-    let Some((verb, words)) = subcommand(words) else {
-        return found;
-    };
+    let Some((verb, words)) = subcommand(words) else { return found };
     if verb == "restore" {
         return restored(words);
     }
-    let Some(row) = ROWS.iter().find(|row| row.verb == verb) else {
-        return found;
-    };
+    let Some(row) = ROWS.iter().find(|row| row.verb == verb) else { return found };
     let dashes = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     let (options, paths) = words.split_at(dashes);
     for word in options {

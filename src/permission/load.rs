@@ -58,9 +58,7 @@ pub fn rule_file(name: &str, text: &str, home: &str) -> Result<RuleFile, LoadErr
     let mut found = RuleFile { name: name.to_owned(), ..RuleFile::default() };
     let at = Source { name, text };
     let strict = ParseOptions { allow_comments: false, allow_trailing_commas: false, ..JSON };
-    let Some(top) = at.parse(&strict)? else {
-        return Ok(found);
-    };
+    let Some(top) = at.parse(&strict)? else { return Ok(found) };
     for property in &at.object(&top, "an object with `permissions`")?.properties {
         if property.name.as_str() != "permissions" {
             return Err(at.unknown(property, "`permissions`"));
@@ -81,9 +79,7 @@ pub fn rule_file(name: &str, text: &str, home: &str) -> Result<RuleFile, LoadErr
 /// Reads the ordered map of a project. Comments are welcome.
 pub fn map(name: &str, text: &str, home: &str) -> Result<CompactPermission, LoadError> {
     let at = Source { name, text };
-    let Some(top) = at.parse(&JSON)? else {
-        return Ok(CompactPermission::default());
-    };
+    let Some(top) = at.parse(&JSON)? else { return Ok(CompactPermission::default()) };
     let mut entries = Vec::new();
     for property in &at.object(&top, "an object of tools")?.properties {
         entries.push((property.name.as_str().to_owned(), at.form(property)?));
@@ -171,9 +167,7 @@ impl<'a> Source<'a> {
                 map: PermissionError { tool: property.name.as_str().to_owned() },
             })
         };
-        let Some(patterns) = property.value.as_object() else {
-            return Ok(Form::Simple(action(&property.value)?));
-        };
+        let Some(patterns) = property.value.as_object() else { return Ok(Form::Simple(action(&property.value)?)) };
         let pattern = |pattern: &ObjectProp<'a>| Ok((pattern.name.as_str().to_owned(), action(&pattern.value)?));
         Ok(Form::Detailed(patterns.properties.iter().map(pattern).collect::<Result<_, LoadError>>()?))
     }

@@ -243,9 +243,7 @@ fn commands(text: &str) -> Option<Vec<Rule>> {
 fn git(arguments: &str) -> Option<Vec<Rule>> {
     let text = format!("git {arguments}");
     let rules = commands(&text)?;
-    let [rule] = rules.as_slice() else {
-        return None;
-    };
+    let [rule] = rules.as_slice() else { return None };
     distinct([Rule::new("Git", rule.pattern().strip_prefix("git ")?).ok()])
 }
 

@@ -104,9 +104,7 @@ impl Word {
 
     /// Whether it names a file that a command writes.
     pub(super) fn writes(&self) -> bool {
-        let Some(redirect) = &self.redirect else {
-            return false;
-        };
+        let Some(redirect) = &self.redirect else { return false };
         let is_copy = || {
             let fd = self.text.strip_suffix('-').unwrap_or(&self.text);
             redirect.sign == ">&" && fd.bytes().all(|c| c.is_ascii_digit())
@@ -152,9 +150,7 @@ pub(super) fn line(simple: &Simple) -> String {
         }
     }
     for word in &simple.words {
-        let Some(redirect) = &word.redirect else {
-            continue;
-        };
+        let Some(redirect) = &word.redirect else { continue };
         if !line.is_empty() {
             line.push(' ');
         }
@@ -173,9 +169,7 @@ fn is_reserved(text: &str) -> bool {
 
 /// Whether a word sets a variable.
 pub(super) fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else {
-        return false;
-    };
+    let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
     let name = name.split_once('[').filter(|(_, index)| index.ends_with(']')).map_or(name, |(name, _)| name);
     is_name(name)

@@ -148,18 +148,14 @@ pub fn only_reads(text: &str) -> bool {
 pub fn only_git_reads(text: &str) -> bool {
     all(text, |simple| {
         let words: Vec<_> = simple.words.iter().filter(|word| !word.is_target()).collect();
-        let [program, arguments @ ..] = words.as_slice() else {
-            return false;
-        };
+        let [program, arguments @ ..] = words.as_slice() else { return false };
         simple.role == Role::Command && plain_name(program) == Some("git") && git::reads(arguments)
     })
 }
 
 /// Whether a text runs something, and nothing that it runs writes a file, reaches for credentials or fails the test.
 fn all(text: &str, passes: impl Fn(&Simple) -> bool) -> bool {
-    let Some(commands) = shell::parse(text) else {
-        return false;
-    };
+    let Some(commands) = shell::parse(text) else { return false };
     let is_command = |simple: &Simple| simple.role == Role::Command;
     let is_calm = |word: &Word| {
         let is_output = matches!(word.text.as_str(), "/dev/stderr" | "/dev/stdout");

@@ -70,9 +70,7 @@ fn placed(model: &Model, width: u16) -> Vec<(u16, Part)> {
     let width = usize::from(width);
     let needed = |parts: &[Part]| parts.iter().map(Part::width).sum::<usize>();
     while needed(&parts) > width {
-        let Some(least) = parts.iter().map(|part| part.weight).min() else {
-            break;
-        };
+        let Some(least) = parts.iter().map(|part| part.weight).min() else { break };
         parts.retain(|part| part.weight > least);
     }
     let parts = joined(parts);

@@ -274,12 +274,8 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     match (key.code, key.modifiers) {
         (KeyCode::Up, _) if popup::step(model, -1) => return Vec::new(),
         (KeyCode::Down, _) if popup::step(model, 1) => return Vec::new(),
-        (KeyCode::Up, KeyModifiers::NONE) if !moves(model, CursorMove::Up) => {
-            return history_back(model);
-        }
-        (KeyCode::Down, KeyModifiers::NONE) if !moves(model, CursorMove::Down) => {
-            return history_forward(model);
-        }
+        (KeyCode::Up, KeyModifiers::NONE) if !moves(model, CursorMove::Up) => return history_back(model),
+        (KeyCode::Down, KeyModifiers::NONE) if !moves(model, CursorMove::Down) => return history_forward(model),
         (KeyCode::Up | KeyCode::Down, KeyModifiers::NONE) => return popup::refresh(model),
         _ => {}
     }

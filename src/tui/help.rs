@@ -38,9 +38,7 @@ impl State {
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let room = usize::from(model.size.height.saturating_sub(2));
     let columns = model.size.width.saturating_sub(FRAME);
-    let Some(Overlay::Help(state)) = &mut model.overlay else {
-        return Vec::new();
-    };
+    let Some(Overlay::Help(state)) = &mut model.overlay else { return Vec::new() };
     let furthest = lines(&model.keymap, state.context, columns).len().saturating_sub(room);
     state.scroll = match step {
         Step::Up => state.scroll.saturating_sub(1),

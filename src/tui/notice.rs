@@ -101,9 +101,7 @@ pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
         show(model, lines, Stays::UntilKey);
     }
     let session = model.world.sessions.get(&event.session);
-    let Some(News { tone, mark, body }) = news(&event.payload, session) else {
-        return Vec::new();
-    };
+    let Some(News { tone, mark, body }) = news(&event.payload, session) else { return Vec::new() };
     if sees(model, &event.session) {
         return Vec::new();
     }

@@ -171,12 +171,8 @@ pub(crate) fn posture(model: &mut Model) -> Vec<Request> {
 
 /// Takes the row under the cursor, and with it what is marked.
 pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
-    let Some(state) = state(model) else {
-        return Vec::new();
-    };
-    let Some(row) = state.current() else {
-        return Vec::new();
-    };
+    let Some(state) = state(model) else { return Vec::new() };
+    let Some(row) = state.current() else { return Vec::new() };
     let (pick, is_marked, mut marked) = (row.pick.clone(), state.is_marked(row), state.marked.clone());
     model.close_overlay();
     match pick {
@@ -212,9 +208,7 @@ pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
 /// Marks the row under the cursor, or takes the mark away.
 pub(crate) fn mark(model: &mut Model) -> Vec<Request> {
     let target = composer::target(model);
-    let Some(state) = state(model).filter(|state| state.kind.takes_marks()) else {
-        return Vec::new();
-    };
+    let Some(state) = state(model).filter(|state| state.kind.takes_marks()) else { return Vec::new() };
     if target != Target::Task {
         return notice::say(model, "several agents at once are for a task of its own: one session each".to_owned());
     }
@@ -230,9 +224,7 @@ pub(crate) fn mark(model: &mut Model) -> Vec<Request> {
 
 /// Goes back a step, or away.
 pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
-    let Some(before) = state(model) else {
-        return Vec::new();
-    };
+    let Some(before) = state(model) else { return Vec::new() };
     let Kind::Model(backend) = &before.kind else {
         model.close_overlay();
         return Vec::new();
@@ -245,9 +237,7 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
 }
 
 pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
-    let Some(state) = state(model) else {
-        return Vec::new();
-    };
+    let Some(state) = state(model) else { return Vec::new() };
     match (key.code, key.modifiers) {
         (KeyCode::Char(' '), KeyModifiers::NONE) if state.query.is_empty() => return mark(model),
         (KeyCode::Char(letter), KeyModifiers::NONE | KeyModifiers::SHIFT) => state.query.push(letter),
@@ -277,9 +267,7 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
 }
 
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
-    let Some(state) = state(model).filter(|state| !state.shown.is_empty()) else {
-        return Vec::new();
-    };
+    let Some(state) = state(model).filter(|state| !state.shown.is_empty()) else { return Vec::new() };
     let count = state.shown.len();
     state.cursor = match step {
         Step::Up => (state.cursor + count - 1) % count,

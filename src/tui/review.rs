@@ -149,9 +149,7 @@ pub(crate) fn clicked(model: &mut Model, area: Rect, at: Position) -> Vec<Reques
                 state.show(file);
             }
         }
-        Some(Hit::Item(item)) if state.pane == Pane::Lines && item == state.cursor => {
-            return comment(model);
-        }
+        Some(Hit::Item(item)) if state.pane == Pane::Lines && item == state.cursor => return comment(model),
         Some(Hit::Item(item)) => (state.pane, state.cursor) = (Pane::Lines, item),
         None => {}
     }
@@ -252,9 +250,7 @@ pub(crate) fn comment(model: &mut Model) -> Vec<Request> {
     let (target, text) = match state.item() {
         Some(Item::Comment(id)) => match state.comment() {
             Some(comment) if comment.sent_at.is_none() => (Some(Target::Comment(*id)), comment.text.clone()),
-            Some(_) | None => {
-                return notice::say(model, "the agent has this comment already".to_owned());
-            }
+            Some(_) | None => return notice::say(model, "the agent has this comment already".to_owned()),
         },
         Some(_) | None => (state.target(), String::new()),
     };
@@ -290,9 +286,7 @@ pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
 /// Hands the comment to the daemon; the words are held until it is among the comments.
 pub(crate) fn keep_comment(model: &mut Model) -> Vec<Request> {
     let state = &mut model.review;
-    let Some(writing) = state.writing.take() else {
-        return Vec::new();
-    };
+    let Some(writing) = state.writing.take() else { return Vec::new() };
     let act = writing.act(&state.session);
     state.unkept.put(&state.session, writing);
     act.map(Request::Review).into_iter().collect()
@@ -329,9 +323,7 @@ pub(crate) fn mark(model: &mut Model) -> Vec<Request> {
         // The mark is about all changes to the file, and those are not on the screen.
         return notice::say(model, "files are marked where all turns are shown".to_owned());
     }
-    let Some((path, digest)) = state.toggle_mark() else {
-        return Vec::new();
-    };
+    let Some((path, digest)) = state.toggle_mark() else { return Vec::new() };
     if let (Some(next), true) = (state.next_unseen(), digest.is_some()) {
         state.show(next);
     }
@@ -353,9 +345,7 @@ pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
 /// Copies the line or the comment under the cursor, a whole hunk from its head, the name of a file from the list.
 pub(crate) fn copy(model: &mut Model) -> Vec<Request> {
     let state = settled(model);
-    let Some(file) = state.file() else {
-        return Vec::new();
-    };
+    let Some(file) = state.file() else { return Vec::new() };
     let text = match (state.pane, state.item()) {
         (Pane::Files, _) | (Pane::Lines, Some(Item::Note(_)) | None) => file.path.clone(),
         (Pane::Lines, Some(Item::Hunk(hunk))) => file.hunks[*hunk].written(),

@@ -42,9 +42,7 @@ impl State {
 
 /// Goes into the selected child, opens the selected card, or decides what waits.
 pub(crate) fn open(model: &mut Model) -> Vec<Request> {
-    let Some(transcript) = shown(model) else {
-        return Vec::new();
-    };
+    let Some(transcript) = shown(model) else { return Vec::new() };
     if let Some(child) = transcript.child().map(|child| child.child.to_string()) {
         return match model.world.sessions.contains_key(&child) {
             true => model.open_session(&child),
@@ -188,17 +186,13 @@ pub(crate) fn click(model: &mut Model, row: u16) -> Vec<Request> {
 
 /// The transcript that is seen.
 fn shown(model: &mut Model) -> Option<&mut Transcript> {
-    let View::Session(id) = &model.view else {
-        return None;
-    };
+    let View::Session(id) = &model.view else { return None };
     model.transcripts.get_mut(id)
 }
 
 /// Does something with the transcript that is seen, its session and how many rows of it are seen.
 fn moved(model: &mut Model, act: impl FnOnce(&mut Transcript, &str, u16) -> Vec<Request>) -> Vec<Request> {
-    let View::Session(id) = &model.view else {
-        return Vec::new();
-    };
+    let View::Session(id) = &model.view else { return Vec::new() };
     let height = model.session.body.height;
     model.transcripts.get_mut(id).map(|transcript| act(transcript, id, height)).unwrap_or_default()
 }

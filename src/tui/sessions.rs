@@ -81,9 +81,7 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
     if welcome::is_shown(model) {
         return welcome::choose(model);
     }
-    let Some(session) = model.current() else {
-        return Vec::new();
-    };
+    let Some(session) = model.current() else { return Vec::new() };
     match session.waiting_for {
         Some(WaitingFor::Approval | WaitingFor::Answer) => decide::open(model),
         Some(WaitingFor::Children) | None => {
@@ -227,9 +225,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
         return welcome::step(model, step);
     }
     let state = &model.sessions;
-    let Some(index) = state.index() else {
-        return Vec::new();
-    };
+    let Some(index) = state.index() else { return Vec::new() };
     let page = state.pane.page();
     let above = |index: usize| state.rows[..index].iter().rev().find_map(Row::id);
     let below = |index: usize| state.rows[index + 1..].iter().find_map(Row::id);
@@ -251,9 +247,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
 
 /// Folds the children of the row, or goes to its parent where there are none to fold.
 fn fold(model: &mut Model, index: usize) -> Vec<Request> {
-    let Row::Session(place) = &model.sessions.rows[index] else {
-        return Vec::new();
-    };
+    let Row::Session(place) = &model.sessions.rows[index] else { return Vec::new() };
     let (id, depth) = (place.id.clone(), place.branches.len());
     if depth_at(model, index + 1) > depth && model.sessions.folded.insert(id) {
         return settle(model);
@@ -268,9 +262,7 @@ fn fold(model: &mut Model, index: usize) -> Vec<Request> {
 
 /// Unfolds the children of the row, or goes to the first of them.
 fn unfold(model: &mut Model, index: usize) -> Vec<Request> {
-    let Row::Session(place) = &model.sessions.rows[index] else {
-        return Vec::new();
-    };
+    let Row::Session(place) = &model.sessions.rows[index] else { return Vec::new() };
     let (id, depth) = (place.id.clone(), place.branches.len());
     if model.sessions.folded.remove(&id) {
         return settle(model);

@@ -23,9 +23,7 @@ pub(crate) struct Saved {
 impl Saved {
     /// Reads as much as can be understood.
     pub(crate) fn parse(text: &str) -> Saved {
-        let Ok(Value::Object(mut parts)) = serde_json::from_str(text) else {
-            return Saved::default();
-        };
+        let Ok(Value::Object(mut parts)) = serde_json::from_str(text) else { return Saved::default() };
         let mut part = |name: &str| parts.remove(name).unwrap_or_default();
         let sessions = match part("sessions") {
             Value::Object(sessions) => sessions,

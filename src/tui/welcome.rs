@@ -138,9 +138,7 @@ fn text(line: Line) -> Row {
 
 /// Who is installed, and how to get who is not.
 fn agents(backends: Option<&[Backend]>) -> Vec<Line> {
-    let Some(backends) = backends else {
-        return vec![Line::new().dim("  asking the installed agents…")];
-    };
+    let Some(backends) = backends else { return vec![Line::new().dim("  asking the installed agents…")] };
     let rows: Vec<_> = backends.iter().filter(|backend| !backend.scripted).map(agent).collect();
     match rows.as_slice() {
         [] => vec![Line::new().dim("  no agent is configured: see `coppice config path`")],

@@ -27,15 +27,9 @@ pub(super) fn way_back(bytes: &[u8]) -> Option<usize> {
 
 /// `ESC [ 93 ; modifiers u`, with other codes of the key and kinds of event after colons, or `ESC [ 27 ; modifiers ; 93 ~`.
 fn is_spelled(bytes: &[u8]) -> bool {
-    let Some(rest) = bytes.strip_prefix(b"\x1b[") else {
-        return false;
-    };
-    let Some(end) = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':')) else {
-        return false;
-    };
-    let Ok(text) = std::str::from_utf8(&rest[..end]) else {
-        return false;
-    };
+    let Some(rest) = bytes.strip_prefix(b"\x1b[") else { return false };
+    let Some(end) = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':')) else { return false };
+    let Ok(text) = std::str::from_utf8(&rest[..end]) else { return false };
     let parts: Vec<Vec<u32>> = text
         .split(';')
         .map(|part| part.split(':').map(|number| number.parse().unwrap_or_default()).collect())

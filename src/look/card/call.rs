@@ -195,9 +195,7 @@ fn own_name(name: &str) -> &str {
 /// On one line, whatever is in it.
 fn harmless(text: &str) -> String {
     let end = text.floor_char_boundary(ARGUMENT);
-    let one = |c: char| {
-        if matches!(c, '\n' | '\r' | '\t') { Some(' ') } else { Some(c).filter(|c| !c.is_control()) }
-    };
+    let one = |c: char| if matches!(c, '\n' | '\r' | '\t') { Some(' ') } else { Some(c).filter(|c| !c.is_control()) };
     let kept = visible(&text[..end].chars().filter_map(one).collect::<String>());
     if end < text.len() { kept + "…" } else { kept }
 }

@@ -141,9 +141,7 @@ impl Reader<'_> {
     }
 
     fn finish(self) -> Option<Change> {
-        let number = |row: &Row| {
-            if let Row::Text(number, ..) = row { *number } else { None }
-        };
+        let number = |row: &Row| if let Row::Text(number, ..) = row { *number } else { None };
         let digits = self.rows.iter().filter_map(number).max().map(|last| last.to_string().len());
         let mut change = Change::default();
         for row in self.rows {

@@ -105,9 +105,7 @@ fn piece(edit: &Value) -> Option<Piece> {
 
 /// Names of files, or words in them: only the pattern tells which.
 fn searching(told: Told<'_>) -> Call {
-    let Some(pattern) = pattern(told) else {
-        return Call::new("List", object(told), Shape::Entries);
-    };
+    let Some(pattern) = pattern(told) else { return Call::new("List", object(told), Shape::Entries) };
     let is_glob = pattern.starts_with('*') || pattern.contains("/*") || pattern.contains("**");
     let has_own = told.input.text(&["output_mode", "glob", "type"]).is_some();
     if is_glob && !has_own { glob(told) } else { grep(told) }

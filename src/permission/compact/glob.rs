@@ -27,9 +27,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
                 read += 1;
             }
             Some(_) | None => {
-                let Some((after_star, taken)) = retry else {
-                    return false;
-                };
+                let Some((after_star, taken)) = retry else { return false };
                 let next = taken + character(&text[taken..]);
                 retry = Some((after_star, next));
                 (at, read) = (after_star, next);

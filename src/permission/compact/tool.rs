@@ -121,9 +121,7 @@ pub fn canonical(name: &str) -> Cow<'_, str> {
     if let Some(row) = row(name) {
         return Cow::Borrowed(row[0]);
     }
-    let Some((server, tool)) = server_and_tool(name) else {
-        return Cow::Borrowed(name);
-    };
+    let Some((server, tool)) = server_and_tool(name) else { return Cow::Borrowed(name) };
     match row(tool).filter(|_| server == OWN_SERVER) {
         Some(row) => Cow::Borrowed(row[0]),
         None => Cow::Owned(format!("mcp:{server}:{tool}")),

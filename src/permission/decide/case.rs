@@ -128,18 +128,12 @@ impl<'a> Case<'a> {
 
     /// The paths of the call, by what is done with them.
     fn paths(&self) -> Vec<(&'a [Target], Act)> {
-        let Subject::Paths(paths) = &self.call.subject else {
-            return Vec::new();
-        };
+        let Subject::Paths(paths) = &self.call.subject else { return Vec::new() };
         match (self.tool(), paths.as_slice()) {
-            ("copy_file", [from, to @ ..]) => {
-                vec![(slice::from_ref(from), Act::Read), (to, Act::Write)]
-            }
+            ("copy_file", [from, to @ ..]) => vec![(slice::from_ref(from), Act::Read), (to, Act::Write)],
             ("search", paths) => vec![(paths, Act::Search)],
             // What nobody knows may as well write.
-            (name, paths) if tool::is_mutating(name) || self.class() == Class::Unknown => {
-                vec![(paths, Act::Write)]
-            }
+            (name, paths) if tool::is_mutating(name) || self.class() == Class::Unknown => vec![(paths, Act::Write)],
             (_, paths) => vec![(paths, Act::Read)],
         }
     }
@@ -155,9 +149,7 @@ impl<'a> Case<'a> {
 
     /// Whether it writes the plan while that is made, and nothing else.
     pub(super) fn writes_plan(&self) -> bool {
-        let Subject::Paths(paths) = &self.call.subject else {
-            return false;
-        };
+        let Subject::Paths(paths) = &self.call.subject else { return false };
         let is_plan = |target: &Target| self.scene.places.plan.as_ref() == Some(&target.real);
         let is_written = matches!(self.tool(), "write" | "edit" | "patch") && self.scene.posture == Posture::Plan;
         is_written && !paths.is_empty() && paths.iter().all(is_plan)
@@ -207,9 +199,7 @@ impl<'a> Case<'a> {
 
     /// The same, of a server whose word counts.
     pub(super) fn is_trusted_to_read(&self) -> bool {
-        let Subject::Mcp { server, effect: Effect::Reads, .. } = &self.call.subject else {
-            return false;
-        };
+        let Subject::Mcp { server, effect: Effect::Reads, .. } = &self.call.subject else { return false };
         self.scene.rules.trusted_servers.contains(server)
     }
 

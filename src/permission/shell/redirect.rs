@@ -107,9 +107,7 @@ impl Reader<'_> {
         let mut word = Word::default();
         loop {
             let rest = self.rest();
-            let Some(place) = rest.find(['\\', '$', '`']) else {
-                return Some(());
-            };
+            let Some(place) = rest.find(['\\', '$', '`']) else { return Some(()) };
             self.skip(place);
             match self.peek()? {
                 b'$' => self.dollar(&mut word, Quote::Body)?,

@@ -191,9 +191,7 @@ fn scripts(simple: &Simple) -> Option<Vec<String>> {
         shells.extend(others);
     }
     for at in shells {
-        let Given::Script(script) = given(&words[at + 1..]) else {
-            continue;
-        };
+        let Given::Script(script) = given(&words[at + 1..]) else { continue };
         if !LIKE_BASH.contains(&name(&words[at].text)) && is_of_bash(&script.text) {
             return None;
         }

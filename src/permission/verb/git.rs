@@ -68,9 +68,7 @@ pub(super) fn reads(arguments: &[&Word]) -> bool {
     if texts == ["--version"] {
         return true;
     }
-    let Some((verb, words)) = flag::subcommand(&texts) else {
-        return false;
-    };
+    let Some((verb, words)) = flag::subcommand(&texts) else { return false };
     let options = &texts[..texts.len() - words.len() - 1];
     are_manners(options) && !words.iter().any(|word| is_refused(word)) && looks(verb, words)
 }

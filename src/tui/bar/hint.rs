@@ -224,9 +224,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
 fn spelled(key: &str, signs: Signs) -> String {
     let parts = key.split('+').collect::<Vec<_>>();
     // A plus alone is a key of its own.
-    let Some((last, held)) = parts.split_last().filter(|(last, _)| !last.is_empty()) else {
-        return key.to_owned();
-    };
+    let Some((last, held)) = parts.split_last().filter(|(last, _)| !last.is_empty()) else { return key.to_owned() };
     let name = match (*last, signs) {
         ("enter", Signs::Unicode) => "⏎",
         ("backspace", Signs::Unicode) => "⌫",

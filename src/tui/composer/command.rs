@@ -73,9 +73,7 @@ pub(super) fn engines(model: &Model) -> Vec<String> {
 pub(crate) fn levels(model: &Model) -> Vec<String> {
     let all = || ["low", "medium", "high", "xhigh"].map(ToOwned::to_owned).to_vec();
     let engines = in_force(model, &super::target(model)).engines;
-    let [engine] = engines.as_slice() else {
-        return all();
-    };
+    let [engine] = engines.as_slice() else { return all() };
     let (name, id) = engine.split_once('/').map_or((engine.as_str(), None), |(name, id)| (name, Some(id)));
     let backend = model.world.backends.iter().flatten().find(|backend| backend.name == name);
     let chosen =
@@ -127,9 +125,7 @@ fn refusal(message: String) -> Error {
 fn nearest(word: &str) -> String {
     let near = all().map(|command| (strsim::damerau_levenshtein(word, command.word), command.word)).min();
     match near {
-        Some((distance, near)) if distance <= 3 => {
-            format!("did you mean `/{near}`? Otherwise {ESCAPE}")
-        }
+        Some((distance, near)) if distance <= 3 => format!("did you mean `/{near}`? Otherwise {ESCAPE}"),
         Some(_) | None => ESCAPE.to_owned(),
     }
 }

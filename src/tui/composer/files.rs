@@ -46,9 +46,7 @@ impl Files {
     }
 
     pub(super) fn best(&mut self, query: &str, count: usize) -> Vec<String> {
-        let Some(known) = &mut self.known else {
-            return Vec::new();
-        };
+        let Some(known) = &mut self.known else { return Vec::new() };
         known.best(query, count).into_iter().map(|index| known.text(index).to_owned()).collect()
     }
 }

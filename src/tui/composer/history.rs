@@ -45,9 +45,7 @@ pub(super) fn back(history: &[String], draft: &mut Draft) {
 
 /// Shows the prompt after, and behind the latest what was written.
 pub(super) fn forward(history: &[String], draft: &mut Draft) {
-    let Some(Browse { written, at }) = draft.browse.take() else {
-        return;
-    };
+    let Some(Browse { written, at }) = draft.browse.take() else { return };
     let later = history.iter().enumerate().skip(at + 1).find(|(_, later)| later.starts_with(&written));
     match later {
         Some((at, later)) => {

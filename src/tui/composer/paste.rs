@@ -95,9 +95,7 @@ mod tests {
     use super::*;
 
     fn path(text: &str) -> Pasted {
-        let Pasted::Picture { path, .. } = read(text) else {
-            return read(text);
-        };
+        let Pasted::Picture { path, .. } = read(text) else { return read(text) };
         Pasted::Picture { path, spelled: String::new() }
     }
 

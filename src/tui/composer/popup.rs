@@ -205,9 +205,7 @@ pub(super) fn dismiss(model: &mut Model) -> bool {
 
 /// Moves the cursor among the rows, round at the ends; `false` when there are none.
 pub(super) fn step(model: &mut Model, by: isize) -> bool {
-    let Some(popup) = model.composer.popup.as_mut().filter(|popup| !popup.rows.is_empty()) else {
-        return false;
-    };
+    let Some(popup) = model.composer.popup.as_mut().filter(|popup| !popup.rows.is_empty()) else { return false };
     popup.cursor = (popup.cursor + popup.rows.len()).saturating_add_signed(by) % popup.rows.len();
     true
 }

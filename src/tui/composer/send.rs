@@ -114,9 +114,7 @@ fn ticket(model: &mut Model, target: &Target, content: Content) -> Ticket {
 
 /// The daemon has it. A task that was sent from the list stands under the cursor there.
 pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Request> {
-    let Some(Sent { target, cursor, .. }) = model.composer.sent.remove(&ticket) else {
-        return Vec::new();
-    };
+    let Some(Sent { target, cursor, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     let mut requests = vec![Request::Save];
     match (target, &model.view) {
         // A cursor that moved since is not taken away.
@@ -134,9 +132,7 @@ pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Req
 
 /// The daemon does not have it: it is written again, and the reason is said.
 pub(crate) fn refused(model: &mut Model, ticket: Ticket, error: &Error) -> Vec<Request> {
-    let Some(Sent { target, content, .. }) = model.composer.sent.remove(&ticket) else {
-        return Vec::new();
-    };
+    let Some(Sent { target, content, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     model.composer.drafts.entry(target).or_default().take_back(content);
     let mut requests = notice::fail(model, "send the prompt", error);
     requests.extend(changed(model));

@@ -28,9 +28,7 @@ fn is_open(model: &Model) -> bool {
 /// The question without what lies around it.
 fn shown(model: &mut Model) -> String {
     let whole = Rect::new(0, 0, model.size.width, model.size.height);
-    let Some(Overlay::Confirm(state)) = &model.overlay else {
-        return String::new();
-    };
+    let Some(Overlay::Confirm(state)) = &model.overlay else { return String::new() };
     let area = laid_out(model, state, whole).0;
     let text = part(model, area);
     let cut = |row: &str| row.chars().take(area.width.into()).collect::<String>();

@@ -62,9 +62,7 @@ impl Ask<'_> {
         }
         // A session in plan mode shows the plan in the question itself; a planner's is kept beside it.
         let whole = match self.plan {
-            Some(plan) if !text.contains('\n') => {
-                format!("{}\n\n{text}", visible(plan.markdown.trim()))
-            }
+            Some(plan) if !text.contains('\n') => format!("{}\n\n{text}", visible(plan.markdown.trim())),
             Some(_) | None => text,
         };
         let named = self.plan.map(|plan| one_line(&plan.title)).or_else(|| heading(&whole));
@@ -74,9 +72,7 @@ impl Ask<'_> {
     }
 
     fn aside(&self) -> Line {
-        let Some(session) = self.session else {
-            return Line::new();
-        };
+        let Some(session) = self.session else { return Line::new() };
         let (backend, age) = (one_line(&session.backend), age(self.now, session.updated_at));
         Line::new().dim(format!("{backend} · {} · {age}", title(session)))
     }

@@ -89,9 +89,7 @@ pub(super) fn close(model: &mut Model) {
 
 /// Sends a decision and shows what else waits at the same session.
 pub(super) fn settled(model: &mut Model, request: Request) -> Vec<Request> {
-    let Some(Overlay::Decide(state)) = model.overlay.take() else {
-        return Vec::new();
-    };
+    let Some(Overlay::Decide(state)) = model.overlay.take() else { return Vec::new() };
     let State { home, need, face, .. } = *state;
     if let Face::Asking(progress) = face {
         model.decisions.progress.insert(need.clone(), *progress);

@@ -47,9 +47,7 @@ pub(super) fn all(world: &World) -> Vec<Need> {
 
 /// The call behind a need, as the session itself or one above shows it.
 pub(super) fn approval<'a>(world: &'a World, need: &Need) -> Option<&'a Approval> {
-    let What::Approval(id) = &need.what else {
-        return None;
-    };
+    let What::Approval(id) = &need.what else { return None };
     let shown = |session: &'a Session| {
         session
             .approvals

@@ -43,9 +43,7 @@ impl Text {
     fn likelihood(&self, query: &[u8]) -> Option<(bool, usize, usize)> {
         let (mut left, mut end) = (query, None);
         for (place, byte) in self.small.bytes().enumerate().rev() {
-            let Some((last, before)) = left.split_last() else {
-                break;
-            };
+            let Some((last, before)) = left.split_last() else { break };
             if byte == *last {
                 let end = *end.get_or_insert(place);
                 left = before;

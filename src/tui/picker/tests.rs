@@ -17,9 +17,7 @@ use crate::tui::update::update;
 
 /// The list by itself: what lies below is not its business.
 fn shown(model: &Model) -> String {
-    let Some(Overlay::Picker(state)) = &model.overlay else {
-        return String::new();
-    };
+    let Some(Overlay::Picker(state)) = &model.overlay else { return String::new() };
     let mut terminal = Terminal::new(TestBackend::new(model.size.width, model.size.height)).unwrap();
     terminal.draw(|frame| view(model, state, frame, frame.area())).unwrap();
     let buffer = terminal.backend().buffer();
@@ -31,9 +29,7 @@ fn shown(model: &Model) -> String {
 }
 
 fn labels(model: &mut Model) -> Vec<String> {
-    let Some(state) = state(model) else {
-        return vec![];
-    };
+    let Some(state) = state(model) else { return vec![] };
     state.shown.iter().map(|index| state.rows[*index].label.clone()).collect()
 }
 

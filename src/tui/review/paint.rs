@@ -31,9 +31,7 @@ impl Paint {
     }
 
     pub(super) fn line(&mut self, file: &File, hunk: usize, line: usize) -> Line {
-        let Some(text) = file.hunks.get(hunk).and_then(|hunk| hunk.lines.get(line)) else {
-            return Line::new();
-        };
+        let Some(text) = file.hunks.get(hunk).and_then(|hunk| hunk.lines.get(line)) else { return Line::new() };
         let block = self.block(file, hunk, line / BLOCK);
         let shown = block.lines.get(line % BLOCK).cloned().unwrap_or_default();
         ended(shown, text)

@@ -155,9 +155,7 @@ impl File {
     }
 
     fn close(&mut self, open: Option<Open>) {
-        let Some(Open { hunk, .. }) = open else {
-            return;
-        };
+        let Some(Open { hunk, .. }) = open else { return };
         let count = |kind| hunk.lines.iter().filter(|line| line.kind == kind).count();
         self.more += count(Kind::More);
         self.less += count(Kind::Less);
@@ -246,9 +244,7 @@ fn side(name: &str) -> String {
 
 /// A name as it is on the disk: git quotes those with odd characters as C does.
 fn unquoted(name: &str) -> String {
-    let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else {
-        return name.to_owned();
-    };
+    let Some(inner) = name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) else { return name.to_owned() };
     let mut bytes = Vec::with_capacity(inner.len());
     let mut rest = inner.bytes();
     while let Some(byte) = rest.next() {

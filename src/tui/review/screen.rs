@@ -48,9 +48,7 @@ pub(super) fn prepare(state: &mut State, area: Rect) {
     let lines = parts(state, area).lines;
     state.page = usize::from(lines.height);
     state.rows.clear();
-    let Some(file) = state.files.get(state.file) else {
-        return;
-    };
+    let Some(file) = state.files.get(state.file) else { return };
     let (height, width) = (usize::from(lines.height), usize::from(lines.width));
     let paint = &mut state.paint;
     let mut rows = |item: usize| match state.items.get(item) {

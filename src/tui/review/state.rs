@@ -143,9 +143,7 @@ impl State {
             Item::Comment(id) => *id,
             Item::Line { .. } | Item::Beside { .. } => match self.items.get(self.cursor + 1)? {
                 Item::Comment(id) => *id,
-                Item::Note(_) | Item::Hunk(_) | Item::Line { .. } | Item::Beside { .. } => {
-                    return None;
-                }
+                Item::Note(_) | Item::Hunk(_) | Item::Line { .. } | Item::Beside { .. } => return None,
             },
             Item::Note(_) | Item::Hunk(_) => return None,
         };

@@ -36,9 +36,7 @@ pub(super) fn row(model: &Model, parent: &Session, child: &Delegation) -> Line {
 
 /// The tool in hand, and the last words.
 fn doing(activity: Option<&Activity>) -> Line {
-    let Some(activity) = activity else {
-        return Line::new().dim("works");
-    };
+    let Some(activity) = activity else { return Line::new().dim("works") };
     let tool = match &activity.tool {
         Some(tool) => Line::toned(Tone::Accent, "● ").plain(one_line(tool)),
         None if activity.snippet.is_empty() => Line::new().dim("thinks"),

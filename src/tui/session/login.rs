@@ -7,9 +7,7 @@ use crate::tui::notice;
 
 /// Runs the login command of the backend of the session in hand.
 pub(crate) fn login(model: &mut Model) -> Vec<Request> {
-    let Some(session) = model.current() else {
-        return notice::say(model, "no session is selected".to_owned());
-    };
+    let Some(session) = model.current() else { return notice::say(model, "no session is selected".to_owned()) };
     let name = session.backend.clone();
     match command(model, session).map(str::to_owned) {
         Some(command) => vec![Request::Run(command)],

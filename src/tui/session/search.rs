@@ -77,9 +77,7 @@ pub(crate) fn previous_match(model: &mut Model) -> Vec<Request> {
 }
 
 pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
-    let Some(search) = &mut model.session.search else {
-        return Vec::new();
-    };
+    let Some(search) = &mut model.session.search else { return Vec::new() };
     let is_chord = key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match key.code {
         KeyCode::Char('u') if is_chord => search.text.clear(),
@@ -103,9 +101,7 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
 }
 
 fn next(model: &mut Model, way: Way) -> Vec<Request> {
-    let Some(needle) = model.session.search.as_ref().and_then(Search::needle) else {
-        return Vec::new();
-    };
+    let Some(needle) = model.session.search.as_ref().and_then(Search::needle) else { return Vec::new() };
     look(model);
     moved(model, |transcript, session, height| transcript.next_hit(session, &needle, way, height))
 }

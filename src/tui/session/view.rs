@@ -30,18 +30,14 @@ struct Parts {
 pub(crate) fn prepare(model: &mut Model, area: Rect) {
     let body = parts(model, area).body;
     model.session.body = body;
-    let View::Session(id) = &model.view else {
-        return;
-    };
+    let View::Session(id) = &model.view else { return };
     if let Some(transcript) = model.transcripts.get_mut(id) {
         transcript.prepare(text(body).width, body.height);
     }
 }
 
 pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
-    let View::Session(id) = &model.view else {
-        return;
-    };
+    let View::Session(id) = &model.view else { return };
     let parts = parts(model, area);
     let Some(session) = model.world.sessions.get(id) else {
         let said = if model.world.is_listed { "this session is not there any more" } else { "loading…" };

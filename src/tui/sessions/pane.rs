@@ -198,9 +198,7 @@ fn heading(group: Group) -> Line {
 }
 
 fn filter_row(model: &Model) -> Line {
-    let Some(filter) = &model.sessions.filter else {
-        return Line::new();
-    };
+    let Some(filter) = &model.sessions.filter else { return Line::new() };
     let found = model.sessions.rows.iter().filter(|row| row.id().is_some()).count();
     let line = Line::new().plain(" ").with(Tone::Accent, "filter ").plain(one_line(&filter.text));
     let line = match filter.stage {

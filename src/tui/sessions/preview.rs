@@ -19,9 +19,7 @@ const DEED: usize = 6;
 
 /// The preview beside the list, and how far up it can be scrolled of what was asked for.
 pub(super) fn whole(model: &mut Model, width: u16, height: u16, up: usize) -> (Vec<Line>, usize) {
-    let Some(session) = model.current().cloned() else {
-        return (Vec::new(), 0);
-    };
+    let Some(session) = model.current().cloned() else { return (Vec::new(), 0) };
     let columns = usize::from(width);
     let mut lines = head(model, &session, columns);
     lines.push(Line::new());
@@ -51,9 +49,7 @@ pub(super) fn whole(model: &mut Model, width: u16, height: u16, up: usize) -> (V
 
 /// The preview under the row of the cursor: what is to be decided, or the last words.
 pub(super) fn folded(model: &mut Model, width: u16, rows: u16) -> Vec<Line> {
-    let Some(session) = model.current().cloned() else {
-        return Vec::new();
-    };
+    let Some(session) = model.current().cloned() else { return Vec::new() };
     let (columns, rows) = (usize::from(width), usize::from(rows));
     let mut lines = wants(model, &session, columns);
     if lines.is_empty() {
@@ -100,9 +96,7 @@ fn facts(session: &Session, columns: usize) -> Line {
     let taken: usize = agent.iter().chain(&rest).map(|fact| fact.width() + DOT.chars().count()).sum();
     let branch = cut(&one_line(&session.branch), columns.saturating_sub(taken + 2).max(BRANCH));
     let facts = agent.into_iter().chain([Line::new().dim(branch)]).chain(rest);
-    let join = |line: Line, fact: Line| {
-        if line.width() == 0 { fact } else { line.dim(DOT).then(fact) }
-    };
+    let join = |line: Line, fact: Line| if line.width() == 0 { fact } else { line.dim(DOT).then(fact) };
     indented(facts.fold(Line::new(), join))
 }
 
@@ -156,9 +150,7 @@ fn wants(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
 }
 
 fn approval(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
-    let Some(approval) = session.approvals.first() else {
-        return Vec::new();
-    };
+    let Some(approval) = session.approvals.first() else { return Vec::new() };
     let Approval { tool, title, preview, reason, rule, layer, warnings, requested_at, agent, .. } = approval;
     let mut lines = vec![Line::new().strong(one_line(tool)).plain("   ").plain(one_line(title))];
     let deed = preview.as_deref().map(visible).unwrap_or_default();
@@ -184,9 +176,7 @@ fn approval(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
 
 fn question(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let open: Vec<&Question> = session.questions.iter().filter(|question| question.answer.is_none()).collect();
-    let Some(question) = open.first() else {
-        return Vec::new();
-    };
+    let Some(question) = open.first() else { return Vec::new() };
     let mut lines = wrapped(Tone::Strong, &visible(&question.text), columns);
     let options = question.options.iter().map(String::as_str).chain(["write an answer…"]);
     lines.extend(options.enumerate().map(|(index, option)| {
@@ -201,9 +191,7 @@ fn question(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
 
 /// Why it failed and what helps, the command that a person can paste included.
 fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
-    let Some(error) = &session.last_error else {
-        return Vec::new();
-    };
+    let Some(error) = &session.last_error else { return Vec::new() };
     let mut lines = vec![Line::toned(Tone::Bad, words::failure(error))];
     lines.extend(wrapped(Tone::Plain, &visible(&error.message), columns));
     if let Some(resets_at) = error.resets_at.filter(|resets_at| *resets_at > model.now) {

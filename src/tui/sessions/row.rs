@@ -106,9 +106,7 @@ fn changes(session: &Session) -> Line {
 
 /// The lines that tie a child to its parent.
 fn guide(branches: &[Branch], signs: Signs) -> String {
-    let Some((last, above)) = branches.split_last() else {
-        return String::new();
-    };
+    let Some((last, above)) = branches.split_last() else { return String::new() };
     let mut guide = String::from("│ ");
     guide.extend(above.iter().map(|branch| match branch {
         Branch::GoesOn => "│ ",

@@ -51,9 +51,7 @@ pub(crate) fn since(model: &Model, session: &Session) -> i64 {
 
 /// Why it failed, and how long a limit holds.
 fn failed(error: Option<&TurnError>, now: i64) -> String {
-    let Some(error) = error else {
-        return "failed".to_owned();
-    };
+    let Some(error) = error else { return "failed".to_owned() };
     match error.resets_at.filter(|resets_at| *resets_at > now) {
         Some(resets_at) => format!("limit for {}", age(resets_at, now)),
         None => failure(error).to_owned(),
@@ -90,9 +88,7 @@ fn questions(session: &Session) -> String {
 
 fn running(activity: Option<&Activity>) -> Line {
     // Nothing was heard of it since this face looks; what it does is not known.
-    let Some(activity) = activity else {
-        return Line::new().plain("running");
-    };
+    let Some(activity) = activity else { return Line::new().plain("running") };
     match (&activity.retry, &activity.tool) {
         (Some(_), _) => Line::toned(Tone::Warn, "retrying"),
         (None, Some(title)) => Line::new().plain(tool(&activity.kind, title)),

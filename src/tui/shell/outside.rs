@@ -80,9 +80,7 @@ pub(super) fn demo() -> io::Result<()> {
 
 /// Tells a command of the person's about news; nobody waits for it.
 pub(super) fn tell(command: &[String], variables: &[(&str, &str)]) -> io::Result<()> {
-    let Some((program, arguments)) = command.split_first() else {
-        return Ok(());
-    };
+    let Some((program, arguments)) = command.split_first() else { return Ok(()) };
     let mut child = Command::new(program)
         .args(arguments)
         .envs(variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))))
