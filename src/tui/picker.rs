@@ -63,6 +63,11 @@ impl Kind {
 }
 
 impl State {
+    /// Whether several rows may be marked.
+    pub(crate) fn takes_marks(&self) -> bool {
+        self.kind.takes_marks()
+    }
+
     fn new(kind: Kind, rows: Vec<Row>) -> State {
         let mut state = State {
             search: Fuzzy::new(rows.iter().map(|row| format!("{} {}", row.label, row.alias)).collect()),

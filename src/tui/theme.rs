@@ -189,7 +189,7 @@ impl Theme {
 }
 
 /// The signs of the face and what stands for them where a terminal knows only letters. Each takes one column.
-const TWINS: [(&str, &str); 28] = [
+const TWINS: [(&str, &str); 41] = [
     ("●", "*"),
     ("◌", "o"),
     ("◆", "?"),
@@ -205,9 +205,22 @@ const TWINS: [(&str, &str); 28] = [
     ("‹", "<"),
     ("▸", ">"),
     ("▏", "|"),
+    ("▌", "|"),
+    ("█", "#"),
+    ("•", "*"),
+    ("⋯", "~"),
+    ("−", "-"),
     ("↑", "^"),
     ("↓", "v"),
+    ("←", "<"),
+    ("→", ">"),
+    ("⇄", "/"),
     ("⏎", "<"),
+    ("┌", "+"),
+    ("┐", "+"),
+    ("└", "+"),
+    ("┘", "+"),
+    ("┼", "+"),
     ("╭", "+"),
     ("╮", "+"),
     ("╰", "+"),
@@ -240,9 +253,9 @@ mod tests {
             assert_eq!((sign.width(), twin.width()), (1, 1), "{sign} {twin}");
             assert!(twin.is_ascii());
         }
-        let mut screen = Buffer::with_lines(["╭ ◆ größer › 木 … ╮"]);
+        let mut screen = Buffer::with_lines(["╭ ◆ größer › 木 … +6 −3 ╮"]);
         in_letters(&mut screen);
-        assert_eq!(screen, Buffer::with_lines(["+ ? größer > 木 ~ +"]));
+        assert_eq!(screen, Buffer::with_lines(["+ ? größer > 木 ~ +6 -3 +"]));
     }
 
     const TONES: [Tone; 18] = [

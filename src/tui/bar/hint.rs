@@ -4,14 +4,15 @@ use crate::api::session::{Session, Status, WaitingFor};
 use crate::look::line::{Line, Tone};
 use crate::look::status::Signs;
 use crate::tui::keymap::{Action, Context};
-use crate::tui::model::Model;
-use crate::tui::{sessions, welcome};
+use crate::tui::model::{Focus, Model, Overlay, View};
+use crate::tui::transcript::Transcript;
+use crate::tui::{composer, sessions, welcome};
 
 /// Below this, keys say more than that all is as it should be.
 const BADGE: usize = 60;
 
 pub(super) fn line(model: &Model, width: usize) -> Line {
-    let badge = model.current().map(|session| badge(session, width)).unwrap_or_default();
+    let badge = in_hand(model).map(|session| badge(session, width)).unwrap_or_default();
     let room = width.saturating_sub(badge.width() + 2);
     let mut line = Line::new().plain(" ");
     for (key, does) in hints(model) {
@@ -24,6 +25,22 @@ pub(super) fn line(model: &Model, width: usize) -> Line {
     }
     let gap = width.saturating_sub(line.width() + badge.width() + 1);
     line.plain(" ".repeat(gap)).then(badge)
+}
+
+/// The session that the hints are about: while somebody writes, the one that is written to and not the one below.
+fn in_hand(model: &Model) -> Option<&Session> {
+    match model.focus {
+        Focus::Composer => model.world.sessions.get(composer::target(model).session()?),
+        Focus::Main => model.current(),
+    }
+}
+
+/// The transcript that is open.
+fn open_transcript(model: &Model) -> Option<&Transcript> {
+    match &model.view {
+        View::Session(id) => model.transcripts.get(id),
+        View::Sessions | View::Review(_) | View::Settings => None,
+    }
 }
 
 /// How well the operating system holds the agent; a danger is said in any width.
@@ -75,16 +92,23 @@ pub(super) enum When {
     Empty,
     /// And tasks are proposed.
     Offered,
+    /// The row of a child is selected.
+    OnChild,
+    /// And its result can be used again.
+    Reusable,
+    /// Several rows of the picker may be marked.
+    Markable,
 }
 
 impl When {
     fn holds(self, model: &Model) -> bool {
-        let of = |holds: fn(&Session) -> bool| model.current().is_some_and(holds);
+        let session = in_hand(model);
+        let of = |holds: fn(&Session) -> bool| session.is_some_and(holds);
         let waits = |session: &Session| matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer));
         match self {
             When::Always => true,
-            When::Calm => model.current().is_some_and(|session| !waits(session)),
-            When::Waits => model.current().is_some_and(waits),
+            When::Calm => session.is_some_and(|session| !waits(session)),
+            When::Waits => session.is_some_and(waits),
             When::Asks => of(|session| session.waiting_for == Some(WaitingFor::Answer)),
             When::Requests => of(|session| session.waiting_for == Some(WaitingFor::Approval)),
             When::Busy => of(|session| session.status.is_busy()),
@@ -94,14 +118,15 @@ impl When {
                 session.status == Status::Failed
                     && session.last_error.as_ref().is_some_and(|error| error.kind == "auth")
             }),
-            When::Allows(command) => {
-                model.current().is_some_and(|session| session.next.iter().any(|next| next == command))
-            }
+            When::Allows(command) => session.is_some_and(|session| session.next.iter().any(|next| next == command)),
             When::Needed => sessions::waiting(&model.world) > 0,
             When::Filtered => model.sessions.is_filtered(),
             When::Listed => !model.world.sessions.is_empty(),
             When::Empty => welcome::is_shown(model),
             When::Offered => welcome::is_shown(model) && welcome::offers(model),
+            When::OnChild => open_transcript(model).is_some_and(|transcript| transcript.child().is_some()),
+            When::Reusable => open_transcript(model).is_some_and(|transcript| transcript.reusable().is_some()),
+            When::Markable => matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.takes_marks()),
         }
     }
 }
@@ -135,6 +160,8 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
         ],
         Context::Filter => &[(When::Always, Action::Open, "keep"), (When::Always, Action::Back, "clear")],
         Context::Session => &[
+            (When::OnChild, Action::Open, "open"),
+            (When::Reusable, Action::Reuse, "reuse its result"),
             (When::Allows("send"), Action::Reply, "write"),
             (When::Asks, Action::Answer, "answer"),
             (When::Requests, Action::Approve, "approve"),
@@ -209,7 +236,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
         Context::Setting => &[(When::Always, Action::Open, "keep"), (When::Always, Action::Back, "leave")],
         Context::Picker => &[
             (When::Always, Action::Open, "choose"),
-            (When::Always, Action::Mark, "mark"),
+            (When::Markable, Action::Mark, "mark"),
             (When::Always, Action::Back, "leave"),
         ],
         Context::Help => &[

@@ -1,11 +1,13 @@
 //! The first line and the last, at every width.
 
 use super::*;
+use crate::api::event::{Event, Payload};
+use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Sandbox, Session, Status, Usage};
 use crate::look::sample as look;
 use crate::tui::keymap::{Action, Context};
-use crate::tui::msg::Msg;
-use crate::tui::sample::{WIDE, model, press, sessions};
+use crate::tui::msg::{Msg, Reach, Reply};
+use crate::tui::sample::{WIDE, model, press, screen, sessions};
 use crate::tui::update::update;
 
 fn first(model: &Model, width: u16) -> String {
@@ -103,6 +105,54 @@ fn no_hint_is_cut() {
             let count = all.iter().take_while(|hint| shown.contains(hint.as_str())).count();
             assert_eq!(shown.trim(), all[..count].join("  "), "{width}");
         }
+    }
+}
+
+fn hints(model: &Model) -> Vec<String> {
+    hint::hints(model).map(|(key, does)| format!("{key} {does}")).collect()
+}
+
+#[test]
+fn what_is_written_decides_what_sending_means() {
+    let mut model = model(WIDE, vec![look::session(Status::Running)]);
+    press(&mut model, &["n"]);
+    assert_eq!(hints(&model)[..2], ["⏎ send", "Shift+⏎ new line"]);
+    assert!(!hint::line(&model, 120).text().contains("sandbox"), "the session below is not meant");
+    press(&mut model, &["esc", "i"]);
+    assert_eq!(hints(&model)[..2], ["⏎ queue", "Alt+⏎ interrupt and send"]);
+}
+
+#[test]
+fn marking_is_offered_where_several_can_be_chosen() {
+    for (keys, expected) in [("M", true), ("ctrl+p", false)] {
+        let mut model = model(WIDE, sessions());
+        update(&mut model, Msg::Reply(Reply::Backends(vec![look::backend("claude"), look::backend("codex")])));
+        press(&mut model, &[keys]);
+        assert_eq!(model.context(), Context::Picker);
+        assert_eq!(hints(&model).contains(&"⌃X mark".to_owned()), expected, "{keys}");
+    }
+}
+
+#[test]
+fn the_row_of_a_child_offers_what_can_be_done_with_it() {
+    for (status, expected) in
+        [(HandoffStatus::Running, &["⏎ open"][..]), (HandoffStatus::Completed, &["⏎ open", "r reuse its result"])]
+    {
+        let mut model = model(WIDE, sessions());
+        model.open_session("runaaaaa");
+        let handoff = Handoff { child_session_id: "kidaaaaa".into(), status, ..look::handoff() };
+        let payload =
+            Payload::HandoffUpdated { handoff: Box::new(handoff), text: String::new(), is_final: status.is_final() };
+        let event = Event { seq: 1, session: "runaaaaa".into(), at: look::NOW, v: 1, payload };
+        let page = Reply::Page { session: "runaaaaa".into(), events: vec![event], reach: Reach::Start };
+        update(&mut model, Msg::Reply(page));
+        screen(&mut model);
+        let before = hints(&model);
+        press(&mut model, &["["]);
+        assert_eq!(
+            hints(&model),
+            [&expected.iter().map(|&hint| hint.to_owned()).collect::<Vec<_>>()[..], &before].concat()
+        );
     }
 }
 
