@@ -148,13 +148,15 @@ fn agents(backends: Option<&[Backend]>) -> Vec<Line> {
 
 fn agent(backend: &Backend) -> Vec<Line> {
     let said = |text: &Option<String>| text.as_deref().map(one_line).unwrap_or_default();
-    let sign = match backend.problem {
-        None => Line::new().plain("  ").with(Tone::Good, "✓"),
-        Some(_) => Line::new().plain("  ").dim("✗"),
+    let sign = match (&backend.problem, &backend.note) {
+        (None, None) => Line::new().plain("  ").with(Tone::Good, "✓"),
+        // It is there, but it did not get as far as telling its models.
+        (None, Some(_)) => Line::new().plain("  ").with(Tone::Warn, "◆"),
+        (Some(_), _) => Line::new().plain("  ").dim("✗"),
     };
     let state = match (&backend.problem, &backend.program, &backend.install) {
         (None, ..) => match (&backend.note, &backend.warning) {
-            (Some(note), _) => Line::toned(Tone::Warn, one_line(note)),
+            (Some(note), _) => noted(note, backend.login.as_deref()),
             (None, Some(warning)) => Line::toned(Tone::Warn, one_line(warning)),
             (None, None) => Line::new().dim(match (backend.listed_by, backend.models.len()) {
                 (_, 0) | (ListedBy::Table, _) => "installed".to_owned(),
@@ -169,6 +171,21 @@ fn agent(backend: &Backend) -> Vec<Line> {
         }
     };
     vec![sign, Line::new().strong(one_line(&backend.name)), Line::new().dim(said(&backend.version)), state]
+}
+
+/// Why an agent that is there does not answer, and the command that logs in where that is what it lacks.
+fn noted(note: &str, login: Option<&str>) -> Line {
+    let note = one_line(note);
+    let note = note.trim_end_matches('.');
+    let words = note.to_lowercase();
+    // Each agent says it in its own words, and none says it in any other way.
+    let wants_login =
+        ["logged in", "log in", "login", "sign in", "authenticat", "api key"].iter().any(|word| words.contains(word));
+    let line = Line::toned(Tone::Warn, note);
+    match login.map(one_line) {
+        Some(login) if wants_login && !note.contains(&login) => line.dim(": ").plain(login).dim(" logs in"),
+        Some(_) | None => line,
+    }
 }
 
 /// The tour needs nobody's account.

@@ -33,7 +33,8 @@ fn some() -> Vec<Backend> {
         Backend { version: Some("2.1.0".into()), ..look::backend("claude") },
         Backend {
             version: Some("0.200.0".into()),
-            note: Some("not logged in: run `codex login`".into()),
+            note: Some("codex is not logged in.".into()),
+            login: Some("codex login".into()),
             ..look::backend("codex")
         },
         absent("gemini", "@google/gemini-cli"),
@@ -55,7 +56,7 @@ fn with_some_agents_wide() {
 
      Who can work
        ✓  claude  2.1.0    installed
-       ✓  codex   0.200.0  not logged in: run `codex login`
+       ◆  codex   0.200.0  codex is not logged in: codex login logs in
        ✗  gemini           not installed: npm install -g @google/gemini-cli
 
      T plays a tour with scripted agents: no account, no cost
@@ -90,7 +91,7 @@ fn with_some_agents_narrow_and_a_wish_of_the_repository() {
 
      Who can work
        ✓  claude  2.1.0    installed
-       ✓  codex   0.200.0  not logged in: run `codex login`
+       ◆  codex   0.200.0  codex is not logged in: codex login logs in
        ✗  gemini           not installed: npm install -g @google/gemini-cli
 
      This repository asks for more than it gets: /trust shows what, and agrees
@@ -152,6 +153,27 @@ fn without_any_agent_wide_and_narrow() {
      › Describe the next task, or / for commands
      n new  T tour  , settings  q quit
     ");
+}
+
+#[test]
+fn who_does_not_answer_says_what_helps() {
+    for (note, login, expected) in [
+        (
+            "the agent is not logged in",
+            Some("claude auth login"),
+            "the agent is not logged in: claude auth login logs in",
+        ),
+        (
+            "Gemini API key is missing or not configured.",
+            Some("gemini"),
+            "Gemini API key is missing or not configured: gemini logs in",
+        ),
+        ("not logged in: run `codex login`", Some("codex login"), "not logged in: run `codex login`"),
+        ("not logged in", None, "not logged in"),
+        ("it did not answer within 10s", Some("codex login"), "it did not answer within 10s"),
+    ] {
+        assert_eq!(noted(note, login).text(), expected);
+    }
 }
 
 #[test]
