@@ -134,11 +134,16 @@ impl World {
     }
 
     /// Takes what a fact says about the moment; `true` when the session object has to be read again.
+    ///
+    /// Only a fact that tells what the agent does makes an activity: of a session without one it is known that it runs,
+    /// and nothing more.
     pub(crate) fn fact(&mut self, event: &Event) -> Stale {
-        let activity = self.activity.entry(event.session.clone()).or_default();
         match &event.payload {
-            Payload::TurnStarted { .. } => *activity = Activity { since: event.at, ..Activity::default() },
+            Payload::TurnStarted { .. } => {
+                *self.activity_of(&event.session) = Activity { since: event.at, ..Activity::default() }
+            }
             Payload::ToolStarted { title, tool, .. } => {
+                let activity = self.activity_of(&event.session);
                 activity.tool = Some(one_line(title));
                 activity.kind.clone_from(tool);
                 activity.retry = None;
@@ -147,28 +152,37 @@ impl World {
                 return Stale::No;
             }
             Payload::ToolFinished { .. } => {
+                let activity = self.activity_of(&event.session);
                 activity.tool = None;
                 activity.since = event.at;
                 return Stale::No;
             }
             Payload::Message { text, .. } => {
+                let activity = self.activity_of(&event.session);
                 activity.snippet = snippet(text);
                 activity.retry = None;
                 return Stale::No;
             }
             Payload::Retry { reason, .. } => {
+                let activity = self.activity_of(&event.session);
                 activity.retry = Some(one_line(reason));
                 activity.since = event.at;
                 return Stale::No;
             }
-            Payload::Thought { .. } | Payload::SetupOutput { .. } | Payload::SubagentEvent { .. } => return Stale::No,
+            Payload::Thought { .. } => {
+                self.activity_of(&event.session).retry = None;
+                return Stale::No;
+            }
+            Payload::SetupOutput { .. } | Payload::SubagentEvent { .. } => return Stale::No,
             Payload::TurnCompleted { .. } | Payload::TurnFailed { .. } | Payload::TurnInterrupted { .. } => {
+                let activity = self.activity_of(&event.session);
                 activity.tool = None;
                 activity.progress = None;
                 activity.retry = None;
                 activity.since = event.at;
             }
             Payload::Preparing { .. } => {
+                let activity = self.activity_of(&event.session);
                 activity.progress = None;
                 activity.since = event.at;
             }
@@ -206,25 +220,39 @@ impl World {
 
     /// Takes a live record.
     pub(crate) fn live(&mut self, record: &Live) -> Stale {
-        let activity = self.activity.entry(record.session().to_owned()).or_default();
-        if matches!(record, Live::InProgress { .. } | Live::Delta { .. }) {
-            activity.retry = None;
-        }
         match record {
-            Live::InProgress { block: Block::Message, text, .. } => activity.snippet = snippet(text),
+            Live::InProgress { block: Block::Message, text, .. } => {
+                let activity = self.activity_of(record.session());
+                activity.retry = None;
+                activity.snippet = snippet(text);
+            }
             Live::Delta { block: Block::Message, text, .. } => {
+                let activity = self.activity_of(record.session());
+                activity.retry = None;
                 activity.snippet = snippet(&format!("{}{text}", activity.snippet));
             }
-            Live::Progress { done, total, .. } => activity.progress = Some((*done, *total)),
+            Live::InProgress { block: Block::Thought, .. } | Live::Delta { block: Block::Thought, .. } => {
+                self.activity_of(record.session()).retry = None;
+            }
+            // The output of a call says that it runs, and not which call it is.
+            Live::InProgress { block: Block::Tool { .. }, session, .. }
+            | Live::Delta { block: Block::Tool { .. }, session, .. } => {
+                if let Some(activity) = self.activity.get_mut(session) {
+                    activity.retry = None;
+                }
+            }
+            Live::Progress { done, total, .. } => self.activity_of(record.session()).progress = Some((*done, *total)),
             Live::Status { session, status } => {
                 let known = self.sessions.get(session).map(|session| session.status);
                 return if known == Some(*status) { Stale::No } else { Stale::Yes };
             }
-            Live::InProgress { block: Block::Thought | Block::Tool { .. }, .. }
-            | Live::Delta { block: Block::Thought | Block::Tool { .. }, .. }
-            | Live::SubagentEvent { .. } => {}
+            Live::SubagentEvent { .. } => {}
         }
         Stale::No
+    }
+
+    fn activity_of(&mut self, session: &str) -> &mut Activity {
+        self.activity.entry(session.to_owned()).or_default()
     }
 }
 

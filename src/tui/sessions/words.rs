@@ -139,7 +139,7 @@ fn in_line(model: &Model, session: &Session) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::event::{Event, Payload};
+    use crate::api::event::{Block, Event, Live, Payload};
     use crate::look::sample;
     use crate::tui::msg::Msg;
     use crate::tui::sample::{WIDE, model};
@@ -199,6 +199,30 @@ mod tests {
             at += 1;
             update(&mut model, Msg::Fact(Box::new(Event { seq: 1, session: session.id.clone(), at, v: 1, payload })));
             assert_eq!((doing(&model, &session).text().as_str(), since(&model, &session)), (expected, at));
+        }
+    }
+
+    #[test]
+    fn of_a_session_that_was_not_heard_of_it_is_known_that_it_runs() {
+        let session = sample::session(Status::Running);
+        let id = session.id.clone();
+        let fact = |payload| Msg::Fact(Box::new(Event { seq: 1, session: id.clone(), at: 1, v: 1, payload }));
+        let delta = |block| {
+            let (session, text) = (id.clone(), "x".to_owned());
+            Msg::Live(Box::new(Live::Delta { session, turn: 1, block, text }))
+        };
+        let status = Live::Status { session: id.clone(), status: Status::Running };
+        for (heard, expected) in [
+            (Msg::Live(Box::new(status)), "running"),
+            (delta(Block::Tool { call: "c".into() }), "running"),
+            (fact(Payload::TitleChanged { title: "t".into() }), "running"),
+            (delta(Block::Thought), "thinking"),
+            (fact(Payload::Thought { turn: 1, text: "hm".into() }), "thinking"),
+        ] {
+            let mut model = model(WIDE, vec![session.clone()]);
+            let said = format!("{heard:?}");
+            update(&mut model, heard);
+            assert_eq!(doing(&model, &session).text(), expected, "{said}");
         }
     }
 
