@@ -31,6 +31,7 @@ use sheet::{GUTTER, Sheet};
 use words::Words;
 
 pub(crate) use flow::{Kept, failed, settle, workflow_came};
+pub(crate) use question::is_plan;
 
 /// A page of what scrolls.
 const PAGE: usize = 10;

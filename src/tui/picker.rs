@@ -14,7 +14,7 @@ use super::act::{self, Step};
 use super::composer::{self, Target};
 use super::model::{Focus, Model, Overlay};
 use super::msg::Request;
-use super::notice;
+use super::{notice, sessions};
 use crate::api::session::Session;
 use crate::look::line::one_line;
 use fuzzy::Fuzzy;
@@ -188,7 +188,10 @@ pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
             act::perform(model, action)
         }
         Pick::Session(id) => model.open_session(&id),
-        Pick::Removed(id) => vec![Request::Restore(id)],
+        Pick::Removed(id) => {
+            sessions::expect(model, &id);
+            vec![Request::Restore(id)]
+        }
         Pick::Backend(_) if is_marked => composer::choose_models(model, marked),
         Pick::Backend(name) => {
             let rows = rows::models(model, &name);

@@ -27,6 +27,7 @@ mod words;
 
 pub(crate) use order::needs_itself;
 pub(crate) use pane::{Hit, hit, prepare, scroll_list, scroll_preview, view};
+pub(crate) use words::changes;
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -36,6 +37,8 @@ pub(crate) struct State {
     shape: Shape,
     resting: Resting,
     folded: HashSet<String>,
+    /// Gets the cursor as soon as it is listed.
+    expected: Option<String>,
     filter: Option<Filter>,
     pane: pane::State,
     /// What is seen where there are no sessions.
@@ -163,12 +166,18 @@ pub(crate) fn reveal(model: &mut Model, id: &str) -> Vec<Request> {
 /// Puts the cursor on the row of a session.
 pub(crate) fn select(model: &mut Model, id: &str) -> Vec<Request> {
     model.sessions.pane.follow();
+    model.sessions.expected = None;
     if model.sessions.selected() == Some(id) {
         return Vec::new();
     }
     model.sessions.pane.forget_preview();
     model.sessions.cursor = Some(id.to_owned());
     model.transcripts.need(id)
+}
+
+/// Puts the cursor on a session that is about to be listed, unless it is moved before.
+pub(crate) fn expect(model: &mut Model, id: &str) {
+    model.sessions.expected = Some(id.to_owned());
 }
 
 /// Makes the list fit to the sessions as they are.
@@ -181,6 +190,9 @@ pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
     let rows = order::rows(&world.sessions, &choice);
     let before = state.index();
     state.rows = rows;
+    if let Some(expected) = state.expected.clone().filter(|id| state.has(id)) {
+        return select(model, &expected);
+    }
     if let Some(after) = state.index() {
         state.pane.moved(before.unwrap_or(after), after);
         return Vec::new();

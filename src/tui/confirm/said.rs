@@ -5,8 +5,9 @@ use crate::api::project::{Trust, TrustState};
 use crate::api::request::MergeStyle;
 use crate::api::session::Session;
 use crate::look::line::{Line, Tone, one_line, visible};
-use crate::look::status::{changes, count, title};
+use crate::look::status::{count, title};
 use crate::tui::model::Model;
+use crate::tui::sessions::changes;
 
 pub(super) struct Said {
     pub(super) title: String,

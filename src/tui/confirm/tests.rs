@@ -171,7 +171,7 @@ fn a_merge_says_what_reaches_the_base() {
     press(&mut model, &["m", "r"]);
     insta::assert_snapshot!(shown(&mut model), @r#"
     ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────────────────╮
-    │ +12 -4 in 2 files                                                                        │
+    │ +12 −4 in 2 files                                                                        │
     │ rebase: the session's own commits on top, no merge commit                                │
     │                                                                                          │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict nothing is  │
@@ -181,7 +181,7 @@ fn a_merge_says_what_reaches_the_base() {
     model.size = NARROW;
     insta::assert_snapshot!(shown(&mut model), @r#"
     ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────╮
-    │ +12 -4 in 2 files                                                            │
+    │ +12 −4 in 2 files                                                            │
     │ rebase: the session's own commits on top, no merge commit                    │
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
@@ -216,7 +216,7 @@ fn a_removal_and_yolo_say_what_is_at_stake() {
     press(&mut model, &["D"]);
     insta::assert_snapshot!(shown(&mut model), @r#"
     ╭ Remove "Fix the parser"? ────────────────────────────────────────────────────╮
-    │ Its worktree and branch go, with +12 -4 in 2 files; a ref keeps what is not  │
+    │ Its worktree and branch go, with +12 −4 in 2 files; a ref keeps what is not  │
     │ merged.                                                                      │
     │ It works at this moment: the turn is stopped.                                │
     │ It has 1 child session.                                                      │

@@ -13,6 +13,11 @@ const NO_ANSWER: &str = "no answer";
 /// The purpose of a question whose answer decides about a plan.
 const PLAN_DECISION: &str = "planner_plan_decision";
 
+/// Whether the answer decides about a plan.
+pub(crate) fn is_plan(question: &Question) -> bool {
+    question.purpose.as_deref() == Some(PLAN_DECISION)
+}
+
 /// How far the person is with the questions of one session.
 #[derive(Debug, Clone)]
 pub(super) struct Progress {
@@ -75,7 +80,7 @@ impl Progress {
     }
 
     pub(super) fn is_plan(&self) -> bool {
-        self.question().purpose.as_deref() == Some(PLAN_DECISION)
+        is_plan(self.question())
     }
 
     /// Whether a turn waits for the answers; otherwise the questions ended it.

@@ -3,8 +3,9 @@
 use crate::api::handoff::HandoffStatus;
 use crate::api::session::Session;
 use crate::look::line::{Line, Tone, one_line};
-use crate::look::status::{self, count};
+use crate::look::status::count;
 use crate::tui::model::Model;
+use crate::tui::sessions;
 use crate::tui::transcript::Delegation;
 use crate::tui::world::Activity;
 
@@ -28,7 +29,7 @@ pub(super) fn row(model: &Model, parent: &Session, child: &Delegation) -> Line {
         }
         HandoffStatus::PendingPermission => wanting(head(Tone::Warn, "◆"), &label, "wants: ", parent, child),
         HandoffStatus::PendingQuestion => wanting(head(Tone::Warn, "◆"), &label, "asks: ", parent, child),
-        HandoffStatus::Completed => ended(Tone::Good, "✓").plain("  ").then(status::changes(child.changes)),
+        HandoffStatus::Completed => ended(Tone::Good, "✓").plain("  ").then(sessions::changes(child.changes)),
         HandoffStatus::Failed | HandoffStatus::TimedOut => ended(Tone::Bad, "✗").with(Tone::Bad, why(child)),
         HandoffStatus::Cancelled | HandoffStatus::Interrupted => ended(Tone::Warn, "‖").dim(why(child)),
     }

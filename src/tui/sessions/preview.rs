@@ -4,10 +4,11 @@ use super::words;
 use crate::api::session::{Approval, Question, Session, Status, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, cut, one_line, visible};
+use crate::look::markdown;
 use crate::look::status::{self, count};
-use crate::tui::bar;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Model, Overlay};
+use crate::tui::{bar, decide};
 
 /// An answer of their own stands behind the options, so there is one key more than there are options.
 const QUICK: usize = 9;
@@ -177,7 +178,11 @@ fn approval(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
 fn question(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let open: Vec<&Question> = session.questions.iter().filter(|question| question.answer.is_none()).collect();
     let Some(question) = open.first() else { return Vec::new() };
-    let mut lines = wrapped(Tone::Strong, &visible(&question.text), columns);
+    let text = visible(&question.text);
+    let mut lines = match decide::is_plan(question) {
+        true => markdown::lines(&text, u16::try_from(columns).unwrap_or(u16::MAX)),
+        false => wrapped(Tone::Strong, &text, columns),
+    };
     let options = question.options.iter().map(String::as_str).chain(["write an answer…"]);
     lines.extend(options.enumerate().map(|(index, option)| {
         let number = if index < QUICK { (index + 1).to_string() } else { " ".to_owned() };

@@ -4,7 +4,7 @@ use super::order::{Branch, Place};
 use super::words;
 use crate::api::session::Session;
 use crate::look::age::age;
-use crate::look::line::{Line, Tone, cut, one_line};
+use crate::look::line::{Line, cut, one_line};
 use crate::look::status::{self, Signs};
 use crate::tui::model::Model;
 
@@ -77,7 +77,7 @@ pub(crate) fn row(model: &Model, session: &Session, place: &Place, columns: Colu
 fn name(session: &Session, place: &Place, left: usize) -> Line {
     let indent = 3 + place.branches.len() * 2 + usize::from(!place.branches.is_empty()) * 2;
     let room = left.saturating_sub(indent);
-    let changes = changes(session);
+    let changes = words::changes(session.changes);
     let shown = changes.width() > 0 && room >= TITLE + 2 + changes.width();
     let room = if shown { room - changes.width() - 2 } else { room };
     let mut rest = match (&session.parent, &session.agent) {
@@ -92,16 +92,6 @@ fn name(session: &Session, place: &Place, left: usize) -> Line {
     let title = cut(&title, room.saturating_sub(Line::new().plain(&*rest).width()));
     let line = Line::new().plain(title).dim(rest);
     if shown { padded(line, room + 2).then(changes) } else { line }
-}
-
-fn changes(session: &Session) -> Line {
-    let changes = session.changes;
-    if changes.files == 0 {
-        return Line::new();
-    }
-    Line::toned(Tone::More, format!("+{}", changes.insertions))
-        .plain(" ")
-        .with(Tone::Less, format!("−{}", changes.deletions))
 }
 
 /// The lines that tie a child to its parent.

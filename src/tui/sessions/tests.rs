@@ -350,3 +350,28 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_restored_session_stands_under_the_cursor() {
+    for (keys, expected) in [(&[][..], "resaaaaa"), (&["G"], "intaaaaa")] {
+        let mut model = model(WIDE, sessions());
+        super::expect(&mut model, "resaaaaa");
+        press(&mut model, keys);
+        let restored = Session { id: "resaaaaa".into(), ..look::session(Status::Ready) };
+        let done = Reply::Done { said: "restored".into(), session: Some(Box::new(restored)) };
+        update(&mut model, Msg::Reply(done));
+        assert_eq!(model.sessions.selected(), Some(expected));
+    }
+}
+
+#[test]
+fn a_plan_that_waits_is_called_so_and_reads_as_on_its_card() {
+    let mut session = look::asking();
+    session.questions.truncate(1);
+    session.questions[0].purpose = Some("planner_plan_decision".into());
+    session.questions[0].text = "# Port to edition 2024\n\nRuns `cargo fix` first.".into();
+    let mut model = model(WIDE, vec![session]);
+    let screen = screen(&mut model);
+    assert!(screen.contains("Port to edition 2024") && screen.contains("Runs cargo fix first."), "{screen}");
+    assert!(!screen.contains("# Port") && !screen.contains('`'), "{screen}");
+}

@@ -1,10 +1,11 @@
 //! What a session waits for or does at this moment, in a word or two, and since when.
 
-use crate::api::session::{Session, Status, TurnError, WaitingFor};
+use crate::api::session::{Changes, Session, Status, TurnError, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, one_line};
 use crate::look::status::count;
 use crate::tui::bar;
+use crate::tui::decide;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
 use crate::tui::world::Activity;
@@ -33,6 +34,16 @@ pub(crate) fn doing(model: &Model, session: &Session) -> Line {
         }
         Status::Conflict => Line::toned(Tone::Bad, count(session.conflicts.len(), "conflict")),
         Status::Draft | Status::Merged | Status::Archived => Line::new().dim(session.status.as_str()),
+    }
+}
+
+/// `+12 −4`, or nothing when nothing changed.
+pub(crate) fn changes(changes: Changes) -> Line {
+    match changes {
+        Changes { files: 0, .. } => Line::new(),
+        Changes { insertions, deletions, .. } => {
+            Line::toned(Tone::More, format!("+{insertions}")).plain(" ").with(Tone::Less, format!("−{deletions}"))
+        }
     }
 }
 
@@ -83,7 +94,11 @@ fn approvals(session: &Session) -> String {
 }
 
 fn questions(session: &Session) -> String {
-    count(session.questions.iter().filter(|question| question.answer.is_none()).count().max(1), "question")
+    let open: Vec<_> = session.questions.iter().filter(|question| question.answer.is_none()).collect();
+    match open.as_slice() {
+        [only] if decide::is_plan(only) => "plan".to_owned(),
+        several => count(several.len().max(1), "question"),
+    }
 }
 
 fn running(activity: Option<&Activity>) -> Line {
@@ -157,7 +172,11 @@ mod tests {
         let failed = |kind: &str| Session { last_error: error(kind), ..sample::session(Status::Failed) };
         let unchanged = crate::api::session::Changes::default();
         let by_children = Session { waiting_for: Some(WaitingFor::Children), ..sample::session(Status::Running) };
+        let mut plan = sample::asking();
+        plan.questions.truncate(1);
+        plan.questions[0].purpose = Some("planner_plan_decision".into());
         for (session, expected) in [
+            (plan, "plan"),
             (sample::asking(), "2 questions"),
             (sample::approval(), "approval"),
             (sample::session(Status::Running), "running"),

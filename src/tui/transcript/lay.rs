@@ -159,8 +159,12 @@ fn questions(asked: &[Asked], width: u16) -> Vec<Line> {
         let options = question.options.iter().zip(1..);
         let options = options.map(|(option, number)| Line::new().dim(format!("  {number}  ")).plain(one_line(option)));
         let text = visible(&question.text);
-        let text: Vec<Line> = text.trim().lines().map(|line| Line::toned(Tone::Warn, "? ").strong(line)).collect();
-        text.into_iter().chain(options)
+        let text: Vec<Line> = match text.trim().lines().count() {
+            0 | 1 => vec![Line::new().strong(text.trim())],
+            // Such as a plan to decide about.
+            _ => markdown::lines(text.trim(), width.saturating_sub(2)),
+        };
+        text.into_iter().map(|line| Line::toned(Tone::Warn, "? ").then(line)).chain(options)
     });
     lines.flat_map(|line| line.wrap(width.into())).collect()
 }

@@ -106,7 +106,7 @@ fn changed(changes: Changes) -> String {
     match changes {
         Changes { files: 0, .. } => "no file changed".to_owned(),
         Changes { files, insertions, deletions } => {
-            format!("{} +{insertions} -{deletions}", count(files as usize, "file"))
+            format!("{} +{insertions} −{deletions}", count(files as usize, "file"))
         }
     }
 }

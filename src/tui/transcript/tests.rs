@@ -107,7 +107,7 @@ fn a_turn_reads_from_the_prompt_to_the_commit() {
     │   ok
     ╰ exit 0
     Done.
-    committed 0123456789: 1 file +3 -1
+    committed 0123456789: 1 file +3 −1
     ");
 }
 
