@@ -32,7 +32,7 @@ pub(crate) use choice::{
 pub(crate) use command::{leaves, levels};
 pub(crate) use draft::Content;
 pub(crate) use screen::{height, view};
-pub(crate) use send::{refused, send, send_now, taken};
+pub(crate) use send::{dropped, recall, refused, send, send_now, taken};
 
 use super::keymap::Action;
 use draft::Draft;
@@ -48,6 +48,8 @@ pub(crate) struct State {
     /// What the daemon has not taken yet.
     sent: BTreeMap<Ticket, Sent>,
     tickets: Ticket,
+    /// Queued prompts that are being taken back: session, number and words.
+    recalled: Vec<(String, u32, String)>,
     /// The oldest first.
     history: Vec<String>,
     popup: Option<popup::Popup>,

@@ -12,11 +12,11 @@ mod view;
 use ratatui::layout::Rect;
 
 use super::act::Step;
-use super::keymap::Context;
+use super::keymap::{Action, Context};
 use super::model::{Model, View};
 use super::msg::Request;
 use super::transcript::{Click, Transcript, Way};
-use super::{composer, decide, notice, update};
+use super::{bar, composer, decide, notice, update};
 use crate::api::session::WaitingFor;
 
 pub(crate) use login::login;
@@ -55,7 +55,10 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
     }
     match model.current().and_then(|session| session.waiting_for) {
         Some(WaitingFor::Approval | WaitingFor::Answer) => decide::open(model),
-        Some(WaitingFor::Children) | None => Vec::new(),
+        Some(WaitingFor::Children) | None => match bar::key(model, Context::Session, Action::PreviousCard) {
+            Some(key) => notice::say(model, format!("nothing is selected: {key} selects a card")),
+            None => Vec::new(),
+        },
     }
 }
 
@@ -80,9 +83,13 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
 
 /// Opens the file that the selected card is about.
 pub(crate) fn edit(model: &mut Model) -> Vec<Request> {
-    let file = shown(model).and_then(|transcript| transcript.file());
+    let (file, is_selected) = match shown(model) {
+        Some(transcript) => (transcript.file(), transcript.is_selected()),
+        None => (None, false),
+    };
     match (file, model.current_id().map(str::to_owned)) {
         (Some((path, line)), Some(session)) => vec![Request::Edit { session, path, line }],
+        (_, _) if is_selected => notice::say(model, "this card names no file".to_owned()),
         (_, _) => notice::say(model, "no card here names a file".to_owned()),
     }
 }
@@ -96,10 +103,14 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Request> {
     }
 }
 
+/// Takes back the prompt that would be sent last; its words are written again.
 pub(crate) fn drop_queued(model: &mut Model) -> Vec<Request> {
-    let last = shown(model).and_then(|transcript| transcript.waiting().pop());
+    let last = shown(model).and_then(|transcript| {
+        let number = transcript.waiting().pop()?;
+        Some((number, transcript.prompt(number).unwrap_or_default().to_owned()))
+    });
     match (last, model.current_id().map(str::to_owned)) {
-        (Some(number), Some(session)) => vec![Request::Drop { session, number }],
+        (Some((number, text)), Some(session)) => composer::recall(model, session, number, text),
         (_, _) => notice::say(model, "no prompt waits".to_owned()),
     }
 }

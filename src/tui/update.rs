@@ -7,7 +7,7 @@ use super::model::{Focus, Model, Overlay, View, Window};
 use super::msg::{Msg, Reply, Request};
 use super::world::{Link, Stale};
 use super::{act, composer, confirm, decide, help, mouse, notice, picker, review, session, sessions, settings};
-use crate::api::event::{Event, Live};
+use crate::api::event::{Event, Live, Payload};
 use crate::api::session::Session;
 
 /// Advances the model by one thing that happened.
@@ -111,6 +111,9 @@ fn fact(model: &mut Model, event: &Event) -> Vec<Request> {
     model.transcripts.fact(event);
     let mut requests = notice::of_fact(model, event);
     requests.extend(review::of_fact(model, event));
+    if let Payload::PromptDropped { number } = event.payload {
+        requests.extend(composer::dropped(model, &event.session, number));
+    }
     if model.world.fact(event) == Stale::Yes {
         requests.push(Request::Read(event.session.clone()));
     }

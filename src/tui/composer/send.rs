@@ -138,3 +138,26 @@ pub(crate) fn refused(model: &mut Model, ticket: Ticket, error: &Error) -> Vec<R
     requests.extend(changed(model));
     requests
 }
+
+/// Takes a queued prompt back.
+pub(crate) fn recall(model: &mut Model, session: String, number: u32, text: String) -> Vec<Request> {
+    let recalled = &mut model.composer.recalled;
+    recalled.retain(|(of, known, _)| (of, *known) != (&session, number));
+    recalled.push((session.clone(), number, text));
+    vec![Request::Drop { session, number }]
+}
+
+/// It is taken back: its words are written again where nothing is, and are found by going back otherwise.
+pub(crate) fn dropped(model: &mut Model, session: &str, number: u32) -> Vec<Request> {
+    let state = &mut model.composer;
+    let Some(at) = state.recalled.iter().position(|(of, known, _)| (of.as_str(), *known) == (session, number)) else {
+        return Vec::new();
+    };
+    let (session, _, text) = state.recalled.remove(at);
+    let draft = state.drafts.entry(Target::Session(session)).or_default();
+    match draft.is_blank() {
+        true => draft.set(&text),
+        false => history::remember(&mut state.history, text.trim()),
+    }
+    changed(model)
+}

@@ -505,3 +505,51 @@ fn a_session_that_waits_is_decided_with_enter() {
     assert_eq!(press(&mut model, &["enter"]), []);
     assert_eq!(model.world.sessions["reaaaaaa"].status, Status::Ready);
 }
+
+#[test]
+fn what_is_below_is_told_beside_the_text() {
+    let wide = "x".repeat(NARROW.width.into());
+    let messages = |text: &str| {
+        (1..=40).map(|seq| event(PARENT, seq, Payload::Message { turn: 1, text: text.to_owned() })).collect()
+    };
+    for (text, expected) in [("short", "  G follows ↓"), (wide.as_str(), "xxx↓")] {
+        let mut model = shown_at(NARROW, messages(text));
+        press(&mut model, &["pageup"]);
+        let screen = screen(&mut model);
+        let row = screen.lines().find(|row| row.contains('↓') && !row.contains("main")).unwrap_or_default();
+        assert!(row.ends_with(expected), "{row}");
+    }
+}
+
+#[test]
+fn a_card_without_a_file_says_so() {
+    let mut model = shown_at(WIDE, tool(10, "execute", json!({"command": "cargo test"}), "ok").to_vec());
+    assert_eq!(press(&mut model, &["[", "v"]), []);
+    assert!(screen(&mut model).contains("this card names no file"), "{}", screen(&mut model));
+}
+
+#[test]
+fn enter_without_a_selection_says_how_to_select() {
+    let mut model = shown_at(WIDE, story());
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert!(screen(&mut model).contains("nothing is selected: [ selects a card"), "{}", screen(&mut model));
+}
+
+#[test]
+fn a_prompt_that_is_taken_back_is_written_again() {
+    let dropped = |number| Msg::Fact(Box::new(event(PARENT, 50, Payload::PromptDropped { number })));
+    for (draft, expected) in [("", "also the clock"), ("mine", "mine")] {
+        let mut model = shown_at(WIDE, story());
+        press(&mut model, &["i"]);
+        write(&mut model, draft);
+        press(&mut model, &["esc"]);
+        assert_eq!(press(&mut model, &["Q"]), [Request::Drop { session: PARENT.into(), number: 2 }]);
+        assert!(update(&mut model, dropped(2)).contains(&Request::Save));
+        let saved = composer::saved(&model);
+        assert_eq!(saved.sessions[PARENT].text, expected);
+        assert_eq!(saved.history.last().map(String::as_str), (!draft.is_empty()).then_some("also the clock"));
+    }
+    let mut model = shown_at(WIDE, story());
+    update(&mut model, dropped(2));
+    assert!(composer::saved(&model).sessions.is_empty(), "somebody else took it back");
+}

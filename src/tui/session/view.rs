@@ -129,10 +129,21 @@ fn rows(model: &Model, session: &Session, transcript: &Transcript, frame: &mut F
         }
     }
     if !transcript.is_following() && area.height > 1 {
-        let key = model.keymap.key(Context::Session, Action::Bottom).map(|key| format!(" {key} follows"));
-        let more = Line::new().dim(format!(" ↓{} ", key.unwrap_or_default()));
-        let width = u16::try_from(more.width()).unwrap_or(0).min(area.width);
-        draw(model, frame, Rect { x: area.right() - width, width, ..area }, area.height - 1, &more);
+        below(model, frame, area);
+    }
+}
+
+/// Says that there is more below: a sign beside the text, and its key where the text leaves room.
+fn below(model: &Model, frame: &mut Frame, area: Rect) {
+    let row = area.height - 1;
+    draw(model, frame, Rect { x: area.right(), width: MARGIN, ..area }, row, &Line::new().dim("↓"));
+    let Some(key) = model.keymap.key(Context::Session, Action::Bottom) else { return };
+    let hint = Line::new().dim(format!("  {key} follows "));
+    let width = u16::try_from(hint.width()).unwrap_or(u16::MAX);
+    let Some(x) = area.right().checked_sub(width).filter(|x| *x >= area.x) else { return };
+    let mut cells = (x..area.right()).map(|x| (x, area.y + row));
+    if cells.all(|at| frame.buffer_mut().cell(at).is_some_and(|cell| cell.symbol() == " ")) {
+        draw(model, frame, Rect { x, width, ..area }, row, &hint);
     }
 }
 

@@ -171,6 +171,11 @@ impl Transcript {
         numbers
     }
 
+    /// The words of a prompt.
+    pub(crate) fn prompt(&self, number: u32) -> Option<&str> {
+        self.joins.prompts.get(&number)?.text.as_deref()
+    }
+
     fn notice(&mut self, place: Place, payload: &Payload) {
         if let Some((tone, text)) = talk(payload) {
             self.add(place, || Entry::Notice(tone, text.into()));
