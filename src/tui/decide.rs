@@ -3,6 +3,7 @@
 //! What was decided is out of sight at once; the daemon's word brings it back if it was not taken.
 
 mod ask;
+mod body;
 mod card;
 mod flow;
 mod need;
@@ -27,9 +28,10 @@ use card::{Card, Keys};
 use flow::{close, settled, show, waiting, waiting_at};
 use need::{Asked, Need, What};
 use question::{Answered, Focus, Progress};
-use sheet::{GUTTER, Sheet};
+use sheet::Sheet;
 use words::Words;
 
+pub(crate) use body::prepare;
 pub(crate) use flow::{Kept, failed, settle, workflow_came};
 pub(crate) use question::is_plan;
 
@@ -274,6 +276,7 @@ fn room(model: &Model) -> u16 {
 fn sheet(model: &Model, state: &State) -> Sheet {
     let session = model.world.sessions.get(&state.need.session);
     let (keymap, now, scroll) = (&model.keymap, model.now, state.scroll);
+    let body = body::of(model, state);
     match &state.face {
         Face::Card(words) => match need::approval(&model.world, &state.need) {
             Some(approval) => {
@@ -281,15 +284,11 @@ fn sheet(model: &Model, state: &State) -> Sheet {
                 let at = all.iter().position(|need| *need == state.need).unwrap_or(0);
                 let place = (at + 1, all.len());
                 let keys = if now < state.came + model.patience { Keys::Soon } else { Keys::Count };
-                Card { approval, session, keymap, place, now, scroll, words: words.as_ref(), keys }.sheet()
+                Card { approval, body, session, keymap, place, now, scroll, words: words.as_ref(), keys }.sheet()
             }
             None => Sheet::default(),
         },
-        Face::Asking(progress) => {
-            let plan = model.decisions.plans.get(&state.need.session);
-            let columns = model.size.width.saturating_sub(GUTTER);
-            Ask { progress, session, plan, keymap, now, scroll, columns }.sheet()
-        }
+        Face::Asking(progress) => Ask { progress, body, session, keymap, now, scroll }.sheet(),
     }
 }
 

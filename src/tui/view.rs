@@ -45,6 +45,7 @@ pub(crate) fn parts(model: &Model) -> Parts {
 
 /// Brings what is about to be seen into shape: rows are wrapped for the width they have.
 pub(crate) fn prepare(model: &mut Model) {
+    decide::prepare(model);
     let parts = parts(model);
     match &model.view {
         View::Sessions => sessions::prepare(model, parts.main),

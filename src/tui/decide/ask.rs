@@ -1,5 +1,8 @@
 //! A question, or the decision about a plan, as a card: the text, numbered options, and a row for a free answer.
 
+use std::sync::Arc;
+
+use super::body::Body;
 use super::question::{Focus, Progress};
 use super::sheet::Sheet;
 use crate::api::session::Session;
@@ -16,18 +19,14 @@ const ALL: usize = usize::MAX;
 pub(super) struct Ask<'a> {
     pub(super) progress: &'a Progress,
     pub(super) session: Option<&'a Session>,
-    /// The plan of the session, as far as it is known.
-    pub(super) plan: Option<&'a Plan>,
+    pub(super) body: Arc<Body>,
     pub(super) keymap: &'a Keymap,
     pub(super) now: i64,
     pub(super) scroll: usize,
-    /// How wide the text is laid out.
-    pub(super) columns: u16,
 }
 
 impl Ask<'_> {
     pub(super) fn sheet(&self) -> Sheet {
-        let (title, body) = self.text();
         let question = self.progress.question();
         let expired = question.expired.then(|| {
             Line::toned(Tone::Warn, "asked before the daemon restarted: ").plain("your answer resumes the session")
@@ -35,10 +34,10 @@ impl Ask<'_> {
         let is_written = self.progress.focus() == Focus::Words;
         let label = Line::toned(Tone::Accent, "› ").plain(format!("{}  ", question.options.len() + 1));
         Sheet {
-            head: title,
+            head: self.head(),
             aside: self.aside(),
             warnings: expired.into_iter().collect(),
-            body,
+            body: Arc::clone(&self.body),
             body_rows: ALL,
             scroll: self.scroll,
             remarks: vec![Line::new()],
@@ -49,26 +48,15 @@ impl Ask<'_> {
         }
     }
 
-    /// The head and what scrolls below it.
-    fn text(&self) -> (Line, Vec<Line>) {
-        let text = visible(self.progress.question().text.trim());
-        if !self.progress.is_plan() {
-            let (number, all) = self.progress.place();
-            let head = match all {
-                1 => Line::new().strong("Question"),
-                _ => Line::new().strong(format!("Question {number} of {all}")),
-            };
-            return (head, markdown::lines(&text, self.columns));
+    fn head(&self) -> Line {
+        if self.progress.is_plan() {
+            let name = self.body.title.clone().or_else(|| self.session.map(|session| one_line(&session.title)));
+            return Line::new().strong(format!("Plan: {}", name.unwrap_or_default()));
         }
-        // A session in plan mode shows the plan in the question itself; a planner's is kept beside it.
-        let whole = match self.plan {
-            Some(plan) if !text.contains('\n') => format!("{}\n\n{text}", visible(plan.markdown.trim())),
-            Some(_) | None => text,
-        };
-        let named = self.plan.map(|plan| one_line(&plan.title)).or_else(|| heading(&whole));
-        let name = named.or_else(|| self.session.map(|session| one_line(&session.title))).unwrap_or_default();
-        let head = Line::new().strong(format!("Plan: {name}"));
-        (head, markdown::lines(&whole, self.columns))
+        match self.progress.place() {
+            (_, 1) => Line::new().strong("Question"),
+            (number, all) => Line::new().strong(format!("Question {number} of {all}")),
+        }
     }
 
     fn aside(&self) -> Line {
@@ -134,6 +122,21 @@ impl Ask<'_> {
         }
         Line::new().dim(parts.join(" · "))
     }
+}
+
+/// What is asked, and what a plan calls itself.
+pub(super) fn text(progress: &Progress, plan: Option<&Plan>, columns: u16) -> (Option<String>, Vec<Line>) {
+    let text = visible(progress.question().text.trim());
+    if !progress.is_plan() {
+        return (None, markdown::lines(&text, columns));
+    }
+    // A session in plan mode shows the plan in the question itself; a planner's is kept beside it.
+    let whole = match plan {
+        Some(plan) if !text.contains('\n') => format!("{}\n\n{text}", visible(plan.markdown.trim())),
+        Some(_) | None => text,
+    };
+    let title = plan.map(|plan| one_line(&plan.title)).or_else(|| heading(&whole));
+    (title, markdown::lines(&whole, columns))
 }
 
 /// The first heading of a text.

@@ -1,6 +1,9 @@
 //! A call that waits for a person, as a card: what would happen, what to look at twice, why it is asked, what "always"
 //! would save. The same for all backends.
 
+use std::sync::Arc;
+
+use super::body::Body;
 use super::sheet::Sheet;
 use super::words::Words;
 use crate::api::session::{Approval, Session};
@@ -25,6 +28,7 @@ pub(super) enum Keys {
 /// What a card is made of.
 pub(super) struct Card<'a> {
     pub(super) approval: &'a Approval,
+    pub(super) body: Arc<Body>,
     /// The session that waits; a child may be unknown here.
     pub(super) session: Option<&'a Session>,
     pub(super) keymap: &'a Keymap,
@@ -47,7 +51,7 @@ impl Card<'_> {
             head,
             aside: self.aside(),
             warnings: self.warnings(),
-            body: preview(approval),
+            body: Arc::clone(&self.body),
             body_rows: PREVIEW,
             scroll: self.scroll,
             remarks: self.remarks(),
@@ -138,7 +142,7 @@ impl Card<'_> {
 }
 
 /// What would happen: all that the head cannot show, because nobody should allow what was cut.
-fn preview(approval: &Approval) -> Vec<Line> {
+pub(super) fn preview(approval: &Approval) -> Vec<Line> {
     let whole = visible(approval.title.trim());
     let text = visible(approval.preview.as_deref().unwrap_or_default());
     let text = text.trim_end();

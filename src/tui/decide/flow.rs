@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::body::Laid;
 use super::need::{self, Need, What};
 use super::question::Progress;
 use super::{Face, State};
@@ -17,6 +18,8 @@ pub(crate) struct Kept {
     /// What was decided and may still be listed.
     sent: HashSet<Need>,
     pub(super) plans: HashMap<String, Plan>,
+    /// The body of the card that was seen last.
+    pub(super) laid: Option<Laid>,
 }
 
 /// Keeps an open decision about what still waits, or closes it.
@@ -44,6 +47,7 @@ pub(crate) fn workflow_came(model: &mut Model, session: String, workflow: Workfl
         Some(plan) => model.decisions.plans.insert(session, plan),
         None => model.decisions.plans.remove(&session),
     };
+    model.decisions.laid = None;
     Vec::new()
 }
 

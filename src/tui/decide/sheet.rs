@@ -2,10 +2,13 @@
 //!
 //! Where the screen is small the body gives way first: what would be decided and by which keys stays in sight.
 
+use std::sync::Arc;
+
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
+use super::body::Body;
 use super::words::Words;
 use crate::look::line::Line;
 use crate::look::status::count;
@@ -22,8 +25,8 @@ pub(super) struct Sheet {
     pub(super) aside: Line,
     /// Always seen.
     pub(super) warnings: Vec<Line>,
-    /// What scrolls.
-    pub(super) body: Vec<Line>,
+    /// What scrolls, as wide as the card.
+    pub(super) body: Arc<Body>,
     /// At most so many rows of it at once.
     pub(super) body_rows: usize,
     pub(super) scroll: usize,
@@ -63,7 +66,7 @@ impl Sheet {
         let chosen = wrapped(&self.choices[..self.choices.len().min(self.chosen + 1)]).len().saturating_sub(1);
         let choices = around(&choices, chosen, left.saturating_sub(2).max(1));
         left = left.saturating_sub(choices.len());
-        let body = wrapped(&self.body);
+        let body = &self.body.rows;
         let mut shown = body.len().min(self.body_rows).min(left);
         let more = usize::from(shown < body.len() && left > 1);
         if shown == left {
@@ -75,7 +78,7 @@ impl Sheet {
 
         let mut inside = warnings;
         let below = furthest - scroll;
-        inside.extend(body.into_iter().skip(scroll).take(shown));
+        inside.extend(body.iter().skip(scroll).take(shown).cloned());
         if more > 0 {
             let below = if below == 0 { "the end".to_owned() } else { count(below, "more line") };
             inside.push(Line::new().dim(format!("… {below}, {scroll} above")));

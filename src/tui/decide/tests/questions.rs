@@ -1,8 +1,12 @@
 //! Questions: sequential, with saved progress, and all answers sent together.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::api::session::{Question, Status, WaitingFor};
 use crate::api::workflow::{Plan, Workflow};
+use crate::tui::decide::body::{self, Body};
+use crate::tui::model::Overlay;
 use crate::tui::sample::{NARROW, WIDE, model, screen, write};
 use ratatui::layout::Size;
 
@@ -352,6 +356,34 @@ fn a_planners_plan_comes_from_beside_the_question() {
     ╰ enter sends · tab writes an answer · q to the list, answers are kept
     ");
     check_plan_words(&mut model);
+}
+
+#[test]
+fn a_card_is_laid_out_once_for_a_width() {
+    let body = |model: &Model| match &model.overlay {
+        Some(Overlay::Decide(state)) => body::of(model, state),
+        other => panic!("{other:?}"),
+    };
+    let session = asking(vec![library(), question("Port?", &[])]);
+    let (mut model, _) = opened(model(WIDE, vec![session]), "abcd2345", &["a"]);
+    screen(&mut model);
+    let first = body(&model);
+    press(&mut model, &["j"]);
+    screen(&mut model);
+    assert!(Arc::ptr_eq(&first, &body(&model)));
+    let other = |model: &mut Model, before: &Arc<Body>| {
+        screen(model);
+        let after = body(model);
+        assert!(!Arc::ptr_eq(before, &after) && Arc::ptr_eq(&after, &body(model)));
+        after
+    };
+    model.size = NARROW;
+    let narrow = other(&mut model, &first);
+    press(&mut model, &["enter"]);
+    let second = other(&mut model, &narrow);
+    let workflow = Box::new(Workflow { tasks: vec![], plan: None });
+    update(&mut model, Msg::Reply(Reply::Workflow { session: "abcd2345".into(), workflow }));
+    other(&mut model, &second);
 }
 
 /// Free words tell what to change.
