@@ -178,6 +178,7 @@ fn an_option_that_does_not_exist() {
     exit: 2
     -- stderr
     error: `frobnicate` is neither a command nor a directory (No such file or directory (os error 2))
+
     hint: `coppice --help` lists the commands
     ");
     assert_snapshot!(env.coppice(&["wait", "abc", "--timeout", "soon"]).transcript(), @r"
