@@ -25,6 +25,7 @@ mod measure;
 mod model;
 mod peer;
 mod repo;
+#[expect(dead_code, reason = "the tests do more in front of a terminal than the figures need")]
 #[path = "../tests/it/seat.rs"]
 mod seat;
 mod stream;
