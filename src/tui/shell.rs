@@ -17,10 +17,9 @@ use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::world::Link;
 use super::{composer, decide, notice, settings};
-use crate::api::attach::{Attach, Left, Program, Resize};
+use crate::api::attach::Program;
 use crate::api::environment;
 use crate::api::error::Error;
-use crate::client::attach::{Return, Tty, Visit, WAY_BACK};
 use crate::client::start::Daemon;
 
 mod daemon;
@@ -28,6 +27,7 @@ mod keep;
 mod outside;
 mod stream;
 mod terminal;
+mod visit;
 
 use daemon::{Desk, Reading};
 use keep::Keep;
@@ -216,7 +216,16 @@ impl Shell {
             Msg::Reply(Reply::Session(session)) => self.read_again(&session.id),
             Msg::Reply(Reply::Gone(id)) => self.read_again(id),
             Msg::Reply(Reply::Failed { .. }) | Msg::Connected | Msg::Lost(_) => self.reading.clear(),
-            _ => {}
+            Msg::Reply(_)
+            | Msg::Key(_)
+            | Msg::Mouse(_)
+            | Msg::Paste(_)
+            | Msg::Resize(_)
+            | Msg::Focused
+            | Msg::Unfocused
+            | Msg::Time(_)
+            | Msg::Fact(_)
+            | Msg::Live(_) => {}
         }
         for request in update(&mut self.model, msg) {
             self.perform(request, keys)?;
@@ -319,7 +328,36 @@ impl Shell {
             Request::Quit => self.is_over = true,
             // The terminal is lent when everything else that was asked for is under way.
             Request::Attach { session, program } => self.visit = Some((session, program)),
-            request => self.desk.perform(request),
+            request @ (Request::List
+            | Request::ListRemoved
+            | Request::Page { .. }
+            | Request::Create { .. }
+            | Request::Prompt { .. }
+            | Request::Answer { .. }
+            | Request::Decide { .. }
+            | Request::Stop(_)
+            | Request::Resume(_)
+            | Request::Merge { .. }
+            | Request::Rebase(_)
+            | Request::Integrate(_)
+            | Request::Undo { .. }
+            | Request::Archive(_)
+            | Request::Remove(_)
+            | Request::Restore(_)
+            | Request::SetPosture { .. }
+            | Request::Drop { .. }
+            | Request::Diff { .. }
+            | Request::Review(_)
+            | Request::Files { .. }
+            | Request::Workflow(_)
+            | Request::Backends
+            | Request::Agents
+            | Request::Config
+            | Request::SetConfig { .. }
+            | Request::Trust
+            | Request::GrantTrust { .. }
+            | Request::Doctor
+            | Request::Repository) => self.desk.perform(request),
         }
         Ok(())
     }
@@ -354,30 +392,6 @@ impl Shell {
         self.take(Msg::Reply(reply), keys)
     }
 
-    /// Hands the terminal through to a program in a session's worktree until the person comes back.
-    async fn attach(&mut self, id: &str, program: Program, keys: &mut EventStream) -> io::Result<()> {
-        let tty = Tty::open()?;
-        let Resize { columns, rows } = tty.size();
-        let attach = Attach { program, columns, rows, env: Some(self.desk.env.clone()) };
-        let reply = match Visit::open(&self.desk.daemon, id, &attach).await {
-            Ok(visit) => {
-                // Its reader must not take what the other program is told.
-                drop(std::mem::take(keys));
-                self.screen.suspend();
-                let welcome =
-                    format!("{} {}; {WAY_BACK} comes back. No turn begins meanwhile\r\n", id, visit.attached.name);
-                self.screen.send(welcome.as_bytes())?;
-                let returned = visit.pass(&tty).await;
-                self.screen.resume()?;
-                self.dirty = Dirty::Keys;
-                returned.map(|Return { left, .. }| Reply::Done { said: farewell(&left), session: None })
-            }
-            Err(error) => Err(error),
-        };
-        let failed = |error| Reply::Failed { doing: "attach".to_owned(), error: daemon::told(error) };
-        self.take(Msg::Reply(reply.unwrap_or_else(failed)), keys)
-    }
-
     fn notify(&mut self, news: &notice::Notice) -> io::Result<()> {
         let bytes = notice::bytes(news, &notice::Ways::of(&self.model.world, &self.model.terminal));
         self.screen.send(&bytes)?;
@@ -388,13 +402,6 @@ impl Shell {
             tracing::warn!(%error, "the command for news did not start");
         }
         Ok(())
-    }
-}
-
-fn farewell(left: &Left) -> String {
-    match &left.commit {
-        Some(commit) => format!("what you changed is committed as {}", commit.get(..10).unwrap_or(commit)),
-        None => "no file was changed".to_owned(),
     }
 }
 
