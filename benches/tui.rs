@@ -86,7 +86,7 @@ fn keys(options: &Options, report: &mut Report) {
     }
     let mut face = open(&home);
     face.shows(MARK);
-    face.shows("session changes");
+    face.shows("events with cha");
     face.types("n");
     let mut waits = Vec::new();
     while waits.len() < KEYS {
@@ -156,7 +156,7 @@ fn weight(options: &Options, report: &mut Report) {
     face.types("\r");
     face.shows("999.99");
     face.types("g");
-    face.shows("0.0 what");
+    face.shows(" 0.0 what");
     let status = fs::read_to_string(format!("/proc/{}/status", face.pid())).unwrap();
     let kibibytes: f64 = status
         .lines()
