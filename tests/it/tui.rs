@@ -208,7 +208,7 @@ fn to_list(face: &mut Seat) {
 }
 
 #[test]
-fn the_editor_and_the_clipboard_are_the_persons_own() {
+fn the_editor_is_the_persons_own() {
     let mut env = world();
     fs::write(env.path("prompt.md"), "say hello from the editor\n").unwrap();
     env.set("EDITOR", &format!("cp {}", env.path("prompt.md").display()));
@@ -216,8 +216,15 @@ fn the_editor_and_the_clipboard_are_the_persons_own() {
     face.types("n");
     face.types("\x07");
     face.shows("say hello from the editor");
-    face.types(ENTER);
-    face.shows("READY");
+    face.signal(Signal::TERM);
+    assert_eq!(face.ends(), 0);
+}
+
+#[test]
+fn a_copy_is_told_to_the_terminal() {
+    let env = world();
+    env.create_ready(&say("Done."));
+    let mut face = face(&env);
     face.types("c");
     face.shows("copied");
     assert!(leave(face).contains("\x1b]52;c;"));

@@ -61,8 +61,12 @@ impl Screen {
             self.resume()?;
         }
         // The window may have changed since the last event that tells of it.
-        self.terminal.autoresize()?;
-        model.size = self.terminal.size()?;
+        let size = self.terminal.size()?;
+        if size != self.terminal.get_frame().area().as_size() {
+            // The terminal's own way to another size asks where the cursor is, and the answer comes among the keys.
+            self.forget()?;
+        }
+        model.size = size;
         prepare(model);
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
         self.terminal.draw(|frame| view(model, frame))?;
