@@ -5,8 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use crossterm::event::{Event as Input, EventStream, MouseEventKind};
-use futures_util::StreamExt;
+use crossterm::event::{Event as Input, MouseEventKind};
 use jiff::tz::TimeZone;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -24,6 +23,7 @@ use crate::client::start::Daemon;
 
 mod daemon;
 mod keep;
+mod keys;
 mod outside;
 mod stream;
 mod terminal;
@@ -31,6 +31,7 @@ mod visit;
 
 use daemon::{Desk, Reading};
 use keep::Keep;
+use keys::Keys;
 use terminal::Screen;
 
 /// What the stream brings is drawn this often at most.
@@ -73,6 +74,7 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
         model,
         desk,
         keep,
+        keys: Keys::default(),
         screen,
         reading: Reading::default(),
         inbox,
@@ -112,6 +114,7 @@ struct Shell {
     model: Model,
     desk: Desk,
     keep: Keep,
+    keys: Keys,
     screen: Screen,
     reading: Reading,
     inbox: mpsc::Receiver<Msg>,
@@ -139,7 +142,6 @@ enum Dirty {
 
 impl Shell {
     async fn go(mut self) -> io::Result<()> {
-        let mut keys = EventStream::new();
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut terminate = signal(SignalKind::terminate())?;
@@ -150,15 +152,15 @@ impl Shell {
         let mut go_on = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
         while !self.is_over {
             if let Some((session, program)) = self.visit.take() {
-                self.attach(&session, program, &mut keys).await?;
+                self.attach(&session, program).await?;
             }
             self.draw_if_due()?;
             let frame = self.next_frame();
             let save = self.save_at;
             tokio::select! {
                 biased;
-                input = keys.next() => match input {
-                    Some(input) => self.input(input?, &mut keys)?,
+                input = self.keys.next() => match input {
+                    Some(input) => self.input(input?)?,
                     None => break,
                 },
                 _ = terminate.recv() => break,
@@ -176,8 +178,8 @@ impl Shell {
                 }
                 () = until(frame), if frame.is_some() => self.model.now = now(),
                 () = until(save), if save.is_some() => self.save(),
-                Some(msg) = self.inbox.recv() => self.take(msg, &mut keys)?,
-                _ = tick.tick() => self.take(Msg::Time(now()), &mut keys)?,
+                Some(msg) = self.inbox.recv() => self.take(msg)?,
+                _ = tick.tick() => self.take(Msg::Time(now()))?,
             }
         }
         self.finish().await;
@@ -193,7 +195,7 @@ impl Shell {
         }
     }
 
-    fn input(&mut self, input: Input, keys: &mut EventStream) -> io::Result<()> {
+    fn input(&mut self, input: Input) -> io::Result<()> {
         let msg = match input {
             Input::Key(key) => Msg::Key(key),
             // Some terminals tell of every cell that the pointer passes.
@@ -206,11 +208,11 @@ impl Shell {
         };
         self.model.now = now();
         self.dirty = Dirty::Keys;
-        self.take(msg, keys)
+        self.take(msg)
     }
 
     /// One message, and all that it asks for.
-    fn take(&mut self, msg: Msg, keys: &mut EventStream) -> io::Result<()> {
+    fn take(&mut self, msg: Msg) -> io::Result<()> {
         self.dirty = self.dirty.max(Dirty::Stream);
         match &msg {
             Msg::Reply(Reply::Session(session)) => self.read_again(&session.id),
@@ -228,7 +230,7 @@ impl Shell {
             | Msg::Live(_) => {}
         }
         for request in update(&mut self.model, msg) {
-            self.perform(request, keys)?;
+            self.perform(request)?;
         }
         Ok(())
     }
@@ -274,7 +276,7 @@ impl Shell {
         }
     }
 
-    fn perform(&mut self, request: Request, keys: &mut EventStream) -> io::Result<()> {
+    fn perform(&mut self, request: Request) -> io::Result<()> {
         match request {
             Request::Read(id) => {
                 if self.reading.begins(&id) {
@@ -284,18 +286,18 @@ impl Shell {
             Request::Edit { session, path, line } => {
                 let worktree = self.model.world.sessions.get(&session).map(|session| session.worktree.clone());
                 if let Some(worktree) = worktree {
-                    self.leave(keys, "open the editor", || {
+                    self.leave("open the editor", || {
                         outside::edit(&outside::editor(), worktree.as_ref(), &path, line).map(|()| Reply::Back)
                     })?;
                 }
             }
             Request::EditText { text } => {
-                self.leave(keys, "open the editor", || outside::edit_text(&text).map(Reply::Edited))?;
+                self.leave("open the editor", || outside::edit_text(&text).map(Reply::Edited))?;
             }
             Request::Run(command) => {
-                self.leave(keys, "run the command", || outside::run(&command).map(|()| Reply::Back))?;
+                self.leave("run the command", || outside::run(&command).map(|()| Reply::Back))?;
             }
-            Request::Demo => self.leave(keys, "start the tour", || outside::demo().map(|()| Reply::Back))?,
+            Request::Demo => self.leave("start the tour", || outside::demo().map(|()| Reply::Back))?,
             Request::Copy(text) => {
                 self.screen.send(&outside::clipboard_bytes(&text))?;
                 if self.model.terminal.tmux.is_some() {
@@ -304,7 +306,7 @@ impl Shell {
                 }
                 let lines = text.lines().count();
                 let what = if lines > 1 { format!("{lines} lines") } else { text };
-                self.take(Msg::Reply(Reply::Copied(what)), keys)?;
+                self.take(Msg::Reply(Reply::Copied(what)))?;
             }
             Request::TakeImage { target } => self.desk.aside(move || match outside::clip() {
                 Ok(outside::Clip::Image(image)) => Msg::Reply(Reply::Image { target, spelled: None, image }),
@@ -372,14 +374,8 @@ impl Shell {
     }
 
     /// Gives the terminal to another program and takes it back.
-    fn leave(
-        &mut self,
-        keys: &mut EventStream,
-        doing: &str,
-        program: impl FnOnce() -> io::Result<Reply>,
-    ) -> io::Result<()> {
-        // Its reader must not take what the other program is told.
-        drop(std::mem::take(keys));
+    fn leave(&mut self, doing: &str, program: impl FnOnce() -> io::Result<Reply>) -> io::Result<()> {
+        self.keys.pause();
         self.screen.suspend();
         let outcome = program();
         self.returned = Some(Instant::now());
@@ -389,7 +385,7 @@ impl Shell {
             doing: doing.to_owned(),
             error: outside::because("it failed", &error),
         });
-        self.take(Msg::Reply(reply), keys)
+        self.take(Msg::Reply(reply))
     }
 
     fn notify(&mut self, news: &notice::Notice) -> io::Result<()> {

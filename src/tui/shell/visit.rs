@@ -2,8 +2,6 @@
 
 use std::io;
 
-use crossterm::event::EventStream;
-
 use super::{Dirty, Shell, daemon};
 use crate::api::attach::{Attach, Left, Program, Resize};
 use crate::client::attach::{Return, Tty, Visit, WAY_BACK};
@@ -12,14 +10,13 @@ use crate::tui::msg::{Msg, Reply};
 
 impl Shell {
     /// Hands the terminal through to a program in a session's worktree until the person comes back.
-    pub(super) async fn attach(&mut self, id: &str, program: Program, keys: &mut EventStream) -> io::Result<()> {
+    pub(super) async fn attach(&mut self, id: &str, program: Program) -> io::Result<()> {
         let tty = Tty::open()?;
         let Resize { columns, rows } = tty.size();
         let attach = Attach { program, columns, rows, env: Some(self.desk.env.clone()) };
         let reply = match Visit::open(&self.desk.daemon, id, &attach).await {
             Ok(visit) => {
-                // Its reader must not take what the other program is told.
-                drop(std::mem::take(keys));
+                self.keys.pause();
                 self.screen.suspend();
                 let welcome = format!(
                     "{} {}; {WAY_BACK} comes back. No turn begins meanwhile\r\n",
@@ -35,7 +32,7 @@ impl Shell {
             Err(error) => Err(error),
         };
         let failed = |error| Reply::Failed { doing: "attach".to_owned(), error: daemon::told(error) };
-        self.take(Msg::Reply(reply.unwrap_or_else(failed)), keys)
+        self.take(Msg::Reply(reply.unwrap_or_else(failed)))
     }
 }
 

@@ -1,0 +1,26 @@
+//! What the person types, while the face has the terminal.
+
+use std::io;
+
+use crossterm::event::{Event, EventStream};
+use futures_util::StreamExt;
+
+/// The reader of the terminal. There is none while another program has it.
+#[derive(Default)]
+pub(super) struct Keys {
+    reader: Option<EventStream>,
+}
+
+impl Keys {
+    /// The next thing that the terminal tells, or nothing when it is gone.
+    pub(super) async fn next(&mut self) -> Option<io::Result<Event>> {
+        self.reader.get_or_insert_with(EventStream::new).next().await
+    }
+
+    /// Takes nothing from the terminal until the next call of `next`.
+    ///
+    /// A new reader waits for the one before it, so this one has to be gone before the next one begins.
+    pub(super) fn pause(&mut self) {
+        self.reader = None;
+    }
+}
