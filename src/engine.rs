@@ -50,6 +50,7 @@ mod sweeper;
 mod timing;
 mod utility;
 mod view;
+mod work;
 mod workflow;
 
 use std::collections::BTreeMap;

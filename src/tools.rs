@@ -2,22 +2,30 @@
 //!
 //! One registry for all carriers. Whoever performs a request brings the permission to do so.
 
+pub mod code;
+pub mod command;
 mod describe;
 pub mod external;
+pub mod files;
+pub mod github;
+pub mod history;
 mod params;
 mod parse;
 mod schema;
 mod served;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use serde_json::Value;
 
 use crate::delegation::{Facade, Hold, Input, ListActive, Order, Wait};
+use crate::permission::Effect;
 use crate::workflow::{Change, ReviewChange, Todo};
 
 pub use parse::parse;
 pub use served::{is_served, served};
+pub use work::Work;
 
 /// One served tool as a model sees it.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +33,28 @@ pub struct Tool {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
+    /// What clients are told about its calls. They decide nothing by it.
+    pub effect: Effect,
+}
+
+/// What a call came to: a text for the model, and images for those that see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    pub text: String,
+    pub images: Vec<Image>,
+}
+
+/// A picture that a tool has read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub mime: String,
+    pub bytes: Vec<u8>,
+}
+
+impl From<String> for Answer {
+    fn from(text: String) -> Self {
+        Self { text, images: Vec::new() }
+    }
 }
 
 /// What decides which tools a turn has.
@@ -40,6 +70,26 @@ pub struct Context<'a> {
     pub todos: Todos,
     pub skills: Skills,
     pub planning: Planning,
+    pub profile: Profile,
+    pub mutations: Mutations,
+}
+
+/// Which of the tools that agents have of their own are served instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// None: the agent works with its own.
+    Native,
+    /// All of them: the agent's own are off.
+    Enforced,
+    /// Those that only look: the agent's own are off.
+    ReadOnly,
+}
+
+/// Whether agents are served the tools that change history and GitHub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutations {
+    Withheld,
+    Served,
 }
 
 /// One agent that work can be handed to.
@@ -97,6 +147,7 @@ pub enum Request {
     ExitPlanMode,
     Skill { name: String },
     SearchSkills { query: String },
+    Work(Work),
 }
 
 /// How much of each agent a list tells.
@@ -150,7 +201,8 @@ impl Request {
             | Self::TaskReview(_)
             | Self::TodoWrite(_)
             | Self::Skill { .. }
-            | Self::SearchSkills { .. } => Waits::Nothing,
+            | Self::SearchSkills { .. }
+            | Self::Work(_) => Waits::Nothing,
         }
     }
 }

@@ -21,6 +21,7 @@ mod retire;
 mod review;
 mod tree;
 mod turn;
+mod work;
 
 pub(super) use tree::{blocking, changes};
 

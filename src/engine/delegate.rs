@@ -22,7 +22,7 @@ use crate::config::Config;
 use crate::config::family::{Integrate, PlannerApproval};
 use crate::delegation::{self, Facade, Hold, Order};
 use crate::id::SessionId;
-use crate::tools::{Detail, Request};
+use crate::tools::{Answer, Detail, Request};
 
 use super::actor::{self, Command, Message};
 use super::agents::role::Role;
@@ -56,7 +56,7 @@ pub(super) struct News {
 pub(super) enum What {
     /// It waits for a child.
     Waits,
-    Done(Result<String, String>),
+    Done(Result<Answer, String>),
     /// A child has made a plan, and a person decides what happens with it before the model reads it.
     Plan(Box<Handoff>),
 }
@@ -88,11 +88,11 @@ pub(super) async fn perform(
         Request::Skill { name } => skill(&shared, &caller, &name).await,
         Request::SearchSkills { query } => search_skills(&shared, &caller, &query).await,
         // The session's own task answers these.
-        Request::Question(_) | Request::TodoWrite(_) | Request::ExitPlanMode => {
+        Request::Question(_) | Request::TodoWrite(_) | Request::ExitPlanMode | Request::Work(_) => {
             Err("this tool is not performed here".to_owned())
         }
     };
-    line.send(What::Done(done)).await;
+    line.send(What::Done(done.map(Answer::from))).await;
 }
 
 /// The way back to the caller.

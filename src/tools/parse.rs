@@ -10,7 +10,7 @@ use crate::protocol::naming::title_from;
 use crate::workflow::{Change, Fields, ReviewChange, ReviewFields, Todo, TodoStatus, todos};
 
 use super::params::{self, Item, ItemKind, QuestionOption};
-use super::{Choice, Detail, Question, Request};
+use super::{Choice, Detail, Question, Request, Work};
 
 const CONTEXT_CHARS: usize = 2000;
 
@@ -38,11 +38,15 @@ pub fn parse(name: &str, arguments: &Value) -> Result<Request, String> {
         "exit_plan_mode" => read(name, arguments).map(|params::Nothing {}| Request::ExitPlanMode),
         "skill" => read(name, arguments).and_then(skill),
         "search_skills" => read(name, arguments).and_then(search_skills),
-        _ => Err(format!("unknown tool `{name}`")),
+        _ => match Work::parse(name, arguments) {
+            Some(read) => read.map(Request::Work),
+            None => Err(format!("unknown tool `{name}`")),
+        },
     }
 }
 
-fn read<T: DeserializeOwned>(tool: &str, arguments: &Value) -> Result<T, String> {
+/// Reads the arguments of a call, with the place of what is wrong in them.
+pub(super) fn read<T: DeserializeOwned>(tool: &str, arguments: &Value) -> Result<T, String> {
     let object = match arguments {
         // A call without arguments reaches us like this from some agents.
         Value::Null => Value::Object(Map::new()),

@@ -2,21 +2,24 @@
 
 use serde_json::Value;
 
+use super::{
+    Context, Delegation, Mutations, Offer, Planning, Profile, Skills, Todos, Tool, code, command, describe, files,
+    github, history, params, schema,
+};
 use crate::delegation::Facade;
-
-use super::{Context, Delegation, Offer, Planning, Skills, Todos, Tool, describe, params, schema};
+use crate::permission::Effect;
 
 /// The tools of a turn, as they are advertised. What the surface does not hold is not there.
 pub fn served(context: &Context<'_>) -> Vec<Tool> {
     let delegation = is_offered(context).then(|| delegation(context.facade, context.agents));
-    delegation.into_iter().chain(ROWS.iter().filter(|row| row.is_shown(context)).map(Row::tool)).collect()
+    delegation.into_iter().chain(rows().filter(|row| row.is_shown(context)).map(Row::tool)).collect()
 }
 
 /// Whether a turn has a tool: a call of any other one is refused, whoever advertised it.
 pub fn is_served(context: &Context<'_>, name: &str) -> bool {
     match context.facade.name() == name {
         true => is_offered(context),
-        false => ROWS.iter().any(|row| row.name == name && row.is_shown(context)),
+        false => rows().any(|row| row.name == name && row.is_shown(context)),
     }
 }
 
@@ -25,19 +28,29 @@ fn is_offered(context: &Context<'_>) -> bool {
     context.delegation == Delegation::Shown && !context.agents.is_empty() && (context.has)("delegate")
 }
 
+/// Every row, in the order in which a model reads them.
+fn rows() -> impl Iterator<Item = &'static Row> {
+    [ROWS, files::ROWS, command::ROWS, code::ROWS, history::ROWS, github::ROWS].into_iter().flatten()
+}
+
 /// A tool that is the same in every session that has it.
-struct Row {
-    name: &'static str,
+pub(super) struct Row {
+    pub(super) name: &'static str,
     /// What agent files call it.
-    canonical: &'static str,
-    description: &'static str,
-    schema: fn() -> Value,
-    needs: Needs,
+    pub(super) canonical: &'static str,
+    pub(super) description: &'static str,
+    pub(super) schema: fn() -> Value,
+    pub(super) needs: Needs,
+    pub(super) effect: Effect,
 }
 
 /// What must be there for a tool to be of use.
-enum Needs {
+pub(super) enum Needs {
     Nothing,
+    /// An agent whose own tools are off: it has one like this of its own.
+    Instead,
+    /// Consent that agents change history and GitHub.
+    Mutations,
     /// Children of its own.
     Children,
     /// Nobody else who keeps todos.
@@ -54,18 +67,22 @@ impl Row {
             Needs::Children => context.delegation == Delegation::Shown,
             Needs::Todos => context.todos == Todos::Served,
             Needs::Skills => context.skills == Skills::Present,
+            Needs::Instead => context.profile != Profile::Native,
+            Needs::Mutations => context.mutations == Mutations::Served,
             Needs::Planning => return context.planning == Planning::On,
         };
-        is_useful && (context.has)(self.canonical)
+        let is_fitting = context.profile != Profile::ReadOnly || self.effect == Effect::Reads;
+        is_useful && is_fitting && (context.has)(self.canonical)
     }
 
     fn tool(&self) -> Tool {
-        Tool { name: self.name.to_owned(), description: self.description.to_owned(), input_schema: (self.schema)() }
+        let (name, description) = (self.name.to_owned(), self.description.to_owned());
+        Tool { name, description, input_schema: (self.schema)(), effect: self.effect }
     }
 }
 
 const fn row(name: &'static str, description: &'static str, schema: fn() -> Value, needs: Needs) -> Row {
-    Row { name, canonical: name, description, schema, needs }
+    Row { name, canonical: name, description, schema, needs, effect: Effect::Reads }
 }
 
 const ROWS: &[Row] = &[
@@ -84,6 +101,7 @@ const ROWS: &[Row] = &[
         description: describe::TODO_WRITE,
         schema: schema::of::<params::TodoWrite>,
         needs: Needs::Todos,
+        effect: Effect::Reads,
     },
     row("question", describe::QUESTION, schema::of::<params::Question>, Needs::Nothing),
     row("exit_plan_mode", describe::EXIT_PLAN_MODE, schema::of::<params::Nothing>, Needs::Planning),
@@ -100,7 +118,7 @@ fn delegation(facade: Facade, agents: &[Offer]) -> Tool {
         Facade::Agent => schema::choose(schema::of::<params::Agent>(), "subagent_type", &voices(agents)),
     };
     let description = describe::delegation(facade, agents);
-    Tool { name: facade.name().to_owned(), description, input_schema }
+    Tool { name: facade.name().to_owned(), description, input_schema, effect: Effect::Adds }
 }
 
 /// A façade that has no parameter for the persona takes it with the agent, as `id:persona`.

@@ -53,6 +53,8 @@ fn context<'a>(has: &'a dyn Fn(&str) -> bool, facade: Facade, agents: &'a [Offer
         todos: Todos::Served,
         skills: Skills::Present,
         planning: Planning::Off,
+        profile: Profile::Native,
+        mutations: Mutations::Withheld,
     }
 }
 

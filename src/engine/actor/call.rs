@@ -10,12 +10,12 @@ use crate::api::event::{Payload, PlanEntry};
 use crate::backend::event::{Command as BackendCommand, ToolRequest};
 use crate::delegation::DEPTH_REACHED;
 use crate::session::{Event, Wait};
-use crate::tools::{self, Request};
+use crate::tools::{self, Answer, Request};
 
 use super::super::agents::role;
 use super::super::delegate::{self, Caller, News, What};
 use super::Actor;
-use super::external::Held;
+use super::work::Held;
 
 /// How many pieces of news of the calls may wait.
 const NEWS: usize = 128;
@@ -35,7 +35,7 @@ struct OpenCall {
     /// What it waits for, once it does.
     waits: Option<Wait>,
     /// The answer, while the turn waits for a slot.
-    ready: Option<Result<String, String>>,
+    ready: Option<Result<Answer, String>>,
     /// Whoever performs it stops waiting when this goes.
     _cancel: Option<DropGuard>,
 }
@@ -112,8 +112,9 @@ impl Actor {
                 };
                 let (entries, text) = (todos.iter().map(entry).collect(), crate::workflow::todo_text(&todos));
                 self.tell(|turn| Payload::PlanUpdated { turn, entries }).await;
-                self.answer_call(request, Ok(text)).await;
+                self.answer_call(request, Ok(text.into())).await;
             }
+            Ok(Request::Work(work)) => self.work_called(request, tool, work, &arguments).await,
             Ok(asked) => {
                 let cancel = CancellationToken::new();
                 let Some(caller) = self.caller(cancel.clone()) else { return };
@@ -134,7 +135,7 @@ impl Actor {
         }
     }
 
-    fn caller(&self, cancel: CancellationToken) -> Option<Caller> {
+    pub(super) fn caller(&self, cancel: CancellationToken) -> Option<Caller> {
         let turn = self.turn.as_ref()?;
         let registry = self.shared.settings.registry(&turn.config);
         let hold = registry.get(&self.record.body.backend).map(|spec| spec.hold).unwrap_or_default();
@@ -163,7 +164,7 @@ impl Actor {
     }
 
     /// The answer to a call is there: it goes out at once, or when the turn holds a slot again.
-    pub(super) async fn call_done(&mut self, request: String, outcome: Result<String, String>) {
+    pub(super) async fn call_done(&mut self, request: String, outcome: Result<Answer, String>) {
         let Some(call) = self.calls.find(&request) else { return };
         match call.waits {
             None => {
@@ -210,7 +211,8 @@ impl Actor {
         }
     }
 
-    pub(super) async fn answer_call(&mut self, request: String, outcome: Result<String, String>) {
+    pub(super) async fn answer_call(&mut self, request: String, outcome: Result<Answer, String>) {
+        let outcome = outcome.map(|answer| answer.text);
         self.tell_backend(BackendCommand::ToolResult { request, outcome }).await;
     }
 }

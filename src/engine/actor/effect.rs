@@ -98,7 +98,7 @@ impl Actor {
                     let decision = backend_decision(decision);
                     self.tell_backend(BackendCommand::Decide { request: approval.request, decision }).await;
                 }
-                (Some(decision), CallOrigin::Served) => self.external_decided(approval.request, decision).await,
+                (Some(decision), CallOrigin::Served) => self.call_decided(approval.request, decision).await,
                 (None, _) => {}
             }
         }

@@ -6,19 +6,14 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::permission::Reach;
+use crate::tools::Answer;
 use crate::tools::external::ExternalTool;
 
 use super::super::delegate::{News, What};
-use super::super::record::{CallOrigin, DecisionRecord};
+use super::super::record::CallOrigin;
 use super::Actor;
-use super::approval::{self, Asked, Ruling};
-
-/// A call that a person decides about.
-pub(super) struct Held {
-    pub(super) request: String,
-    tool: ExternalTool,
-    arguments: Value,
-}
+use super::approval::{self, Asked};
+use super::work::Act;
 
 impl Actor {
     /// The model calls a tool of an external server.
@@ -34,26 +29,10 @@ impl Actor {
             preview,
             origin: CallOrigin::Served,
         };
-        match self.rule(asked).await {
-            Ruling::Allow => self.call_external(request, tool, arguments),
-            Ruling::Deny(text) => self.answer_call(request, Err(text)).await,
-            Ruling::Pending => self.calls.held.push(Held { request, tool, arguments }),
-        }
+        self.decide_and_act(asked, Act::External { tool, arguments }).await;
     }
 
-    /// A person has decided about a call that waits here.
-    pub(super) async fn external_decided(&mut self, request: String, decision: DecisionRecord) {
-        let Some(held) = self.calls.take_held(&request) else { return };
-        match decision {
-            DecisionRecord::Allow => self.call_external(request, held.tool, held.arguments),
-            DecisionRecord::Deny { message } => {
-                let text = message.unwrap_or_else(|| "The user refused this tool call.".to_owned());
-                self.answer_call(request, Err(text)).await;
-            }
-        }
-    }
-
-    fn call_external(&mut self, request: String, tool: ExternalTool, arguments: Value) {
+    pub(super) fn call_external(&mut self, request: String, tool: ExternalTool, arguments: Value) {
         let Some(servers) = self.turn.as_ref().and_then(|turn| turn.servers.clone()) else { return };
         let cancel = CancellationToken::new();
         self.calls.open(&request, cancel.clone());
@@ -65,7 +44,7 @@ impl Actor {
                 () = cancel.cancelled() => return,
             };
             // A turn that is over hears nothing.
-            sender.send(News { request, what: What::Done(outcome) }).await.ok();
+            sender.send(News { request, what: What::Done(outcome.map(Answer::from)) }).await.ok();
         });
     }
 }

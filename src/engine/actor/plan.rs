@@ -12,7 +12,7 @@ use crate::delegation::Facade;
 use crate::permission::Posture;
 use crate::session::{Event, Outcome, Wait};
 use crate::store::Durability;
-use crate::tools::Question;
+use crate::tools::{Answer, Question};
 use crate::workflow::{self as plans, Applying, Plan, PlanDecision, PlanSource};
 
 use super::super::agents::role;
@@ -59,7 +59,7 @@ impl Actor {
             }
             "The plan is recorded. End your turn; a person decides what happens with it.".to_owned()
         });
-        self.answer_call(request, outcome).await;
+        self.answer_call(request, outcome.map(Answer::from)).await;
     }
 
     /// The plan that the turn ends with, if a person is to decide about one.
@@ -178,7 +178,7 @@ impl Actor {
     pub(super) async fn handoff_plan(&mut self, request: String, handoff: Handoff) {
         if self.asks_nobody() {
             let result = self.plan_result(&handoff, UNDECIDED);
-            return self.call_done(request, Ok(result)).await;
+            return self.call_done(request, Ok(result.into())).await;
         }
         let plan = workflow::plan_of(&handoff);
         if let Err(fault) = workflow::keep_plan(&self.shared, &self.record, &plan).await {

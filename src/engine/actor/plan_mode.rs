@@ -91,7 +91,7 @@ impl Actor {
         }
         let answer = decision.answer;
         self.staged.push(Payload::QuestionAnswered { index: 0, answer, call: Some(call.id) });
-        self.call_done(call.request, Ok(told)).await;
+        self.call_done(call.request, Ok(told.into())).await;
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl Actor {
         if let Some(turn) = &mut self.turn {
             turn.response = Some(protocol::Response { answer, questions: Vec::new(), summary: None });
         }
-        self.answer_call(call.request, Ok(told)).await;
+        self.answer_call(call.request, Ok(told.into())).await;
         self.step(Event::Conclude).await;
         self.drop_plan_file(&decision).await;
         Ok(())

@@ -40,7 +40,7 @@ impl Actor {
             if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
                 return self.give_up(&error).await;
             }
-            return self.answer_call(request, Ok(answer)).await;
+            return self.answer_call(request, Ok(answer.into())).await;
         }
         let multiple = choice == Choice::Several;
         self.ask(Asked { request, text, options, multiple, plan: None, proposal: None, call_hash }).await;
@@ -119,7 +119,7 @@ impl Actor {
             self.persist(Durability::Full, Vec::new()).await?;
             return self.resume_if_interrupted().await;
         }
-        self.call_done(request, Ok(result)).await;
+        self.call_done(request, Ok(result.into())).await;
         Ok(())
     }
 

@@ -26,6 +26,7 @@ use super::super::judge::Judge;
 use super::super::prepare::{Prepared, Told, Unprepared};
 use super::super::record::{ConversationRecord, PromptBody, Tree};
 use super::super::timing::Overdue;
+use super::super::work::Bench;
 use super::super::{clock, view};
 use super::Actor;
 
@@ -56,6 +57,8 @@ pub(super) struct TurnRun {
     pub(super) judge: Option<Box<Judge>>,
     /// The external servers that its tools are of.
     pub(super) servers: Option<Arc<Servers>>,
+    /// What the work of its served calls shares.
+    pub(super) bench: Arc<Bench>,
     /// How many tool calls the agent has made.
     pub(super) steps: u32,
     /// The last message that was not the response.
@@ -95,6 +98,7 @@ impl TurnRun {
             config: Arc::default(),
             judge: None,
             servers: None,
+            bench: Arc::default(),
             steps: 0,
             said: None,
             plan: None,

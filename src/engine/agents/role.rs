@@ -235,6 +235,8 @@ fn assemble(
         },
         skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
         planning,
+        profile: tools::Profile::Native,
+        mutations: tools::Mutations::Withheld,
     });
     // Nobody carries out what is only planned.
     let bound = match session.planning {
@@ -245,6 +247,7 @@ fn assemble(
         name: tool.name.clone(),
         description: tool.description.clone(),
         input_schema: tool.input_schema.clone(),
+        effect: tool.effect,
     }));
     Role {
         id: definition.id,

@@ -1,0 +1,88 @@
+//! Calls that are decided about like the agent's own and then made by us: work of the served tools, and tools of external
+//! servers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::tools::Work;
+use crate::tools::external::ExternalTool;
+
+use super::super::delegate::{News, What};
+use super::super::record::{CallOrigin, DecisionRecord};
+use super::super::work;
+use super::Actor;
+use super::approval::{self, Asked, Ruling};
+
+/// A call that a person decides about.
+pub(super) struct Held {
+    pub(super) request: String,
+    act: Act,
+}
+
+/// What is done once a call is allowed.
+pub(super) enum Act {
+    External { tool: ExternalTool, arguments: Value },
+    Work(Box<Work>),
+}
+
+impl Actor {
+    /// The model calls a tool that works on files, commands, code, history or GitHub.
+    pub(super) async fn work_called(&mut self, request: String, tool: String, work: Work, arguments: &Value) {
+        let asked = Asked {
+            request,
+            reach: work.reach(Path::new(&self.record.body.worktree)),
+            kind: tool.clone(),
+            title: work.title(),
+            preview: work.preview(),
+            call_hash: approval::hash([&tool, &arguments.to_string()]),
+            origin: CallOrigin::Served,
+            tool,
+        };
+        self.decide_and_act(asked, Act::Work(Box::new(work))).await;
+    }
+
+    /// Performs a call, refuses it, or has a person decide.
+    pub(super) async fn decide_and_act(&mut self, asked: Asked, act: Act) {
+        let request = asked.request.clone();
+        match self.rule(asked).await {
+            Ruling::Allow => self.act(request, act),
+            Ruling::Deny(text) => self.answer_call(request, Err(text)).await,
+            Ruling::Pending => self.calls.held.push(Held { request, act }),
+        }
+    }
+
+    /// A person has decided about a call that waits here.
+    pub(super) async fn call_decided(&mut self, request: String, decision: DecisionRecord) {
+        let Some(held) = self.calls.take_held(&request) else { return };
+        match decision {
+            DecisionRecord::Allow => self.act(request, held.act),
+            DecisionRecord::Deny { message } => {
+                let text = message.unwrap_or_else(|| "The user refused this tool call.".to_owned());
+                self.answer_call(request, Err(text)).await;
+            }
+        }
+    }
+
+    fn act(&mut self, request: String, act: Act) {
+        match act {
+            Act::External { tool, arguments } => self.call_external(request, tool, arguments),
+            Act::Work(work) => self.work(request, *work),
+        }
+    }
+
+    fn work(&mut self, request: String, work: Work) {
+        let cancel = CancellationToken::new();
+        let Some(caller) = self.caller(cancel.clone()) else { return };
+        let Some(bench) = self.turn.as_ref().map(|turn| Arc::clone(&turn.bench)) else { return };
+        self.calls.open(&request, cancel);
+        let (shared, sender) = (self.shared.clone(), self.calls.sender());
+        self.shared.tasks.spawn(async move {
+            let outcome = work::perform(&shared, &caller, &bench, work).await;
+            // A turn that is over hears nothing.
+            sender.send(News { request, what: What::Done(outcome) }).await.ok();
+        });
+    }
+}
