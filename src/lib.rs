@@ -27,6 +27,10 @@ pub mod workflow;
 pub mod backend;
 /// Worktrees, history and merges; the only room that runs git.
 pub mod git;
+/// GitHub over its REST interface.
+pub mod github;
+/// Language servers: their protocol, and which program serves which language.
+pub mod lsp;
 /// Child processes that cannot outlive the daemon.
 pub mod sandbox;
 /// SQLite: events, sessions, turns and prompts; the only room that knows SQL.

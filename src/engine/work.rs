@@ -3,6 +3,12 @@
 //!
 //! By the time a call comes here it is allowed. Both outcomes are texts for the model.
 
+mod code;
+mod command;
+mod files;
+mod github;
+mod history;
+
 use std::sync::Arc;
 
 use crate::tools::{Answer, Work};
@@ -16,16 +22,16 @@ pub(super) struct Bench {}
 
 /// Performs a call.
 pub(super) async fn perform(
-    _shared: &Arc<Shared>,
-    _caller: &Caller,
-    _bench: &Arc<Bench>,
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    bench: &Arc<Bench>,
     work: Work,
 ) -> Result<Answer, String> {
     match work {
-        Work::Files(request) => match request {},
-        Work::Command(request) => match request {},
-        Work::Code(request) => match request {},
-        Work::History(request) => match request {},
-        Work::GitHub(request) => match request {},
+        Work::Files(request) => files::perform(shared, caller, bench, request).await,
+        Work::Command(request) => command::perform(shared, caller, bench, request).await,
+        Work::Code(request) => code::perform(shared, caller, bench, request).await,
+        Work::History(request) => history::perform(shared, caller, bench, request).await,
+        Work::GitHub(request) => github::perform(shared, caller, bench, request).await,
     }
 }

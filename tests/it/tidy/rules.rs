@@ -18,6 +18,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("backend", CORE),
     ("sandbox", CORE),
     ("tools", CORE),
+    ("lsp", CORE),
+    ("github", CORE),
     ("api", &["id"]),
     ("paths", &[]),
     (
@@ -36,6 +38,8 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
             "backend",
             "sandbox",
             "tools",
+            "lsp",
+            "github",
             "api",
             "paths",
         ],
@@ -57,8 +61,8 @@ const DOORS: &[Door] = &[
     Door { to: &["git2"], rooms: &["git"], instead: "ask `git`: nobody else opens a repository" },
     Door {
         to: &["Command::new", "process::Command", "tokio::process", "rustix::process::kill"],
-        // The terminal interface opens the person's editor.
-        rooms: &["git", "backend", "sandbox", "client", "tui"],
+        // The terminal interface opens the person's editor; `tools` runs commands from inside a cage.
+        rooms: &["git", "backend", "sandbox", "client", "tui", "tools"],
         instead: "start it through the supervisor, or through `git`",
     },
     Door {

@@ -1,0 +1,20 @@
+//! What the language servers of a work tree know.
+
+use std::sync::Arc;
+
+use crate::tools::Answer;
+use crate::tools::code::Request;
+
+use super::super::delegate::Caller;
+use super::super::shared::Shared;
+use super::Bench;
+
+/// Performs a call.
+pub(super) async fn perform(
+    _shared: &Arc<Shared>,
+    _caller: &Caller,
+    _bench: &Arc<Bench>,
+    request: Request,
+) -> Result<Answer, String> {
+    match request {}
+}

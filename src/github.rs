@@ -1,0 +1,1 @@
+//! GitHub over its REST interface: requests, answers, and whose token they carry.
