@@ -107,11 +107,26 @@ fn streams(output: &str) -> Ran {
         let exit = ["exit_code", "exitCode", "exit", "code"].iter().find_map(|name| record[*name].as_i64());
         return Ran { stdout: stream("stdout"), stderr: stream("stderr"), exit };
     }
+    if let Some(ran) = envelope(output) {
+        return ran;
+    }
     let (output, exit) = exit_code(output);
     match output.split_once(STDERR) {
         Some((stdout, stderr)) => Ran { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit },
         None => Ran { stdout: output.to_owned(), stderr: String::new(), exit },
     }
+}
+
+/// What the served tools say about a command: the code first, then the streams under their headings.
+fn envelope(output: &str) -> Option<Ran> {
+    let (exit, rest) = output.strip_prefix("exit=").map(|rest| rest.split_once('\n').unwrap_or((rest, "")))?;
+    let exit = Some(exit.trim().parse().ok()?);
+    let streams = rest.strip_prefix("--- stdout ---\n").unwrap_or(rest);
+    let (stdout, stderr) = match streams.split_once("--- stderr ---\n") {
+        Some((stdout, stderr)) => (stdout, stderr),
+        None => (streams, ""),
+    };
+    Some(Ran { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit })
 }
 
 /// The exit code in a text, and the text without it.
@@ -162,7 +177,8 @@ fn unnumbered(line: &str) -> &str {
 fn left_out(output: &str) -> (usize, bool) {
     let counted = |line: &str| line.strip_prefix('[')?.strip_suffix(" bytes left out]")?.parse().ok();
     let count: Option<usize> = output.lines().find_map(counted);
-    (count.unwrap_or(0), count.is_some())
+    let is_marked = || output.lines().next_back().is_some_and(|line| line.ends_with("[truncated]"));
+    (count.unwrap_or(0), count.is_some() || is_marked())
 }
 
 fn written(bytes: Option<usize>, output: &str) -> Option<Line> {

@@ -68,7 +68,8 @@ pub(super) fn read(tool: &str, title: &str, input: Option<&Value>) -> Call {
         "" | "other" | "unknown" | "mcp_tool_call" | "dynamic_tool_call" => own_name(told.title),
         tool => own_name(tool),
     };
-    git(name, told).or_else(|| served(name, told)).or_else(|| native::read(name, told)).unwrap_or_else(|| {
+    let known = [git, github, code, served, native::read].into_iter().find_map(|family| family(name, told));
+    known.unwrap_or_else(|| {
         let named = if name.is_empty() { told.title } else { name };
         Call::new(named, UNKNOWN, Shape::Text)
     })
@@ -161,13 +162,15 @@ fn git(name: &str, told: Told<'_>) -> Option<Call> {
         }
         "git_diff_files" => ran(format!("diff {}", told.span().as_deref().unwrap_or(UNKNOWN))),
         "git_merge_base" => ran(format!("merge-base {}", told.span().as_deref().unwrap_or(UNKNOWN))),
-        "stage" | "git_stage" => ran(staged("stage")),
-        "unstage" | "git_unstage" => ran(staged("unstage")),
+        "git_stage_files" => ran(staged("stage")),
+        "git_unstage_files" => ran(staged("unstage")),
         "git_create_branch" => {
             let from = input.text(&["start_point", "from"]).map(|from| format!(" from {from}")).unwrap_or_default();
             ran(format!("create branch {}{from}", input.text(&["name", "branch"]).unwrap_or(UNKNOWN)))
         }
-        "git_commit" => ran("commit".to_owned()),
+        "git_commit" | "git_commit_apply" => ran("commit".to_owned()),
+        "git_commit_context" => ran("commit context".to_owned()),
+        "git_push" => ran("push".to_owned()),
         "git_checkpoint" => ran("checkpoint".to_owned()),
         "git_log_file" => ran(format!("log {}", path())),
         "git_blame_lines" => {
@@ -175,8 +178,67 @@ fn git(name: &str, told: Told<'_>) -> Option<Call> {
             let (first, last) = (line(&["start", "start_line", "from"]), line(&["end", "end_line", "to"]));
             ran(format!("blame {}:L{first}-L{last}", path()))
         }
-        "list_changed" | "list_changed_files" | "git_list_changed" | "git_list_changed_files" => {
-            ran("list changed".to_owned())
+        "list_git_changed_files" => ran("list changed".to_owned()),
+        _ => return None,
+    })
+}
+
+/// Pull requests and issues. Without a reference they are those of the branch.
+fn github(name: &str, told: Told<'_>) -> Option<Call> {
+    let input = told.input;
+    let request = || match input.text(&["ref"]) {
+        Some(named) => format!(" {named}"),
+        None => String::new(),
+    };
+    let (argument, shape) = match name {
+        "gh_pr_context" => ("pr context".to_owned(), Shape::Text),
+        "gh_pr_read" => (format!("pr{}", request()), Shape::Text),
+        "gh_pr_review_context" => (format!("review pr{}", request()), Shape::Text),
+        "gh_issue_read" => match input.number(&["number"]) {
+            Some(number) => (format!("issue {number}"), Shape::Text),
+            None => (format!("issue {UNKNOWN}"), Shape::Text),
+        },
+        "gh_issue_list" => ("issues".to_owned(), Shape::Text),
+        "gh_pr_create" => {
+            (format!("create pr \"{}\"", input.text(&["title"]).unwrap_or(UNKNOWN)), Shape::Confirmed)
+        }
+        "gh_pr_update" => (format!("update pr{}", request()), Shape::Confirmed),
+        "gh_pr_add_comment" => (format!("comment on pr{}", request()), Shape::Confirmed),
+        _ => return None,
+    };
+    Some(Call::new("GitHub", argument, shape))
+}
+
+/// What language servers are asked.
+fn code(name: &str, told: Told<'_>) -> Option<Call> {
+    let input = told.input;
+    let place = || {
+        let path = told.path().unwrap_or(UNKNOWN);
+        let line = input.number(&["line"]).map(|line| format!(":{line}")).unwrap_or_default();
+        match input.text(&["symbol"]) {
+            Some(symbol) => format!("{symbol} @ {path}{line}"),
+            None => format!("{path}{line}"),
+        }
+    };
+    Some(match name {
+        "symbols" => Call::maybe("Symbols", input.text(&["query"]).map(|query| format!("\"{query}\"")), Shape::Text),
+        "definition" => Call::new("Definition", place(), Shape::Text),
+        "diagnostics" => match input.items(&["paths"]) {
+            Some(paths) => Call::new("Diagnostics", files(paths), Shape::Text),
+            None => Call::maybe("Diagnostics", told.path(), Shape::Text),
+        },
+        "refs" => Call::new("References", place(), Shape::Text),
+        "trace" => {
+            let mode = input.text(&["mode"]).unwrap_or("graph");
+            Call::new("Trace", format!("{mode} of {}", place()), Shape::Text)
+        }
+        "rename_symbol" => {
+            let to = input.text(&["new_name"]).unwrap_or(UNKNOWN);
+            Call::new("Rename", format!("{} → {to}", place()), Shape::Confirmed)
+        }
+        "code_action" => {
+            let wanted = input.text(&["title", "kind"]).map(|wanted| format!(": {wanted}")).unwrap_or_default();
+            Call::new("Action", format!("{}{wanted}", told.path().unwrap_or(UNKNOWN)), Shape::Confirmed)
         }
         _ => return None,
     })

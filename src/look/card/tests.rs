@@ -48,9 +48,9 @@ fn r113_every_served_tool_has_its_verb() {
         served("git_branch_status", json!({}), "Git(branch status)"),
         served("git_show_file_at_rev", json!({"path": "a", "rev": "HEAD~1"}), "Git(show a @ HEAD~1)"),
         served("git_diff_files", json!({"base": "main", "head": "x"}), "Git(diff main..x)"),
-        served("git_stage", json!({"paths": ["a", "b"]}), "Git(stage 2 files)"),
-        served("stage", json!({"all": true}), "Git(stage all)"),
-        served("unstage", json!({"paths": ["a"]}), "Git(unstage 1 file)"),
+        served("git_stage_files", json!({"paths": ["a", "b"]}), "Git(stage 2 files)"),
+        served("git_stage_files", json!({"all": true}), "Git(stage all)"),
+        served("git_unstage_files", json!({"paths": ["a"]}), "Git(unstage 1 file)"),
         served("git_create_branch", json!({"name": "n"}), "Git(create branch n)"),
         served("git_create_branch", json!({"name": "n", "start_point": "main"}), "Git(create branch n from main)"),
         served("git_commit", json!({"message": "m"}), "Git(commit)"),
@@ -58,7 +58,27 @@ fn r113_every_served_tool_has_its_verb() {
         served("git_log_file", json!({"path": "a"}), "Git(log a)"),
         served("git_merge_base", json!({"base": "main", "head": "x"}), "Git(merge-base main..x)"),
         served("git_blame_lines", json!({"path": "a", "start": 3, "end": 9}), "Git(blame a:L3-L9)"),
-        served("git_list_changed", json!({}), "Git(list changed)"),
+        served("list_git_changed_files", json!({}), "Git(list changed)"),
+        served("git", json!({"args": ["status", "-s"]}), "Git(status -s)"),
+        served("git_commit_apply", json!({"message": "m"}), "Git(commit)"),
+        served("git_commit_context", json!({}), "Git(commit context)"),
+        served("git_push", json!({}), "Git(push)"),
+        served("gh_pr_context", json!({"base": "main"}), "GitHub(pr context)"),
+        served("gh_pr_read", json!({}), "GitHub(pr)"),
+        served("gh_pr_read", json!({"ref": "12"}), "GitHub(pr 12)"),
+        served("gh_pr_review_context", json!({"ref": "12"}), "GitHub(review pr 12)"),
+        served("gh_issue_read", json!({"number": 7}), "GitHub(issue 7)"),
+        served("gh_issue_list", json!({"labels": ["bug"]}), "GitHub(issues)"),
+        served("gh_pr_create", json!({"title": "Cap the queue"}), "GitHub(create pr \"Cap the queue\")"),
+        served("gh_pr_update", json!({"ref": "12"}), "GitHub(update pr 12)"),
+        served("gh_pr_add_comment", json!({"body": "b"}), "GitHub(comment on pr)"),
+        served("symbols", json!({"query": "Limit"}), "Symbols(\"Limit\")"),
+        served("definition", json!({"path": "a.rs", "line": 3, "symbol": "cap"}), "Definition(cap @ a.rs:3)"),
+        served("diagnostics", json!({"paths": ["a.rs", "b.rs"]}), "Diagnostics(2 files)"),
+        served("refs", json!({"path": "a.rs", "line": 3, "character": 4}), "References(a.rs:3)"),
+        served("trace", json!({"path": "a.rs", "line": 3, "mode": "callers"}), "Trace(callers of a.rs:3)"),
+        served("rename_symbol", json!({"path": "a", "line": 3, "symbol": "x", "new_name": "y"}), "Rename(x @ a:3 → y)"),
+        served("code_action", json!({"path": "a.rs", "title": "Fix"}), "Action(a.rs: Fix)"),
         ("other", "coppice.run_bash", json!({"command": "ls"}), "Bash(ls)"),
         ("other", "run_bash (coppice MCP Server)", json!({"command": "ls"}), "Bash(ls)"),
     ]);
@@ -192,6 +212,15 @@ fn r115_a_command_shows_both_streams_and_how_it_ended() {
         assert_eq!(card.body.iter().map(Line::text).collect::<Vec<_>>(), body);
         assert_eq!(card.footer, Some(Line::toned(Tone::Bad, format!("exit {exit}"))));
     }
+    let served = "exit=1\n--- stdout ---\nran\n--- stderr ---\nfailed\n";
+    insta::assert_snapshot!(drawn(&done("run_bash", "", json!({"command": "make"}), served), 60, Fold::Folded), @r"
+    ╭ Bash(make)
+    │   ran
+    │   ── stderr ──
+    │   failed
+    ╰ exit 1
+    ");
+    assert_eq!(drawn(&done("run_tests", "", json!({}), "exit=0"), 60, Fold::Folded), "╭ Test(…)\n╰ exit 0");
     // An agent that tells no input does not say either whether the command failed.
     let card = finished("execute", "make", None, Outcome::Done, "10%\r100%\nout");
     assert_eq!(drawn(&card, 60, Fold::Folded), "╭ Bash(make)\n│   100%\n│   out\n╰");
