@@ -4,7 +4,8 @@ use clap::builder::NonEmptyStringValueParser;
 use jiff::tz::TimeZone;
 
 use super::line::Line;
-use super::{Context, Exit, Failure, Format, transcript};
+use super::transcript::Teller;
+use super::{Context, Exit, Failure, Format};
 use crate::api::event::Event;
 use crate::api::request::EventQuery;
 use crate::client::events::Item;
@@ -12,7 +13,7 @@ use crate::client::events::Item;
 /// How many events one request brings.
 const PAGE: u32 = 1000;
 
-/// Shows what happened in a session, or in all of them, one event per line.
+/// Shows what happened in a session, or in all of them: a line for each event, and a card below each tool call that ended.
 ///
 /// Events are numbered over all sessions; `--since` continues behind the last number that was seen, and nothing is missed or
 /// shown twice. What happens in the children of a session is shown with it.
@@ -55,19 +56,20 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     };
     let family = args.alone.then_some(false);
     let query = EventQuery { session: session.clone(), family, ..EventQuery::default() };
+    let teller = &mut Teller::default();
     let since = match args.last {
-        Some(count) => Some(last(context, &query, count, format).await?),
+        Some(count) => Some(last(context, &query, count, format, teller).await?),
         None => args.since.or(Some(0)),
     };
     let query = EventQuery { since, ..query };
     if !args.follow {
         if args.last.is_none() {
-            history(context, query, format).await?;
+            history(context, query, format, teller).await?;
         }
         return Ok(Exit::Done);
     }
     tokio::select! {
-        ended = follow(context, query, format) => ended,
+        ended = follow(context, query, format, teller) => ended,
         () = super::interrupted() => match session {
             Some(id) => super::detach(&id, context),
             None => Ok(Exit::Detached),
@@ -75,13 +77,13 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     }
 }
 
-async fn history(context: &mut Context, query: EventQuery, format: Format) -> Result<(), Failure> {
+async fn history(context: &mut Context, query: EventQuery, format: Format, teller: &mut Teller) -> Result<(), Failure> {
     let client = context.client().await?;
     let mut query = EventQuery { limit: Some(PAGE), ..query };
     loop {
         let page = client.events(&query).await?;
         for event in &page.items {
-            show(event.get(), format, context)?;
+            show(event.get(), format, teller, context)?;
         }
         match page.next.and_then(|next| next.parse().ok()) {
             Some(next) => query.since = Some(next),
@@ -91,7 +93,13 @@ async fn history(context: &mut Context, query: EventQuery, format: Format) -> Re
 }
 
 /// Shows the last `count` events; the number of the last one, behind which a stream goes on.
-async fn last(context: &mut Context, query: &EventQuery, count: u32, format: Format) -> Result<u64, Failure> {
+async fn last(
+    context: &mut Context,
+    query: &EventQuery,
+    count: u32,
+    format: Format,
+    teller: &mut Teller,
+) -> Result<u64, Failure> {
     let client = context.client().await?;
     let (mut before, mut left, mut pages) = (u64::MAX, count, Vec::new());
     while left > 0 {
@@ -106,17 +114,22 @@ async fn last(context: &mut Context, query: &EventQuery, count: u32, format: For
     }
     let mut seen = 0;
     for event in pages.iter().rev().flatten() {
-        show(event.get(), format, context)?;
+        show(event.get(), format, teller, context)?;
         seen = number(event.get());
     }
     Ok(seen)
 }
 
-async fn follow(context: &mut Context, query: EventQuery, format: Format) -> Result<Exit, Failure> {
+async fn follow(
+    context: &mut Context,
+    query: EventQuery,
+    format: Format,
+    teller: &mut Teller,
+) -> Result<Exit, Failure> {
     let mut stream = context.stream(query).await?;
     loop {
         match stream.next().await? {
-            Item::Fact { text, .. } => show(&text, format, context)?,
+            Item::Fact { text, .. } => show(&text, format, teller, context)?,
             Item::Live(_) => {}
         }
     }
@@ -131,16 +144,16 @@ fn number(text: &str) -> u64 {
     serde_json::from_str::<Numbered>(text).map_or(0, |event| event.seq)
 }
 
-fn show(text: &str, format: Format, context: &mut Context) -> Result<(), Failure> {
+fn show(text: &str, format: Format, teller: &mut Teller, context: &mut Context) -> Result<(), Failure> {
     match format {
         Format::Json => context.output.record(text),
         Format::Human => {
-            let line = match serde_json::from_str::<Event>(text) {
-                Ok(event) => transcript::event_line(&event, &TimeZone::system()),
+            let lines = match serde_json::from_str::<Event>(text) {
+                Ok(event) => teller.lines(&event, &TimeZone::system()),
                 // A type of a later version still has its own words.
-                Err(_) => Line::new().plain(text),
+                Err(_) => vec![Line::new().plain(text)],
             };
-            context.output.rows(&[line])
+            context.output.rows(&lines)
         }
     }
 }

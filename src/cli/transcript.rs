@@ -1,23 +1,56 @@
 //! Events as lines: each fact in a few words, for `events` and for the talk beside a followed turn.
 
+use std::collections::HashMap;
+
 use jiff::tz::TimeZone;
+use serde_json::Value;
 
 use super::age::clock;
 use super::child;
 use super::line::{Line, Tone, one_line};
 use super::status::{self, count};
 use crate::api::event::{Engine, Event, Payload};
+use crate::look::card::{self, Fold, Outcome};
 
-/// One line of `coppice events`; what happened in a child is indented and names it.
-pub(super) fn event_line(event: &Event, zone: &TimeZone) -> Line {
-    let head = Line::new().dim(format!("{:>6}  {}  ", event.seq, clock(event.at, zone))).strong(&event.session);
-    let (head, payload) = match &event.payload {
-        Payload::SubagentEvent { origin, event } => {
-            (head.plain("    ").then(child::name(&origin.agent_type, &origin.path.join("/"))), &event.payload)
+/// How wide a card is below the line of its event.
+const CARD: u16 = 100;
+
+/// Tells events one after the other. A call that ends is told with what it was begun with.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    /// The inputs of the calls that run, by session and call.
+    inputs: HashMap<(String, String), Value>,
+}
+
+impl Teller {
+    /// An event of `coppice events`: one line, and below the end of a tool call its card. What happened in a child is
+    /// indented and names it.
+    pub(super) fn lines(&mut self, event: &Event, zone: &TimeZone) -> Vec<Line> {
+        let head = Line::new().dim(format!("{:>6}  {}  ", event.seq, clock(event.at, zone))).strong(&event.session);
+        let (head, inner) = if let Payload::SubagentEvent { origin, event } = &event.payload {
+            (head.plain("    ").then(child::name(&origin.agent_type, &origin.path.join("/"))), event.as_ref())
+        } else {
+            (head, event)
+        };
+        let head = head.with(tone(&inner.payload), format!("  {:<18}  ", inner.payload.kind()));
+        let place = |call: &String| (inner.session.clone(), call.clone());
+        if let Payload::ToolStarted { call, input: Some(input), .. } = &inner.payload {
+            self.inputs.insert(place(call), input.clone());
         }
-        payload => (head, payload),
-    };
-    head.with(tone(payload), format!("  {:<18}  ", payload.kind())).plain(detail(payload))
+        if let Payload::ToolFinished { call, tool, title, ok, output, .. } = &inner.payload {
+            let input = self.inputs.remove(&place(call));
+            let card = card::finished(tool, title, input.as_ref(), Outcome::from(*ok), output);
+            let below = card::rows(&card, CARD, Fold::Folded).into_iter().skip(1);
+            let below = below.map(|row| Line::new().plain("        ").then(row));
+            return std::iter::once(head.then(card.header)).chain(below).collect();
+        }
+        vec![head.plain(detail(&inner.payload))]
+    }
+}
+
+/// A call by its verb and what it is about.
+fn called(tool: &str, title: &str, input: Option<&Value>) -> String {
+    card::started(tool, title, input).header.text()
 }
 
 /// What a person who follows a session is told beside the answer; `None` for facts that the answer or the end shows.
@@ -26,10 +59,10 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
     match payload {
         Payload::Preparing { .. } => said(Tone::Dim, format!("preparing: {}", detail(payload))),
         Payload::SetupOutput { .. } => said(Tone::Dim, format!("setup: {}", detail(payload))),
-        Payload::ToolStarted { title, .. } => said(Tone::Dim, format!("· {}", one_line(title))),
-        Payload::ToolFinished { ok: false, title, output, .. } => {
-            said(Tone::Warn, format!("· {} failed: {}", one_line(title), last_line(output)))
+        Payload::ToolStarted { tool, title, input, .. } => {
+            said(Tone::Dim, format!("· {}", called(tool, title, input.as_ref())))
         }
+        Payload::ToolFinished { ok: false, .. } => said(Tone::Warn, format!("· {}", detail(payload))),
         Payload::ApprovalResolved { .. } => said(Tone::Dim, format!("approval {}", detail(payload))),
         Payload::QuestionAnswered { .. } => said(Tone::Dim, format!("answered {}", detail(payload))),
         Payload::Switched { .. } => said(Tone::Dim, format!("switched {}", detail(payload))),
@@ -134,10 +167,10 @@ fn detail(payload: &Payload) -> String {
         Payload::Switched { from, to, .. } => format!("from {} to {}", engine(from), engine(to)),
         Payload::TurnStarted { turn, delivery, .. } => format!("turn {turn} ({delivery})"),
         Payload::Message { text, .. } | Payload::Thought { text, .. } => folded(text),
-        Payload::ToolStarted { tool, title, .. } => format!("{tool}: {}", one_line(title)),
+        Payload::ToolStarted { tool, title, input, .. } => called(tool, title, input.as_ref()),
         Payload::ToolFinished { tool, title, ok, output, .. } => match ok {
-            true => format!("{tool}: {}", one_line(title)),
-            false => format!("{tool}: {} failed: {}", one_line(title), last_line(output)),
+            true => called(tool, title, None),
+            false => format!("{} failed: {}", called(tool, title, None), last_line(output)),
         },
         Payload::ApprovalRequested { approval, .. } => format!("{}: {}", approval.id, one_line(&approval.title)),
         Payload::ApprovalResolved { approval, outcome, message } => match message {
@@ -336,12 +369,14 @@ mod tests {
     }
 
     #[test]
-    fn every_fact_fits_on_a_line() {
-        let line = |(place, payload)| {
+    fn every_fact_is_a_line_and_a_call_a_card() {
+        let mut teller = Teller::default();
+        let lines = |(place, payload)| {
             let event = Event { seq: 100 + place as u64, session: "abcd2345".into(), at: 0, v: 1, payload };
-            event_line(&event, &TimeZone::UTC).text().trim_end().to_owned()
+            teller.lines(&event, &TimeZone::UTC)
         };
-        let text = payloads().into_iter().enumerate().map(line).collect::<Vec<_>>().join("\n");
+        let lines = payloads().into_iter().enumerate().flat_map(lines);
+        let text = lines.map(|line| line.text().trim_end().to_owned()).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         100  1970-01-01 00:00:00  abcd2345  session_created     Fix it on demo, from main
         101  1970-01-01 00:00:00  abcd2345  title_changed       Fix the port
@@ -352,9 +387,13 @@ mod tests {
         106  1970-01-01 00:00:00  abcd2345  turn_started        turn 1 (bootstrap_full)
         107  1970-01-01 00:00:00  abcd2345  thought             hm
         108  1970-01-01 00:00:00  abcd2345  message             I look.
-        109  1970-01-01 00:00:00  abcd2345  tool_started        edit: edit `src/a.rs`
-        110  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs`
-        111  1970-01-01 00:00:00  abcd2345  tool_finished       edit: edit `src/a.rs` failed: no such file
+        109  1970-01-01 00:00:00  abcd2345  tool_started        Edit(src/a.rs)
+        110  1970-01-01 00:00:00  abcd2345  tool_finished       Edit(src/a.rs)
+             ╰ a
+        111  1970-01-01 00:00:00  abcd2345  tool_finished       Edit(src/a.rs)
+             │   a
+             │   no such file
+             ╰ ✗ a
         112  1970-01-01 00:00:00  abcd2345  approval_requested  r1: run `cargo test`
         113  1970-01-01 00:00:00  abcd2345  approval_resolved   r1 denied: not here
         114  1970-01-01 00:00:00  abcd2345  plan_updated        1 of 2 steps done
@@ -394,8 +433,8 @@ mod tests {
         preparing: worktree (spare)
         setup: cc a.c
         setup: `make` ended with 2
-        · edit `src/a.rs`
-        · edit `src/a.rs` failed: no such file
+        · Edit(src/a.rs)
+        · Edit(src/a.rs) failed: no such file
         approval r1 denied: not here
         trying again: not JSON
         committed 0123456789 for turn 1: 1 file, +2 -3

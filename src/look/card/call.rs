@@ -199,9 +199,7 @@ fn github(name: &str, told: Told<'_>) -> Option<Call> {
             None => (format!("issue {UNKNOWN}"), Shape::Text),
         },
         "gh_issue_list" => ("issues".to_owned(), Shape::Text),
-        "gh_pr_create" => {
-            (format!("create pr \"{}\"", input.text(&["title"]).unwrap_or(UNKNOWN)), Shape::Confirmed)
-        }
+        "gh_pr_create" => (format!("create pr \"{}\"", input.text(&["title"]).unwrap_or(UNKNOWN)), Shape::Confirmed),
         "gh_pr_update" => (format!("update pr{}", request()), Shape::Confirmed),
         "gh_pr_add_comment" => (format!("comment on pr{}", request()), Shape::Confirmed),
         _ => return None,
