@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::permission::Profile;
 use crate::permission::compact::CompactPermission;
 
 /// One agent as its file defines it.
@@ -50,6 +51,8 @@ pub struct Definition {
     /// What happens when one of them is called.
     pub permission: Option<CompactPermission>,
     pub access: Access,
+    /// Whose tools it works with, where it wants less than what is configured.
+    pub profile: Option<Profile>,
     /// How many tool calls a turn may make.
     pub max_steps: Option<u32>,
     pub timeout: Option<Duration>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::dialect::{self, Field, Spelling};
 use super::frontmatter::{Pair, Value};
 use super::{Access, Diagnostic, Format, Mode, Severity};
+use crate::permission::Profile;
 use crate::permission::compact::{CompactPermission, Form, PermissionError};
 
 const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
@@ -25,6 +26,7 @@ pub(super) struct Draft {
     pub(super) deny: Option<Vec<String>>,
     pub(super) permission: Option<CompactPermission>,
     pub(super) access: Option<Access>,
+    pub(super) profile: Option<Profile>,
     pub(super) personas: Option<Vec<Declared>>,
     pub(super) max_steps: Option<u32>,
     pub(super) background: Option<bool>,
@@ -93,6 +95,7 @@ impl Draft {
                 let is_read_only = flag(value).ok_or_else(|| wrong("true or false"))?;
                 self.access = Some(if is_read_only { Access::ReadOnly } else { Access::Inherit });
             }
+            Field::Profile => self.profile = Some(profile(value).ok_or_else(|| wrong(&one_of_profiles()))?),
             Field::Personas => self.personas = Some(personas(format, pair, &mut self.diagnostics)?),
             Field::MaxSteps => self.max_steps = Some(count(value).ok_or_else(|| wrong("a number above 0"))?),
             Field::Background => self.background = Some(flag(value).ok_or_else(|| wrong("true or false"))?),
@@ -168,6 +171,14 @@ fn effort(value: &Value) -> Option<Option<String>> {
 
 fn one_of_efforts() -> String {
     format!("one of {}", EFFORTS.join(", "))
+}
+
+fn profile(value: &Value) -> Option<Profile> {
+    text(value)??.parse().ok()
+}
+
+fn one_of_profiles() -> String {
+    format!("one of {}", Profile::ALL.map(Profile::as_str).join(", "))
 }
 
 fn model(format: Format, pair: &Pair) -> Result<Option<String>, Diagnostic> {

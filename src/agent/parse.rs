@@ -9,6 +9,7 @@ use super::draft::{self, Draft};
 use super::frontmatter::{self, Parts};
 use super::{Access, Definition, Diagnostic, Format, Mode, Scope, Severity, Source, ToolLists};
 use super::{dialect, name, persona, surface};
+use crate::permission::Profile;
 use crate::permission::compact::{Action, CompactPermission, Form, tool};
 
 /// A file as somebody found it.
@@ -134,7 +135,11 @@ fn assemble(file: &FileText, mut draft: Draft, header: Header, body: &str) -> Re
         effort: draft.effort,
         tools: ToolLists { allow: draft.allow, deny: draft.deny.unwrap_or_default() },
         permission: draft.permission.or_else(|| is_task.then(everything)),
-        access: draft.access.unwrap_or_default(),
+        access: match draft.profile {
+            Some(Profile::ReadOnly) => Access::ReadOnly,
+            Some(Profile::Native | Profile::Enforced) | None => draft.access.unwrap_or_default(),
+        },
+        profile: draft.profile,
         max_steps: draft.max_steps.or_else(|| is_task.then_some(TASK_STEPS)),
         timeout: draft.timeout,
         background: draft.background,

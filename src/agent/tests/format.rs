@@ -277,6 +277,7 @@ fn a_value_that_cannot_be_read_is_never_an_absent_key() {
             "invalid permission for tool \"bash\": expected allow, deny or ask",
         ),
         (Format::Unified, "maxSteps: 0", "invalid YAML: `maxSteps` expects a number above 0"),
+        (Format::Unified, "profile: strict", "invalid YAML: `profile` expects one of native, enforced, readonly"),
         (Format::Unified, "timeout: soon", "invalid YAML: `timeout` expects a duration such as `90s`, `30m` or `4h`"),
     ] {
         refused(format, "a", &format!("---\n{keys}\n---\nx\n"), message);
