@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::permission::Profile;
+
 /// How sessions delegate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delegation {
@@ -74,6 +76,8 @@ pub enum PlannerApproval {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tools {
     pub surface: Surface,
+    pub profile: Profile,
+    pub git_mutations: GitMutations,
     pub web_search: WebSearch,
 }
 
@@ -82,6 +86,13 @@ pub struct Tools {
 pub enum Surface {
     Enforced,
     Advisory,
+}
+
+/// Whether agents are served the tools that change history and GitHub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitMutations {
+    Deny,
+    Allow,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -234,6 +234,20 @@ pub const KEYS: &[Key] = &[
         Authority::Grants,
         "What happens where a backend cannot be held to an agent's tools: it is not started, or the session says so",
     ),
+    row(
+        "tools.profile",
+        Kind::Choice(&["readonly", "enforced", "native"]),
+        Some("\"native\""),
+        Authority::Tightens,
+        "Whose tools agents work with: `native` their own, `enforced` the served ones, `readonly` the served ones that look",
+    ),
+    row(
+        "tools.git_mutations",
+        Kind::Choice(&["deny", "allow"]),
+        Some("\"deny\""),
+        Authority::Grants,
+        "Whether agents are served the tools that commit, push, reset and write to GitHub; each call is asked about",
+    ),
     row("tools.web_search", Kind::Flag, Some("false"), Authority::Grants, "Whether agents may search the web"),
     row(
         "mcp.approve",

@@ -9,8 +9,8 @@ use toml_edit::Item;
 use super::confine::{Hints, McpServer, Sandbox};
 use super::error::{ConfigError, Place};
 use super::family::{
-    BackgroundApprovals, Delegation, Facade, Integrate, Models, PlannerApproval, ReviewMode, Surface, Tools, WebSearch,
-    Workflow,
+    BackgroundApprovals, Delegation, Facade, GitMutations, Integrate, Models, PlannerApproval, ReviewMode, Surface,
+    Tools, WebSearch, Workflow,
 };
 use super::key::{self, Authority, KEYS};
 use super::layer::{Entry, Layer, LayerKind, known};
@@ -299,6 +299,11 @@ impl Settings {
             surface: match self.text("tools.surface").as_deref() {
                 Some("advisory") => Surface::Advisory,
                 Some(_) | None => Surface::Enforced,
+            },
+            profile: self.text("tools.profile").and_then(|word| word.parse().ok()).unwrap_or_default(),
+            git_mutations: match self.text("tools.git_mutations").as_deref() {
+                Some("allow") => GitMutations::Allow,
+                Some(_) | None => GitMutations::Deny,
             },
             web_search: if self.flag("tools.web_search") { WebSearch::On } else { WebSearch::Off },
         }

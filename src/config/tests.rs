@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::key::{KEYS, nearest};
 use super::resolve::{Backend, CommitMessage, Limits, MergeStyle, Titles, Worktree, default_of};
 use super::*;
-use crate::permission::Level;
+use crate::permission::{Level, Profile};
 
 fn origin(kind: LayerKind) -> Origin {
     let label = match kind {
@@ -63,7 +63,12 @@ fn the_defaults_are_those_of_the_table() {
             review_model: None,
             planner_approval: family::PlannerApproval::Person,
         },
-        tools: family::Tools { surface: family::Surface::Enforced, web_search: family::WebSearch::Off },
+        tools: family::Tools {
+            surface: family::Surface::Enforced,
+            profile: Profile::Native,
+            git_mutations: family::GitMutations::Deny,
+            web_search: family::WebSearch::Off,
+        },
         limits: Limits {
             parallel_turns: 0,
             turn_timeout: hours(4),
@@ -318,6 +323,23 @@ fn an_untrusted_repository_can_only_tighten() {
     assert_eq!(config.backends["claude"].command.as_deref(), Some(&["evil".to_owned()][..]));
     assert_eq!(config.limits.stall_timeout, Duration::from_secs(600));
     assert_eq!(config.ignored.len(), 1);
+}
+
+#[test]
+fn a_repository_only_tightens_whose_tools_agents_work_with() {
+    let user = layer(LayerKind::User, "tools.profile = \"enforced\"");
+    for (word, trust, expected) in [
+        ("readonly", Trust::Untrusted, Profile::ReadOnly),
+        ("native", Trust::Untrusted, Profile::Enforced),
+        ("native", Trust::Trusted, Profile::Native),
+    ] {
+        let repository = layer(LayerKind::Repository, &format!("tools.profile = \"{word}\""));
+        assert_eq!(resolve(&[user.clone(), repository], trust).tools.profile, expected, "{word}");
+    }
+    let repository = layer(LayerKind::Repository, "tools.git_mutations = \"allow\"");
+    let mutations = |trust| resolve(std::slice::from_ref(&repository), trust).tools.git_mutations;
+    assert_eq!(mutations(Trust::Untrusted), family::GitMutations::Deny);
+    assert_eq!(mutations(Trust::Trusted), family::GitMutations::Allow);
 }
 
 #[test]
