@@ -20,7 +20,7 @@ mod work;
 use serde_json::Value;
 
 use crate::delegation::{Facade, Hold, Input, ListActive, Order, Wait};
-use crate::permission::Effect;
+use crate::permission::{Effect, Profile};
 use crate::workflow::{Change, ReviewChange, Todo};
 
 pub use parse::parse;
@@ -72,17 +72,6 @@ pub struct Context<'a> {
     pub planning: Planning,
     pub profile: Profile,
     pub mutations: Mutations,
-}
-
-/// Which of the tools that agents have of their own are served instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
-    /// None: the agent works with its own.
-    Native,
-    /// All of them: the agent's own are off.
-    Enforced,
-    /// Those that only look: the agent's own are off.
-    ReadOnly,
 }
 
 /// Whether agents are served the tools that change history and GitHub.

@@ -40,6 +40,10 @@ pub struct CreateSession {
     /// Whether everything goes ahead that no rule forbids or asks about.
     #[serde(default)]
     pub yolo: bool,
+    /// `native`, `enforced` or `readonly`: whose tools the agent works with. It counts where it is tighter than what is
+    /// configured and what the agent's file says.
+    #[serde(default)]
+    pub profile: Option<String>,
     /// A branch, tag or commit; the current branch when absent.
     #[serde(default)]
     pub base: Option<String>,

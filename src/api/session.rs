@@ -27,6 +27,10 @@ pub struct Session {
     /// Whether everything goes ahead that no rule forbids or asks about.
     #[serde(default)]
     pub yolo: bool,
+    /// `native`, `enforced` or `readonly`: whose tools the agent of the last turn worked with; before the first turn what
+    /// the session asked for.
+    #[serde(default)]
+    pub profile: String,
     pub sandbox: Sandbox,
     /// The repository's common git directory.
     pub project: String,

@@ -8,6 +8,9 @@ use super::{Context, Exit, Failure, Format, plan, status};
 use crate::api::request::{CreateSession, Start};
 use crate::api::session::Session;
 
+/// From the widest to the tightest.
+pub(super) const PROFILES: [&str; 3] = ["native", "enforced", "readonly"];
+
 /// Creates a session in its own worktree, starts it and prints its id; one for each model that is named.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -41,6 +44,10 @@ pub(super) struct SessionOptions {
     engine: EngineArg,
     #[command(flatten)]
     posture: PostureArg,
+    /// Whose tools the agent works with: its own, those that Coppice serves in their place, or the served ones that only
+    /// look. It counts where it is tighter than the configuration; `coppice tools` shows what an agent gets.
+    #[arg(long, value_name = "PROFILE", value_parser = PROFILES)]
+    profile: Option<String>,
     #[command(flatten)]
     images: ImageArg,
     /// The branch, tag or commit to start from; the current branch when absent.
@@ -68,7 +75,7 @@ impl SessionOptions {
 
     /// The request to create a session from where the person stands.
     pub(super) async fn request(self, task: Task, start: Start, context: &Context) -> Result<CreateSession, Failure> {
-        let SessionOptions { engine, posture: PostureArg { posture, yolo }, images, base, title } = self;
+        let SessionOptions { engine, posture: PostureArg { posture, yolo }, profile, images, base, title } = self;
         let model = engine.model()?;
         let EngineArg { models: _, reasoning, agent } = engine;
         let images = images.read()?;
@@ -78,7 +85,22 @@ impl SessionOptions {
             Some(word) => Some(plan::find(&context.client().await?, &word, context).await?.id),
             None => None,
         };
-        Ok(CreateSession { cwd, prompt, plan, images, start, model, reasoning, agent, posture, yolo, base, title, env })
+        Ok(CreateSession {
+            cwd,
+            prompt,
+            plan,
+            images,
+            start,
+            model,
+            reasoning,
+            agent,
+            posture,
+            yolo,
+            profile,
+            base,
+            title,
+            env,
+        })
     }
 }
 

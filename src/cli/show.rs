@@ -132,6 +132,9 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
         ("backend", Line::new().plain(status::engine(&session.backend, session.model.as_deref())).dim(reasoning)),
     ];
     facts.extend(agent(session).map(|agent| ("agent", agent)));
+    if session.profile != "native" {
+        facts.push(("profile", Line::new().plain(one_line(&session.profile))));
+    }
     facts.push(("posture", posture::standing(&session.posture, session.yolo)));
     facts.push(("sandbox", posture::sandbox(&session.sandbox)));
     facts.extend(session.parent.as_ref().map(|parent| ("parent", Line::new().plain(parent))));

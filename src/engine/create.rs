@@ -18,6 +18,7 @@ use crate::config::family::Models;
 use crate::config::resolve::Titles;
 use crate::git::{Base, Repo};
 use crate::id::SessionId;
+use crate::permission::Profile;
 use crate::protocol::naming;
 use crate::store::{Change, Durability, ProjectRow, PromptRow, Write};
 use crate::workflow::resume_prompt;
@@ -72,13 +73,28 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
 /// Finds out whether a session can be created as it is asked for; creates nothing.
 pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Result<Checked, Fault> {
     let received = clock::now();
-    let CreateSession { cwd, prompt, plan, images, start, model, reasoning, agent, posture, yolo, base, title, env } =
-        request;
+    let CreateSession {
+        cwd,
+        prompt,
+        plan,
+        images,
+        start,
+        model,
+        reasoning,
+        agent,
+        posture,
+        yolo,
+        profile,
+        base,
+        title,
+        env,
+    } = request;
     if prompt.trim().is_empty() && plan.is_none() {
         return Err(Fault::EmptyPrompt);
     }
     let images = image::read(images)?;
     let posture = posture::parse(posture.as_deref())?;
+    let profile = profile.map(|word| word.parse::<Profile>().map_err(Fault::UnknownProfile)).transpose()?;
     let here = Standing::find(shared, PathBuf::from(cwd)).await?;
     let base = here.base(base).await?;
     let ground = Ground::of_standing(&here, base.commit);
@@ -121,6 +137,7 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
         reasoning,
         agent,
         posture,
+        profile: profile.map(|profile| profile.as_str().to_owned()).unwrap_or_default(),
         reach,
         ..Body::default()
     };

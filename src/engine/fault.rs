@@ -62,6 +62,8 @@ pub(super) enum Fault {
     RuleFile(LoadError),
     #[error("posture {0}")]
     UnknownPosture(#[from] UnknownWord),
+    #[error("profile {0}")]
+    UnknownProfile(#[source] UnknownWord),
     #[error(transparent)]
     NoBackend(Error),
     #[error("{error}")]
@@ -169,6 +171,7 @@ impl Fault {
             | Fault::NoLevel { .. }
             | Fault::UnknownLevel { .. }
             | Fault::UnknownPosture(_)
+            | Fault::UnknownProfile(_)
             | Fault::RuleFile(_)
             | Fault::NothingToSave { .. }
             | Fault::NoAgent { .. }
@@ -269,6 +272,7 @@ impl Fault {
             | Fault::BadImage { .. }
             | Fault::UnknownLevel { .. }
             | Fault::UnknownPosture(_)
+            | Fault::UnknownProfile(_)
             | Fault::RuleFile(_)
             | Fault::NothingToSave { .. }
             | Fault::TooManyAnswers { .. }

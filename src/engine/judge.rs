@@ -6,20 +6,20 @@ use std::sync::Arc;
 
 use crate::agent::surface::Surface;
 use crate::api::permission::RuleFileInfo;
-use crate::backend;
+use crate::backend::{self, Native};
 use crate::git::Repo;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
-    self, Access, AgentWord, Audience, Call, Hold, Overlay, Places, Posture, Reach, Scene, Subject, Verdict, flag,
-    offer,
+    self, Access, AgentWord, Audience, Call, Hold, Overlay, Places, Posture, Profile, Reach, Scene, Subject, Verdict,
+    flag, offer,
 };
 
-use super::agents::role::Role;
+use super::agents::role::{Role, native};
 use super::confine;
 use super::fault::Fault;
 use super::links;
-use super::record::Record;
+use super::record::{CallOrigin, Record};
 use super::rules::{Files, Loaded};
 use super::settings::Settings;
 use super::shared::Shared;
@@ -56,6 +56,8 @@ pub(super) struct Tools<'a> {
     pub(super) surface: &'a Surface,
     /// Whether the agent has all tools of its program, those that nobody else knows included.
     pub(super) whole: bool,
+    /// The agent's own tools, where others are served in their place and it is the agent that calls.
+    pub(super) own: Option<&'a Native>,
 }
 
 impl Judge {
@@ -116,12 +118,22 @@ impl Judge {
 }
 
 impl<'a> Tools<'a> {
-    pub(super) fn of(role: &'a Role) -> Self {
-        Self { surface: &role.surface, whole: role.native.is_whole() }
+    pub(super) fn of(role: &'a Role, origin: CallOrigin) -> Self {
+        let own = match (role.profile, origin) {
+            (Profile::Enforced | Profile::ReadOnly, CallOrigin::Backend) => Some(&role.native),
+            (Profile::Native, _) | (_, CallOrigin::Served) => None,
+        };
+        Self { surface: &role.surface, whole: role.native.is_whole(), own }
     }
 
-    fn has(self, name: &str) -> bool {
-        match tool::canonical(name).as_ref() {
+    pub(super) fn has(self, name: &str) -> bool {
+        let name = tool::canonical(name);
+        // What is off is refused once more when it is called, whoever still offers it.
+        let is_off = self.own.is_some_and(|own| native::tool(&name).is_none_or(|tool| !own.lists(tool)));
+        if is_off {
+            return false;
+        }
+        match name.as_ref() {
             name if FILE_CHANGES.contains(&name) => {
                 ["write", "edit", "patch"].iter().any(|tool| self.surface.contains(tool))
             }

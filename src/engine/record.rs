@@ -12,7 +12,7 @@ use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
 use crate::api::workflow::Workflow;
 use crate::id::SessionId;
-use crate::permission::Posture;
+use crate::permission::{Posture, Profile};
 use crate::session::{Open, Session};
 use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 
@@ -55,6 +55,8 @@ pub(super) struct Body {
     pub(super) reasoning: Option<String>,
     pub(super) agent: AgentRecord,
     pub(super) posture: PostureRecord,
+    /// The word for whose tools it works with; empty asks for nothing beyond what is configured.
+    pub(super) profile: String,
     pub(super) plan_mode: PlanModeRecord,
     /// What the processes of the last turn could reach.
     pub(super) reach: ReachRecord,
@@ -111,6 +113,8 @@ pub(super) struct AgentRecord {
     pub(super) persona: Option<String>,
     /// Whether the tools of the last turn were held to the definition.
     pub(super) surface: SurfaceHold,
+    /// The word for whose tools the last turn worked with; empty before the first.
+    pub(super) profile: String,
 }
 
 /// What happens with calls that no rule decides.
@@ -364,6 +368,12 @@ impl Body {
     /// Who works.
     pub(super) fn engine(&self) -> EngineRecord {
         EngineRecord { backend: self.backend.clone(), model: self.model.clone(), reasoning: self.reasoning.clone() }
+    }
+
+    /// Whose tools it asked for. A word of a later version is taken for the tightest that is known.
+    pub(super) fn profile(&self) -> Option<Profile> {
+        let word = Some(self.profile.as_str()).filter(|word| !word.is_empty());
+        word.map(|word| word.parse().unwrap_or(Profile::ReadOnly))
     }
 
     /// The commit whose files say the rules. A child's own base holds what an agent wrote.

@@ -33,6 +33,10 @@ pub(super) fn session(record: &Record) -> Session {
         },
         posture: body.posture.posture().as_str().to_owned(),
         yolo: body.posture.yolo,
+        profile: match (body.agent.profile.as_str(), body.profile()) {
+            ("", asked) => asked.unwrap_or_default().as_str().to_owned(),
+            (used, _) => used.to_owned(),
+        },
         sandbox: Sandbox {
             level: if body.reach.level.is_empty() { "off".to_owned() } else { body.reach.level.clone() },
             enforced: body.reach.enforced,

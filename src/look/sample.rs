@@ -30,6 +30,7 @@ pub(crate) fn session(status: Status) -> Session {
         surface: "enforced".into(),
         posture: "unattended".into(),
         yolo: false,
+        profile: "native".into(),
         sandbox: Sandbox { level: "workspace".into(), enforced: true, note: None },
         project: "/src/app/.git".into(),
         base: Base { name: "main".into(), commit: "0123456789abcdef0123456789abcdef01234567".into() },

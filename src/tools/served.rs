@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::{
-    Context, Delegation, Mutations, Offer, Planning, Profile, Skills, Todos, Tool, code, command, describe, files,
-    github, history, params, schema,
+    Context, Delegation, Mutations, Offer, Planning, Skills, Todos, Tool, code, command, describe, files, github,
+    history, params, schema,
 };
 use crate::delegation::Facade;
-use crate::permission::Effect;
+use crate::permission::{Effect, Profile};
 
 /// The tools of a turn, as they are advertised. What the surface does not hold is not there.
 pub fn served(context: &Context<'_>) -> Vec<Tool> {

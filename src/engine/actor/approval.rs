@@ -79,7 +79,7 @@ impl Actor {
 
     /// Decides about a call, or has a person decide.
     pub(super) async fn rule(&mut self, asked: Asked) -> Ruling {
-        let Some((call, verdict)) = self.verdict(&asked.tool, &asked.reach) else {
+        let Some((call, verdict)) = self.verdict(&asked.tool, &asked.reach, asked.origin) else {
             return Ruling::Deny("the turn is over".to_owned());
         };
         match verdict.action {
@@ -134,7 +134,7 @@ impl Actor {
     }
 
     /// What the rules say about a call of the turn in progress.
-    fn verdict(&self, tool: &str, reach: &Reach) -> Option<(Call, Verdict)> {
+    fn verdict(&self, tool: &str, reach: &Reach, origin: CallOrigin) -> Option<(Call, Verdict)> {
         let turn = self.turn.as_ref()?;
         let (judge, role) = (turn.judge.as_ref()?, turn.role.as_ref()?);
         let body = &self.record.body;
@@ -145,7 +145,7 @@ impl Actor {
             posture: body.posture.posture(),
             overlay: if body.posture.yolo { Overlay::Yolo } else { Overlay::None },
             hold: body.reach.hold(),
-            tools: Tools::of(role),
+            tools: Tools::of(role, origin),
             permission: role.permission.as_ref(),
             word: role.word,
             // While a plan is made the rules themselves know the one file that may be written.
@@ -247,7 +247,7 @@ impl Actor {
         let open = self.record.body.approvals.iter().filter(|open| open.decision.is_none() && !open.expired);
         let calls: Vec<_> = open.filter_map(|open| Some((open.id.clone(), open.call.clone()?))).collect();
         for (id, call) in calls {
-            let Some((_, verdict)) = self.verdict(&call.tool, &call.reach.into()) else { return Ok(()) };
+            let Some((_, verdict)) = self.verdict(&call.tool, &call.reach.into(), call.origin) else { return Ok(()) };
             let by = verdict.rule.unwrap_or_else(|| verdict.layer.as_str().to_owned());
             let (outcome, decision) = match verdict.action {
                 Action::Ask => continue,

@@ -133,7 +133,7 @@ fn on_backend(role: &role::Role, spec: &Spec) -> AgentOnBackend {
         surface::NATIVE
             .iter()
             .filter(|name| {
-                role::native_tool(name).is_some_and(|tool| tools.contains(&tool) && spec.has(&role.native, tool))
+                role::native::tool(name).is_some_and(|tool| tools.contains(&tool) && spec.has(&role.native, tool))
             })
             .map(|name| (*name).to_owned())
             .collect()

@@ -3,10 +3,10 @@
 //!
 //! A child keeps the definition that it was made with. Everybody else has what the files say at this moment.
 
+pub(in super::super) mod native;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::agent::parse::{self, FileText};
@@ -17,11 +17,11 @@ use crate::agent::{self, Definition, Format, Scope};
 use crate::api::event::AgentUse;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{self, Spec};
-use crate::backend::{Access, Native, NativeTool, ServedTool};
+use crate::backend::{Access, Native, ServedTool};
 use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
-use crate::permission::AgentWord;
 use crate::permission::compact::{CompactPermission, tool};
+use crate::permission::{AgentWord, Effect, Profile};
 use crate::protocol::prompt;
 use crate::tools::external::ExternalTool;
 use crate::tools::{self, Tool};
@@ -46,6 +46,8 @@ pub(in super::super) struct Role {
     /// Those of them that are tools of external servers.
     pub(in super::super) external: Vec<ExternalTool>,
     pub(in super::super) native: Native,
+    /// Whose tools it works with.
+    pub(in super::super) profile: Profile,
     /// What children may not exceed: a role that has no tool to write with may still hand writing to others.
     pub(in super::super) bound: Access,
     pub(in super::super) hold: SurfaceHold,
@@ -87,6 +89,7 @@ pub(in super::super) async fn resolve(
             Some(ChildAccess::Write) | None => Access::Write,
         },
         planning: if plan_mode::is_on(record) { tools::Planning::On } else { tools::Planning::Off },
+        profile: record.body.profile(),
         external,
     };
     let note = child.and_then(|child| child.note.clone());
@@ -109,6 +112,8 @@ struct Session {
     depth: u32,
     access: Access,
     planning: tools::Planning,
+    /// Whose tools it asked for.
+    profile: Option<Profile>,
     /// What the external servers have for it.
     external: Vec<ExternalTool>,
 }
@@ -170,7 +175,8 @@ fn is_of(kept: &Result<Definition, String>, who: &AgentRecord) -> bool {
 
 /// The role that an agent would have in a session of a person, whether its backend can be held to it or not.
 pub(super) fn would_be(found: &select::Selected<'_>, agents: &Arc<Agents>, config: &Config, spec: &Spec) -> Role {
-    let session = Session { depth: 0, access: Access::Write, planning: tools::Planning::Off, external: Vec::new() };
+    let (planning, external) = (tools::Planning::Off, Vec::new());
+    let session = Session { depth: 0, access: Access::Write, planning, profile: None, external };
     assemble(Part::selected(found), session, agents.clone(), None, config, spec)
 }
 
@@ -211,19 +217,21 @@ fn assemble(
         true => (surface, tools::Delegation::Shown),
         false => (surface.without_delegation(), tools::Delegation::Hidden),
     };
-    let bound = match (definition.access, session.access) {
-        (agent::Access::Inherit, Access::Write) => Access::Write,
-        (agent::Access::ReadOnly, _) | (_, Access::ReadOnly) => Access::ReadOnly,
+    let profile = Profile::tightest(config.tools.profile, definition.profile, session.profile);
+    let bound = match (definition.access, session.access, profile) {
+        (agent::Access::Inherit, Access::Write, Profile::Native | Profile::Enforced) => Access::Write,
+        (agent::Access::ReadOnly, ..) | (_, Access::ReadOnly, _) | (.., Profile::ReadOnly) => Access::ReadOnly,
     };
     let access = if surface.is_mutating() { bound } else { Access::ReadOnly };
-    let (native, unheld) = native(&surface, access, config, spec);
+    let (native, unheld) = native::left(&surface, access, profile, config, spec);
     let hold = if unheld.is_none() { SurfaceHold::Enforced } else { SurfaceHold::Advisory };
     // Who only reads has no plan file to write, and says its plan.
     let writes = access == Access::Write && ["write", "edit", "patch"].iter().any(|name| surface.contains(name));
     let planning = if writes { session.planning } else { tools::Planning::Off };
     let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
     let mut external = session.external;
-    external.retain(|tool| surface.contains(&tool.name));
+    external
+        .retain(|tool| surface.contains(&tool.name) && (profile != Profile::ReadOnly || tool.effect == Effect::Reads));
     let mut served = tools::served(&tools::Context {
         has: &|name| surface.contains(name),
         facade: facade(config),
@@ -235,8 +243,11 @@ fn assemble(
         },
         skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
         planning,
-        profile: tools::Profile::Native,
-        mutations: tools::Mutations::Withheld,
+        profile,
+        mutations: match config.tools.git_mutations {
+            family::GitMutations::Allow => tools::Mutations::Served,
+            family::GitMutations::Deny => tools::Mutations::Withheld,
+        },
     });
     // Nobody carries out what is only planned.
     let bound = match session.planning {
@@ -258,6 +269,7 @@ fn assemble(
         served,
         external,
         native,
+        profile,
         bound,
         hold,
         unheld,
@@ -285,40 +297,6 @@ fn available(config: &Config) -> Vec<&'static str> {
         family::WebSearch::Off => *name != "web_search",
     };
     tool::all().filter(is_there).collect()
-}
-
-/// What is left of the agent's own tools, and why the backend cannot be held to it if it cannot.
-fn native(surface: &Surface, access: Access, config: &Config, spec: &Spec) -> (Native, Option<String>) {
-    let own: BTreeSet<_> = surface.native().filter_map(native_tool).collect();
-    let with = |tools: BTreeSet<NativeTool>| {
-        let is_whole = surface::NATIVE.iter().filter_map(|name| native_tool(name)).all(|tool| tools.contains(&tool));
-        Native { tools: Some(tools).filter(|_| !is_whole), access }
-    };
-    let exact = with(own.clone());
-    let Err(reason) = spec.holds(&exact) else { return (exact, None) };
-    // The setting about searching the web is no part of the definition: where it cannot be held, the definition can be.
-    let searching = with(own.into_iter().chain([NativeTool::WebSearch]).collect());
-    match config.tools.web_search == family::WebSearch::Off && spec.holds(&searching).is_ok() {
-        true => (searching, None),
-        false => (exact, Some(reason)),
-    }
-}
-
-pub(super) fn native_tool(name: &str) -> Option<NativeTool> {
-    Some(match name {
-        "read" => NativeTool::Read,
-        "search" => NativeTool::Search,
-        "locate" => NativeTool::Locate,
-        "list" => NativeTool::List,
-        "write" => NativeTool::Write,
-        "edit" => NativeTool::Edit,
-        "patch" => NativeTool::Patch,
-        "bash" => NativeTool::Bash,
-        "web_fetch" => NativeTool::WebFetch,
-        "web_search" => NativeTool::WebSearch,
-        "todo" => NativeTool::Todo,
-        _ => return None,
-    })
 }
 
 fn not_enforceable(agent: &str, reason: &str) -> Failure {
@@ -351,7 +329,8 @@ impl Role {
 
     /// The role as its session remembers it.
     pub(in super::super) fn record(&self) -> AgentRecord {
-        AgentRecord { id: self.id.clone(), persona: self.persona.clone(), surface: self.hold }
+        let profile = self.profile.as_str().to_owned();
+        AgentRecord { id: self.id.clone(), persona: self.persona.clone(), surface: self.hold, profile }
     }
 
     /// The served tools as a backend takes them.

@@ -189,6 +189,7 @@ async fn make(
         place: parent.body.place.clone(),
         // It does what its parent may do, and follows when that changes.
         posture: parent.body.posture.clone(),
+        profile: parent.body.profile.clone(),
         grants: parent.body.grants.clone(),
         reach: parent.body.reach.clone(),
         ..Body::default()

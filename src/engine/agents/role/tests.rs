@@ -1,10 +1,11 @@
 //! Which tools an agent has where: tables over definitions, settings and backends.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
-use crate::backend::registry;
 use crate::backend::spec::NativeTools;
+use crate::backend::{NativeTool, registry};
 use crate::config::{self, LayerKind, Origin, Trust};
 
 fn configured(text: &str) -> Config {
@@ -35,7 +36,7 @@ fn at(name: &str, header: &str, depth: u32, access: Access, config: &str, spec: 
     let agents = agents(&[("mine", header)]);
     let config = configured(config);
     let part = Part::selected(&pick::find(&agents, Some(name), "builder").unwrap());
-    let session = Session { depth, access, planning: tools::Planning::Off, external: Vec::new() };
+    let session = Session { depth, access, planning: tools::Planning::Off, profile: None, external: Vec::new() };
     assemble(part, session, agents, None, &config, spec)
 }
 
@@ -136,7 +137,7 @@ fn r91_who_makes_a_plan_writes_it_and_has_nobody_carry_it_out() {
     ] {
         let (agents, config) = (agents(&[("mine", header)]), configured(""));
         let part = Part::selected(&pick::find(&agents, Some("mine"), "builder").unwrap());
-        let session = Session { depth: 0, access: Access::Write, planning, external: Vec::new() };
+        let session = Session { depth: 0, access: Access::Write, planning, profile: None, external: Vec::new() };
         let role = assemble(part, session, agents, None, &config, &backend(NativeTools::Removable));
         assert_eq!((serves(&role, "exit_plan_mode"), role.bound), (serves_exit, bound), "{header}");
     }
@@ -151,10 +152,60 @@ fn r38_skills_are_told_where_they_can_be_loaded() {
         let (agents, config) = (Arc::new(agents), configured(""));
         let part = Part::selected(&pick::find(&agents, Some("mine"), "builder").unwrap());
         let planning = tools::Planning::Off;
-        let session = Session { depth: 0, access: Access::Write, planning, external: Vec::new() };
+        let session = Session { depth: 0, access: Access::Write, planning, profile: None, external: Vec::new() };
         let role = assemble(part, session, agents, None, &config, &backend(NativeTools::Removable));
         assert_eq!(role.told().as_role().skills.contains("$pdf"), is_told);
         assert_eq!(serves(&role, "skill"), is_told);
         assert_eq!(role.mentioned("use ${pdf} here").len(), 1);
+    }
+}
+
+#[test]
+fn r111_the_own_tools_of_an_agent_are_off_where_others_are_served() {
+    let todo = || Some([NativeTool::Todo].into());
+    for (header, config, access, tools) in [
+        ("", "", Access::Write, None),
+        ("profile: enforced\n", "", Access::Write, todo()),
+        ("", "profile = \"enforced\"", Access::Write, todo()),
+        ("profile: native\n", "profile = \"enforced\"", Access::Write, todo()),
+        ("profile: readonly\n", "profile = \"enforced\"", Access::ReadOnly, todo()),
+        ("profile: enforced\nAllowTools: [read, edit]\n", "", Access::Write, Some([].into())),
+    ] {
+        for native_tools in [NativeTools::Removable, NativeTools::Sandboxed] {
+            let config = format!("[tools]\n{config}");
+            let role = at("mine", header, 0, Access::Write, &config, &backend(native_tools));
+            let without_search = |tools: BTreeSet<NativeTool>| tools.len() < surface::NATIVE.len() - 1;
+            assert_eq!(
+                role.native.tools.clone().filter(|tools| without_search(tools.clone())),
+                tools,
+                "{header}{config}"
+            );
+            assert_eq!((role.native.access, role.hold), (access, SurfaceHold::Enforced), "{header}{config}");
+            assert_eq!((role.profile == Profile::Native, role.bound), (tools.is_none(), access), "{header}{config}");
+        }
+    }
+    let role = at("mine", "profile: enforced\n", 0, Access::Write, "", &backend(NativeTools::Fixed));
+    let refused = held(role, family::Surface::Enforced).unwrap_err();
+    assert!(refused.message.starts_with("surface_not_enforceable: "), "{}", refused.message);
+}
+
+#[test]
+fn r111_a_call_of_an_own_tool_is_refused_where_others_are_served() {
+    use super::super::super::judge::Tools;
+    use super::super::super::record::CallOrigin;
+    for (header, origin, tool, expected) in [
+        ("", CallOrigin::Backend, "Write", true),
+        ("", CallOrigin::Backend, "something_else", false),
+        ("profile: enforced\n", CallOrigin::Backend, "Write", false),
+        ("profile: enforced\n", CallOrigin::Backend, "Bash", false),
+        ("profile: enforced\n", CallOrigin::Backend, "delete_file", false),
+        ("profile: enforced\n", CallOrigin::Backend, "TodoWrite", true),
+        ("profile: enforced\n", CallOrigin::Served, "write_file", true),
+        ("profile: enforced\n", CallOrigin::Served, "read_many_files", true),
+        ("profile: enforced\nAllowTools: [read]\n", CallOrigin::Served, "write_file", false),
+        ("profile: enforced\nAllowTools: [read]\n", CallOrigin::Served, "read_file", true),
+    ] {
+        let role = root("mine", header, "");
+        assert_eq!(Tools::of(&role, origin).has(tool), expected, "{header}{tool}");
     }
 }
