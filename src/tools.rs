@@ -9,6 +9,7 @@ pub mod external;
 pub mod files;
 pub mod github;
 pub mod history;
+pub mod inside;
 mod params;
 mod parse;
 mod schema;
