@@ -153,6 +153,13 @@ pub fn only_git_reads(text: &str) -> bool {
     })
 }
 
+/// Whether no word of a text leads out of the directory that it runs in, by its looks.
+pub(super) fn stays_below(text: &str) -> bool {
+    let is_below = |piece: &str| !piece.starts_with('/') && !piece.split('/').any(|part| part == "..");
+    let stays = |word: &Word| word.text.split(['=', ':']).all(is_below);
+    shell::parse(text).is_some_and(|commands| commands.iter().all(|simple| simple.words.iter().all(stays)))
+}
+
 /// Whether a text runs something, and nothing that it runs writes a file, reaches for credentials or fails the test.
 fn all(text: &str, passes: impl Fn(&Simple) -> bool) -> bool {
     let Some(commands) = shell::parse(text) else { return false };

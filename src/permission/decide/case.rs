@@ -212,7 +212,11 @@ impl<'a> Case<'a> {
     /// Whether it looks at history and does nothing else, by the tool for git or by a shell.
     pub(super) fn only_asks_git(&self) -> bool {
         match (self.tool(), &self.call.subject) {
-            ("bash" | "git", Subject::Command { text, .. }) => verb::only_git_reads(text),
+            ("bash", Subject::Command { text, .. }) => verb::only_git_reads(text),
+            // Git compares any two files, once one of them is in no repository.
+            ("git", Subject::Command { text, .. }) => {
+                verb::only_git_reads(text) && (self.scene.hold == Hold::Enforced || verb::stays_below(text))
+            }
             ("git", Subject::Name(arguments)) => verb::only_git_reads(&format!("git {arguments}")),
             _ => false,
         }

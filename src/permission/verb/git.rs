@@ -37,10 +37,12 @@ const READS: &[&str] = &[
     "whatchanged",
 ];
 
-/// Flags that write files or run programs.
+/// Flags that write files, run programs or read what is in no repository.
 const REFUSED: &[&str] = &[
+    "--contents",
     "--ext-diff",
     "--filters",
+    "--no-index",
     "--open-files-in-pager",
     "--output",
     "--output-directory",

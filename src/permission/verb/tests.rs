@@ -64,6 +64,10 @@ fn r86_all_others_are_asked_about() {
         "git log --textconv",
         "git cat-file --filters x",
         "git grep -Oless x",
+        "git grep --no-index x",
+        "git diff --no-index a b",
+        "git diff --no-ind a b",
+        "git blame --contents x a",
         "git grep --open-files-in-pager=x y",
         "git log --show-signature",
         "git log --format=%G?",
@@ -80,6 +84,18 @@ fn r86_all_others_are_asked_about() {
         "",
     ] {
         assert!(!only_git_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn a_word_that_leads_out_of_the_directory_is_seen() {
+    for text in ["git log -3", "git diff HEAD~1 main..x -- a/b", "git show HEAD:a..b", "git grep -e 'a b' -- ..c"] {
+        assert!(stays_below(text), "{text}");
+    }
+    for text in
+        ["git diff /etc/x a", "git diff ../a b", "git log -- a/../../b", "git blame --x=/etc/x a", "git log 'open"]
+    {
+        assert!(!stays_below(text), "{text}");
     }
 }
 
