@@ -5,6 +5,7 @@
 //! on threads that may block.
 
 mod attributes;
+pub mod capture;
 pub(crate) mod command;
 pub mod diff;
 pub mod error;
@@ -19,6 +20,7 @@ pub mod merge;
 pub mod oid;
 pub mod place;
 mod populate;
+pub mod push;
 pub mod removal;
 pub mod repo;
 mod stage;

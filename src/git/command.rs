@@ -7,7 +7,8 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one place that runs git")]
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io::{self, PipeReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -106,6 +107,11 @@ impl Git {
         }
     }
 
+    /// The subcommand.
+    pub(crate) fn verb(&self) -> &'static str {
+        self.verb
+    }
+
     pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
         self.arguments.push(arg.as_ref().to_owned());
         self
@@ -181,6 +187,21 @@ impl Git {
         let mut command = self.finish();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().map_err(|source| spawn_error(verb, &directory, source))
+    }
+
+    /// Starts it in a process group of its own, with both of its streams in one pipe.
+    pub(crate) fn spawn_group(self) -> Result<(PipeReader, Child), GitError> {
+        let (verb, directory) = (self.verb, self.directory.clone());
+        let mut command = self.finish();
+        let start = || {
+            let (reader, writer) = io::pipe()?;
+            command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
+            let child = command.spawn()?;
+            // Its ends of the pipe go with the command: the reader waits for the child alone.
+            drop(command);
+            Ok((reader, child))
+        };
+        start().map_err(|source| spawn_error(verb, &directory, source))
     }
 
     fn finish(self) -> Command {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use crate::id::SessionId;
 
@@ -56,6 +57,14 @@ pub enum GitError {
     IndexLocked { path: PathBuf },
     #[error("`{pattern}` is not a pattern for ignored files: {detail}")]
     InvalidPattern { pattern: String, detail: String },
+    #[error("no branch is checked out in `{}`", path.display())]
+    Detached { path: PathBuf },
+    #[error("`git {verb}` was refused: {output}")]
+    Refused { verb: &'static str, output: String },
+    #[error("`git {verb}` was stopped")]
+    Stopped { verb: &'static str },
+    #[error("`git {verb}` took longer than {} seconds", after.as_secs())]
+    TimedOut { verb: &'static str, after: Duration },
     #[error("failed to start `git {verb}`")]
     Spawn { verb: &'static str, source: io::Error },
     #[error("`git {verb}` failed with {status}: {stderr}")]
@@ -98,6 +107,10 @@ impl GitError {
             | Self::NotSaved { .. }
             | Self::NothingSaved { .. }
             | Self::InvalidPattern { .. }
+            | Self::Detached { .. }
+            | Self::Refused { .. }
+            | Self::Stopped { .. }
+            | Self::TimedOut { .. }
             | Self::Spawn { .. }
             | Self::Failed { .. }
             | Self::Unreadable { .. }

@@ -1,0 +1,116 @@
+//! A session's branch on its way to a remote, with the user's own credentials and never by force.
+//!
+//! It runs outside of every cage: hooks stay off, and whoever would be asked for a password is not there.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use super::capture::{self, Stops};
+use super::command::{self, Git};
+use super::{GitError, Worktree};
+
+/// How long a push may take.
+const TIME: Duration = Duration::from_secs(10 * 60);
+
+/// How much of what a push says is kept.
+const KEEP: usize = 64 * 1024;
+
+/// Where a branch goes that has no upstream.
+const REMOTE: &str = "origin";
+
+/// Variables of the user that would ask a person, or translate what is read.
+const DROPPED: &[&str] = &["SSH_ASKPASS", "LC_ALL", "LANGUAGE", "LC_MESSAGES"];
+
+/// A branch that is at its remote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pushed {
+    pub branch: String,
+    pub remote: String,
+    pub upstream: Upstream,
+}
+
+/// Whether a push gave the branch its upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Upstream {
+    Set,
+    Kept,
+}
+
+/// Pushes the branch that is checked out to its upstream, or to `origin`, which becomes its upstream. `environment` is
+/// the user's: it leads to their keys. A head without a branch is [`GitError::Detached`], what the remote or the way to
+/// it refuses is [`GitError::Refused`].
+pub fn push<'a>(
+    tree: &Worktree,
+    environment: impl IntoIterator<Item = (&'a str, &'a str)>,
+    stops: &Stops,
+) -> Result<Pushed, GitError> {
+    let verb = "push";
+    let branch = checked_out(tree)?;
+    let name = format!("refs/heads/{branch}");
+    let upstream = upstream(tree, &branch)?;
+    if let Some((_, merge)) = upstream.as_ref().filter(|(_, merge)| *merge != name) {
+        let output = format!("the upstream of `{branch}` is `{merge}`, which is another branch");
+        return Err(GitError::Refused { verb, output });
+    }
+    let mut git = Git::in_tree(tree, verb).online().setting("core.askPass=").setting("credential.interactive=false");
+    let mut ssh = configured(tree, "core.sshCommand")?;
+    for (variable, value) in environment {
+        match variable {
+            "GIT_SSH_COMMAND" => ssh = Some(value.to_owned()),
+            // These would lead it to another repository.
+            variable if variable.starts_with("GIT_") || DROPPED.contains(&variable) => {}
+            variable => git = git.env(variable, value),
+        }
+    }
+    let ssh = ssh.unwrap_or_else(|| "ssh".to_owned());
+    git = git.env("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes"));
+    git = git.env("SSH_ASKPASS_REQUIRE", "never").env("GCM_INTERACTIVE", "never");
+    git = git.args(["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"]);
+    let (remote, kind) = match upstream {
+        Some((remote, _)) => (remote, Upstream::Kept),
+        None => (REMOTE.to_owned(), Upstream::Set),
+    };
+    if kind == Upstream::Set {
+        git = git.arg("--set-upstream");
+    }
+    let git = git.args(["--end-of-options", &remote, &format!("{name}:{name}")]);
+    let ended = capture::until(git, KEEP, TIME, stops)?;
+    match ended.status.success() {
+        true => Ok(Pushed { branch, remote, upstream: kind }),
+        false => Err(GitError::Refused { verb, output: command::tail(&ended.said.bytes) }),
+    }
+}
+
+/// The branch that is checked out in a worktree, by its short name.
+pub(super) fn checked_out(tree: &Worktree) -> Result<String, GitError> {
+    let path = tree.admin.join("HEAD");
+    let head = fs::read(&path).map_err(GitError::io("read", &path))?;
+    let branch = head.trim_ascii_end().strip_prefix(b"ref: refs/heads/").map(OsStr::from_bytes);
+    let branch = branch.and_then(OsStr::to_str).map(str::to_owned);
+    branch.ok_or_else(|| GitError::Detached { path: tree.path.clone() })
+}
+
+/// The remote of a branch and the full name of the branch there.
+pub(super) fn upstream(tree: &Worktree, branch: &str) -> Result<Option<(String, String)>, GitError> {
+    let remote = configured(tree, &format!("branch.{branch}.remote"))?;
+    let merge = configured(tree, &format!("branch.{branch}.merge"))?;
+    // `.` stands for the repository itself.
+    Ok(remote.filter(|remote| remote != ".").zip(merge))
+}
+
+fn configured(tree: &Worktree, key: &str) -> Result<Option<String>, GitError> {
+    let verb = "config";
+    // Every run of ours sets one of these for itself, after the user's.
+    let output = Git::new(&tree.repo, verb).online().args(["-z", "--get", "--end-of-options", key]).output()?;
+    match output.status.code() {
+        Some(0) => Ok(Some(String::from_utf8_lossy(output.stdout.trim_ascii_end()).trim_end_matches('\0').to_owned())),
+        // The key is not set.
+        Some(1) => Ok(None),
+        _ => Err(command::failed(verb, &output)),
+    }
+}
+
+#[cfg(test)]
+mod tests;
