@@ -18,7 +18,7 @@ use super::world::Link;
 use super::{composer, decide, notice, settings};
 use crate::api::attach::Program;
 use crate::api::environment;
-use crate::api::error::Error;
+use crate::api::error::{Error, ErrorKind};
 use crate::client::start::Daemon;
 
 mod daemon;
@@ -171,7 +171,11 @@ impl Shell {
                     Some(_) | None => break,
                 },
                 _ = quit.recv() => break,
-                _ = stop.recv() => self.suspend()?,
+                _ = stop.recv() => match self.returned {
+                    // What stopped another program has stopped this one with it.
+                    Some(returned) if returned.elapsed() < FOREIGN => {}
+                    Some(_) | None => self.suspend()?,
+                },
                 _ = go_on.recv() => {
                     self.screen.resume()?;
                     self.dirty = Dirty::Keys;
@@ -366,8 +370,12 @@ impl Shell {
 
     /// Stops the whole job, as the key would without a face; it goes on here.
     fn suspend(&mut self) -> io::Result<()> {
+        if !outside::is_watched() {
+            let error = Error::new(ErrorKind::Failed, "no shell waits for this program");
+            return self.take(Msg::Reply(Reply::Failed { doing: "go to the background".to_owned(), error }));
+        }
         self.screen.suspend();
-        rustix::process::kill_current_process_group(rustix::process::Signal::STOP)?;
+        outside::suspend()?;
         self.screen.resume()?;
         self.dirty = Dirty::Keys;
         Ok(())

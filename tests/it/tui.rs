@@ -1,6 +1,7 @@
 //! The terminal interface as a person meets it: in a terminal, by its keys.
 
 use std::fs;
+use std::process::Command;
 
 use rustix::process::Signal;
 
@@ -219,6 +220,35 @@ fn the_editor_is_the_persons_own() {
     face.types(ENTER);
     face.shows("READY");
     leave(face);
+}
+
+#[test]
+fn whatever_stops_the_editor_stops_the_job_and_both_go_on() {
+    let mut env = world();
+    let editor = env.path("editor");
+    fs::write(&editor, "#!/bin/sh\necho the editor stands\nread -r _\necho words after a pause > \"$1\"\n").unwrap();
+    env.set("EDITOR", &format!("sh {}", editor.display()));
+    // The shell around the face sees its job stop, and lets it go on.
+    let face = env.to_start(&[]);
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "set -m; \"$@\"; echo the job stopped; fg; echo ended with $?", "sh"]);
+    shell.arg(face.get_program()).args(face.get_args()).current_dir(face.get_current_dir().unwrap());
+    shell.envs(face.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut seat = Seat::sized(&shell, 120, 36);
+    seat.shows("? help");
+    seat.types("n");
+    seat.types("\x07");
+    seat.shows("the editor stands");
+    seat.types("\x1a");
+    seat.showed("the job stopped");
+    seat.types(ENTER);
+    seat.shows("words after a pause");
+    // What stopped the editor is not kept for the face.
+    seat.types(ESCAPE);
+    seat.shows("n new");
+    seat.types("q");
+    assert_eq!(seat.ends(), 0);
+    assert!(seat.all().contains("ended with 0"), "{}", seat.all());
 }
 
 #[test]

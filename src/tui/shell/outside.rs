@@ -4,15 +4,21 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use rustix::process::Signal;
 
 use crate::api::error::{Error, ErrorKind};
 use crate::api::image::Image;
+
+mod job;
+
+pub(super) use job::{is_watched, suspend};
 
 /// The person's editor, as it is spelled in the environment.
 pub(super) fn editor() -> String {
@@ -27,13 +33,14 @@ pub(super) fn edit(editor: &str, directory: &Path, path: &str, line: Option<u32>
     // An agent chose the name. From the root on it can be nothing but a path: editors obey `+…` and `-…`.
     let path = directory.join(path);
     // The variable may hold arguments and quotes, as git reads it too.
-    let status = Command::new("sh")
+    let child = Command::new("sh")
         .arg("-c")
         .arg(format!("exec {editor} \"$@\""))
         .arg(editor)
         .args(place(editor, &path.to_string_lossy(), line))
         .current_dir(directory)
-        .status()?;
+        .spawn()?;
+    let status = job::wait(&child)?;
     match status.success() {
         true => Ok(()),
         false => Err(io::Error::other(format!("the editor `{editor}` ended with {status}"))),
@@ -65,10 +72,22 @@ pub(super) fn edit_text(text: &str) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&written).trim_end_matches('\n').to_owned())
 }
 
-/// Runs a command of the person's in the terminal and waits for a key afterwards.
+/// Runs a command of the person's in the terminal and waits for a key afterwards. It says first how to leave it: a login
+/// may wait for a browser for ever.
 pub(super) fn run(command: &str) -> io::Result<()> {
-    let script = format!("{command}\nprintf '\\n[back to coppice: press Enter] '\nread -r _");
-    Command::new("sh").arg("-c").arg(script).status().map(drop)
+    let mut out = io::stdout();
+    write!(out, "[coppice runs `{command}`: Ctrl+C leaves it]\r\n")?;
+    out.flush()?;
+    // The shell becomes the command, so that a command that stops itself is seen to stop.
+    let status = job::wait(&Command::new("sh").args(["-c", command]).spawn()?)?;
+    match status.signal() {
+        // Whoever left it has seen enough.
+        Some(signal) if signal == Signal::INT.as_raw() => Ok(()),
+        Some(_) | None => {
+            let wait = "printf '\\n[back to coppice: press Enter] '; read -r _";
+            job::wait(&Command::new("sh").args(["-c", wait]).spawn()?).map(drop)
+        }
+    }
 }
 
 /// The tour, from this very program.
