@@ -21,7 +21,7 @@ pub(super) async fn run(id: &str, program: Program, context: &mut Context) -> Re
     let entered = attach::run(&daemon, (id, program), env, &tty, |attached| {
         said = context.output.say(&welcome(attached));
     });
-    let Return { cause, left } = entered.await?;
+    let Return { cause, left, .. } = entered.await?;
     said?;
     context.output.say(&farewell(id, &left))?;
     Ok(match (cause, left.exit) {

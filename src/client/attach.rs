@@ -52,6 +52,9 @@ pub struct Visit {
 pub struct Return {
     pub cause: Cause,
     pub left: Left,
+    /// What was typed behind the way back, as the terminal spells it. Late answers to questions of the program may be
+    /// among it.
+    pub typed: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,23 +97,27 @@ impl Visit {
 
     /// Hands the terminal through. It is as it was before when this returns, or is dropped.
     pub async fn pass(mut self, tty: &Tty) -> Result<Return, ClientError> {
-        let mut screen = Screen::default();
+        let (mut screen, mut typed) = (Screen::default(), Vec::new());
         let cause = {
             let raw = tty.raw();
             let cause = match raw {
-                Ok(_) => self.carry(tty, &mut screen).await,
+                Ok(_) => self.carry(tty, &mut screen, &mut typed).await,
                 // A terminal that cannot be set is one that is gone.
                 Err(_) => Ok(Cause::Signal),
             };
+            if let Ok(Cause::Key) = cause {
+                tty.drain(&mut typed);
+            }
             // A terminal that is gone shows nothing.
             tty.write(&screen.reset()).await.ok();
             cause
         };
         let left = self.connection.send(Method::DELETE, &below(&self.attached, ""), &serde_json::Map::new()).await?;
-        Ok(Return { cause: cause?, left })
+        Ok(Return { cause: cause?, left, typed })
     }
 
-    async fn carry(&mut self, tty: &Tty, screen: &mut Screen) -> Result<Cause, ClientError> {
+    /// Carries bytes both ways until something ends it; `behind` gets what was typed behind the way back.
+    async fn carry(&mut self, tty: &Tty, screen: &mut Screen, behind: &mut Vec<u8>) -> Result<Cause, ClientError> {
         let mut signals = Signals::new();
         let (mut typed, mut piece) = (Vec::new(), vec![0; PIECE]);
         let mut typing = None;
@@ -126,8 +133,9 @@ impl Visit {
                 },
                 read = tty.read(&mut piece) => match read {
                     Ok(read @ 1..) => match key::way_back(&piece[..read]) {
-                        Some(at) => {
-                            typed.extend_from_slice(&piece[..at]);
+                        Some(key) => {
+                            typed.extend_from_slice(&piece[..key.start]);
+                            behind.extend_from_slice(&piece[key.end..read]);
                             let last = async {
                                 if let Some(typing) = typing {
                                     typing.await?;

@@ -252,6 +252,21 @@ fn whatever_stops_the_editor_stops_the_job_and_both_go_on() {
 }
 
 #[test]
+fn what_is_typed_behind_the_way_back_is_for_the_face() {
+    let env = world();
+    env.create_ready(&say("Done."));
+    let mut face = face(&env);
+    face.shows("READY");
+    face.types("!");
+    face.showed("comes back");
+    face.types("\x1dntyped in the same breath");
+    face.shows("typed in the same breath");
+    face.types(ESCAPE);
+    face.shows("n new");
+    leave(face);
+}
+
+#[test]
 fn a_copy_is_told_to_the_terminal() {
     let env = world();
     env.create_ready(&say("Done."));

@@ -1,5 +1,7 @@
 //! The key that comes back, in all the ways that terminals spell it, and what a program did to the screen. Pure.
 
+use std::ops::Range;
+
 /// Ctrl+] as a plain byte.
 const PLAIN: u8 = 0x1d;
 
@@ -20,16 +22,20 @@ const RESET: &[u8] =
 const ENTER: &[u8] = b"\x1b[?1049h";
 const LEAVE: &[u8] = b"\x1b[?1049l";
 
-/// Where the way back begins among bytes that were typed.
-pub(super) fn way_back(bytes: &[u8]) -> Option<usize> {
-    (0..bytes.len()).find(|at| bytes[*at] == PLAIN || is_spelled(&bytes[*at..]))
+/// Where the way back stands among bytes that were typed.
+pub(super) fn way_back(bytes: &[u8]) -> Option<Range<usize>> {
+    (0..bytes.len()).find_map(|at| match bytes[at] {
+        PLAIN => Some(at..at + 1),
+        _ => spelled(&bytes[at..]).map(|length| at..at + length),
+    })
 }
 
-/// `ESC [ 93 ; modifiers u`, with other codes of the key and kinds of event after colons, or `ESC [ 27 ; modifiers ; 93 ~`.
-fn is_spelled(bytes: &[u8]) -> bool {
-    let Some(rest) = bytes.strip_prefix(b"\x1b[") else { return false };
-    let Some(end) = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':')) else { return false };
-    let Ok(text) = std::str::from_utf8(&rest[..end]) else { return false };
+/// How long the way back is where it is spelled out at the beginning of these bytes: `ESC [ 93 ; modifiers u`, with
+/// other codes of the key and kinds of event after colons, or `ESC [ 27 ; modifiers ; 93 ~`.
+fn spelled(bytes: &[u8]) -> Option<usize> {
+    let rest = bytes.strip_prefix(b"\x1b[")?;
+    let end = rest.iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';' | b':'))?;
+    let text = std::str::from_utf8(&rest[..end]).ok()?;
     let parts: Vec<Vec<u32>> = text
         .split(';')
         .map(|part| part.split(':').map(|number| number.parse().unwrap_or_default()).collect())
@@ -38,10 +44,11 @@ fn is_spelled(bytes: &[u8]) -> bool {
     let (code, modifiers, kind) = match rest[end] {
         b'u' => (first(0), first(1), parts.get(1).and_then(|part| part.get(1)).copied().unwrap_or(1)),
         b'~' if first(0) == 27 => (first(2), first(1), 1),
-        _ => return false,
+        _ => return None,
     };
     let is_release = kind == 3;
-    code == BRACKET && !is_release && modifiers.saturating_sub(1) & CTRL != 0
+    let is_meant = code == BRACKET && !is_release && modifiers.saturating_sub(1) & CTRL != 0;
+    is_meant.then_some(bytes.len() - rest.len() + end + 1)
 }
 
 /// What a program did to the screen, as far as it has to be undone.
@@ -86,13 +93,13 @@ mod tests {
     fn the_way_back_is_known_in_every_spelling() {
         for (typed, expected) in [
             (&b"abc"[..], None),
-            (b"\x1d", Some(0)),
-            (b"ab\x1dcd", Some(2)),
-            (b"\x1b[93;5u", Some(0)),
-            (b"x\x1b[93;5u", Some(1)),
-            (b"\x1b[93:125;5:1u", Some(0)),
-            (b"\x1b[93;69u", Some(0)),
-            (b"\x1b[27;5;93~", Some(0)),
+            (b"\x1d", Some(0..1)),
+            (b"ab\x1dcd", Some(2..3)),
+            (b"\x1b[93;5u", Some(0..7)),
+            (b"x\x1b[93;5uq", Some(1..8)),
+            (b"\x1b[93:125;5:1u", Some(0..13)),
+            (b"\x1b[93;69u", Some(0..8)),
+            (b"\x1b[27;5;93~", Some(0..10)),
             // Released, without Ctrl, another key, cut.
             (b"\x1b[93;5:3u", None),
             (b"\x1b[93;1u", None),
@@ -127,7 +134,7 @@ mod tests {
         #[test]
         fn any_bytes_are_looked_at(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let found = way_back(&bytes);
-            prop_assert!(found.is_none_or(|at| at < bytes.len()));
+            prop_assert!(found.is_none_or(|found| !found.is_empty() && found.end <= bytes.len()));
             let mut screen = Screen::default();
             bytes.chunks(3).for_each(|piece| screen.follow(piece));
             prop_assert!(screen.tail.len() < ENTER.len());

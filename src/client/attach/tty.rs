@@ -65,6 +65,14 @@ impl Tty {
         }
     }
 
+    /// Takes what the terminal holds already, without waiting for more.
+    pub(super) fn drain(&self, into: &mut Vec<u8>) {
+        let mut piece = [0; 1024];
+        while let Ok(read @ 1..) = rustix::io::read(&self.device, &mut piece) {
+            into.extend_from_slice(&piece[..read]);
+        }
+    }
+
     pub(super) async fn write(&self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             self.screen.writable().await?;

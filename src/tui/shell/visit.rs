@@ -27,7 +27,10 @@ impl Shell {
                 let returned = visit.pass(&tty).await;
                 self.screen.resume()?;
                 self.dirty = Dirty::Keys;
-                returned.map(|Return { left, .. }| Reply::Done { said: farewell(&left), session: None })
+                returned.map(|Return { left, typed, .. }| {
+                    self.keys.put_ahead(&typed);
+                    Reply::Done { said: farewell(&left), session: None }
+                })
             }
             Err(error) => Err(error),
         };
