@@ -7,6 +7,7 @@ use coppice::backend::door::bridge;
 use coppice::backend::gemini::call;
 use coppice::backend::{demo, registry};
 use coppice::sandbox::supervisor;
+use coppice::tools::inside;
 use coppice::{cli, server};
 
 fn main() -> ExitCode {
@@ -15,6 +16,7 @@ fn main() -> ExitCode {
     match first.as_deref().and_then(|first| first.to_str()) {
         Some(supervisor::ENTRY) => supervisor::main(arguments),
         Some(registry::DEMO_ENTRY) => demo::main(arguments.map(|argument| argument.to_string_lossy().into_owned())),
+        Some(inside::ENTRY) => inside::main(arguments),
         Some(call::ENTRY) => call::main(arguments.map(|argument| argument.to_string_lossy().into_owned())),
         Some(first) if bridge::ENTRY[0] == first && arguments.next().is_some_and(|flag| flag == bridge::ENTRY[1]) => {
             bridge::main()

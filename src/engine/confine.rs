@@ -13,6 +13,7 @@ use crate::api::request::Environment;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Carrier, ConfinedBy, Spec};
 use crate::backend::{self, Access, Confines, Hosts, Limits};
+use crate::config::Config;
 use crate::config::confine::Sandbox;
 use crate::git::{Repo, Worktree};
 use crate::permission::{Hold, Level, Places};
@@ -150,10 +151,61 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
     Ok((Some(Cage { read, write, network }), variables::confined(env, &own.private())))
 }
 
+/// What the served tools of a turn do in its work tree.
+pub(super) struct Work<'a> {
+    pub(super) record: &'a Record,
+    pub(super) repo: &'a Repo,
+    pub(super) config: &'a Config,
+    pub(super) access: Access,
+    /// The only file that may be written while a plan is made.
+    pub(super) plan: Option<&'a Path>,
+}
+
+/// The cage of such work, and its environment: it reaches what the agent's own tools would reach, and knows none of the
+/// agent's keys, whatever the level.
+pub(super) fn of_work(shared: &Shared, work: &Work<'_>) -> io::Result<(Option<Cage>, Environment)> {
+    let Work { record, repo, config, access, plan } = work;
+    let (sandbox, tree) = (&config.sandbox, PathBuf::from(&record.body.worktree));
+    let task = Task { record, repo, level: sandbox.level, writes: Vec::new() };
+    let (mut cage, env) = of_command(shared, task)?;
+    let env = variables::without_secrets(env, &[]);
+    if let Some(cage) = &mut cage {
+        cage.read.extend([shared.executable.clone(), shared.images_dir(record.id)]);
+        cage.read.extend(listed(sandbox, &env));
+        cage.read.extend(linked(config, repo));
+        cage.write.extend(named(&sandbox.caches, &env));
+        cage.write.extend(plan.and_then(Path::parent).map(Path::to_owned));
+        match access {
+            Access::Write => cage.write.push(tree),
+            Access::ReadOnly => cage.read.push(tree),
+        }
+    }
+    Ok((cage, env))
+}
+
+/// The variables that lead programs to a proxy on this machine.
+pub(super) fn through_proxy(port: u16) -> [(String, String); 4] {
+    let url = format!("http://127.0.0.1:{port}");
+    ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"].map(|name| (name.to_owned(), url.clone()))
+}
+
 /// The directories that the user lists to be read.
 pub(super) fn listed(sandbox: &Sandbox, env: &Environment) -> Vec<PathBuf> {
+    named(&sandbox.read, env)
+}
+
+/// Paths of a configuration. A relative one would be one of the agent's own.
+fn named(paths: &[String], env: &Environment) -> Vec<PathBuf> {
     let home = env.get("HOME").map(PathBuf::from).unwrap_or_default();
-    sandbox.read.iter().map(|path| at_home(path, &home)).filter(|path| path.is_absolute()).collect()
+    paths.iter().map(|path| at_home(path, &home)).filter(|path| path.is_absolute()).collect()
+}
+
+/// Where the links lead that a project places into its work trees: into the checkout.
+fn linked(config: &Config, repo: &Repo) -> Vec<PathBuf> {
+    let links = config.worktree.link.iter().map(|pattern| places::fixed_part(pattern));
+    // A pattern that begins with a wildcard would open all of it.
+    let links: Vec<_> = links.filter(|link| !link.as_os_str().is_empty()).collect();
+    repo.checkout().into_iter().flat_map(|checkout| links.iter().map(|link| checkout.join(link))).collect()
 }
 
 /// Gives a command caches of its own instead of the project's.
@@ -269,8 +321,6 @@ fn hosts(sandbox: &Sandbox, subject: &Subject<'_>, env: &Environment) -> Option<
 fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, hosts: Hosts) -> Limits {
     let Subject { record, settings, spec, tree, access, plan, .. } = subject;
     let sandbox = &settings.config.sandbox;
-    let home = env.get("HOME").map(PathBuf::from).unwrap_or_default();
-    let named = |path: &String| at_home(path, &home);
     let mut read = places::common(env);
     read.extend(git_places(&tree.repo));
     read.extend(listed(sandbox, env));
@@ -281,17 +331,11 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
         shared.executable.clone(),
         cargo_settings(shared),
     ]);
-    // Links that the project places lead into the checkout.
-    let links = settings.config.worktree.link.iter().map(|pattern| places::fixed_part(pattern));
-    // A pattern that begins with a wildcard would open all of it.
-    let links = links.filter(|link| !link.as_os_str().is_empty());
-    read.extend(tree.repo.checkout().into_iter().flat_map(|checkout| links.clone().map(|link| checkout.join(link))));
+    read.extend(linked(&settings.config, &tree.repo));
     let state = shared.state_dir(record.id, &spec.name);
     let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from("/dev/shm")];
-    // A relative path would be one of the agent's own.
-    let named = |paths: &[String]| paths.iter().map(named).filter(|path| path.is_absolute()).collect::<Vec<_>>();
-    write.extend(named(&sandbox.caches));
-    write.extend(settings.config.backends.get(&spec.name).map(|own| named(&own.paths)).unwrap_or_default());
+    write.extend(named(&sandbox.caches, env));
+    write.extend(settings.config.backends.get(&spec.name).map(|own| named(&own.paths, env)).unwrap_or_default());
     match access {
         Access::Write => write.push(tree.path.clone()),
         Access::ReadOnly => read.push(tree.path.clone()),

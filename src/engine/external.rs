@@ -148,9 +148,7 @@ async fn start(
         if sandbox.level == Level::Restricted {
             let listening = proxy::start(sandbox.hosts.clone()).await.map_err(|error| failed(error.to_string()))?;
             cage.network = Network::Ports(vec![listening.port()]);
-            let url = format!("http://127.0.0.1:{}", listening.port());
-            let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
-            env.extend(names.map(|name| (name.to_owned(), url.clone())));
+            env.extend(confine::through_proxy(listening.port()));
             proxy = Some(listening);
         }
     }

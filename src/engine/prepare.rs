@@ -36,7 +36,7 @@ pub(super) use converse::{close, look};
 use converse::{converse, usable};
 use furnish::furnish;
 pub(super) use furnish::run_command;
-pub(super) use launch::{Start, access, furnished};
+pub(super) use launch::{Start, access, furnished, plan_file};
 
 /// What to prepare.
 pub(super) struct Plan {

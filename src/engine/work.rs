@@ -8,6 +8,7 @@ mod command;
 mod files;
 mod github;
 mod history;
+mod inside;
 
 use std::sync::Arc;
 
@@ -18,7 +19,10 @@ use super::shared::Shared;
 
 /// What the work of one turn shares; it ends with the turn.
 #[derive(Default)]
-pub(super) struct Bench {}
+pub(super) struct Bench {
+    /// The process inside the session's cage, once a call needed it.
+    inside: tokio::sync::Mutex<Option<Arc<inside::Inside>>>,
+}
 
 /// Performs a call.
 pub(super) async fn perform(

@@ -31,6 +31,14 @@ impl Work {
         files().or_else(command).or_else(code).or_else(history).or_else(github)
     }
 
+    /// The call with what only the work tree can tell, so that the rules are asked about all of it. Looks at the disk.
+    pub fn settled(self, tree: &Path) -> Result<Self, String> {
+        match self {
+            Self::Command(request) => request.settled(tree).map(Self::Command),
+            Self::Files(_) | Self::Code(_) | Self::History(_) | Self::GitHub(_) => Ok(self),
+        }
+    }
+
     /// What the rules are asked about; `tree` is the work tree by the name that the agent knows.
     pub fn reach(&self, tree: &Path) -> Reach {
         match self {

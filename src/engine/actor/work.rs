@@ -1,7 +1,7 @@
 //! Calls that are decided about like the agent's own and then made by us: work of the served tools, and tools of external
 //! servers.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -31,9 +31,14 @@ pub(super) enum Act {
 impl Actor {
     /// The model calls a tool that works on files, commands, code, history or GitHub.
     pub(super) async fn work_called(&mut self, request: String, tool: String, work: Work, arguments: &Value) {
+        let tree = PathBuf::from(&self.record.body.worktree);
+        let work = match work.settled(&tree) {
+            Ok(work) => work,
+            Err(text) => return self.answer_call(request, Err(text)).await,
+        };
         let asked = Asked {
             request,
-            reach: work.reach(Path::new(&self.record.body.worktree)),
+            reach: work.reach(&tree),
             kind: tool.clone(),
             title: work.title(),
             preview: work.preview(),

@@ -146,7 +146,7 @@ pub(in super::super) fn access(role: &Role, record: &Record) -> Access {
 }
 
 /// The file that a turn in plan mode writes; its directory is there.
-fn plan_file(shared: &Shared, record: &Record, role: &Role) -> Result<Option<PathBuf>, Failure> {
+pub(in super::super) fn plan_file(shared: &Shared, record: &Record, role: &Role) -> Result<Option<PathBuf>, Failure> {
     match role.planning {
         Planning::Off => return Ok(None),
         Planning::On => {}

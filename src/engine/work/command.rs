@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::tools::Answer;
 use crate::tools::command::Request;
+use crate::tools::inside;
 
 use super::super::delegate::Caller;
 use super::super::shared::Shared;
@@ -11,10 +12,10 @@ use super::Bench;
 
 /// Performs a call.
 pub(super) async fn perform(
-    _shared: &Arc<Shared>,
-    _caller: &Caller,
-    _bench: &Arc<Bench>,
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    bench: &Arc<Bench>,
     request: Request,
 ) -> Result<Answer, String> {
-    match request {}
+    super::inside::perform(shared, caller, bench, inside::Request::Command(request)).await
 }

@@ -1,0 +1,83 @@
+//! The process inside a session's cage that performs files, commands and pages: started by the first call of a turn that
+//! needs it, ended with the turn, and started again where it died.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::permission::Level;
+use crate::sandbox::cage::Network;
+use crate::sandbox::launch::{self, Process, Spawn};
+use crate::sandbox::proxy::{self, Proxy};
+use crate::tools::Answer;
+use crate::tools::inside::{self, Link, Request};
+
+use super::super::confine::{self, Work};
+use super::super::delegate::Caller;
+use super::super::prepare;
+use super::super::shared::Shared;
+use super::Bench;
+
+/// What a model is told whose call nobody waits for.
+const STOPPED: &str = "the call was stopped";
+
+/// A running process. It ends with this value, and all that it started.
+pub(super) struct Inside {
+    link: Link,
+    _process: Process,
+    _proxy: Option<Proxy>,
+}
+
+/// Has a call performed inside the cage.
+pub(super) async fn perform(
+    shared: &Shared,
+    caller: &Caller,
+    bench: &Bench,
+    request: Request,
+) -> Result<Answer, String> {
+    let performed = async {
+        let inside = running(shared, caller, bench).await?;
+        inside.link.call(request).await
+    };
+    tokio::select! {
+        outcome = performed => outcome,
+        () = caller.cancel.cancelled() => Err(STOPPED.to_owned()),
+    }
+}
+
+/// The process of this turn.
+async fn running(shared: &Shared, caller: &Caller, bench: &Bench) -> Result<Arc<Inside>, String> {
+    // Held while it starts: calls that come together share one.
+    let mut place = bench.inside.lock().await;
+    if let Some(running) = place.as_ref().filter(|running| !running.link.is_over()) {
+        return Ok(Arc::clone(running));
+    }
+    let started = start(shared, caller).await.map_err(|error| format!("the work tree is out of reach: {error}"))?;
+    let started = Arc::new(started);
+    *place = Some(Arc::clone(&started));
+    Ok(started)
+}
+
+async fn start(shared: &Shared, caller: &Caller) -> Result<Inside, String> {
+    let Caller { record, role, config, .. } = caller;
+    let tree = PathBuf::from(&record.body.worktree);
+    let repo = prepare::open_repo(record).await.map_err(|fault| fault.to_string())?;
+    let plan = prepare::plan_file(shared, record, role).map_err(|failure| failure.message)?;
+    let work = Work { record, repo: &repo, config, access: prepare::access(role, record), plan: plan.as_deref() };
+    let (mut cage, mut env) = confine::of_work(shared, &work).map_err(|error| error.to_string())?;
+    let mut proxy = None;
+    if let Some(cage) = cage.as_mut().filter(|_| config.sandbox.level == Level::Restricted) {
+        let listening = proxy::start(config.sandbox.hosts.clone()).await.map_err(|error| error.to_string())?;
+        cage.network = Network::Ports(vec![listening.port()]);
+        env.extend(confine::through_proxy(listening.port()));
+        proxy = Some(listening);
+    }
+    let program = shared.executable.to_string_lossy().into_owned();
+    let argv = std::iter::once(program).chain(inside::arguments(&tree, plan.as_deref())).collect();
+    let env = env.into_iter().collect();
+    let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: tree, cage };
+    let supervised = launch::spawn(spawn).await.map_err(|error| error.to_string())?;
+    let launch::Supervised { stdin, stdout, stderr, process } = supervised;
+    // It says nothing beside its answers, and what it runs has streams of its own.
+    drop(stderr);
+    Ok(Inside { link: Link::new(stdin, stdout), _process: process, _proxy: proxy })
+}
