@@ -16,6 +16,7 @@ pub mod include;
 mod index;
 pub mod integrate;
 pub mod listing;
+pub mod look;
 pub mod merge;
 pub mod oid;
 pub mod place;

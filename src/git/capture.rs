@@ -1,6 +1,7 @@
-//! A run of git that waits for another machine: its output is bounded, and it can be stopped.
+//! A run of git whose output is bounded, and which can be stopped: for readers who see no more than so much, and for
+//! runs that wait for another machine.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::GitError;
-use super::command::Git;
+use super::command::{Git, tail};
 
 /// Bytes that were read, and whether there were more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,6 +28,32 @@ impl Kept {
         let is_cut = bytes.len() > limit;
         bytes.truncate(limit);
         Ok(Self { bytes, is_cut })
+    }
+}
+
+/// Runs it for at most `limit` bytes of output; what comes after them is not waited for.
+pub(super) fn head(mut git: Git, limit: usize) -> Result<Kept, GitError> {
+    let (verb, input) = (git.verb(), git.take_input());
+    let mut child = git.spawn()?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (kept, said) = thread::scope(|scope| {
+        scope.spawn(move || {
+            // A command that ends early closes the pipe; its exit status says why.
+            stdin.zip(input).and_then(|(mut pipe, input)| pipe.write_all(&input).ok())
+        });
+        let said = scope.spawn(|| {
+            let mut said = Vec::new();
+            stderr.map(|mut pipe| pipe.read_to_end(&mut said)).transpose().map(|_| said)
+        });
+        // Whoever writes on into a closed pipe ends by that.
+        let kept = stdout.map(|pipe| Kept::read(pipe, limit)).transpose();
+        (kept, said.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let status = child.wait().map_err(|source| GitError::Spawn { verb, source })?;
+    let kept = kept.map_err(|source| GitError::Spawn { verb, source })?.unwrap_or_default();
+    match kept.is_cut || status.success() {
+        true => Ok(kept),
+        false => Err(GitError::Failed { verb, status, stderr: tail(&said.unwrap_or_default()) }),
     }
 }
 

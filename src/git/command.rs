@@ -156,6 +156,11 @@ impl Git {
         self
     }
 
+    /// What it was to read, for whoever starts it for a conversation.
+    pub(crate) fn take_input(&mut self) -> Option<Vec<u8>> {
+        self.input.take()
+    }
+
     /// Runs it and returns its output; an exit status other than 0 is an error.
     pub(crate) fn run(self) -> Result<Vec<u8>, GitError> {
         let verb = self.verb;

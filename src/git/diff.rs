@@ -6,9 +6,12 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use super::capture::{self, Kept};
 use super::command::Git;
 use super::stage::{self, Purpose, Staged};
 use super::{GitError, Oid, Worktree};
+
+const PATCH: &[&str] = &["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"];
 
 /// The later side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +74,21 @@ pub fn files(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<FileChange>,
 
 /// The patch, in bytes because files need not be UTF-8.
 pub fn patch(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<u8>, GitError> {
-    Diff::new(tree, to)?.run(tree, from, &["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"])
+    Diff::new(tree, to)?.run(tree, from, PATCH)
+}
+
+/// The beginning of the patch, of everything or of what is below some paths of the tree.
+pub fn patch_head(tree: &Worktree, from: &Oid, to: Target, paths: &[PathBuf], limit: usize) -> Result<Kept, GitError> {
+    let diff = Diff::new(tree, to)?;
+    let is_all = paths.iter().any(|path| path.as_os_str() == ".");
+    let git = diff.git(tree, from, PATCH);
+    capture::head(if is_all { git } else { git.args(paths) }, limit)
+}
+
+/// The beginning of the patch of what is staged.
+pub fn staged_head(tree: &Worktree, from: &Oid, limit: usize) -> Result<Kept, GitError> {
+    let git = Git::in_tree(tree, "diff-index").args(["--cached", &from.to_string()]);
+    capture::head(shaped(git, PATCH), limit)
 }
 
 /// The table of `git diff --stat`.
@@ -113,6 +130,10 @@ impl Diff {
     }
 
     fn run(&self, tree: &Worktree, from: &Oid, format: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.git(tree, from, format).run()
+    }
+
+    fn git(&self, tree: &Worktree, from: &Oid, format: &[&str]) -> Git {
         let from = from.to_string();
         let git = match self {
             Self::Staged(staged) => staged.git(tree, "diff-index").args(["--cached", &from]),
@@ -122,10 +143,15 @@ impl Diff {
                 &commit.to_string(),
             ]),
         };
-        // Names are for people to read; with `-z` they are never quoted.
-        let git = git.setting("core.quotePath=false");
-        git.args(["--find-renames", "--no-ext-diff", "--no-textconv"]).args(format).arg("--").run()
+        shaped(git, format)
     }
+}
+
+/// A comparison that runs no other program.
+fn shaped(git: Git, format: &[&str]) -> Git {
+    // Names are for people to read; with `-z` they are never quoted.
+    let git = git.setting("core.quotePath=false");
+    git.args(["--find-renames", "--no-ext-diff", "--no-textconv"]).args(format).arg("--")
 }
 
 /// Reads the output of `--raw --numstat -z`: first every file's kind, then, in the same order, its lines. A record that
