@@ -5,8 +5,10 @@
 //! on threads that may block.
 
 mod attributes;
+pub mod branch;
 pub mod capture;
 pub(crate) mod command;
+pub mod commit;
 pub mod diff;
 pub mod error;
 mod file;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use super::Oid;
 use crate::id::SessionId;
 
 /// Why a git operation did not happen.
@@ -57,6 +58,8 @@ pub enum GitError {
     IndexLocked { path: PathBuf },
     #[error("`{pattern}` is not a pattern for ignored files: {detail}")]
     InvalidPattern { pattern: String, detail: String },
+    #[error("`{commit}` is not a commit of this session")]
+    NotOfSession { commit: Oid },
     #[error("no branch is checked out in `{}`", path.display())]
     Detached { path: PathBuf },
     #[error("`git {verb}` was refused: {output}")]
@@ -107,6 +110,7 @@ impl GitError {
             | Self::NotSaved { .. }
             | Self::NothingSaved { .. }
             | Self::InvalidPattern { .. }
+            | Self::NotOfSession { .. }
             | Self::Detached { .. }
             | Self::Refused { .. }
             | Self::Stopped { .. }

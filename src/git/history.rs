@@ -97,7 +97,7 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
         false => {
             let author = signature(&identity.unwrap_or_else(|| checkpoint_identity(&tree.repo))?)?;
             let commit = commit(&repo, &author, &checkpoint_message(about), content, tip)?;
-            move_branch(&repo, tree, tip, commit)?;
+            move_branch(&repo, tree, tip, commit, "coppice: checkpoint")?;
             commit
         }
     };
@@ -177,7 +177,7 @@ fn own_identity() -> Identity {
 }
 
 /// The tree object of what is in the worktree.
-fn content(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
+pub(super) fn content(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
     match staged.status.is_clean() && staged.status.head == Some(tip) {
         true => tree_of(repo, tip),
         false => written(tree, repo, tip, staged),
@@ -260,9 +260,9 @@ pub(super) fn set_ref(repo: &Repository, name: &str, commit: Oid, why: &str) -> 
     Ok(())
 }
 
-fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid) -> Result<(), GitError> {
+pub(super) fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid, why: &str) -> Result<(), GitError> {
     let name = format!("refs/heads/{}", tree.branch);
-    match repo.reference_matching(&name, to.raw(), true, from.raw(), "coppice: checkpoint") {
+    match repo.reference_matching(&name, to.raw(), true, from.raw(), why) {
         Ok(_) => Ok(()),
         Err(error) if error.code() == git2::ErrorCode::Modified => Err(GitError::RefMoved { name }),
         Err(source) => Err(GitError::Library { act: format!("move `{name}`"), source }),
@@ -270,7 +270,7 @@ fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid) -> Result
 }
 
 /// Makes the private index the worktree's own, under git's own lock.
-fn install_index(tree: &Worktree, staged: &Staged) -> Result<(), GitError> {
+pub(super) fn install_index(tree: &Worktree, staged: &Staged) -> Result<(), GitError> {
     let (index, lock) = (tree.admin.join("index"), tree.admin.join("index.lock"));
     fs::hard_link(staged.index(), &lock).map_err(|source| match source.kind() {
         io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: lock.clone() },

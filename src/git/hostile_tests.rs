@@ -3,11 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::capture::Stops;
 use super::diff::{self, Target};
 use super::history::{self, Checkpoint};
 use super::merge::{self, Merge, Outcome, Style};
 use super::testkit::{Sandbox, run_git, write, write_script};
-use super::{GitError, Worktree, listing, status};
+use super::{GitError, Worktree, branch, commit, listing, look, push, status};
 
 /// A session whose agent has rewritten `.git` and planted programs wherever git looks for some.
 struct Trap {
@@ -166,6 +167,41 @@ fn nothing_planted_in_a_worktree_runs() {
     let order = Merge { target: Some("refs/heads/main"), style: Style::NoFf, message: "work", base: tree.base };
     let outcome = merge::merge(tree, order, &mut |hook| panic!("{hook:?}")).unwrap();
     assert!(matches!(outcome, Outcome::Merged { .. }), "{outcome:?}");
+    trap.nothing_ran();
+}
+
+#[test]
+fn nothing_planted_in_a_worktree_runs_for_a_tool() {
+    let trap = Trap::set();
+    let (tree, all) = (&trap.tree, 1024 * 1024);
+    let base = look::revision(tree, "HEAD").unwrap();
+    assert_eq!(base, tree.base);
+    assert!(matches!(look::show(&tree.repo, &base, Path::new("tracked.txt"), all).unwrap(), look::Shown::File(_)));
+    assert!(!look::log(tree, &base, Path::new("tracked.txt"), 10).unwrap().is_empty());
+    assert!(!look::subjects(tree, &base, 10).unwrap().is_empty());
+    assert!(!look::blame(tree, &base, Path::new("tracked.txt"), (1, 1), all).unwrap().bytes.is_empty());
+    assert_eq!(look::standing(tree).unwrap().status.branch.as_ref(), Some(&tree.branch));
+    let patch = diff::patch_head(tree, &base, Target::WorkTree, &[], all).unwrap();
+    assert!(String::from_utf8_lossy(&patch.bytes).contains("+changed"));
+    trap.nothing_ran();
+
+    assert_eq!(commit::stage_paths(tree, &["tracked.txt".into()]).unwrap().files, 1);
+    assert!(!diff::staged_head(tree, &base, all).unwrap().bytes.is_empty());
+    assert_eq!(commit::unstage(tree, &[".".into()]).unwrap(), 1);
+    assert!(commit::stage_all(tree).unwrap().left_out.contains(&PathBuf::from("nested")));
+    let outcome = commit::commit(tree, "work", &mut |hook| panic!("{hook:?}")).unwrap();
+    assert!(matches!(outcome, commit::Outcome::Committed { .. }), "{outcome:?}");
+    write(&tree.path.join("tracked.txt"), "again\n");
+    commit::commit_all(tree, "more").unwrap().unwrap();
+    branch::create(tree, "beside", &base).unwrap();
+    trap.nothing_ran();
+
+    let remote = trap.sandbox.root().join("remote.git");
+    run_git(&trap.sandbox.root(), &["init", "--quiet", "--bare", "remote.git"]);
+    trap.sandbox.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    push::push(tree, [], &Stops::new()).unwrap();
+    branch::roll_back(tree, &base, &tree.base, "refs/coppice/undo/abcdefgh/1").unwrap();
+    assert_eq!(trap.sandbox.oid(&tree.branch), base);
     trap.nothing_ran();
 }
 

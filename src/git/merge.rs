@@ -4,7 +4,7 @@
 //! A conflict, a refusal and a failing hook are outcomes, not errors, and leave everything as it was.
 
 mod checkout;
-mod hook;
+pub(super) mod hook;
 pub(super) mod replay;
 
 use std::path::PathBuf;
@@ -226,7 +226,7 @@ fn fork(repo: &Repository, target: Oid, tip: Oid, base: Oid) -> Result<Option<Oi
 }
 
 /// Whether `commit` is `of` or one of its ancestors.
-fn is_in(repo: &Repository, commit: Oid, of: Oid) -> Result<bool, GitError> {
+pub(super) fn is_in(repo: &Repository, commit: Oid, of: Oid) -> Result<bool, GitError> {
     let found = commit == of
         || repo.graph_descendant_of(of.raw(), commit.raw()).map_err(GitError::library("compare histories"))?;
     Ok(found)

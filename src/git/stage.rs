@@ -38,7 +38,16 @@ pub(super) struct Staged {
 
 /// Stages everything that is not ignored, and of what is ignored the files that are named.
 pub(super) fn stage(tree: &Worktree, purpose: Purpose, ignored: &[PathBuf]) -> Result<Staged, GitError> {
-    let status = status::read(tree)?;
+    stage_of(tree, status::read(tree)?, purpose, ignored)
+}
+
+/// Stages what a status lists, which may be less than there is.
+pub(super) fn stage_of(
+    tree: &Worktree,
+    status: Status,
+    purpose: Purpose,
+    ignored: &[PathBuf],
+) -> Result<Staged, GitError> {
     let dir = tempfile::Builder::new().prefix("coppice-").tempdir_in(&tree.admin);
     let dir = dir.map_err(GitError::io("create a private index in", &tree.admin))?;
     let left_out = [status.nested.clone(), filled_submodules(tree)?].concat();

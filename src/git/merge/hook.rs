@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::git::command::Git;
 use crate::git::{GitError, Oid, Repo, Worktree};
 
-/// The hooks that a merge runs, in this order.
+/// The hooks that a commit runs, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Hook {
     PreCommit,
@@ -54,20 +54,20 @@ pub enum HookResult {
 }
 
 /// A commit that is to be made.
-pub(super) struct Commit<'a> {
-    pub(super) parent: Oid,
-    pub(super) tree: Oid,
-    pub(super) message: &'a str,
+pub(in crate::git) struct Commit<'a> {
+    pub(in crate::git) parent: Oid,
+    pub(in crate::git) tree: Oid,
+    pub(in crate::git) message: &'a str,
 }
 
 /// What the hooks made of a commit.
-pub(super) struct Hooked {
-    pub(super) verdict: Verdict,
+pub(in crate::git) struct Hooked {
+    pub(in crate::git) verdict: Verdict,
     /// Hooks that are there and did not run.
-    pub(super) skipped: Vec<PathBuf>,
+    pub(in crate::git) skipped: Vec<PathBuf>,
 }
 
-pub(super) enum Verdict {
+pub(in crate::git) enum Verdict {
     /// Hooks may stage further changes and edit the message.
     Passed {
         tree: Oid,
@@ -88,7 +88,7 @@ pub(in super::super) fn is_scratch(name: &OsStr) -> bool {
 }
 
 /// Runs those of the wanted hooks that exist over a commit that is to be made.
-pub(super) fn apply(
+pub(in crate::git) fn apply(
     tree: &Worktree,
     wanted: &[Hook],
     commit: Commit<'_>,

@@ -24,7 +24,7 @@ pub(super) enum Replayed {
 }
 
 /// Who makes the commits, and whether they are signed.
-pub(super) struct Committer {
+pub(in crate::git) struct Committer {
     identity: Identity,
     signing: Signing,
 }
@@ -50,7 +50,7 @@ impl Committer {
     }
 
     /// Whoever checkpoints are made by; such commits are drafts and never signed.
-    pub(super) fn session(repo: &Repo) -> Result<Self, GitError> {
+    pub(in crate::git) fn session(repo: &Repo) -> Result<Self, GitError> {
         Ok(Self { identity: history::checkpoint_identity(repo)?, signing: Signing::Plain })
     }
 }
@@ -90,7 +90,7 @@ fn parse_merged(said: &[u8]) -> Option<Merged> {
 }
 
 /// Writes a commit of the user.
-pub(super) fn commit(
+pub(in crate::git) fn commit(
     repo: &Repo,
     tree: Oid,
     parents: &[Oid],

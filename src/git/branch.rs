@@ -1,0 +1,93 @@
+//! Branches beside a session's own, and the way back along its own. Neither leaves the branch of the session.
+
+use git2::ErrorCode;
+
+use super::history::{self, branch_tip};
+use super::merge::is_in;
+use super::{GitError, Oid, Worktree};
+
+/// Creates a branch at a commit; one that exists is left alone.
+pub fn create(tree: &Worktree, name: &str, at: &Oid) -> Result<(), GitError> {
+    let full = format!("refs/heads/{name}");
+    if !git2::Branch::name_is_valid(name).unwrap_or(false) {
+        return Err(GitError::InvalidBranch { branch: name.to_owned() });
+    }
+    let repo = tree.repo.open()?;
+    match repo.reference(&full, at.raw(), false, "branch: created by a session") {
+        Ok(_) => Ok(()),
+        Err(error) if error.code() == ErrorCode::Exists => Err(GitError::BranchTaken { branch: name.to_owned() }),
+        Err(source) => Err(GitError::Library { act: format!("create the branch `{name}`"), source }),
+    }
+}
+
+/// Puts branch, index and files back to an earlier commit of the session, at or after `floor`. What is there is kept
+/// under `saved` first; untracked files go as well.
+pub fn roll_back(tree: &Worktree, target: &Oid, floor: &Oid, saved: &str) -> Result<(), GitError> {
+    let repo = tree.repo.open()?;
+    let tip = branch_tip(&repo, tree)?;
+    if !is_in(&repo, *floor, *target)? || !is_in(&repo, *target, tip)? {
+        return Err(GitError::NotOfSession { commit: *target });
+    }
+    history::snapshot(tree, saved, "before a rollback")?;
+    history::reset(tree, target)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::git::history::Checkpoint;
+    use crate::git::testkit::{Sandbox, write};
+
+    fn checkpoint(tree: &Worktree, turn: u32) -> Oid {
+        write(&tree.path.join("work"), format!("{turn}\n"));
+        let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn, message: "work" };
+        history::checkpoint(tree, about).unwrap().unwrap().commit
+    }
+
+    #[test]
+    fn r108_a_branch_that_exists_is_left_alone() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        let before = sandbox.head();
+        create(&tree, "feature/x", &before).unwrap();
+        assert_eq!(sandbox.oid("feature/x"), before);
+        let later = checkpoint(&tree, 1);
+        let again = create(&tree, "feature/x", &later);
+        assert!(matches!(again, Err(GitError::BranchTaken { branch }) if branch == "feature/x"));
+        assert_eq!(sandbox.oid("feature/x"), before);
+        assert!(matches!(create(&tree, "-x", &later), Err(GitError::InvalidBranch { .. })));
+        // A branch is a file where one below it needs a directory.
+        assert!(create(&tree, "feature", &later).is_err());
+        assert_eq!(fs::read_to_string(tree.admin.join("HEAD")).unwrap(), "ref: refs/heads/coppice/abcdefgh/work\n");
+    }
+
+    #[test]
+    fn the_way_back_ends_where_the_session_began() {
+        let sandbox = Sandbox::new();
+        sandbox.write("more", "more\n");
+        sandbox.commit_all("more");
+        let tree = sandbox.session("abcdefgh");
+        let (first, second) = (checkpoint(&tree, 1), checkpoint(&tree, 2));
+        write(&tree.path.join("untracked"), "kept elsewhere\n");
+        write(&tree.path.join("work"), "not committed\n");
+        let saved = "refs/coppice/undo/abcdefgh/1";
+        let stranger = sandbox.oid("HEAD~1");
+        for target in [stranger, sandbox.git(&["commit-tree", "-m", "x", "HEAD^{tree}"]).trim().parse().unwrap()] {
+            let refused = roll_back(&tree, &target, &tree.base, saved);
+            assert!(matches!(refused, Err(GitError::NotOfSession { commit }) if commit == target));
+        }
+        assert!(roll_back(&tree, &tree.base, &first, saved).is_err(), "what is merged stays");
+        assert_eq!(sandbox.oid(&tree.branch), second);
+
+        roll_back(&tree, &first, &tree.base, saved).unwrap();
+        assert_eq!(sandbox.oid(&tree.branch), first);
+        assert_eq!(fs::read_to_string(tree.path.join("work")).unwrap(), "1\n");
+        assert!(!tree.path.join("untracked").exists());
+        assert_eq!(sandbox.git(&["show", &format!("{saved}:untracked")]), "kept elsewhere\n");
+        assert_eq!(sandbox.git(&["show", &format!("{saved}:work")]), "not committed\n");
+        roll_back(&tree, &tree.base, &tree.base, "refs/coppice/undo/abcdefgh/2").unwrap();
+        assert!(!tree.path.join("work").exists());
+    }
+}
