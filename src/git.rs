@@ -24,6 +24,7 @@ pub mod oid;
 pub mod place;
 mod populate;
 pub mod push;
+pub mod remote;
 pub mod removal;
 pub mod repo;
 mod stage;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::capture::{self, Stops};
 use super::command::{self, Git};
-use super::{GitError, Worktree};
+use super::{GitError, Repo, Worktree};
 
 /// How long a push may take.
 const TIME: Duration = Duration::from_secs(10 * 60);
@@ -54,19 +54,7 @@ pub fn push<'a>(
         let output = format!("the upstream of `{branch}` is `{merge}`, which is another branch");
         return Err(GitError::Refused { verb, output });
     }
-    let mut git = Git::in_tree(tree, verb).online().setting("core.askPass=").setting("credential.interactive=false");
-    let mut ssh = configured(tree, "core.sshCommand")?;
-    for (variable, value) in environment {
-        match variable {
-            "GIT_SSH_COMMAND" => ssh = Some(value.to_owned()),
-            // These would lead it to another repository.
-            variable if variable.starts_with("GIT_") || DROPPED.contains(&variable) => {}
-            variable => git = git.env(variable, value),
-        }
-    }
-    let ssh = ssh.unwrap_or_else(|| "ssh".to_owned());
-    git = git.env("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes"));
-    git = git.env("SSH_ASKPASS_REQUIRE", "never").env("GCM_INTERACTIVE", "never");
+    let mut git = unattended(&tree.repo, Git::in_tree(tree, verb), environment)?;
     git = git.args(["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"]);
     let (remote, kind) = match upstream {
         Some((remote, _)) => (remote, Upstream::Kept),
@@ -83,6 +71,27 @@ pub fn push<'a>(
     }
 }
 
+/// A run that goes to a remote by the user's own way and asks nobody.
+pub(super) fn unattended<'a>(
+    repo: &Repo,
+    git: Git,
+    environment: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<Git, GitError> {
+    let mut git = git.online().setting("core.askPass=").setting("credential.interactive=false");
+    let mut ssh = configured(repo, "core.sshCommand")?;
+    for (variable, value) in environment {
+        match variable {
+            "GIT_SSH_COMMAND" => ssh = Some(value.to_owned()),
+            // These would lead it to another repository.
+            variable if variable.starts_with("GIT_") || DROPPED.contains(&variable) => {}
+            variable => git = git.env(variable, value),
+        }
+    }
+    let ssh = ssh.unwrap_or_else(|| "ssh".to_owned());
+    git = git.env("GIT_SSH_COMMAND", format!("{ssh} -oBatchMode=yes"));
+    Ok(git.env("SSH_ASKPASS_REQUIRE", "never").env("GCM_INTERACTIVE", "never"))
+}
+
 /// The branch that is checked out in a worktree, by its short name.
 pub(super) fn checked_out(tree: &Worktree) -> Result<String, GitError> {
     let path = tree.admin.join("HEAD");
@@ -94,16 +103,17 @@ pub(super) fn checked_out(tree: &Worktree) -> Result<String, GitError> {
 
 /// The remote of a branch and the full name of the branch there.
 pub(super) fn upstream(tree: &Worktree, branch: &str) -> Result<Option<(String, String)>, GitError> {
-    let remote = configured(tree, &format!("branch.{branch}.remote"))?;
-    let merge = configured(tree, &format!("branch.{branch}.merge"))?;
+    let remote = configured(&tree.repo, &format!("branch.{branch}.remote"))?;
+    let merge = configured(&tree.repo, &format!("branch.{branch}.merge"))?;
     // `.` stands for the repository itself.
     Ok(remote.filter(|remote| remote != ".").zip(merge))
 }
 
-fn configured(tree: &Worktree, key: &str) -> Result<Option<String>, GitError> {
+/// A setting of the repository or the user.
+pub(super) fn configured(repo: &Repo, key: &str) -> Result<Option<String>, GitError> {
     let verb = "config";
     // Every run of ours sets one of these for itself, after the user's.
-    let output = Git::new(&tree.repo, verb).online().args(["-z", "--get", "--end-of-options", key]).output()?;
+    let output = Git::new(repo, verb).online().args(["-z", "--get", "--end-of-options", key]).output()?;
     match output.status.code() {
         Some(0) => Ok(Some(String::from_utf8_lossy(output.stdout.trim_ascii_end()).trim_end_matches('\0').to_owned())),
         // The key is not set.
