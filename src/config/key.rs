@@ -321,6 +321,13 @@ pub const KEYS: &[Key] = &[
         "Shell command that runs before a worktree is removed",
     ),
     row(
+        "github.api_url",
+        Kind::Text,
+        Some("\"https://api.github.com\""),
+        Authority::Personal,
+        "Where GitHub is asked; an own installation is at `https://HOST/api/v3`",
+    ),
+    row(
         "theme",
         Kind::Choice(&["auto", "dark", "light", "plain", "mono"]),
         Some("\"auto\""),

@@ -47,6 +47,8 @@ pub struct Config {
     pub commit_message: CommitMessage,
     pub titles: Titles,
     pub worktree: Worktree,
+    /// Where GitHub is asked, as it is written.
+    pub github_api: String,
     pub keep_removed: Duration,
     pub idle_exit: Duration,
     pub backends: BTreeMap<String, Backend>,
@@ -247,6 +249,7 @@ impl Settings {
                 Some(_) | None => Titles::Prompt,
             },
             worktree,
+            github_api: self.text("github.api_url").unwrap_or_default(),
             keep_removed: self.duration("store.keep_removed"),
             idle_exit: self.duration("daemon.idle_exit"),
             backends: self.backends(),

@@ -80,6 +80,7 @@ fn the_defaults_are_those_of_the_table() {
         commit_message: CommitMessage::Summary,
         titles: Titles::Prompt,
         worktree: Worktree { copy: vec![], link: vec![], setup: None, teardown: None },
+        github_api: "https://api.github.com".into(),
         keep_removed: hours(30 * 24),
         idle_exit: minutes(10),
         backends: BTreeMap::new(),
@@ -238,6 +239,8 @@ fn a_repository_chooses_nothing_for_a_person() {
         ("keys.quit = \"y\"", "keys.quit"),
         ("notify.bell = false", "notify.bell"),
         ("notify.command = [\"evil\"]", "notify.command"),
+        // Whoever chooses it gets the token.
+        ("github.api_url = \"https://evil.example\"", "github.api_url"),
     ] {
         let expected = format!(
             "/repo/.coppice/config.toml:1: `{key}` is for each person to choose and cannot be set by a repository"
