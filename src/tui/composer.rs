@@ -8,6 +8,7 @@ mod files;
 mod history;
 mod paste;
 mod popup;
+mod saved;
 mod screen;
 mod send;
 #[cfg(test)]
@@ -20,7 +21,6 @@ use ratatui_textarea::CursorMove;
 
 use super::model::{Focus, Model, View};
 use super::msg::{Request, Ticket};
-use super::state::Saved;
 use super::{act, notice, picker};
 use crate::api::image::Image;
 use crate::look::line::one_line;
@@ -31,6 +31,7 @@ pub(crate) use choice::{
 };
 pub(crate) use command::{leaves, levels};
 pub(crate) use draft::Content;
+pub(crate) use saved::{adopt, merge, restore, saved};
 pub(crate) use screen::{height, view};
 pub(crate) use send::{dropped, recall, refused, send, send_now, taken};
 
@@ -97,41 +98,6 @@ fn draft(model: &mut Model) -> &mut Draft {
     model.composer.drafts.entry(target).or_default()
 }
 
-/// Brings the saved drafts and prompts back, in front of what was written since.
-pub(crate) fn restore(model: &mut Model, saved: Saved) {
-    let Saved { task, sessions, history } = saved;
-    let sessions = sessions.into_iter().map(|(id, content)| (Target::Session(id), content));
-    for (target, content) in std::iter::once((Target::Task, task)).chain(sessions) {
-        if !content.is_empty() {
-            model.composer.drafts.entry(target).or_default().take_back(content);
-        }
-    }
-    model.composer.history.splice(..0, history);
-}
-
-/// What is kept for the next run.
-pub(crate) fn saved(model: &Model) -> Saved {
-    let state = &model.composer;
-    let mut kept: BTreeMap<&Target, Content> =
-        state.drafts.iter().map(|(target, draft)| (target, draft.content())).collect();
-    // What is on its way would be lost with the face, as long as nobody said that it arrived.
-    for Sent { target, content, .. } in state.sent.values() {
-        let mut draft = Draft::of(kept.remove(target).unwrap_or_default());
-        draft.take_back(content.clone());
-        kept.insert(target, draft.content());
-    }
-    let mut saved = Saved { history: state.history.clone(), ..Saved::default() };
-    for (target, content) in kept.into_iter().filter(|(_, content)| !content.is_empty()) {
-        match target {
-            Target::Task => saved.task = content,
-            Target::Session(id) => {
-                saved.sessions.insert(id.clone(), content);
-            }
-        }
-    }
-    saved
-}
-
 /// What follows from another text or another place of the cursor.
 fn changed(model: &mut Model) -> Vec<Request> {
     let mut requests = popup::refresh(model);
@@ -148,6 +114,9 @@ fn focus(model: &mut Model, target: Target) -> Vec<Request> {
         }
         (Target::Session(id), View::Review(_) | View::Settings) => model.open_session(id),
     };
+    if model.focus == Focus::Main {
+        requests.push(Request::Recall);
+    }
     model.composer.target = target;
     model.focus = Focus::Composer;
     requests.extend(popup::refresh(model));

@@ -157,6 +157,8 @@ pub(crate) enum Request {
     /// The tour on scripted agents.
     Demo,
     Notify(Notice),
+    /// Looks for what was written in another face, before anything is written here.
+    Recall,
     /// Keeps what is written, a moment later and once for many changes.
     Save,
     Redraw,

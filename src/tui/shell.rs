@@ -104,7 +104,7 @@ async fn begin(model: &mut Model, desk: &Desk) -> Result<Keep, TuiError> {
     }
     // It has just answered; the stream says when that is over.
     model.world.link = Link::Connected;
-    let keep = Keep::of(&desk.daemon.paths.data, &model.world.repository.project);
+    let mut keep = Keep::of(&desk.daemon.paths.data, &model.world.repository.project);
     composer::restore(model, keep.read());
     settings::look_around(model, |name| std::env::var(name).ok());
     Ok(keep)
@@ -272,11 +272,17 @@ impl Shell {
         soon.into_iter().chain(ready).min()
     }
 
+    /// Keeps what was written here, and takes over what was written in another face.
     fn save(&mut self) {
         self.save_at = None;
-        let saved = composer::saved(&self.model);
-        if let Err(error) = self.keep.write(&saved) {
-            tracing::warn!(%error, "drafts are not kept");
+        let ours = composer::saved(&self.model);
+        match self.keep.write(&ours) {
+            Ok(merged) if merged != ours => {
+                composer::adopt(&mut self.model, &ours, &merged);
+                self.dirty = Dirty::Keys;
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "drafts are not kept"),
         }
     }
 
@@ -325,6 +331,7 @@ impl Shell {
                 });
             }
             Request::Notify(news) => self.notify(&news)?,
+            Request::Recall => self.save(),
             Request::Save => self.save_at = Some(Instant::now() + SAVE_AFTER),
             Request::Redraw => {
                 self.screen.forget()?;

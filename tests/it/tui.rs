@@ -168,6 +168,27 @@ fn a_draft_is_there_when_the_person_comes_back() {
 }
 
 #[test]
+fn a_face_that_wrote_nothing_leaves_the_draft_of_another_alone() {
+    let env = world();
+    let (mut first, mut second) = (face(&env), face(&env));
+    first.types("n");
+    first.types("written beside");
+    first.shows("written beside");
+    first.types(ESCAPE);
+    first.hides("keeps the draft");
+    leave(first);
+    // Whoever begins to write finds it.
+    second.types("n");
+    second.shows("written beside");
+    second.types(ESCAPE);
+    second.hides("keeps the draft");
+    leave(second);
+    let mut third = face(&env);
+    third.shows("written beside");
+    leave(third);
+}
+
+#[test]
 fn no_size_breaks_the_screen() {
     let env = world();
     env.create_ready(&say("Done."));

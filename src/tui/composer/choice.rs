@@ -26,6 +26,11 @@ pub(crate) struct Choices {
     pub(crate) yolo: bool,
 }
 
+impl Choices {
+    pub(super) const NONE: Choices =
+        Choices { models: Vec::new(), reasoning: None, agent: None, posture: None, yolo: false };
+}
+
 /// What a prompt would run with, as far as it is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct InForce {

@@ -57,8 +57,16 @@ impl Picture {
 }
 
 impl Content {
+    pub(super) const NOTHING: Content = Content {
+        text: String::new(),
+        pastes: Vec::new(),
+        images: Vec::new(),
+        with: Vec::new(),
+        choices: Choices::NONE,
+    };
+
     pub(super) fn is_empty(&self) -> bool {
-        *self == Content::default()
+        *self == Content::NOTHING
     }
 
     /// What the daemon gets: pasted text in its place, images numbered in the order in which the text names them.

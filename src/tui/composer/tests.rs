@@ -84,7 +84,7 @@ fn text(model: &mut Model) -> String {
 
 /// What is asked for besides keeping the draft.
 fn beyond_saving(requests: Vec<Request>) -> Vec<Request> {
-    requests.into_iter().filter(|request| *request != Request::Save).collect()
+    requests.into_iter().filter(|request| !matches!(request, Request::Save | Request::Recall)).collect()
 }
 
 fn read_image(target: Target, path: &str) -> Request {
@@ -150,7 +150,7 @@ fn what_is_kept_comes_back_after_a_restart() {
     write(&mut model, "first");
     press(&mut model, &["enter", "ctrl+n"]);
     write(&mut model, "second");
-    let saved = Saved::parse(&serde_json::to_string(&super::saved(&model)).unwrap());
+    let saved = crate::tui::state::Saved::parse(&serde_json::to_string(&super::saved(&model)).unwrap());
     assert_eq!(saved, super::saved(&model));
     // The first task is on its way, and nobody said that it arrived.
     assert_eq!(saved.task.text, "first\nsecond");

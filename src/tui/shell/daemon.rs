@@ -247,6 +247,7 @@ impl Desk {
             | Request::Run(_)
             | Request::Demo
             | Request::Notify(_)
+            | Request::Recall
             | Request::Save
             | Request::Redraw
             | Request::Suspend
@@ -380,6 +381,7 @@ fn acts_on(request: &Request) -> Option<&str> {
         | Request::Run(_)
         | Request::Demo
         | Request::Notify(_)
+        | Request::Recall
         | Request::Save
         | Request::Redraw
         | Request::Suspend
@@ -427,7 +429,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Run(_) => "run the command",
         Request::Demo => "start the tour",
         Request::Notify(_) => "tell the news",
-        Request::Save => "keep the draft",
+        Request::Recall | Request::Save => "keep the draft",
         Request::Redraw => "draw",
         Request::Suspend => "go to the background",
         Request::Quit => "leave",
