@@ -128,9 +128,10 @@ pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
 /// To the list; the answers so far are kept.
 pub(crate) fn to_list(model: &mut Model) -> Vec<Request> {
     close(model);
-    model.view = View::Sessions;
     model.focus = Place::Main;
-    Vec::new()
+    let open = model.current_id().map(str::to_owned);
+    model.view = View::Sessions;
+    open.map(|id| sessions::come_from(model, &id)).unwrap_or_default()
 }
 
 pub(crate) fn newline(model: &mut Model) -> Vec<Request> {

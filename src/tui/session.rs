@@ -16,7 +16,7 @@ use super::keymap::{Action, Context};
 use super::model::{Model, View};
 use super::msg::Request;
 use super::transcript::{Click, Transcript, Way};
-use super::{bar, composer, decide, notice, update};
+use super::{bar, composer, decide, notice, sessions, update};
 use crate::api::session::WaitingFor;
 
 pub(crate) use login::login;
@@ -67,7 +67,7 @@ pub(crate) fn parent(model: &mut Model) -> Vec<Request> {
     let parent = model.current().and_then(|session| session.parent.clone());
     match (&model.view, parent) {
         (View::Session(_), Some(parent)) if model.world.sessions.contains_key(&parent) => model.open_session(&parent),
-        (View::Session(_), _) => update::show(model, View::Sessions),
+        (View::Session(_), _) => to_list(model),
         (View::Sessions | View::Review(_) | View::Settings, _) => update::back(model),
     }
 }
@@ -76,9 +76,17 @@ pub(crate) fn parent(model: &mut Model) -> Vec<Request> {
 pub(crate) fn leave(model: &mut Model) -> Vec<Request> {
     match model.session.search {
         Some(_) => leave_search(model),
-        None => model.view = View::Sessions,
+        None => return to_list(model),
     }
     Vec::new()
+}
+
+/// To the list, where the session that was open stands under the cursor.
+fn to_list(model: &mut Model) -> Vec<Request> {
+    let open = model.current_id().map(str::to_owned);
+    let mut requests = update::show(model, View::Sessions);
+    requests.extend(open.map(|id| sessions::come_from(model, &id)).unwrap_or_default());
+    requests
 }
 
 /// Opens the file that the selected card is about.

@@ -163,6 +163,21 @@ pub(crate) fn reveal(model: &mut Model, id: &str) -> Vec<Request> {
     requests
 }
 
+/// Puts the cursor on the session that was open, or on the nearest one above it that is listed.
+pub(crate) fn come_from(model: &mut Model, id: &str) -> Vec<Request> {
+    let mut requests = Vec::new();
+    let is_known = model.world.sessions.contains_key(id);
+    if is_known && !model.sessions.has(id) {
+        requests.extend(clear_filter(model));
+    }
+    let above = |id: &String| model.world.sessions.get(id)?.parent.clone();
+    // No chain is longer than there are sessions; one that is goes around.
+    let mut chain = std::iter::successors(Some(id.to_owned()), above).take(model.world.sessions.len());
+    let listed = chain.find(|id| model.sessions.has(id));
+    requests.extend(listed.map(|id| select(model, &id)).unwrap_or_default());
+    requests
+}
+
 /// Puts the cursor on the row of a session.
 pub(crate) fn select(model: &mut Model, id: &str) -> Vec<Request> {
     model.sessions.pane.follow();

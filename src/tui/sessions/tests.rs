@@ -375,3 +375,32 @@ fn a_plan_that_waits_is_called_so_and_reads_as_on_its_card() {
     assert!(screen.contains("Port to edition 2024") && screen.contains("Runs cargo fix first."), "{screen}");
     assert!(!screen.contains("# Port") && !screen.contains('`'), "{screen}");
 }
+
+#[test]
+fn the_session_that_was_open_stands_under_the_cursor() {
+    for (what, keys, open, expected) in [
+        ("left by escape", &["esc"][..], "kid12", "kid"),
+        ("left to the parent and on", &["backspace", "backspace"], "kid12", "roo"),
+        ("a filter that hides it", &["esc"], "other", "oth"),
+    ] {
+        let mut model = model(WIDE, family(Status::Running));
+        press(&mut model, &["f"]);
+        write(&mut model, "kid");
+        press(&mut model, &["enter", "g"]);
+        model.open_session(open);
+        press(&mut model, keys);
+        assert_eq!(model.view, View::Sessions, "{what}");
+        assert_eq!(selected(&model), expected, "{what}");
+    }
+    // What is folded away is found at its parent, and what is gone from the list moves no cursor.
+    let mut model = model(WIDE, family(Status::Running));
+    model.sessions.folded.insert("root1".into());
+    super::settle(&mut model);
+    model.open_session("kid12");
+    press(&mut model, &["esc"]);
+    assert_eq!(selected(&model), "roo");
+    model.open_session("root1");
+    update(&mut model, Msg::Reply(Reply::Gone("root1".into())));
+    press(&mut model, &["esc"]);
+    assert_ne!(selected(&model), "none");
+}
