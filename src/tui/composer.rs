@@ -21,7 +21,7 @@ use ratatui_textarea::CursorMove;
 
 use super::model::{Focus, Model, View};
 use super::msg::{Request, Ticket};
-use super::{act, notice, picker};
+use super::{act, notice, picker, update};
 use crate::api::image::Image;
 use crate::look::line::one_line;
 use crate::permission::Posture;
@@ -49,6 +49,8 @@ pub(crate) struct State {
     /// What the daemon has not taken yet.
     sent: BTreeMap<Ticket, Sent>,
     tickets: Ticket,
+    /// What tasks run on, as chosen in this run.
+    engine: Option<String>,
     /// Queued prompts that are being taken back: session, number and words.
     recalled: Vec<(String, u32, String)>,
     /// The oldest first.
@@ -116,6 +118,7 @@ fn focus(model: &mut Model, target: Target) -> Vec<Request> {
     };
     if model.focus == Focus::Main {
         requests.push(Request::Recall);
+        requests.extend(update::look_again(model));
     }
     model.composer.target = target;
     model.focus = Focus::Composer;

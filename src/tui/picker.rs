@@ -174,11 +174,15 @@ pub(crate) fn posture(model: &mut Model) -> Vec<Request> {
     open(model, state)
 }
 
-/// Takes the row under the cursor, and with it what is marked.
+/// Takes what is marked, else the row under the cursor.
 pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
     let Some(state) = state(model) else { return Vec::new() };
-    let Some(row) = state.current() else { return Vec::new() };
-    let (pick, is_marked, mut marked) = (row.pick.clone(), state.is_marked(row), state.marked.clone());
+    if !state.marked.is_empty() {
+        let marked = std::mem::take(&mut state.marked);
+        model.close_overlay();
+        return composer::choose_models(model, marked);
+    }
+    let Some(pick) = state.current().map(|row| row.pick.clone()) else { return Vec::new() };
     model.close_overlay();
     match pick {
         Pick::Act(action) => {
@@ -192,24 +196,28 @@ pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
             sessions::expect(model, &id);
             vec![Request::Restore(id)]
         }
-        Pick::Backend(_) if is_marked => composer::choose_models(model, marked),
         Pick::Backend(name) => {
             let rows = rows::models(model, &name);
             if rows.is_empty() {
-                marked.push(name);
-                return composer::choose_models(model, marked);
+                return composer::choose_models(model, vec![name]);
             }
-            open(model, State { marked, ..State::new(Kind::Model(name), rows) })
+            open(model, State::new(Kind::Model(name), rows))
         }
-        Pick::Model(engine) => {
-            if !is_marked {
-                marked.push(engine);
-            }
-            composer::choose_models(model, marked)
-        }
+        Pick::Model(engine) => composer::choose_models(model, vec![engine]),
         Pick::Reasoning(level) => composer::choose_reasoning(model, level),
         Pick::Agent(agent) => composer::choose_agent(model, agent),
         Pick::Posture(posture) => composer::choose_posture(model, posture),
+    }
+}
+
+/// Goes to the models of the backend under the cursor; what is marked stays.
+fn enter(model: &mut Model) -> Vec<Request> {
+    let Some(state) = state(model) else { return Vec::new() };
+    let Some(Pick::Backend(name)) = state.current().map(|row| row.pick.clone()) else { return Vec::new() };
+    let marked = state.marked.clone();
+    match rows::models(model, &name) {
+        rows if rows.is_empty() => notice::say(model, format!("`{}` tells of no models", one_line(&name))),
+        rows => open(model, State { marked, ..State::new(Kind::Model(name), rows) }),
     }
 }
 
@@ -256,6 +264,8 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         }
         (KeyCode::Backspace, _) if state.query.is_empty() => return leave(model),
         (KeyCode::Backspace, _) => drop(state.query.pop()),
+        (KeyCode::Right, KeyModifiers::NONE) if state.kind == Kind::Backend => return enter(model),
+        (KeyCode::Left, KeyModifiers::NONE) if matches!(state.kind, Kind::Model(_)) => return leave(model),
         (KeyCode::PageUp, _) => return step(model, Step::PageUp),
         (KeyCode::PageDown, _) => return step(model, Step::PageDown),
         (KeyCode::Home, _) => return step(model, Step::Top),

@@ -25,7 +25,7 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
         }
         Msg::Focused => {
             model.window = Window::Focused;
-            Vec::new()
+            look_again(model)
         }
         Msg::Unfocused => {
             model.window = Window::Unfocused;
@@ -196,6 +196,15 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             requests.extend(review::renew(model));
             requests
         }
+    }
+}
+
+/// What may have changed without a fact that tells of it: the branch of the checkout, settings, who is installed.
+pub(crate) fn look_again(model: &Model) -> Vec<Request> {
+    match model.world.link {
+        Link::Connected => vec![Request::Repository, Request::Config, Request::Backends],
+        // What is asked for starts a daemon, and nobody asked for one.
+        Link::Connecting | Link::Lost { .. } => Vec::new(),
     }
 }
 

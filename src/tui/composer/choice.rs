@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Target, draft, target};
 use crate::api::agent::AgentFile;
-use crate::api::project::Backend;
 use crate::api::request::SetPosture;
 use crate::look::line::{Line, Tone, one_line};
 use crate::look::status;
@@ -75,7 +74,13 @@ pub(crate) fn in_force(model: &Model, target: &Target) -> InForce {
         }),
         Target::Task => None,
     };
-    let kept = kept.unwrap_or_else(|| of_settings(&model.world, choices.agent.as_deref()));
+    let kept = kept.unwrap_or_else(|| {
+        let kept = of_settings(&model.world, choices.agent.as_deref());
+        match &model.composer.engine {
+            Some(engine) => InForce { engines: vec![engine.clone()], ..kept },
+            None => kept,
+        }
+    });
     InForce {
         agent: choices.agent.or(kept.agent),
         engines: if choices.models.is_empty() { kept.engines } else { choices.models },
@@ -85,7 +90,16 @@ pub(crate) fn in_force(model: &Model, target: &Target) -> InForce {
     }
 }
 
+/// Whether a task would find nobody to run it.
+pub(super) fn finds_nobody(model: &Model, target: &Target) -> bool {
+    *target == Target::Task && model.world.backends.is_some() && in_force(model, target).engines.is_empty()
+}
+
+/// What the next prompt runs on. One choice for a task holds for the tasks after it too, several hold once.
 pub(crate) fn choose_models(model: &mut Model, models: Vec<String>) -> Vec<Request> {
+    if let (Target::Task, [one]) = (target(model), models.as_slice()) {
+        model.composer.engine = Some(one.clone());
+    }
     draft(model).choices.models = models;
     vec![Request::Save]
 }
@@ -142,9 +156,8 @@ pub(super) fn turn_agent(model: &mut Model, by: isize) -> Vec<Request> {
 fn of_settings(world: &World, chosen: Option<&str>) -> InForce {
     let agent = chosen.map(ToOwned::to_owned).or_else(|| setting(world, "default.agent"));
     let file = agent.as_deref().and_then(|agent| file(world, agent));
-    let engine = file.and_then(|file| file.model.clone()).or_else(|| setting(world, "default.model"));
     InForce {
-        engines: engine.or_else(|| default_engine(world)).into_iter().collect(),
+        engines: file.and_then(|file| file.model.clone()).or_else(|| default_engine(world)).into_iter().collect(),
         reasoning: file.and_then(|file| file.reasoning_effort.clone()).or_else(|| setting(world, "default.reasoning")),
         posture: setting(world, "default.posture"),
         yolo: false,
@@ -162,11 +175,14 @@ fn file<'a>(world: &'a World, agent: &str) -> Option<&'a AgentFile> {
     world.agents.iter().find(|file| file.id == id && !file.broken && file.shadowed_by.is_none())
 }
 
+/// What the daemon takes where nobody chooses: the setting, or another backend where that one is not installed.
 fn default_engine(world: &World) -> Option<String> {
-    let backends = world.backends.as_deref().unwrap_or_default();
-    let runs = |backend: &&Backend| backend.problem.is_none();
-    let backend = backends.iter().find(|backend| backend.default).filter(runs);
-    let backend = backend.or_else(|| backends.iter().find(runs))?;
-    let model = backend.models.iter().find(|model| model.default);
-    Some(status::engine(&backend.name, model.map(|model| model.id.as_str())))
+    let named = setting(world, "default.model");
+    let Some(backends) = &world.backends else { return named };
+    let backend = backends.iter().find(|backend| backend.default)?;
+    let names_it = |named: &String| named.split_once('/').map_or(named.as_str(), |(head, _)| head) == backend.name;
+    named.filter(names_it).or_else(|| {
+        let model = backend.models.iter().find(|model| model.default);
+        Some(status::engine(&backend.name, model.map(|model| model.id.as_str())))
+    })
 }

@@ -6,13 +6,14 @@ use ratatui::layout::{Margin, Rect};
 use ratatui::widgets::{Clear, Paragraph, Widget};
 use ratatui_textarea::{CursorMove, TextArea};
 
-use super::choice::in_force;
+use super::choice::{finds_nobody, in_force};
 use super::draft::Draft;
 use super::popup::{Kind, Popup};
 use super::{Target, target};
 use crate::api::session::Status;
 use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::status;
+use crate::tui::keymap::Action;
 use crate::tui::model::{Focus, Model};
 
 const FOR_A_TASK: &str = "Describe the next task, or / for commands";
@@ -84,7 +85,13 @@ fn rule(model: &Model, target: &Target, width: usize) -> Line {
         },
     };
     let who = if who.is_empty() { Line::new() } else { Line::new().plain(" ").strong(who).plain(" ") };
-    let settings = in_force(model, target).line();
+    let settings = match finds_nobody(model, target) {
+        true => {
+            let key = model.keymap.key(model.context(), Action::Model).unwrap_or("/model");
+            Line::toned(Tone::Warn, "no agent installed").dim(format!(" · {key} chooses"))
+        }
+        false => in_force(model, target).line(),
+    };
     let news = news(model, target);
     let both = match (news.width(), settings.width()) {
         (0, _) => settings,

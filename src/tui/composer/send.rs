@@ -58,7 +58,7 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
                 let create = CreateSession {
                     prompt: text.clone(),
                     images: images.clone(),
-                    model: choices.models.into_iter().next(),
+                    model: choices.models.into_iter().next().or_else(|| model.composer.engine.clone()),
                     reasoning: choices.reasoning,
                     agent: choices.agent,
                     posture: choices.posture,
@@ -116,6 +116,10 @@ fn ticket(model: &mut Model, target: &Target, content: Content) -> Ticket {
 pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Request> {
     let Some(Sent { target, cursor, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     let mut requests = vec![Request::Save];
+    if target == Target::Task {
+        // What it starts from is what the first line should say.
+        requests.push(Request::Repository);
+    }
     match (target, &model.view) {
         // A cursor that moved since is not taken away.
         (Target::Task, View::Sessions) if model.sessions.selected() == cursor.as_deref() => {

@@ -82,9 +82,12 @@ fn text(model: &mut Model) -> String {
     draft(model).text()
 }
 
-/// What is asked for besides keeping the draft.
+/// What is asked for besides keeping the draft, and looking what changed elsewhere.
 fn beyond_saving(requests: Vec<Request>) -> Vec<Request> {
-    requests.into_iter().filter(|request| !matches!(request, Request::Save | Request::Recall)).collect()
+    let is_usual = |request: &Request| {
+        matches!(request, Request::Save | Request::Recall | Request::Repository | Request::Config | Request::Backends)
+    };
+    requests.into_iter().filter(|request| !is_usual(request)).collect()
 }
 
 fn read_image(target: Target, path: &str) -> Request {

@@ -68,8 +68,8 @@ fn hint(state: &State) -> String {
         (Kind::Backend | Kind::Model(_), 0) => {
             "⏎ chooses · space marks several: one session each · esc goes back".to_owned()
         }
-        (Kind::Backend, count) => format!("{count} marked · ⏎ on a marked one takes them · space marks"),
-        (Kind::Model(_), count) => format!("{count} marked · ⏎ takes them and this one · space marks"),
+        (Kind::Backend, count) => format!("{count} marked · ⏎ takes them · space marks · → models"),
+        (Kind::Model(_), count) => format!("{count} marked · ⏎ takes them · space marks · ← backends"),
         (Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture, _) => {
             "⏎ chooses · esc goes back".to_owned()
         }

@@ -92,8 +92,11 @@ fn several_models_are_marked_for_a_task_and_not_for_a_session() {
     for (keys, expected) in [
         (&["space", "space", "enter"][..], &["claude", "codex"][..]),
         (&["ctrl+x", "up", "ctrl+x", "enter"], &["codex"]),
-        (&["enter", "space", "enter"], &["claude/opus", "claude/sonnet"]),
-        (&["enter", "space", "esc", "down", "enter"], &["claude/opus", "codex"]),
+        (&["space", "enter"], &["claude"]),
+        (&["enter", "space", "enter"], &["claude/opus"]),
+        (&["enter", "space", "space", "enter"], &["claude/opus", "claude/sonnet"]),
+        (&["enter", "space", "esc", "down", "space", "enter"], &["claude/opus", "codex"]),
+        (&["down", "space", "right", "space", "left", "enter"], &["codex", "claude/opus"]),
         (&["enter", "space", "up", "enter"], &["claude/opus"]),
     ] {
         let mut model = equipped(WIDE);
@@ -208,7 +211,7 @@ fn lists_fit_to_wide_and_narrow_screens() {
     │›                                                                                     │
     │+ claude  2.1.0                                                                       │
     │  codex   nobody is logged in                                                         │
-    │1 marked · ⏎ on a marked one takes them · space marks                                 │
+    │1 marked · ⏎ takes them · space marks · → models                                      │
     └──────────────────────────────────────────────────────────────────────────────────────┘
     ");
     press(&mut model, &["up", "down", "enter"]);

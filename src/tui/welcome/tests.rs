@@ -30,7 +30,7 @@ fn empty(size: Size, backends: Vec<Backend>) -> Model {
 
 fn some() -> Vec<Backend> {
     vec![
-        Backend { version: Some("2.1.0".into()), ..look::backend("claude") },
+        Backend { version: Some("2.1.0".into()), default: true, ..look::backend("claude") },
         Backend {
             version: Some("0.200.0".into()),
             note: Some("codex is not logged in.".into()),
@@ -126,7 +126,7 @@ fn without_any_agent_wide_and_narrow() {
 
 
 
-    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ────────────────────────────────────────────────────────────────────────────────────── no agent installed · M chooses ──
      › Describe the next task, or / for commands
      n new  T tour  , settings  q quit
     ");
@@ -149,7 +149,7 @@ fn without_any_agent_wide_and_narrow() {
 
 
 
-    ────────────────────────────────────────────────────────────────────────────────
+    ────────────────────────────────────────────── no agent installed · M chooses ──
      › Describe the next task, or / for commands
      n new  T tour  , settings  q quit
     ");

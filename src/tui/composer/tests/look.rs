@@ -147,3 +147,24 @@ fn it_fits_into_the_smallest_screens() {
         }
     }
 }
+
+#[test]
+fn what_a_task_runs_on_is_what_the_daemon_would_take() {
+    let backend = |name: &str, default| Backend { default, ..backend(name) };
+    for (setting, backends, expected) in [
+        ("", None, "builder · high · unattended"),
+        ("codex", None, "builder · codex · high · unattended"),
+        ("codex", Some(vec![backend("claude", false), backend("codex", true)]), "builder · codex · high · unattended"),
+        // The setting names one that is not installed, so another one runs.
+        ("codex", Some(vec![backend("claude", true), backend("codex", false)]), "builder · claude · high · unattended"),
+        ("", Some(vec![Backend { scripted: true, ..backend("demo", false) }]), "no agent installed · M chooses"),
+    ] {
+        let mut model = equipped(WIDE);
+        model.world.backends = backends.clone();
+        for value in model.world.config.iter_mut().filter(|value| value.key == "default.model") {
+            value.value = setting.into();
+        }
+        let shown = shown(&model);
+        assert!(shown.contains(&format!(" {expected} ──")), "{setting:?} {backends:?}: {shown}");
+    }
+}

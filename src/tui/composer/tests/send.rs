@@ -5,6 +5,7 @@ use crate::api::error::{Error, ErrorKind};
 use crate::api::request::{CreateSession, MergeStyle, SendPrompt, When};
 use crate::api::session::Status;
 use crate::look::sample::session;
+use crate::tui::world::Link;
 
 fn create(ticket: Ticket, create: CreateSession) -> Request {
     Request::Create { ticket, create: Box::new(create) }
@@ -202,4 +203,44 @@ fn a_plan_takes_the_words_behind_it_as_the_draft() {
     press(&mut model, &["enter"]);
     assert_eq!(text(&mut model), "split the config room");
     assert_eq!(in_force(&model, &Target::Task).posture.as_deref(), Some("plan"));
+}
+
+#[test]
+fn one_choice_holds_for_the_tasks_after_it_and_several_hold_once() {
+    let on = |model: &mut Model| {
+        press(model, &["n"]);
+        write(model, "go");
+        let requests = press(model, &["enter"]);
+        let models = requests.into_iter().filter_map(|request| match request {
+            Request::Create { create, .. } => Some(create.model.unwrap_or_default()),
+            _ => None,
+        });
+        models.collect::<Vec<_>>().join(" ")
+    };
+    let mut model = equipped(WIDE);
+    model.world.link = Link::Connected;
+    assert_eq!(on(&mut model), "");
+    choose_models(&mut model, vec!["codex".into()]);
+    assert_eq!(on(&mut model), "codex");
+    assert_eq!(in_force(&model, &Target::Task).engines, ["codex"]);
+    assert_eq!(on(&mut model), "codex");
+    choose_models(&mut model, vec!["claude/opus".into(), "codex".into()]);
+    assert_eq!(on(&mut model), "claude/opus codex");
+    assert_eq!(on(&mut model), "codex");
+}
+
+#[test]
+fn what_changes_elsewhere_is_read_before_a_task_is_written() {
+    let again = [Request::Repository, Request::Config, Request::Backends];
+    let mut model = equipped(WIDE);
+    model.world.link = Link::Connected;
+    for requests in [update(&mut model, Msg::Focused), press(&mut model, &["n"])] {
+        assert!(again.iter().all(|request| requests.contains(request)), "{requests:?}");
+    }
+    // Looking alone starts no daemon.
+    update(&mut model, Msg::Lost("gone".into()));
+    press(&mut model, &["esc"]);
+    for requests in [update(&mut model, Msg::Focused), press(&mut model, &["n"])] {
+        assert!(!again.iter().any(|request| requests.contains(request)), "{requests:?}");
+    }
 }
