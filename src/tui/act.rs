@@ -5,7 +5,7 @@
 use super::keymap::{Action, Context};
 use super::model::{Model, View};
 use super::msg::Request;
-use super::update::{back, help, show};
+use super::update::{back, help, redraw, show};
 use super::{composer, confirm, decide, notice, picker, review, session, sessions, settings};
 use crate::api::attach::Program;
 use crate::api::session::Session;
@@ -33,7 +33,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::Settings => settings::open(model),
         Action::Quit => vec![Request::Quit],
         Action::Suspend => vec![Request::Suspend],
-        Action::Redraw => vec![Request::Redraw],
+        Action::Redraw => redraw(model),
         Action::NewTask => composer::new_task(model),
         Action::Reply => composer::reply(model),
         Action::Command => composer::command(model),

@@ -3,6 +3,7 @@
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
+use super::keymap::Action;
 use super::model::{Model, View};
 use super::sessions;
 use super::world::Link;
@@ -172,6 +173,17 @@ fn link(model: &Model) -> Option<Line> {
         Link::Lost { since, .. } => {
             let ago = age(model.now, *since);
             Some(Line::toned(Tone::Bad, format!("lost the daemon {ago} ago, reconnecting")))
+        }
+        Link::Stopped => {
+            let starts = match key(model, model.context(), Action::Redraw) {
+                Some(key) => format!("{key} starts it"),
+                None => "the next act starts it".to_owned(),
+            };
+            Some(Line::toned(Tone::Bad, format!("the daemon was stopped, {starts}")))
+        }
+        Link::Silent { since } => {
+            let ago = age(model.now, *since);
+            Some(Line::toned(Tone::Bad, format!("the daemon does not answer, {ago} so far")))
         }
     }
 }

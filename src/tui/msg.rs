@@ -41,6 +41,14 @@ pub(crate) enum Msg {
     Connected,
     /// The daemon is gone; the shell looks for it again.
     Lost(String),
+    /// Somebody has stopped the daemon; the shell looks whether there is another.
+    Stopped,
+    /// A question that any daemon answers at once has no answer since then.
+    Silent {
+        since: i64,
+    },
+    /// The daemon that was silent answers again.
+    Answers,
     Reply(Reply),
 }
 

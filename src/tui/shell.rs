@@ -25,6 +25,7 @@ mod daemon;
 mod keep;
 mod keys;
 mod outside;
+mod pulse;
 mod stream;
 mod terminal;
 mod visit;
@@ -86,9 +87,11 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
         returned: None,
         is_over: false,
     };
+    let watch = tokio::spawn(pulse::run(daemon.clone(), sender.clone()));
     let stream = tokio::spawn(stream::run(daemon, sender));
     let result = shell.go().await;
     stream.abort();
+    watch.abort();
     Ok(result?)
 }
 
@@ -221,7 +224,7 @@ impl Shell {
         match &msg {
             Msg::Reply(Reply::Session(session)) => self.read_again(&session.id),
             Msg::Reply(Reply::Gone(id)) => self.read_again(id),
-            Msg::Reply(Reply::Failed { .. }) | Msg::Connected | Msg::Lost(_) => self.reading.clear(),
+            Msg::Reply(Reply::Failed { .. }) | Msg::Connected | Msg::Lost(_) | Msg::Stopped => self.reading.clear(),
             Msg::Reply(_)
             | Msg::Key(_)
             | Msg::Mouse(_)
@@ -230,6 +233,8 @@ impl Shell {
             | Msg::Focused
             | Msg::Unfocused
             | Msg::Time(_)
+            | Msg::Silent { .. }
+            | Msg::Answers
             | Msg::Fact(_)
             | Msg::Live(_) => {}
         }

@@ -47,8 +47,25 @@ pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
             requests
         }
         Msg::Lost(reason) => {
-            if !matches!(model.world.link, Link::Lost { .. }) {
+            // One that was stopped is not looked for with any hope.
+            if !matches!(model.world.link, Link::Lost { .. } | Link::Stopped) {
                 model.world.link = Link::Lost { since: model.now, reason };
+            }
+            Vec::new()
+        }
+        Msg::Stopped => {
+            model.world.link = Link::Stopped;
+            Vec::new()
+        }
+        Msg::Silent { since } => {
+            if model.world.link == Link::Connected {
+                model.world.link = Link::Silent { since };
+            }
+            Vec::new()
+        }
+        Msg::Answers => {
+            if matches!(model.world.link, Link::Silent { .. }) {
+                model.world.link = Link::Connected;
             }
             Vec::new()
         }
@@ -199,12 +216,20 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
     }
 }
 
+/// Draws everything again; a daemon that was stopped is started by the question for its sessions.
+pub(crate) fn redraw(model: &Model) -> Vec<Request> {
+    match model.world.link {
+        Link::Stopped => vec![Request::Redraw, Request::List],
+        Link::Connecting | Link::Connected | Link::Lost { .. } | Link::Silent { .. } => vec![Request::Redraw],
+    }
+}
+
 /// What may have changed without a fact that tells of it: the branch of the checkout, settings, who is installed.
 pub(crate) fn look_again(model: &Model) -> Vec<Request> {
     match model.world.link {
         Link::Connected => vec![Request::Repository, Request::Config, Request::Backends],
         // What is asked for starts a daemon, and nobody asked for one.
-        Link::Connecting | Link::Lost { .. } => Vec::new(),
+        Link::Connecting | Link::Lost { .. } | Link::Stopped | Link::Silent { .. } => Vec::new(),
     }
 }
 

@@ -56,6 +56,12 @@ pub(crate) enum Link {
         since: i64,
         reason: String,
     },
+    /// Somebody ended it on purpose: only an act of the person starts another.
+    Stopped,
+    /// It is there and says nothing, since then.
+    Silent {
+        since: i64,
+    },
 }
 
 /// What a session does at this moment, in the words of its stream.

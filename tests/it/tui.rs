@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 
 use crate::env::TestEnv;
 use crate::script::{ask, hang, say, steps, write};
@@ -148,6 +148,31 @@ fn a_daemon_that_dies_is_found_again_and_the_draft_stays() {
     face.pastes("\n@answer whole");
     face.types(ENTER);
     face.shows("✓ half a thought");
+    leave(face);
+}
+
+#[test]
+fn a_daemon_that_was_stopped_is_started_by_a_key() {
+    let env = world();
+    let mut face = face(&env);
+    env.end_daemon(&[]);
+    face.shows("the daemon was stopped");
+    assert!(env.daemon_pid().is_none());
+    face.types("\x0c");
+    face.hides("the daemon was stopped");
+    assert!(env.daemon_pid().is_some());
+    leave(face);
+}
+
+#[test]
+fn a_daemon_that_hangs_is_told() {
+    let env = world();
+    let mut face = face(&env);
+    let daemon = env.daemon_pid().unwrap();
+    kill_process(daemon, Signal::STOP).unwrap();
+    face.shows("the daemon does not answer");
+    kill_process(daemon, Signal::CONT).unwrap();
+    face.hides("the daemon does not answer");
     leave(face);
 }
 

@@ -4,9 +4,9 @@ use super::*;
 use crate::api::event::{Event, Payload};
 use crate::api::handoff::{Handoff, HandoffStatus};
 use crate::api::session::{Sandbox, Session, Status, Usage};
-use crate::look::sample as look;
+use crate::look::sample::{self as look, NOW};
 use crate::tui::keymap::{Action, Context};
-use crate::tui::msg::{Msg, Reach, Reply};
+use crate::tui::msg::{Msg, Reach, Reply, Request};
 use crate::tui::sample::{WIDE, model, press, screen, sessions};
 use crate::tui::update::update;
 
@@ -58,6 +58,32 @@ fn the_first_line_fits_into_any_width() {
             assert!(Line::new().plain(first(&model, width)).width() <= usize::from(width), "{width}");
         }
     }
+}
+
+#[test]
+fn what_is_wrong_with_the_daemon_is_said_and_what_helps() {
+    let gone = || Msg::Lost("gone".into());
+    for (messages, expected) in [
+        (vec![gone()], Some("lost the daemon 0s ago, reconnecting")),
+        (vec![Msg::Stopped], Some("the daemon was stopped, ⌃L starts it")),
+        // One that was stopped on purpose is not expected back.
+        (vec![Msg::Stopped, gone()], Some("the daemon was stopped, ⌃L starts it")),
+        (vec![Msg::Stopped, gone(), Msg::Connected], None),
+        (vec![Msg::Silent { since: NOW - 3_000 }], Some("the daemon does not answer, 3s so far")),
+        (vec![Msg::Silent { since: NOW - 3_000 }, Msg::Answers], None),
+        (vec![gone(), Msg::Answers], Some("lost the daemon 0s ago, reconnecting")),
+        (vec![gone(), Msg::Silent { since: NOW }], Some("lost the daemon 0s ago, reconnecting")),
+    ] {
+        let mut model = model(WIDE, spending());
+        for message in messages.clone() {
+            update(&mut model, message);
+        }
+        assert_eq!(link(&model).map(|line| line.text()).as_deref(), expected, "{messages:?}");
+    }
+    let mut model = model(WIDE, spending());
+    assert_eq!(press(&mut model, &["ctrl+l"]), [Request::Redraw]);
+    update(&mut model, Msg::Stopped);
+    assert_eq!(press(&mut model, &["ctrl+l"]), [Request::Redraw, Request::List]);
 }
 
 #[test]

@@ -44,8 +44,15 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
     if text.is_empty() {
         return Vec::new();
     }
-    if model.world.link != Link::Connected {
-        return notice::warn(model, "the daemon is away: the draft is kept, send it when it is back");
+    match model.world.link {
+        // Sending is an act that starts one.
+        Link::Connected | Link::Stopped => {}
+        Link::Connecting | Link::Lost { .. } => {
+            return notice::warn(model, "the daemon is away: the draft is kept, send it when it is back");
+        }
+        Link::Silent { .. } => {
+            return notice::warn(model, "the daemon does not answer: the draft is kept, send it when it does");
+        }
     }
     let target = target(model);
     history::remember(&mut model.composer.history, &content.words());

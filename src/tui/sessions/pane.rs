@@ -214,7 +214,7 @@ fn nothing(model: &Model) -> Vec<Line> {
     let line = |text: String| Line::new().plain(" ").dim(text);
     let resting = model.world.sessions.values().filter(|session| order::is_resting(session)).count();
     match (&model.world.link, model.world.is_listed, &model.sessions.filter) {
-        (Link::Lost { .. }, false, _) => {
+        (Link::Lost { .. } | Link::Stopped | Link::Silent { .. }, false, _) => {
             vec![line("the daemon is away; its sessions go on without this screen".into())]
         }
         (Link::Connecting, false, _) => vec![line("looking for the daemon…".into())],

@@ -36,11 +36,15 @@ pub(super) async fn run(daemon: Daemon, inbox: Sender<Msg>) {
             }
             Err(error) => error,
         };
-        if let ClientError::Stopped = error {
-            // Somebody ended it on purpose: it is waited for, and only an act of the person starts another.
-            absent = Absent::Fail;
-        }
-        if inbox.send(Msg::Lost(error.to_string())).await.is_err() {
+        let lost = match error {
+            ClientError::Stopped => {
+                // Somebody ended it on purpose: it is waited for, and only an act of the person starts another.
+                absent = Absent::Fail;
+                Msg::Stopped
+            }
+            error => Msg::Lost(error.to_string()),
+        };
+        if inbox.send(lost).await.is_err() {
             return;
         }
         tokio::time::sleep(PATIENCE[attempts.min(PATIENCE.len() - 1)]).await;
