@@ -144,7 +144,7 @@ pub enum Event {
     /// A time limit ran out.
     TimedOut,
     /// What the turn changed is on the session branch.
-    Committed,
+    Committed(Standing),
     Integrate,
     /// The merge or rebase ended.
     Integrated(Integration),
@@ -166,6 +166,15 @@ pub enum Event {
 pub enum Asks {
     Nothing,
     Questions,
+}
+
+/// How a session's work stands to its base after a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// Nothing is known to be in the way of a merge.
+    Clear,
+    /// An earlier merge or rebase found a conflict, and it is still there.
+    Conflict,
 }
 
 /// What came of a merge or rebase.
@@ -315,7 +324,7 @@ impl Status {
             Status::Ready => &["diff", "send", "merge", "undo", "archive", "rm"],
             Status::Failed | Status::Interrupted => &["resume", "send", "diff", "undo", "merge", "archive", "rm"],
             Status::Integrating => &["wait"],
-            Status::Conflict => &["rebase", "merge", "send", "diff", "archive", "rm"],
+            Status::Conflict => &["send", "diff", "merge", "undo", "archive", "rm"],
             Status::Merged => &["diff", "send", "rm"],
             Status::Archived => &["resume", "diff", "send", "rm"],
         }

@@ -278,10 +278,14 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
             }];
             lines.extend(session.conflicts.iter().map(|file| Line::new().plain(format!("  {}", one_line(file)))));
             let hint = match session.status {
-                Status::Conflict => Some(format!(
-                    "merge `{}` by hand in {}, then `coppice merge {}`",
-                    session.base.name, session.worktree, session.id
-                )),
+                Status::Conflict => Some(match &session.parent {
+                    Some(parent) => format!("make the two fit, here or in {parent}, then `coppice integrate {id}`"),
+                    None => format!(
+                        "`{}` is merged into the worktree, with marks where both changed the same: `coppice send {id} \
+                         'resolve the conflict'` or edit the files in {}, then `coppice merge {id}`",
+                        session.base.name, session.worktree
+                    ),
+                }),
                 _ => session.last_error.as_ref().and_then(|error| error.hint.clone()),
             };
             lines.push(match hint {

@@ -59,7 +59,12 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
             "conflict",
             Tone::Bad,
             files.iter().map(|file| Line::new().plain(one_line(file))).collect(),
-            next(format!("coppice rebase {id}   or   coppice send {id} 'resolve the conflict'")),
+            next(match &item.parent {
+                Some(_) => format!("coppice send {id} '…'   then   coppice integrate {id}"),
+                None => format!(
+                    "coppice send {id} 'resolve the conflict'   or   coppice shell {id},   then   coppice merge {id}"
+                ),
+            }),
         ),
         Wants::Attention { error } => (
             "stopped",
@@ -127,7 +132,7 @@ mod tests {
         abcd2345  conflict  1m  Fix the parser
             a.rs
             b.rs
-            coppice rebase abcd2345   or   coppice send abcd2345 'resolve the conflict'
+            coppice send abcd2345 'resolve the conflict'   or   coppice shell abcd2345,   then   coppice merge abcd2345
 
         abcd2345  stopped  1m  Fix the parser
             crashed: the backend exited before it answered

@@ -1,4 +1,5 @@
-//! `coppice merge` and `coppice rebase`: a session's work and its base come together, or nothing happens at all.
+//! `coppice merge` and `coppice rebase`: a session's work and its base come together. Your branch moves only when they do;
+//! else the base comes into the session, with marks.
 
 use super::line::{Line, Tone};
 use super::transcript::short;
@@ -9,7 +10,8 @@ use crate::api::session::{Session, Status};
 /// Merges a session's work into its base branch.
 ///
 /// Squash by default: one commit with the session's title and summary. Your checkout moves only when nothing of yours would
-/// be lost; otherwise the merge is refused.
+/// be lost; otherwise the merge is refused. At a conflict your branch stays as it is: it comes into the session's worktree,
+/// with marks where both changed the same, for the agent or you to edit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +40,9 @@ struct StyleArgs {
     rebase: bool,
 }
 
-/// Moves a session's branch onto the tip of its base branch, all or nothing.
+/// Moves a session's branch onto the tip of its base branch.
+///
+/// Where its commits do not fit one by one, the base is merged into it instead, with marks where both changed the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

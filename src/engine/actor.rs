@@ -8,6 +8,7 @@ mod attach;
 mod call;
 mod child;
 mod command;
+mod conflict;
 mod effect;
 mod external;
 mod integrate;

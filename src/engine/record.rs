@@ -381,6 +381,15 @@ impl Body {
         self.child.as_ref().map_or(&self.base.commit, |child| &child.rules)
     }
 
+    /// The commit that the session's work is measured from: its base, or what a merge has already taken.
+    pub(super) fn measured_from(&self) -> &str {
+        match (&self.base.branch, &self.merged) {
+            (Some(_), Some(merged)) => merged,
+            // What a child's parent has taken, the child has still made.
+            (None, _) | (_, None) => &self.base.commit,
+        }
+    }
+
     /// Lets somebody else work.
     pub(super) fn set_engine(&mut self, engine: EngineRecord) {
         EngineRecord { backend: self.backend, model: self.model, reasoning: self.reasoning } = engine;

@@ -3,6 +3,7 @@
 //! A snapshot moves nothing. A checkpoint is a commit on the session's branch. Both have refs, so that the user's own
 //! garbage collection cannot take them.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::panic::resume_unwind;
@@ -24,6 +25,8 @@ const EMAIL: &str = "coppice@localhost";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     pub commit: Oid,
+    /// The last commit of the session before it: what is between the two is what it records.
+    pub before: Oid,
     /// What is in the worktree and not in the commit: nested repositories and files that cannot be read.
     pub left_out: Vec<PathBuf>,
 }
@@ -44,6 +47,11 @@ pub fn checkpoint_ref(session: SessionId, turn: u32) -> String {
 
 fn checkpoint_prefix(session: SessionId) -> String {
     format!("refs/coppice/checkpoints/{session}/")
+}
+
+/// Keeps a commit that the session's branch was moved to with its base: it is none of a turn.
+pub fn keep_moved(repo: &Repo, session: SessionId, commit: Oid) -> Result<(), GitError> {
+    set_ref(&repo.open()?, &format!("{}moved", checkpoint_prefix(session)), commit, "moved with its base")
 }
 
 /// Commits everything in the worktree that is not ignored to `ref_name`, on top of the session's branch. The branch,
@@ -67,7 +75,7 @@ pub(super) fn record(tree: &Worktree, ignored: &[PathBuf], message: &str) -> Res
     };
     let author = signature(&own_identity())?;
     let commit = commit(&repo, &author, message, content, tip)?;
-    Ok(Recorded { commit, left_out: staged.left_out })
+    Ok(Recorded { commit, before: tip, left_out: staged.left_out })
 }
 
 /// Commits what a turn changed on the session's branch; none when it changed nothing. No hooks run.
@@ -90,8 +98,9 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
         install_index(tree, &staged)?;
     }
     let ref_name = checkpoint_ref(about.session, about.turn);
+    let before = last_known(&repo, tree, about.session, tip)?;
     let commit = match tree_of(&repo, tip)? == content {
-        true if is_known(&repo, tree, about.session, tip)? => return Ok(None),
+        true if before == tip => return Ok(None),
         // The agent has committed by itself.
         true => tip,
         false => {
@@ -102,7 +111,7 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
         }
     };
     set_ref(&repo, &ref_name, commit, "checkpoint")?;
-    Ok(Some(Recorded { commit, left_out: staged.left_out }))
+    Ok(Some(Recorded { commit, before, left_out: staged.left_out }))
 }
 
 /// Gives a checkpoint another message; the commit that takes its place. Tree, parents, author, committer and their times
@@ -149,6 +158,13 @@ pub fn line(repo: &Repo, from: &Oid, to: &Oid) -> Result<Vec<Oid>, GitError> {
     let mut commits = walk.map(|commit| commit.map(Oid::from)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
     commits.reverse();
     Ok(commits)
+}
+
+/// Whether `commit` is below `tip`, or the same.
+pub fn holds(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
+    let below =
+        || repo.open()?.graph_descendant_of(tip.raw(), commit.raw()).map_err(GitError::library("compare histories"));
+    Ok(tip == commit || below()?)
 }
 
 /// Puts branch, index and files back to a commit. Untracked files go, ignored files and nested repositories stay.
@@ -210,14 +226,26 @@ pub(super) fn tree_of(repo: &Repository, commit: Oid) -> Result<Oid, GitError> {
     Ok(found.tree_id().into())
 }
 
-/// Whether a commit is where this session started or what one of its checkpoints already keeps.
-fn is_known(repo: &Repository, tree: &Worktree, session: SessionId, commit: Oid) -> Result<bool, GitError> {
-    if commit == tree.base {
-        return Ok(true);
-    }
-    let pattern = format!("{}*", checkpoint_prefix(session));
-    let mut kept = repo.references_glob(&pattern).map_err(GitError::library("read the checkpoints"))?;
-    Ok(kept.any(|reference| reference.is_ok_and(|reference| reference.target() == Some(commit.raw()))))
+/// The newest commit on the branch that is where this session started or what one of its checkpoints keeps; what follows
+/// it, an agent has committed by itself.
+fn last_known(repo: &Repository, tree: &Worktree, session: SessionId, tip: Oid) -> Result<Oid, GitError> {
+    let find = || {
+        let mut known = HashSet::from([tree.base.raw()]);
+        for kept in repo.references_glob(&format!("{}*", checkpoint_prefix(session)))? {
+            known.extend(kept?.target());
+        }
+        let mut walk = repo.revwalk()?;
+        walk.simplify_first_parent()?;
+        walk.push(tip.raw())?;
+        for commit in walk {
+            let commit = commit?;
+            if known.contains(&commit) {
+                return Ok(commit.into());
+            }
+        }
+        Ok(tree.base)
+    };
+    find().map_err(GitError::library("read the checkpoints"))
 }
 
 fn checkpoint_message(about: Checkpoint<'_>) -> String {
@@ -227,6 +255,11 @@ fn checkpoint_message(about: Checkpoint<'_>) -> String {
         message => message.to_owned(),
     };
     message + &trailer(session)
+}
+
+/// A message of ours about something that is no turn.
+pub(super) fn own_message(session: SessionId, text: &str) -> String {
+    text.to_owned() + &trailer(session)
 }
 
 /// The last paragraph of every message of ours.

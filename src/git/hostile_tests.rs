@@ -161,7 +161,7 @@ fn nothing_planted_in_a_worktree_runs() {
     trap.sandbox.write("tracked.txt", "tracked\nby the user\n");
     let onto = trap.sandbox.commit_all("meanwhile");
     let conflict = merge::RebaseOutcome::Conflict { files: vec!["tracked.txt".into()] };
-    assert_eq!(merge::rebase(tree, &onto).unwrap(), conflict);
+    assert_eq!(merge::rebase(tree, &onto, tree.base).unwrap(), conflict);
     trap.nothing_ran();
 
     let order = Merge { target: Some("refs/heads/main"), style: Style::NoFf, message: "work", base: tree.base };

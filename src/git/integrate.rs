@@ -95,7 +95,7 @@ fn integrate_by(
     let ours = present(parent, child.base)?;
     let result = match merge_by(&parent.repo, parent.attributes, child.base, ours, child.head)? {
         Merged::Clean { tree } => tree,
-        Merged::Conflict { files } => return Ok(Outcome::Conflict { files }),
+        Merged::Conflict { files, .. } => return Ok(Outcome::Conflict { files }),
     };
     let edits = plan::edits(&parent.repo.open()?, ours, result)?;
     let refused: Vec<_> = edits.iter().filter(|edit| edit.is_refused()).map(|edit| edit.path.clone()).collect();

@@ -3,6 +3,7 @@
 //! Everything is made as objects first; the branch and the checkouts that show it move last, together, or not at all.
 //! A conflict, a refusal and a failing hook are outcomes, not errors, and leave everything as it was.
 
+mod bring;
 mod checkout;
 pub(super) mod hook;
 pub(super) mod replay;
@@ -16,6 +17,7 @@ use self::hook::Commit;
 use self::replay::{Committer, Merged, Replayed};
 use super::history::{branch_tip, tree_of};
 use super::{GitError, Oid, Worktree, stage};
+pub use bring::{Bring, Brought, bring, marked, parted as left_base, unresolved};
 pub(super) use hook::is_scratch;
 pub use hook::{Hook, HookResult, HookRun};
 
@@ -87,6 +89,8 @@ pub enum Refusal {
     Busy { checkout: PathBuf, operation: &'static str },
     #[error("the work adds nested repositories, whose files would not be merged: {}", list(paths))]
     NestedRepositories { paths: Vec<PathBuf> },
+    #[error("the work fits, but its commits do not fit one by one: {}", list(files))]
+    OneByOne { files: Vec<PathBuf> },
     #[error("`{branch}` moved while it was being merged into")]
     TargetMoved { branch: String },
 }
@@ -117,7 +121,7 @@ pub fn merge(
     };
     let content = match replay::merge_trees(&tree.repo, fork, old, tip)? {
         Merged::Clean { tree } => tree,
-        Merged::Conflict { files } => return Ok(Outcome::Conflict { files }),
+        Merged::Conflict { files, .. } => return Ok(Outcome::Conflict { files }),
     };
     let before = tree_of(&repo, old)?;
     if content == before {
@@ -147,7 +151,7 @@ pub fn merge(
         Style::NoFf => replay::commit(&tree.repo, content, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
         Style::Rebase => match replay::replay(&tree.repo, fork, tip, old, &Committer::user(&tree.repo)?)? {
             Replayed::Head(head) => head,
-            Replayed::Conflict { files } => return Ok(Outcome::Conflict { files }),
+            Replayed::Conflict { files } => return Ok(Outcome::Refused(Refusal::OneByOne { files })),
         },
     };
     // Looked for again: the hooks gave the user time to switch branches.
@@ -164,14 +168,14 @@ pub fn merge(
 }
 
 /// Puts the session's commits on top of `onto`, in its branch and its worktree. On a conflict nothing has moved;
-/// otherwise `onto` is the session's base from then on.
-pub fn rebase(tree: &Worktree, onto: &Oid) -> Result<RebaseOutcome, GitError> {
+/// otherwise `onto` is the session's base from then on. The work is measured from `base`, as for a merge.
+pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     if is_in(&repo, *onto, tip)? {
         return Ok(RebaseOutcome::UpToDate);
     }
-    let Some(fork) = fork(&repo, *onto, tip, tree.base)? else {
+    let Some(fork) = fork(&repo, *onto, tip, base)? else {
         return Ok(RebaseOutcome::Refused(Refusal::Unrelated { branch: onto.short() }));
     };
     let head = match replay::replay(&tree.repo, fork, tip, *onto, &Committer::session(&tree.repo)?)? {
@@ -212,17 +216,22 @@ fn refusal(
 /// Where the session's own work begins: at `base` when the target does not have it, because its content came there
 /// by another commit (a squash), else where the histories part.
 fn fork(repo: &Repository, target: Oid, tip: Oid, base: Oid) -> Result<Option<Oid>, GitError> {
-    let parted = match repo.merge_base(target.raw(), tip.raw()) {
-        Ok(oid) => Some(Oid::from(oid)),
-        Err(error) if error.code() == git2::ErrorCode::NotFound => None,
-        Err(source) => return Err(GitError::Library { act: "find the common history".to_owned(), source }),
-    };
+    let parted = parted(repo, target, tip)?;
     let from_base = is_in(repo, base, tip)?
         && match parted {
             Some(parted) => is_in(repo, parted, base)?,
             None => true,
         };
     Ok(if from_base { Some(base) } else { parted })
+}
+
+/// Where two histories part.
+fn parted(repo: &Repository, one: Oid, other: Oid) -> Result<Option<Oid>, GitError> {
+    match repo.merge_base(one.raw(), other.raw()) {
+        Ok(oid) => Ok(Some(Oid::from(oid))),
+        Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(None),
+        Err(source) => Err(GitError::Library { act: "find the common history".to_owned(), source }),
+    }
 }
 
 /// Whether `commit` is `of` or one of its ancestors.

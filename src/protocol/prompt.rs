@@ -69,6 +69,8 @@ pub enum Note {
     Undone { first: u32, last: u32 },
     /// This turn was stopped before its end; its changes are still in the files.
     Interrupted { turn: u32 },
+    /// The base branch was merged into the files, and these of them hold marks of conflicts.
+    Conflict { base: String, files: Vec<String> },
     /// The turn makes a plan, in this file.
     PlanMode { file: String },
     /// Earlier turns made a plan, and this one may change files.
@@ -192,6 +194,13 @@ impl Note {
             Self::Interrupted { turn } => format!(
                 "Note: turn {turn} was interrupted before its end. What it changed is still in the files, perhaps half \
                  done: look before you go on."
+            ),
+            Self::Conflict { base, files } => format!(
+                "Note: this work and {base} changed the same places. {base} is merged into the files here already, and \
+                 these hold conflict marks (`<<<<<<<`, `=======`, `>>>>>>>`): {}. Where you are asked to resolve the \
+                 conflict, edit the files until both changes are served and no mark is left; `git merge` and `git \
+                 rebase` are neither needed nor possible here.",
+                files.join(", ")
             ),
             Self::PlanMode { file } => text(&PlanMode { file }),
             Self::PlanModeOver => {

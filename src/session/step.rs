@@ -1,6 +1,8 @@
 //! The transition function.
 
-use super::{Asks, Effect, Event, Fact, Integration, Open, Outcome, Phase, Priority, Rest, Session, Slot, Turn, Wait};
+use super::{
+    Asks, Effect, Event, Fact, Integration, Open, Outcome, Phase, Priority, Rest, Session, Slot, Standing, Turn, Wait,
+};
 
 /// Advances a session by one event; `None` when the event means nothing in this state.
 pub fn step(session: Session, event: Event) -> Option<(Session, Vec<Effect>)> {
@@ -79,7 +81,7 @@ fn from_rest(rest: Rest, event: Event) -> Next {
         | Event::Stop
         | Event::Conclude
         | Event::TimedOut
-        | Event::Committed
+        | Event::Committed(_)
         | Event::Integrated(_)
         | Event::Detach
         | Event::Recover => None,
@@ -109,7 +111,7 @@ fn from_integrating(before: Rest, event: Event) -> Next {
         | Event::Stop
         | Event::Conclude
         | Event::TimedOut
-        | Event::Committed
+        | Event::Committed(_)
         | Event::Integrate
         | Event::Attach
         | Event::Detach
@@ -136,7 +138,7 @@ fn from_attached(before: Rest, event: Event) -> Next {
         | Event::Stop
         | Event::Conclude
         | Event::TimedOut
-        | Event::Committed
+        | Event::Committed(_)
         | Event::Integrate
         | Event::Integrated(_)
         | Event::Attach
@@ -169,7 +171,7 @@ fn from_turn(turn: Turn, event: Event) -> Next {
         Event::Answered(asks) => answered(turn, asks),
         Event::Refused => refused(turn),
         Event::BackendLost => backend_lost(turn),
-        Event::Committed => committed(turn),
+        Event::Committed(standing) => committed(turn, standing),
     }
 }
 
@@ -274,9 +276,15 @@ fn backend_lost(turn: Turn) -> Next {
     }
 }
 
-fn committed(turn: Turn) -> Next {
+fn committed(turn: Turn, standing: Standing) -> Next {
     match turn.phase {
-        Phase::Closing(outcome, slot) => Some(end(outcome, slot)),
+        Phase::Closing(outcome, slot) => {
+            let (rest, effects) = end(outcome, slot);
+            Some(match (rest, standing) {
+                (Session::Resting(Rest::Ready), Standing::Conflict) => (Session::Resting(Rest::Conflict), effects),
+                (rest, Standing::Clear | Standing::Conflict) => (rest, effects),
+            })
+        }
         Phase::Queued | Phase::Preparing | Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) => {
             None
         }

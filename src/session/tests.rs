@@ -53,7 +53,8 @@ fn events() -> Vec<Event> {
         Event::Stop,
         Event::Conclude,
         Event::TimedOut,
-        Event::Committed,
+        Event::Committed(Standing::Clear),
+        Event::Committed(Standing::Conflict),
         Event::Integrate,
         Event::Integrated(Integration::Merged),
         Event::Integrated(Integration::Rebased),
@@ -235,16 +236,38 @@ const BEGIN: Event = Event::Begin { repairs: 1 };
 fn a_turn_goes_from_the_queue_to_ready() {
     check(
         Session::Resting(Rest::Draft),
-        &[BEGIN, Event::SlotGranted, Event::Prepared, Event::Answered(Asks::Nothing), Event::Committed],
+        &[
+            BEGIN,
+            Event::SlotGranted,
+            Event::Prepared,
+            Event::Answered(Asks::Nothing),
+            Event::Committed(Standing::Clear),
+        ],
         &[Status::Queued, Status::Preparing, Status::Running, Status::Running, Status::Ready],
     );
+}
+
+#[test]
+fn a_conflict_lasts_until_a_turn_has_resolved_it() {
+    let turn = |standing| {
+        [BEGIN, Event::SlotGranted, Event::Prepared, Event::Answered(Asks::Nothing), Event::Committed(standing)]
+    };
+    let seen = |end| [Status::Queued, Status::Preparing, Status::Running, Status::Running, end];
+    check(Session::Resting(Rest::Conflict), &turn(Standing::Conflict), &seen(Status::Conflict));
+    check(Session::Resting(Rest::Conflict), &turn(Standing::Clear), &seen(Status::Ready));
 }
 
 #[test]
 fn questions_leave_the_session_asking() {
     check(
         READY,
-        &[BEGIN, Event::SlotGranted, Event::Prepared, Event::Answered(Asks::Questions), Event::Committed],
+        &[
+            BEGIN,
+            Event::SlotGranted,
+            Event::Prepared,
+            Event::Answered(Asks::Questions),
+            Event::Committed(Standing::Clear),
+        ],
         &[Status::Queued, Status::Preparing, Status::Running, Status::Running, Status::Asking],
     );
 }
@@ -293,7 +316,14 @@ fn a_turn_waits_exactly_while_it_is_parked() {
 fn one_repair_is_tried_and_then_the_turn_fails() {
     check(
         READY,
-        &[BEGIN, Event::SlotGranted, Event::Prepared, Event::Refused, Event::Refused, Event::Committed],
+        &[
+            BEGIN,
+            Event::SlotGranted,
+            Event::Prepared,
+            Event::Refused,
+            Event::Refused,
+            Event::Committed(Standing::Clear),
+        ],
         &[Status::Queued, Status::Preparing, Status::Running, Status::Running, Status::Running, Status::Failed],
     );
 }
@@ -302,7 +332,14 @@ fn one_repair_is_tried_and_then_the_turn_fails() {
 fn an_answer_that_crosses_a_stop_does_not_complete_the_turn() {
     check(
         READY,
-        &[BEGIN, Event::SlotGranted, Event::Prepared, Event::Stop, Event::Answered(Asks::Nothing), Event::Committed],
+        &[
+            BEGIN,
+            Event::SlotGranted,
+            Event::Prepared,
+            Event::Stop,
+            Event::Answered(Asks::Nothing),
+            Event::Committed(Standing::Clear),
+        ],
         &[Status::Queued, Status::Preparing, Status::Running, Status::Running, Status::Running, Status::Interrupted],
     );
 }

@@ -27,6 +27,7 @@ mod http;
 mod kill;
 mod limits;
 mod mcp;
+mod merge;
 mod models;
 mod parallel;
 mod permissions;

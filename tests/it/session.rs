@@ -111,7 +111,7 @@ fn a_conflict_names_its_files_and_harms_nothing() {
     -- stderr
     conflict
       README.md
-    hint: merge `main` by hand in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1], then `coppice merge [ID1]`
+    hint: `main` is merged into the worktree, with marks where both changed the same: `coppice send [ID1] 'resolve the conflict'` or edit the files in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1], then `coppice merge [ID1]`
     ");
     assert_eq!(env.status(&id), "conflict");
     assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));

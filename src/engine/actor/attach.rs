@@ -94,6 +94,7 @@ impl Actor {
         };
         info!(session = %self.id, exit, "detached");
         self.release(commit.clone()).await;
+        self.settle_conflict().await;
         guest.terminal.tell(Left { exit, commit, changes: self.record.body.changes });
         // What follows is not what they wanted stopped.
         self.answer_stops();

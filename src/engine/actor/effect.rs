@@ -43,7 +43,7 @@ impl Actor {
             }
             Effect::Commit => {
                 self.commit().await;
-                return Ok(Some(Event::Committed));
+                return Ok(Some(Event::Committed(self.standing().await)));
             }
             Effect::Next(outcome) => return Ok(self.next(outcome).await),
         }

@@ -1,7 +1,5 @@
 //! Bringing a session's work together with its base: merge and rebase, all or nothing.
 
-use std::path::PathBuf;
-
 use crate::api::event::Payload;
 use crate::api::request::MergeStyle;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
@@ -31,10 +29,10 @@ impl Actor {
             return Err(Fault::NoTarget { id: self.id, base: base.name });
         };
         self.integrate("be merged").await?;
-        let outcome = self.try_merge(&target, style).await;
-        let target = target.trim_start_matches("refs/heads/").to_owned();
-        let result = match outcome {
-            Ok(outcome) => self.merged(outcome, target, style),
+        let result = match self.try_merge(&target, style).await {
+            Ok(Tried::Marked) => self.tell_conflict(&target),
+            Ok(Tried::Merge(Outcome::Conflict { files })) => self.conflict(&files, &target).await,
+            Ok(Tried::Merge(outcome)) => self.merged(outcome, target, style),
             Err(fault) => (Integration::Refused, Err(fault)),
         };
         self.integrated(result).await
@@ -81,8 +79,11 @@ impl Actor {
         result
     }
 
-    async fn try_merge(&mut self, target: &str, style: MergeStyle) -> Result<Outcome, Fault> {
+    async fn try_merge(&mut self, target: &str, style: MergeStyle) -> Result<Tried, Fault> {
         self.commit_leftovers().await?;
+        if !self.marked(target).await?.is_empty() {
+            return Ok(Tried::Marked);
+        }
         let tree = self.tree().await?;
         let message = naming::merge_message(self.summary().as_ref(), &self.record.body.title);
         let lock = self.shared.repository(&self.record.project);
@@ -95,7 +96,7 @@ impl Actor {
             MergeStyle::NoFf => Style::NoFf,
             MergeStyle::Rebase => Style::Rebase,
         };
-        let base = self.record.body.merged.as_deref().map(str::parse).transpose()?.unwrap_or(tree.base);
+        let base: Oid = self.record.body.measured_from().parse()?;
         let (outcome, tip, target) = blocking(move || {
             let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?;
             let merge = Merge { target: Some(&target), style, message: &message, base };
@@ -113,10 +114,11 @@ impl Actor {
         if let Outcome::Merged { .. } = outcome {
             self.record.body.merged = tip.map(|tip| tip.to_string());
         }
-        Ok(outcome)
+        Ok(Tried::Merge(outcome))
     }
 
     fn merged(&mut self, outcome: Outcome, target: String, style: MergeStyle) -> (Integration, Result<(), Fault>) {
+        let target = target.trim_start_matches("refs/heads/").to_owned();
         match outcome {
             Outcome::Merged { commit, skipped_hooks, .. } => {
                 self.record.body.conflicts.clear();
@@ -129,7 +131,7 @@ impl Actor {
                 (Integration::Merged, Ok(()))
             }
             Outcome::UpToDate => (Integration::Refused, Err(Fault::NothingToMerge { id: self.id })),
-            Outcome::Conflict { files } => self.conflict(files, target),
+            Outcome::Conflict { .. } => self.tell_conflict(&target),
             Outcome::Refused(refusal) => {
                 let hint = refusal_hint(&refusal, self.id.as_str());
                 let reason = refusal.to_string();
@@ -144,27 +146,34 @@ impl Actor {
 
     async fn try_rebase(&mut self, target: &str) -> Result<(Integration, Result<(), Fault>), Fault> {
         self.commit_leftovers().await?;
+        if !self.marked(target).await?.is_empty() {
+            return Ok(self.tell_conflict(target));
+        }
         let tree = self.tree().await?;
-        let name = target.to_owned();
+        let (name, session) = (target.to_owned(), self.id);
+        let base: Oid = self.record.body.measured_from().parse()?;
         let (onto, outcome, moved) = blocking(move || {
             let Some(onto) = tree.repo.find_ref(&name)? else {
                 return Err(GitError::BranchMissing { branch: name });
             };
             let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?.unwrap_or(tree.base);
-            let old = history::line(&tree.repo, &tree.base, &tip)?;
-            let outcome = git::merge::rebase(&tree, &onto)?;
+            let old = history::line(&tree.repo, &base, &tip)?;
+            let outcome = git::merge::rebase(&tree, &onto, base)?;
             let new = match &outcome {
-                RebaseOutcome::Rebased { head } => history::line(&tree.repo, &onto, head)?,
+                RebaseOutcome::Rebased { head } => {
+                    history::keep_moved(&tree.repo, session, *head)?;
+                    history::line(&tree.repo, &onto, head)?
+                }
                 RebaseOutcome::UpToDate | RebaseOutcome::Conflict { .. } | RebaseOutcome::Refused(_) => Vec::new(),
             };
             Ok((onto, outcome, Moved { old, new }))
         })
         .await?;
-        let target = target.trim_start_matches("refs/heads/").to_owned();
         Ok(match outcome {
             RebaseOutcome::Rebased { head } => {
-                self.record.body.base.commit = onto.to_string();
-                self.record.body.conflicts.clear();
+                let body = &mut self.record.body;
+                (body.base.commit, body.merged) = (onto.to_string(), None);
+                body.conflicts.clear();
                 self.move_checkpoints(&moved).await?;
                 self.staged.push(Payload::Integrated {
                     commit: head.to_string(),
@@ -179,9 +188,10 @@ impl Actor {
                 self.record.body.conflicts.clear();
                 (Integration::Rebased, Ok(()))
             }
-            RebaseOutcome::Conflict { files } => self.conflict(files, target),
+            RebaseOutcome::Conflict { files } => self.conflict(&files, target).await,
             RebaseOutcome::Refused(refusal) => {
                 let hint = refusal_hint(&refusal, self.id.as_str());
+                let target = target.trim_start_matches("refs/heads/").to_owned();
                 (Integration::Refused, Err(Fault::MergeRefused { target, reason: refusal.to_string(), hint }))
             }
         })
@@ -199,13 +209,13 @@ impl Actor {
         }
         Ok(self.persist(Durability::Normal, changes).await?)
     }
+}
 
-    fn conflict(&mut self, files: Vec<PathBuf>, with: String) -> (Integration, Result<(), Fault>) {
-        let files: Vec<_> = files.iter().map(|path| path.display().to_string()).collect();
-        self.record.body.conflicts = files.clone();
-        self.staged.push(Payload::Conflict { files, with });
-        (Integration::Conflict, Ok(()))
-    }
+/// What an attempt to merge came to.
+enum Tried {
+    /// Files still hold the marks of an earlier conflict; nothing was tried.
+    Marked,
+    Merge(Outcome),
 }
 
 /// The commits of a session before and after a rebase.
@@ -235,7 +245,7 @@ fn style_name(style: MergeStyle) -> &'static str {
     }
 }
 
-fn refusal_hint(refusal: &Refusal, id: &str) -> String {
+pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
     match refusal {
         Refusal::NoTarget | Refusal::TargetMissing { .. } => {
             format!("the work is on the session's branch: `coppice show {id}`")
@@ -244,6 +254,7 @@ fn refusal_hint(refusal: &Refusal, id: &str) -> String {
         Refusal::LocalChanges { .. } => "commit or stash them, then merge again".to_owned(),
         Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
+        Refusal::OneByOne { .. } => format!("`coppice merge {id} --squash`, or with `--no-ff`"),
         Refusal::TargetMoved { .. } => "merge again".to_owned(),
     }
 }

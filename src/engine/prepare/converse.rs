@@ -83,8 +83,14 @@ pub(super) async fn converse(
     let body = &record.body;
     let undone = body.undone.map(|(first, last)| Note::Undone { first, last });
     let interrupted = body.interrupted.map(|turn| Note::Interrupted { turn });
-    let notes: Vec<_> =
-        undone.into_iter().chain(interrupted).chain(plan_mode::note(shared, &record, role.planning)).collect();
+    let conflict = (body.base.branch.is_some() && !body.conflicts.is_empty())
+        .then(|| Note::Conflict { base: body.base.name.clone(), files: body.conflicts.clone() });
+    let notes: Vec<_> = undone
+        .into_iter()
+        .chain(interrupted)
+        .chain(conflict)
+        .chain(plan_mode::note(shared, &record, role.planning))
+        .collect();
     let words = role.told();
     let loaded: Vec<_> =
         role.mentioned(&task.text).iter().map(|skill| Loaded { name: &skill.name, text: &skill.text }).collect();

@@ -55,7 +55,7 @@ fn a_snapshot_holds_everything_and_moves_nothing() {
     fs::remove_file(tree.path.join("gone")).unwrap();
     let before = (porcelain(&tree), fs::read(tree.admin.join("index")).unwrap());
 
-    let Recorded { commit, left_out } = snapshot(&tree, SNAPSHOT, "before turn 2").unwrap();
+    let Recorded { commit, left_out, .. } = snapshot(&tree, SNAPSHOT, "before turn 2").unwrap();
 
     assert_eq!(listing(&sandbox, commit), [".gitignore", "README", "deep/new", "staged"]);
     assert_eq!(show(&sandbox, commit, "README"), "changed\n");
@@ -318,7 +318,7 @@ fn nested_repositories_are_left_out_and_named_and_survive_a_reset() {
         }
     }
     write(&tree.path.join("work"), "work\n");
-    let Recorded { commit, left_out } = checkpoint(&tree, about(1)).unwrap().unwrap();
+    let Recorded { commit, left_out, .. } = checkpoint(&tree, about(1)).unwrap().unwrap();
     assert_eq!(listing(&sandbox, commit), ["README", "work"]);
     assert_eq!(left_out, [Path::new("deep/empty"), Path::new("full")]);
     assert_eq!(checkpoint(&tree, about(2)).unwrap(), None);
@@ -334,7 +334,7 @@ fn what_is_no_file_is_left_out_and_named() {
     fs::remove_file(&readme).unwrap();
     std::os::unix::net::UnixListener::bind(&readme).unwrap();
     write(&tree.path.join("work"), "work\n");
-    let Recorded { commit, left_out } = checkpoint(&tree, about(1)).unwrap().unwrap();
+    let Recorded { commit, left_out, .. } = checkpoint(&tree, about(1)).unwrap().unwrap();
     assert_eq!(left_out, [Path::new("README")]);
     assert_eq!(listing(&sandbox, commit), ["README", "work"]);
 }
@@ -346,7 +346,7 @@ fn a_name_that_no_commit_can_hold_is_left_out_and_named() {
     for name in ["a", "git~1", "m", "sub/.GIT", "z"] {
         write(&tree.path.join(name), "x");
     }
-    let Recorded { commit, left_out } = checkpoint(&tree, about(1)).unwrap().unwrap();
+    let Recorded { commit, left_out, .. } = checkpoint(&tree, about(1)).unwrap().unwrap();
     assert_eq!(left_out, [Path::new("git~1"), Path::new("sub/.GIT")]);
     assert_eq!(listing(&sandbox, commit), ["README", "a", "m", "z"]);
 }

@@ -13,8 +13,14 @@ use crate::git::{GitError, Identity, Oid, Repo};
 /// The outcome of a three-way merge.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::git) enum Merged {
-    Clean { tree: Oid },
-    Conflict { files: Vec<PathBuf> },
+    Clean {
+        tree: Oid,
+    },
+    Conflict {
+        /// Everything that goes together, and marks where it does not.
+        tree: Oid,
+        files: Vec<PathBuf>,
+    },
 }
 
 /// The outcome of putting commits on top of another one.
@@ -68,11 +74,22 @@ pub(in crate::git) fn merge_by(
     ours: Oid,
     theirs: Oid,
 ) -> Result<Merged, GitError> {
+    merge_named(repo, attributes, base, &ours.to_string(), &theirs.to_string())
+}
+
+/// Merges by the names of the two sides, which stand beside the marks of a conflict.
+pub(super) fn merge_named(
+    repo: &Repo,
+    attributes: Oid,
+    base: Oid,
+    ours: &str,
+    theirs: &str,
+) -> Result<Merged, GitError> {
     let verb = "merge-tree";
     let output = Git::new(repo, verb)
         .attributes_from(attributes)
         .args(["--write-tree", "-z", "--name-only", "--no-messages", &format!("--merge-base={base}")])
-        .args([ours.to_string(), theirs.to_string()])
+        .args([ours, theirs])
         .output()?;
     match output.status.code() {
         Some(0 | 1) => parse_merged(&output.stdout)
@@ -86,10 +103,10 @@ fn parse_merged(said: &[u8]) -> Option<Merged> {
     let mut fields = said.split(|byte| *byte == 0).filter(|field| !field.is_empty());
     let tree = Oid::from_output(fields.next()?)?;
     let files: Vec<_> = fields.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
-    Some(if files.is_empty() { Merged::Clean { tree } } else { Merged::Conflict { files } })
+    Some(if files.is_empty() { Merged::Clean { tree } } else { Merged::Conflict { tree, files } })
 }
 
-/// Writes a commit of the user.
+/// Writes a commit whose author makes it.
 pub(in crate::git) fn commit(
     repo: &Repo,
     tree: Oid,
@@ -120,7 +137,7 @@ pub(super) fn replay(repo: &Repo, fork: Oid, tip: Oid, onto: Oid, committer: &Co
         let parent = commit.parent_id(0).map_err(GitError::library("read the commits of the session"))?;
         let tree = match merge_trees(repo, parent.into(), head, commit.id().into())? {
             Merged::Clean { tree } => tree,
-            Merged::Conflict { files } => return Ok(Replayed::Conflict { files }),
+            Merged::Conflict { files, .. } => return Ok(Replayed::Conflict { files }),
         };
         if tree == tree_of(&handle, head)? {
             continue;
@@ -160,7 +177,7 @@ mod tests {
         let tree = oid.parse().unwrap();
         for (said, expected) in [
             (format!("{oid}\0"), Some(Merged::Clean { tree })),
-            (format!("{oid}\0a b\0c\nd\0"), Some(Merged::Conflict { files: vec!["a b".into(), "c\nd".into()] })),
+            (format!("{oid}\0a b\0c\nd\0"), Some(Merged::Conflict { tree, files: vec!["a b".into(), "c\nd".into()] })),
             (String::new(), None),
             ("nonsense\0".to_owned(), None),
         ] {

@@ -46,7 +46,7 @@ pub(super) fn save_branch(tree: &Worktree, name: &str, message: &str) -> Result<
     let tip = tip.map_err(GitError::library(format!("read `{}`", tree.branch)))?;
     let commit = commit(&repo, message, tip.tree_id(), &tip)?;
     repo.reference(name, commit.raw(), true, message).map_err(GitError::library(format!("write `{name}`")))?;
-    Ok(Recorded { commit, left_out: Vec::new() })
+    Ok(Recorded { commit, before: tip.id().into(), left_out: Vec::new() })
 }
 
 fn commit(repo: &Repository, message: &str, content: git2::Oid, parent: &git2::Commit<'_>) -> Result<Oid, GitError> {

@@ -94,6 +94,8 @@ fn r91_plan_mode_is_told_with_its_file_and_its_end() {
     assert!(begun.starts_with("Note: this session is in plan mode."), "{begun}");
     assert!(begun.contains("the plan file `/plans/p/parse-aaaa2222.md`"), "{begun}");
     assert!(begun.contains("call the tool `exit_plan_mode`"), "{begun}");
+    let conflict = Note::Conflict { base: "main".into(), files: vec!["a.rs".into(), "b.rs".into()] };
+    assert!(told(&[conflict]).contains("these hold conflict marks (`<<<<<<<`, `=======`, `>>>>>>>`): a.rs, b.rs."));
     assert!(told(&[Note::PlanModeOver]).starts_with("Note: plan mode is over."));
 }
 

@@ -1,10 +1,10 @@
 //! A session's own branch on top of another commit, with its worktree.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::*;
-use super::Case;
+use super::{Case, MAIN};
 use crate::git::testkit::{run_git, write};
 
 #[test]
@@ -12,12 +12,12 @@ fn a_session_is_rebased_with_its_worktree() {
     let case = Case::new();
     case.sandbox.write("other", "meanwhile\n");
     let onto = case.sandbox.commit_all("meanwhile");
-    let RebaseOutcome::Rebased { head } = rebase(&case.tree, &onto).unwrap() else { panic!() };
+    let RebaseOutcome::Rebased { head } = rebase(&case.tree, &onto, case.tree.base).unwrap() else { panic!() };
     assert_eq!(case.sandbox.oid(&case.tree.branch), head);
     assert_eq!(case.sandbox.oid(&format!("{head}~2")), onto);
     assert_eq!(run_git(&case.tree.path, &["status", "--porcelain"]), "");
     assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"meanwhile\n");
-    assert_eq!(rebase(&case.tree, &onto).unwrap(), RebaseOutcome::UpToDate);
+    assert_eq!(rebase(&case.tree, &onto, case.tree.base).unwrap(), RebaseOutcome::UpToDate);
     assert_eq!(case.sandbox.head(), onto);
 }
 
@@ -34,11 +34,45 @@ fn a_rebase_that_cannot_be_done_leaves_branch_and_tree() {
     let before = (tip, " M other\n".to_owned());
     assert_eq!(state(), before);
     let conflict = RebaseOutcome::Conflict { files: vec!["README".into()] };
-    assert_eq!(rebase(&case.tree, &conflicting).unwrap(), conflict);
+    assert_eq!(rebase(&case.tree, &conflicting, case.tree.base).unwrap(), conflict);
     assert_eq!(state(), before);
     let local = Refusal::LocalChanges { checkout: case.tree.path.clone(), files: vec!["other".into()] };
-    assert_eq!(rebase(&case.tree, &other).unwrap(), RebaseOutcome::Refused(local));
+    assert_eq!(rebase(&case.tree, &other, case.tree.base).unwrap(), RebaseOutcome::Refused(local));
     assert_eq!(state(), before);
     assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"uncommitted\n");
     assert!(Path::new(&case.tree.path).join("new/file").exists());
+}
+
+#[test]
+fn a_base_that_does_not_fit_comes_with_marks_and_what_is_made_of_it_merges() {
+    let case = Case::new();
+    case.sandbox.write("README", "hello\nuser\n");
+    case.sandbox.write("other", "meanwhile\n");
+    let theirs = case.sandbox.commit_all("meanwhile");
+    let order = Bring { session: "abcdefgh".parse().unwrap(), target: MAIN, base: case.tree.base };
+    let files = vec![PathBuf::from("README")];
+    assert_eq!(unresolved(&case.tree, order, &files).unwrap(), files);
+
+    let Brought::Brought { head, onto, conflicts } = bring(&case.tree, order).unwrap() else { panic!() };
+
+    assert_eq!((onto, &conflicts), (theirs, &files));
+    assert_eq!(case.sandbox.oid(&case.tree.branch), head);
+    assert_eq!(run_git(&case.tree.path, &["status", "--porcelain"]), "");
+    assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"meanwhile\n");
+    let marks = "hello\n<<<<<<< refs/heads/coppice/abcdefgh/work\nsession\n=======\nuser\n>>>>>>> refs/heads/main\n";
+    assert_eq!(fs::read_to_string(case.tree.path.join("README")).unwrap(), marks);
+    assert_eq!(marked(&case.tree, MAIN, &files).unwrap(), files);
+    let order = Bring { base: onto, ..order };
+    assert_eq!(unresolved(&case.tree, order, &files).unwrap(), files);
+    assert_eq!(bring(&case.tree, order).unwrap(), Brought::UpToDate);
+    assert_eq!(case.sandbox.head(), theirs);
+
+    case.work(3, "README", "hello\nsession and user\n");
+
+    assert_eq!(unresolved(&case.tree, order, &files).unwrap(), Vec::<PathBuf>::new());
+    let one_by_one = Outcome::Refused(Refusal::OneByOne { files });
+    assert_eq!(case.merge(Style::Rebase), one_by_one);
+    let merged = case.merged(Style::Squash);
+    assert_eq!(case.sandbox.git(&["show", "--format=", "--name-only", &merged.to_string()]), "README\nnew/file\n");
+    assert_eq!(case.read("README"), "hello\nsession and user\n");
 }
