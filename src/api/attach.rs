@@ -63,6 +63,6 @@ pub struct Left {
     /// What was committed of the files, where something changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// What the session changed as a whole.
+    /// What that commit changed.
     pub changes: Changes,
 }

@@ -117,7 +117,7 @@ impl Engine {
         let tree = prepare::tree_of(&record, &repo)?;
         let (from, to) = match query.turn {
             Some(turn) => self.turn_range(&record, turn).await?,
-            None => (tree.base, whole(&record, &repo)?),
+            None => (record.body.measured_from().parse()?, whole(&record, &repo)?),
         };
         let (files, patch) =
             blocking(move || Ok((diff::files(&tree, &from, to)?, diff::patch(&tree, &from, to)?))).await?;

@@ -4,13 +4,15 @@ use tracing::{info, warn};
 
 use crate::api::event::Payload;
 use crate::api::handoff::HandoffStatus;
-use crate::api::session::{Status, TurnState, Usage};
+use crate::api::session::{Changes, Status, TurnState, Usage};
+use crate::git::diff::{self, Target};
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
+use super::actor::{blocking, changes};
 use super::fault::Fault;
 use super::handoff::{self, EndedBy};
-use super::record::{ApprovalRecord, PromptBody, Record, State, TurnBody};
+use super::record::{ApprovalRecord, PromptBody, Record, State, Tree, TurnBody};
 use super::shared::{Shared, event};
 use super::{clock, prepare, view};
 
@@ -48,6 +50,9 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
             // A prompt that waited for a person to leave was to begin then; somebody has to say so again.
             let waited = matches!(found, Session::Attached(_)) && record.status == Status::Queued;
             record.settle(if waited { Session::Resting(Rest::Interrupted) } else { next }, clock::now());
+            if let Err(fault) = recount(record).await {
+                warn!(session = %record.id, %fault, "what was left in the files is not counted");
+            }
         }
         None => {
             let is_answered = record.body.questions.iter().all(|asked| asked.answer.is_some());
@@ -67,6 +72,16 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
     changes.insert(0, Change::Session(record.row()));
     changes.extend(interrupt_handoff(shared, record).await?);
     shared.store.write(Write { durability: Durability::Full, changes }).await?;
+    Ok(())
+}
+
+/// Counts the files as they are: what was left there by whoever was cut off is on no branch yet.
+async fn recount(record: &mut Record) -> Result<(), Fault> {
+    let Tree::Ready = record.body.tree else { return Ok(()) };
+    let repo = prepare::open_repo(record).await?;
+    let (tree, from) = (prepare::tree_of(record, &repo)?, record.body.measured_from().parse()?);
+    let total = blocking(move || diff::changes(&tree, &from, Target::WorkTree)).await?;
+    record.body.changes = changes(total);
     Ok(())
 }
 
@@ -119,7 +134,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
         Fact::Detached => {
             let program = record.body.attached.take().unwrap_or_default();
             // What was changed by hand is committed with what comes next.
-            Ok(vec![event(id, &Payload::Detached { program, commit: None, changes: record.body.changes })])
+            Ok(vec![event(id, &Payload::Detached { program, commit: None, changes: Changes::default() })])
         }
         Fact::TurnEnded(_) if state == State::Turning => {
             // A decision that was not delivered is used for the same call when the session goes on.

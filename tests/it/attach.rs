@@ -53,7 +53,9 @@ fn a_shell_is_typed_to_and_resized_and_what_it_wrote_is_a_checkpoint() {
     let detached = of_kind(&env, &id, "detached");
     let [detached] = detached.as_slice() else { panic!("{detached:?}") };
     let commit = detached["commit"].as_str().unwrap();
-    assert_eq!((&detached["program"], &detached["changes"]["files"]), (&"shell".into(), &2.into()));
+    // What the person changed, not the session.
+    assert_eq!((&detached["program"], &detached["changes"]["files"]), (&"shell".into(), &1.into()));
+    assert_eq!(env.session(&id)["changes"]["files"], 2);
     assert_eq!(of_kind(&env, &id, "attached")[0]["program"], "shell");
     assert_eq!(of_kind(&env, &id, "checkpoint").last().unwrap()["commit"], commit);
     assert_eq!(env.git(&["show", &format!("{commit}:two.txt")]), "by hand");
@@ -314,6 +316,10 @@ fn a_daemon_that_dies_takes_the_program_with_it_and_the_next_one_says_so() {
     assert_eq!(env.status(&id), "ready");
     let detached = of_kind(&env, &id, "detached");
     assert_eq!((detached.len(), &detached[0]["program"]), (1, &"shell".into()));
+    // What is in the files counts, although nobody has committed it.
+    let session = env.session(&id);
+    assert_eq!(session["changes"]["files"], 1, "{session:#}");
+    assert!(session["next"].as_array().unwrap().contains(&"merge".into()), "{session:#}");
     // Nothing begins by itself, and nothing is lost.
     assert_eq!(env.status(&waiting), "interrupted");
     env.coppice(&["resume", &waiting]).succeeds();

@@ -1,6 +1,6 @@
-//! Work and base that do not go together.
+//! Work and base that do not go together, and the numbers and words of several merges of one session.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::script::{run, say, steps, write};
@@ -13,6 +13,15 @@ fn in_conflict(env: &TestEnv) -> String {
     env.commit("ours");
     env.coppice(&["merge", &id]).exits(1).transcript();
     id
+}
+
+fn checkpoints(env: &TestEnv, id: &str) -> Vec<Value> {
+    let events = env.events(id).into_iter().filter(|event| event["type"] == "checkpoint");
+    events.map(|event| event["changes"].clone()).collect()
+}
+
+fn numbers(files: u32, insertions: u32, deletions: u32) -> Value {
+    json!({"files": files, "insertions": insertions, "deletions": deletions})
 }
 
 #[test]
@@ -34,6 +43,8 @@ fn an_agent_resolves_a_conflict_by_editing_files() {
 
     env.send_ready(&id, &[], &steps(&[run("printf 'both\\n' > README.md"), say("resolved")]));
     assert_eq!(env.session(&id)["conflicts"], json!([]));
+    // The base's own changes are not the session's.
+    assert_eq!(env.json(&["diff", &id])["changes"]["files"], 2);
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!((env.read("README.md"), env.read("other.txt")), ("both\n".into(), "meanwhile\n".into()));
     assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "README.md\nunrelated.txt");
@@ -49,10 +60,73 @@ fn a_person_resolves_a_conflict_in_the_worktree() {
 }
 
 #[test]
+fn a_conflict_can_be_undone_and_met_again() {
+    let env = TestEnv::new();
+    let id = in_conflict(&env);
+    env.coppice(&["undo", &id, "--to", "1"]).succeeds();
+    assert_eq!(std::fs::read_to_string(env.worktree(&id).join("README.md")).unwrap(), "theirs\n");
+    let session = env.session(&id);
+    assert_eq!((&session["status"], &session["changes"]["files"]), (&json!("ready"), &json!(1)), "{session:#}");
+    env.coppice(&["rebase", &id]).exits(1).transcript();
+    assert_eq!((env.status(&id), env.session(&id)["conflicts"].clone()), ("conflict".into(), json!(["README.md"])));
+}
+
+#[test]
 fn a_daemon_that_dies_leaves_the_conflict_to_the_next() {
     let env = TestEnv::new();
     let id = in_conflict(&env);
     env.kill_daemon();
     env.coppice(&["merge", &id]).exits(1).transcript();
     assert_eq!(env.status(&id), "conflict");
+}
+
+#[test]
+fn a_checkpoint_has_the_numbers_of_its_own_turn() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("one.txt", "1"), write("two.txt", "2")]));
+    env.send_ready(&id, &[], &write("three.txt", "3"));
+    assert_eq!(checkpoints(&env, &id), [numbers(2, 2, 0), numbers(1, 1, 0)]);
+    assert_eq!(env.session(&id)["changes"], numbers(3, 3, 0));
+    env.write("other.txt", "meanwhile\n");
+    env.commit("meanwhile");
+    env.coppice(&["rebase", &id]).succeeds();
+    env.send_ready(&id, &[], &write("four.txt", "4"));
+    assert_eq!(checkpoints(&env, &id).last(), Some(&numbers(1, 1, 0)));
+}
+
+#[test]
+fn after_a_merge_only_what_came_since_counts() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("one.txt", "1"), "@summary Add one || Adds one".into()]));
+    env.send_ready(&id, &[], &steps(&[write("two.txt", "2"), "@summary Add two || Adds two".into()]));
+    env.coppice(&["merge", &id]).succeeds();
+
+    env.send_ready(&id, &[], &steps(&[write("three.txt", "3"), "@summary Add three || Adds all".into()]));
+
+    assert_eq!(env.session(&id)["changes"], numbers(1, 1, 0));
+    assert_eq!(env.json(&["diff", &id])["changes"], numbers(1, 1, 0));
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] merged into main  +1 -0
+    ");
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "three.txt");
+    env.send_ready(&id, &[], &say("nothing to do"));
+    assert_eq!(env.session(&id)["changes"]["files"], 0);
+}
+
+#[test]
+fn what_a_stopped_turn_left_in_the_files_counts() {
+    let env = TestEnv::new();
+    for end in ["stop", "kill"] {
+        let id = env.create(&steps(&[write("half.txt", "half"), "@hang".into()]));
+        env.wait_for_event(&id, "tool_finished", 0);
+        match end {
+            "stop" => env.coppice(&["stop", &id]).succeeds(),
+            _ => env.kill_daemon(),
+        }
+        let session = env.session(&id);
+        assert_eq!((&session["status"], &session["changes"]), (&json!("interrupted"), &numbers(1, 1, 0)), "{end}");
+        assert!(session["next"].as_array().unwrap().contains(&json!("merge")), "{end}");
+    }
 }

@@ -9,6 +9,7 @@ use tracing::{info, warn};
 
 use crate::api::attach::Left;
 use crate::api::event::Payload;
+use crate::api::session::Changes;
 use crate::session::{self, Event, Session};
 use crate::store::Durability;
 
@@ -69,7 +70,7 @@ impl Actor {
         let running = match attach::start(&self.shared, &self.record, &visit).await {
             Ok(running) => running,
             Err(fault) => {
-                self.release(None).await;
+                self.release(None, Changes::default()).await;
                 return Err(fault);
             }
         };
@@ -83,8 +84,8 @@ impl Actor {
     /// The program ended: what was changed by hand goes onto the session's branch, and prompts that waited begin.
     pub(super) async fn guest_left(&mut self, exit: i32) {
         let Some(guest) = self.guest.take() else { return };
-        let commit = match self.keep_by_hand().await {
-            Ok(commit) => commit,
+        let kept = match self.keep_by_hand().await {
+            Ok(kept) => kept,
             Err(fault) => {
                 let message = format!("what was changed by hand is not committed: {}", prepare::failure(fault).message);
                 warn!(session = %self.id, message, "no checkpoint");
@@ -93,9 +94,11 @@ impl Actor {
             }
         };
         info!(session = %self.id, exit, "detached");
-        self.release(commit.clone()).await;
+        let (commit, changes) = kept.unzip();
+        let changes = changes.unwrap_or_default();
+        self.release(commit.clone(), changes).await;
         self.settle_conflict().await;
-        guest.terminal.tell(Left { exit, commit, changes: self.record.body.changes });
+        guest.terminal.tell(Left { exit, commit, changes });
         // What follows is not what they wanted stopped.
         self.answer_stops();
         if std::mem::take(&mut self.go_on) {
@@ -146,7 +149,7 @@ impl Actor {
         Fault::Attached { id: self.id, act }
     }
 
-    async fn keep_by_hand(&mut self) -> Result<Option<String>, Fault> {
+    async fn keep_by_hand(&mut self) -> Result<Option<(String, Changes)>, Fault> {
         // Whoever only reads cannot have changed anything.
         if self.access() == Some(ChildAccess::ReadOnly) {
             return Ok(None);
@@ -156,9 +159,9 @@ impl Actor {
     }
 
     /// Gives the lease back.
-    async fn release(&mut self, commit: Option<String>) {
+    async fn release(&mut self, commit: Option<String>, changes: Changes) {
         let program = self.record.body.attached.take().unwrap_or_default();
-        self.staged.push(Payload::Detached { program, commit, changes: self.record.body.changes });
+        self.staged.push(Payload::Detached { program, commit, changes });
         self.follows = self.go_on && !self.record.body.order.is_empty() && self.closing.is_none();
         self.step(Event::Detach).await;
     }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::session::Changes;
 use crate::backend::event::{Block, Command as BackendCommand};
 use crate::config::Config;
 use crate::protocol::prompt;
-use crate::session::{Effect, Event, Outcome};
+use crate::session::{Effect, Event, Outcome, Rest, Session};
 use crate::store::{Durability, StoreError};
 
 use super::super::record::{CallOrigin, Tree};
@@ -145,6 +146,12 @@ impl Actor {
             && let Err(fault) = self.commit_leftovers().await
         {
             tracing::warn!(session = %self.id, %fault, "what the interrupted turn left is committed with the next one");
+        }
+        if let Session::Resting(Rest::Merged) = self.state
+            && self.record.body.base.branch.is_some()
+        {
+            // What was merged is told by the merge; from here on counts what is not.
+            self.record.body.changes = Changes::default();
         }
         let config = self.config().await;
         self.timing.begin(self.limits(&config));

@@ -7,9 +7,9 @@ use tracing::warn;
 
 use crate::api::event::Payload;
 use crate::api::session::{Changes, TurnState};
-use crate::git::diff::{self, Target};
-use crate::git::history::{self, Checkpoint};
-use crate::git::{GitError, Oid, Worktree};
+use crate::git::diff::{self, FileChange, Target};
+use crate::git::history::{self, Checkpoint, Recorded};
+use crate::git::{self, GitError, Oid, Worktree};
 use crate::protocol::naming;
 use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability};
@@ -43,24 +43,21 @@ impl Actor {
         let summary = turn.response.as_ref().and_then(|response| response.summary.as_ref());
         let message = naming::commit_message(summary, &self.record.body.title, number);
         let tree = self.tree().await?;
-        let (recorded, files) = blocking(move || {
+        let from = self.record.body.measured_from().parse()?;
+        let kept = blocking(move || {
             let about = Checkpoint { session, turn: number, message: &message };
             let recorded = history::checkpoint(&tree, about)?;
-            let files = match &recorded {
-                Some(recorded) => diff::files(&tree, &tree.base, Target::Commit(recorded.commit))?,
-                None => Vec::new(),
-            };
-            Ok((recorded, files))
+            recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
         })
         .await?;
-        let Some(recorded) = recorded else { return Ok(()) };
+        let Some(Kept { recorded, files, own }) = kept else { return Ok(()) };
         self.record.body.changes = changes(diff::total(&files));
         let commit = recorded.commit.to_string();
         self.committed(&commit);
         if let Some(turn) = &mut self.turn {
             turn.checkpoint = Some(commit.clone());
         }
-        self.staged.push(Payload::Checkpoint { turn: number, commit, changes: self.record.body.changes });
+        self.staged.push(Payload::Checkpoint { turn: number, commit, changes: own });
         if diff::touches_attributes(&files) {
             let message = "the session changes `.gitattributes`, which can change how files are checked out";
             self.staged.push(Payload::Warning { message: message.to_owned() });
@@ -99,13 +96,26 @@ impl Actor {
         let target: Oid = kept.unwrap_or_else(|| self.record.body.base.commit.clone()).parse()?;
         let tree = self.tree().await?;
         let saved = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
-        let name = saved.clone();
-        let files = blocking(move || {
+        let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
+        let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
+        let (files, base, merged) = blocking(move || {
             history::snapshot(&tree, &name, "before an undo")?;
             history::reset(&tree, &target)?;
-            diff::files(&tree, &tree.base, Target::Commit(target))
+            // A base that was brought in after the turn is not below its commit.
+            let base = match branch {
+                Some(branch) => git::merge::left_base(&tree, &branch, target)?.unwrap_or(tree.base),
+                None => tree.base,
+            };
+            let merged = match merged {
+                Some(merged) if history::holds(&tree.repo, &target, &merged)? => Some(merged),
+                Some(_) | None => None,
+            };
+            Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged))
         })
         .await?;
+        let body = &mut self.record.body;
+        (body.base.commit, body.merged) = (base.to_string(), merged.map(|merged| merged.to_string()));
+        body.conflicts.clear();
         self.record.body.changes = changes(diff::total(&files));
         self.record.body.undone = undone_range(&turns, to);
         let mut rewritten = Vec::new();
@@ -133,32 +143,27 @@ impl Actor {
         self.commit_beside_turns(message).await.map(drop)
     }
 
-    /// Commits what changed while no turn ran; the commit, if something had.
-    pub(super) async fn commit_beside_turns(&mut self, message: String) -> Result<Option<String>, Fault> {
+    /// Commits what changed while no turn ran; the commit and what is in it, if something had.
+    pub(super) async fn commit_beside_turns(&mut self, message: String) -> Result<Option<(String, Changes)>, Fault> {
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
-        let files = blocking(move || {
+        let from = self.record.body.measured_from().parse()?;
+        let kept = blocking(move || {
             let recorded = history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?;
-            let files = recorded.map(|recorded| {
-                diff::files(&tree, &tree.base, Target::Commit(recorded.commit)).map(|files| (recorded.commit, files))
-            });
-            files.transpose()
+            recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
         })
         .await?;
-        let Some((commit, files)) = files else { return Ok(None) };
+        let Some(Kept { recorded, files, own }) = kept else { return Ok(None) };
+        let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));
-        self.committed(&commit.to_string());
+        self.committed(&commit);
         if let Some(row) = self.shared.store.turn(self.id, turn).await? {
             let mut body = TurnBody::read(&row)?;
-            body.checkpoint = Some(commit.to_string());
-            self.staged.push(Payload::Checkpoint {
-                turn,
-                commit: commit.to_string(),
-                changes: self.record.body.changes,
-            });
+            body.checkpoint = Some(commit.clone());
+            self.staged.push(Payload::Checkpoint { turn, commit: commit.clone(), changes: own });
             self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
         }
-        Ok(Some(commit.to_string()))
+        Ok(Some((commit, own)))
     }
 
     pub(super) fn summary(&self) -> Option<crate::protocol::Summary> {
@@ -170,6 +175,27 @@ impl Actor {
     pub(super) async fn tree(&self) -> Result<Worktree, Fault> {
         let repo = prepare::open_repo(&self.record).await?;
         prepare::tree_of(&self.record, &repo)
+    }
+}
+
+/// A checkpoint and its numbers.
+struct Kept {
+    recorded: Recorded,
+    /// What the session changed as a whole.
+    files: Vec<FileChange>,
+    /// What the checkpoint itself changed.
+    own: Changes,
+}
+
+impl Kept {
+    fn count(tree: &Worktree, from: Oid, recorded: Recorded) -> Result<Self, GitError> {
+        let to = Target::Commit(recorded.commit);
+        let files = diff::files(tree, &from, to)?;
+        let own = match recorded.before == from {
+            true => diff::total(&files),
+            false => diff::changes(tree, &recorded.before, to)?,
+        };
+        Ok(Self { recorded, files, own: changes(own) })
     }
 }
 
