@@ -90,6 +90,8 @@ pub(super) struct Body {
     pub(super) conflicts: Vec<String>,
     /// The last commit of the session's branch that a merge took; a later merge brings what came after it.
     pub(super) merged: Option<String>,
+    /// The number of the last turn whose work a merge took.
+    pub(super) merged_turns: u32,
     pub(super) conversation: Option<ConversationRecord>,
     /// Turns that an undo took back and the agent has not been told about.
     pub(super) undone: Option<(u32, u32)>,

@@ -81,9 +81,22 @@ pub fn commit_message(summary: Option<&Summary>, title: &str, turn: u32) -> Stri
     }
 }
 
-/// The message of a squash or a merge commit: the title, and what the whole branch does.
-pub fn merge_message(summary: Option<&Summary>, title: &str) -> String {
-    message(&cut(&title_or_session(title), SUBJECT_CHARS), summary.map_or("", |summary| &summary.session))
+/// The message of a squash or a merge commit: what it is called, and what all the turns that it takes have done. What an
+/// agent says about the whole can be about its last turn alone, so the turns speak for themselves when there are several.
+pub fn merge_message(title: &str, whole: &str, turns: &[String]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for turn in turns.iter().filter_map(|turn| turn.lines().map(plain_line).find(|line| !line.is_empty())) {
+        if !lines.contains(&turn) {
+            lines.push(turn);
+        }
+    }
+    let subject = cut(&title_or_session(title), SUBJECT_CHARS);
+    if lines.len() < 2 {
+        return message(&subject, whole);
+    }
+    let told = if lines.contains(&plain_line(whole)) { "" } else { whole.trim() };
+    let list: Vec<_> = lines.iter().map(|line| format!("- {line}")).collect();
+    message(&subject, &format!("{told}\n\n{}", list.join("\n")))
 }
 
 /// Models like to put a name between quotes.

@@ -100,6 +100,8 @@ fn after_a_merge_only_what_came_since_counts() {
     let id = env.create_ready(&steps(&[write("one.txt", "1"), "@summary Add one || Adds one".into()]));
     env.send_ready(&id, &[], &steps(&[write("two.txt", "2"), "@summary Add two || Adds two".into()]));
     env.coppice(&["merge", &id]).succeeds();
+    let body = "Adds two\n\n- Add one\n- Add two";
+    assert_eq!(env.git(&["log", "-1", "--format=%b", "main"]), body);
 
     env.send_ready(&id, &[], &steps(&[write("three.txt", "3"), "@summary Add three || Adds all".into()]));
 
@@ -110,6 +112,7 @@ fn after_a_merge_only_what_came_since_counts() {
     -- stderr
     [ID1] merged into main  +1 -0
     ");
+    assert_eq!(env.git(&["log", "-1", "--format=%s", "main"]), "Add three");
     assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "three.txt");
     env.send_ready(&id, &[], &say("nothing to do"));
     assert_eq!(env.session(&id)["changes"]["files"], 0);

@@ -85,7 +85,7 @@ impl Actor {
             return Ok(Tried::Marked);
         }
         let tree = self.tree().await?;
-        let message = naming::merge_message(self.summary().as_ref(), &self.record.body.title);
+        let message = self.merge_message().await?;
         let lock = self.shared.repository(&self.record.project);
         let _held = lock.lock().await;
         let level = self.config().await.sandbox.level;
@@ -112,9 +112,31 @@ impl Actor {
             (outcome, _, _) => outcome,
         };
         if let Outcome::Merged { .. } = outcome {
-            self.record.body.merged = tip.map(|tip| tip.to_string());
+            let body = &mut self.record.body;
+            (body.merged, body.merged_turns) = (tip.map(|tip| tip.to_string()), body.turns);
         }
         Ok(Tried::Merge(outcome))
+    }
+
+    /// The message of the merge. The first one has the session's title, a later one is about what came since.
+    async fn merge_message(&self) -> Result<String, Fault> {
+        let body = &self.record.body;
+        let mut turns = Vec::new();
+        for row in self.shared.store.turns(self.id).await?.iter().filter(|row| row.number > body.merged_turns) {
+            let turn = TurnBody::read(row)?;
+            if turn.checkpoint.is_some() && !turn.undone {
+                let told = turn.response.and_then(|response| response.summary).map(|summary| summary.turn);
+                turns.push(told.unwrap_or_else(|| naming::title_from(&turn.prompt)));
+            }
+        }
+        let whole = self.summary().map(|summary| summary.session).unwrap_or_default();
+        Ok(match (body.merged_turns, turns.first()) {
+            (0, _) | (_, None) => naming::merge_message(&body.title, &whole, &turns),
+            (_, Some(first)) => {
+                let title = first.lines().next().unwrap_or_default();
+                naming::merge_message(title, "", &turns)
+            }
+        })
     }
 
     fn merged(&mut self, outcome: Outcome, target: String, style: MergeStyle) -> (Integration, Result<(), Fault>) {

@@ -76,9 +76,15 @@ fn a_checkpoint_tells_the_turn() {
 
 #[test]
 fn a_merge_tells_the_branch() {
-    assert_eq!(merge_message(None, "Add a port"), "Add a port");
-    assert_eq!(merge_message(Some(&summary("t")), "Add a port"), "Add a port\n\nAll of it.\n- more");
-    assert_eq!(merge_message(None, " \n"), "session");
+    let of = |whole: &str, turns: &[&str]| {
+        merge_message("Add a port", whole, &turns.iter().map(ToString::to_string).collect::<Vec<_>>())
+    };
+    assert_eq!(of("", &[]), "Add a port");
+    assert_eq!(of("All of it.\n- more", &["Add it"]), "Add a port\n\nAll of it.\n- more");
+    let turns = ["Add it\n\nIn detail.", " ", "Test it", "Test it"];
+    assert_eq!(of("All of it.", &turns), "Add a port\n\nAll of it.\n\n- Add it\n- Test it");
+    assert_eq!(of("Test it", &turns), "Add a port\n\n- Add it\n- Test it");
+    assert_eq!(merge_message(" \n", "", &[]), "session");
 }
 
 #[test]
