@@ -123,7 +123,7 @@ pub fn commit_all(tree: &Worktree, message: &str) -> Result<Option<Recorded>, Gi
     install_index(tree, &staged)?;
     let commit = replay::commit(&tree.repo, content, &[tip], message, &Committer::session(&tree.repo)?)?;
     move_branch(&repo, tree, tip, commit, "coppice: commit")?;
-    Ok(Some(Recorded { commit, left_out: staged.left_out }))
+    Ok(Some(Recorded { commit, before: tip, left_out: staged.left_out }))
 }
 
 /// The tip of the session's branch, as long as that is what is checked out.
