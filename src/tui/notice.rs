@@ -45,7 +45,10 @@ struct Toast {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stays {
+    /// News from elsewhere.
     Until(i64),
+    /// What came of an act, until the next one.
+    UntilAct(i64),
     UntilKey,
 }
 
@@ -59,7 +62,7 @@ pub(crate) struct Notice {
 
 /// Tells good news, or what cannot be done and why.
 pub(crate) fn say(model: &mut Model, text: String) -> Vec<Request> {
-    show(model, vec![Line::new().plain(one_line(&text))], Stays::Until(model.now + GOOD));
+    show(model, vec![Line::new().plain(one_line(&text))], Stays::UntilAct(model.now + GOOD));
     Vec::new()
 }
 
@@ -114,6 +117,13 @@ pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     vec![Request::Notify(notice)]
 }
 
+/// The person does something else: what was said about the act before it is over.
+pub(crate) fn acted(model: &mut Model) {
+    if model.notices.shown.as_ref().is_some_and(|toast| matches!(toast.stays, Stays::UntilAct(_))) {
+        model.notices.shown = None;
+    }
+}
+
 /// A key was pressed: what waited for one was seen.
 pub(crate) fn seen(model: &mut Model) {
     if model.notices.shown.as_ref().is_some_and(|toast| toast.stays == Stays::UntilKey) {
@@ -123,7 +133,7 @@ pub(crate) fn seen(model: &mut Model) {
 
 pub(crate) fn expire(model: &mut Model) {
     let now = model.now;
-    let is_over = |toast: &Toast| matches!(toast.stays, Stays::Until(end) if end <= now);
+    let is_over = |toast: &Toast| matches!(toast.stays, Stays::Until(end) | Stays::UntilAct(end) if end <= now);
     if model.notices.shown.as_ref().is_some_and(is_over) {
         model.notices.shown = None;
     }

@@ -78,7 +78,10 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     notice::seen(model);
     let context = model.context();
     match model.keymap.action(context, key) {
-        Some(action) => act::perform(model, action),
+        Some(action) => {
+            notice::acted(model);
+            act::perform(model, action)
+        }
         None => typed(model, context, key),
     }
 }

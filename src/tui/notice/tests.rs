@@ -5,7 +5,7 @@ use crate::api::error::ErrorKind;
 use crate::api::session::{Approval, AskedQuestion, Response, TurnError};
 use crate::look::sample::{self, NOW};
 use crate::tui::msg::{Msg, Reply};
-use crate::tui::sample::{NARROW, model, press, screen, sessions};
+use crate::tui::sample::{NARROW, model, press, screen, sessions, write};
 use crate::tui::update::update;
 
 fn fact(seq: u64, session: &str, payload: Payload) -> Msg {
@@ -115,6 +115,25 @@ fn good_news_go_by_themselves_and_bad_news_wait_for_a_key() {
     ");
     press(&mut model, &["f1"]);
     assert!(!is_shown(&model));
+}
+
+#[test]
+fn what_was_said_about_an_act_is_gone_after_the_next_one() {
+    let mut model = model(NARROW, sessions());
+    update(&mut model, Msg::Reply(Reply::Copied("the answer".into())));
+    press(&mut model, &["j"]);
+    assert!(!is_shown(&model));
+    // What is typed is no act, and what happens elsewhere was not asked for.
+    press(&mut model, &["n"]);
+    update(&mut model, Msg::Reply(Reply::Copied("the answer".into())));
+    write(&mut model, "words");
+    assert!(is_shown(&model));
+    press(&mut model, &["esc"]);
+    assert!(!is_shown(&model));
+    update(&mut model, Msg::Unfocused);
+    update(&mut model, fact(7, "runaaaaa", wants()));
+    press(&mut model, &["j"]);
+    assert!(is_shown(&model));
 }
 
 #[test]
