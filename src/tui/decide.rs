@@ -27,7 +27,7 @@ use ask::Ask;
 use card::{Card, Keys};
 use flow::{close, settled, show, waiting, waiting_at};
 use need::{Asked, Need, What};
-use question::{Answered, Focus, Progress};
+use question::{Answered, Focus, Picked, Progress};
 use sheet::Sheet;
 use words::Words;
 
@@ -219,7 +219,10 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
             (Focus::Words, KeyCode::Down) if progress.words().is_at_bottom() => progress.down(),
             (Focus::Words, _) => progress.words_mut().typed(key),
             (Focus::Options, KeyCode::Char(typed)) => match typed.to_digit(10) {
-                Some(digit) => progress.pick(digit as usize),
+                Some(digit) if progress.pick(digit as usize) == Picked::Nothing => {
+                    return notice::say(model, format!("there is no option {digit}"));
+                }
+                Some(_) => {}
                 None => progress.pick_letter(typed),
             },
             (Focus::Options, _) => {}

@@ -38,6 +38,13 @@ pub(super) enum Focus {
     Words,
 }
 
+/// Whether a number means anything here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Picked {
+    Something,
+    Nothing,
+}
+
 /// What came of an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answered {
@@ -137,15 +144,16 @@ impl Progress {
     }
 
     /// The option of this number, from 1 on; the number behind the last is the free answer.
-    pub(super) fn pick(&mut self, number: usize) {
+    pub(super) fn pick(&mut self, number: usize) -> Picked {
         match number.checked_sub(1) {
             Some(option) if option < self.question().options.len() => {
                 self.stand_on(option);
                 self.mark();
             }
             Some(option) if option == self.question().options.len() => self.focus = Focus::Words,
-            Some(_) | None => {}
+            Some(_) | None => return Picked::Nothing,
         }
+        Picked::Something
     }
 
     /// The option with this letter in brackets, as the card of a plan has them.

@@ -54,6 +54,14 @@ fn r121_an_option_is_chosen_with_the_cursor_or_its_number_and_enter_sends_it() {
 }
 
 #[test]
+fn r121_a_number_without_an_option_is_said_to_be_none() {
+    for (key, is_said) in [("3", false), ("4", false), ("7", true), ("0", true)] {
+        let (mut model, _) = opened(model(WIDE, vec![asking(vec![library()])]), "abcd2345", &["a", key]);
+        assert_eq!(screen(&mut model).contains(&format!("there is no option {key}")), is_said, "{key}");
+    }
+}
+
+#[test]
 fn r121_past_the_edge_of_the_list_is_the_free_answer() {
     check(vec![library()], &["j", "j", "j", "\"std", "enter"], &answered(&["std"]));
     check(vec![library()], &["k", "\"jk1 q", "enter"], &answered(&["jk1 q"]));
