@@ -123,8 +123,8 @@ pub(crate) fn rows(sessions: &BTreeMap<String, Session>, choice: &Choice) -> Vec
     rows
 }
 
-/// The sessions that wait for the person themselves, in the order of the list. What a parent only shows for its
-/// children is theirs.
+/// The sessions that wait for the person themselves, in the order of the list, but those first whose agent goes on as soon
+/// as somebody answers. What a parent only shows for its children is theirs.
 pub(crate) fn needs(sessions: &BTreeMap<String, Session>) -> Vec<&str> {
     let (shape, resting) = (Shape::Tree, Resting::Hidden);
     let choice = Choice { shape, resting, folded: &HashSet::new(), matching: None };
@@ -132,7 +132,9 @@ pub(crate) fn needs(sessions: &BTreeMap<String, Session>) -> Vec<&str> {
         Row::Heading(_) => None,
         Row::Session(place) => sessions.get(&place.id),
     });
-    ids.filter(|session| needs_itself(session, sessions)).map(|session| session.id.as_str()).collect()
+    let mut needs: Vec<_> = ids.filter(|session| needs_itself(session, sessions)).collect();
+    needs.sort_by_key(|session| !matches!(session.waiting_for, Some(WaitingFor::Approval | WaitingFor::Answer)));
+    needs.into_iter().map(|session| session.id.as_str()).collect()
 }
 
 /// Whether the session waits for the person, and not only one of its children.

@@ -404,3 +404,17 @@ fn the_session_that_was_open_stands_under_the_cursor() {
     press(&mut model, &["esc"]);
     assert_ne!(selected(&model), "none");
 }
+
+#[test]
+fn what_blocks_an_agent_comes_before_what_failed() {
+    let mut all = family(Status::Failed);
+    let waits = Session { id: "wants".into(), created_at: 0, ..look::approval() };
+    all.push(waits);
+    let mut model = model(WIDE, all);
+    // The failed one stands above it, in a family that is younger.
+    assert_eq!(listed(&model), "NEEDS YOU roo +kid +-low -kid wan RUNNING oth");
+    press(&mut model, &["G", "space"]);
+    assert_eq!(selected(&model), "wan");
+    press(&mut model, &["space"]);
+    assert_eq!(selected(&model), "low");
+}
