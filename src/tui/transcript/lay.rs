@@ -181,15 +181,21 @@ fn failed(failure: &Failure, zone: &TimeZone, width: u16) -> Vec<Line> {
     message.into_iter().chain(limit).chain(hint).chain(command).collect()
 }
 
+/// What stands before a prompt that waits; its other lines stand below its first.
+const QUEUED: &str = "queued: ";
+const QUEUED_INDENT: u16 = 8;
+
 fn queued(text: &Text, unit: usize, width: u16) -> Vec<Line> {
     let Some(chunk) = text.chunks().get(unit) else {
         return Vec::new();
     };
     let text = visible(&chunk.text);
-    let mark = |first: bool| {
-        if first && unit == 0 { "queued: " } else { "        " }
-    };
-    let lines = text.trim_end().lines().zip(0..);
-    let lines = lines.map(|(line, number)| Line::toned(Tone::Accent, mark(number == 0)).dim(line));
-    lines.flat_map(|line| line.wrap(width.into())).collect()
+    let room = width.saturating_sub(QUEUED_INDENT);
+    let lines = text.trim_end().lines().flat_map(|line| Line::new().dim(line).wrap(room.into()));
+    let mark = |number: usize| if number == 0 && unit == 0 { QUEUED } else { "" };
+    let marked = lines.enumerate().map(|(number, line)| {
+        let indent = usize::from(QUEUED_INDENT);
+        Line::toned(Tone::Accent, format!("{:indent$}", mark(number))).then(line).fit(width.into())
+    });
+    marked.collect()
 }

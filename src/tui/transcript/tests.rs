@@ -238,6 +238,17 @@ fn a_prompt_names_its_images() {
 }
 
 #[test]
+fn all_lines_of_a_prompt_that_waits_stand_below_its_first() {
+    let words = "word ".repeat(30);
+    let mut transcripts = transcript(vec![prompt(1, "first"), started(1), prompt(2, &format!("{words}\n\nend"))]);
+    let shown = text(&mut transcripts);
+    let lines: Vec<_> = shown.lines().skip_while(|line| !line.contains("queued: word")).collect();
+    assert!(lines.len() > 3, "{shown}");
+    assert!(lines.iter().skip(1).all(|line| line.trim().is_empty() || line.starts_with("        ")), "{shown}");
+    assert_eq!(lines.last(), Some(&"        end"), "{shown}");
+}
+
+#[test]
 fn a_prompt_waits_at_the_end_until_its_turn_begins() {
     let mut transcripts = transcript(vec![
         prompt(1, "first"),
