@@ -37,6 +37,7 @@ pub(crate) use send::{dropped, recall, refused, send, send_now, taken};
 
 use super::keymap::Action;
 use draft::Draft;
+use history::Found;
 use paste::Pasted;
 use popup::{By, Completed};
 use send::Sent;
@@ -190,18 +191,26 @@ pub(crate) fn previous_agent(model: &mut Model) -> Vec<Request> {
     choice::turn_agent(model, -1)
 }
 
+/// The prompt before, among those that begin like what is written; where there is none, that is said.
 pub(crate) fn history_back(model: &mut Model) -> Vec<Request> {
-    browse(model, history::back)
+    let target = target(model);
+    let state = &mut model.composer;
+    let draft = state.drafts.entry(target).or_default();
+    let is_blank = draft.is_blank();
+    let found = history::back(&state.history, draft);
+    let mut requests = changed(model);
+    requests.extend(match (found, is_blank) {
+        (Found::Yes, _) => Vec::new(),
+        (Found::No, true) => notice::say(model, "there is no earlier prompt".to_owned()),
+        (Found::No, false) => notice::say(model, "no earlier prompt begins like this".to_owned()),
+    });
+    requests
 }
 
 pub(crate) fn history_forward(model: &mut Model) -> Vec<Request> {
-    browse(model, history::forward)
-}
-
-fn browse(model: &mut Model, step: fn(&[String], &mut Draft)) -> Vec<Request> {
     let target = target(model);
     let state = &mut model.composer;
-    step(&state.history, state.drafts.entry(target).or_default());
+    history::forward(&state.history, state.drafts.entry(target).or_default());
     changed(model)
 }
 

@@ -26,8 +26,15 @@ pub(super) fn remember(history: &mut Vec<String>, text: &str) {
     history.drain(..surplus);
 }
 
+/// Whether there was another prompt to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    Yes,
+    No,
+}
+
 /// Shows the prompt before; what was written is kept.
-pub(super) fn back(history: &[String], draft: &mut Draft) {
+pub(super) fn back(history: &[String], draft: &mut Draft) -> Found {
     let shown = draft.text();
     let Browse { written, at } = match draft.browse.take() {
         Some(browse) => browse,
@@ -41,6 +48,7 @@ pub(super) fn back(history: &[String], draft: &mut Draft) {
     if found.is_some() || at < history.len() {
         draft.browse = Some(Browse { written, at: found.unwrap_or(at) });
     }
+    found.map_or(Found::No, |_| Found::Yes)
 }
 
 /// Shows the prompt after, and behind the latest what was written.
@@ -83,7 +91,7 @@ mod tests {
             draft.set(written);
             for step in moves.chars() {
                 match step {
-                    'b' => back(&history(), &mut draft),
+                    'b' => drop(back(&history(), &mut draft)),
                     _ => forward(&history(), &mut draft),
                 }
             }

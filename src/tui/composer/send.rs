@@ -144,7 +144,12 @@ pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Req
 /// The daemon does not have it: it is written again, and the reason is said.
 pub(crate) fn refused(model: &mut Model, ticket: Ticket, error: &Error) -> Vec<Request> {
     let Some(Sent { target, content, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
-    model.composer.drafts.entry(target).or_default().take_back(content);
+    model.composer.drafts.entry(target.clone()).or_default().take_back(content);
+    // Whoever still stands where it was sent from goes on writing there.
+    if target == Target::Task && model.view == View::Sessions && model.can_be_interrupted() {
+        model.composer.target = target;
+        model.focus = Focus::Composer;
+    }
     let mut requests = notice::fail(model, "send the prompt", error);
     requests.extend(changed(model));
     requests

@@ -316,6 +316,21 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
     (code, held).prop_map(|(code, held)| KeyEvent::new(code, held))
 }
 
+#[test]
+fn where_no_earlier_prompt_fits_it_is_said() {
+    let mut model = equipped(WIDE);
+    press(&mut model, &["n", "ctrl+up"]);
+    assert!(sample::screen(&mut model).contains("there is no earlier prompt"));
+    model.composer.history.push("fix the parser".into());
+    write(&mut model, "add");
+    press(&mut model, &["ctrl+up"]);
+    assert_eq!(text(&mut model), "add");
+    assert!(sample::screen(&mut model).contains("no earlier prompt begins like this"));
+    press(&mut model, &["ctrl+u", "ctrl+up"]);
+    assert_eq!(text(&mut model), "fix the parser");
+    assert!(!sample::screen(&mut model).contains("no earlier prompt"));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 

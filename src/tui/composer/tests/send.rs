@@ -66,7 +66,6 @@ fn several_models_get_a_session_each_and_a_refusal_concerns_only_its_own() {
     take(&mut model, 1);
     refuse(&mut model, 2);
     refuse(&mut model, 3);
-    press(&mut model, &["n"]);
     assert_eq!(text(&mut model), "fix it");
     assert_eq!(draft(&mut model).choices.models, ["codex", "claude/sonnet"]);
 }
@@ -140,6 +139,22 @@ fn nothing_is_sent_that_says_nothing_or_that_nobody_would_get() {
     update(&mut model, Msg::Connected);
     let expected = SendPrompt { text: "words".into(), ..SendPrompt::default() };
     assert_eq!(beyond_saving(press(&mut model, &["enter"])), [prompt(1, expected)]);
+}
+
+#[test]
+fn a_task_that_is_refused_is_written_on_where_the_person_still_is() {
+    for (meanwhile, expected) in
+        [(&[][..], Focus::Composer), (&["j"], Focus::Composer), (&["?"], Focus::Main), (&[","], Focus::Main)]
+    {
+        let mut model = equipped(WIDE);
+        press(&mut model, &["n"]);
+        write(&mut model, "words");
+        press(&mut model, &["enter"]);
+        assert_eq!(model.focus, Focus::Main);
+        press(&mut model, meanwhile);
+        refuse(&mut model, 1);
+        assert_eq!(model.focus, expected, "{meanwhile:?}");
+    }
 }
 
 #[test]
