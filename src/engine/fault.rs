@@ -89,7 +89,7 @@ pub(super) enum Fault {
     #[error("the work tree of `{parent}` cannot take the result of `{child}`: {reason}")]
     NotIntegrated { child: SessionId, parent: SessionId, reason: String },
     #[error("the comment cannot be taken: {reason}")]
-    BadComment { reason: &'static str },
+    BadComment { reason: String },
     #[error("session `{id}` has no comment {comment}")]
     NoComment { id: SessionId, comment: u32 },
     #[error("comment {comment} of session `{id}` was sent and cannot be changed")]

@@ -12,11 +12,11 @@ use crate::id::SessionId;
 use crate::protocol::prompt;
 use crate::store::{Change, Durability, ReviewRow, Write};
 
-use super::actor::Command;
+use super::actor::{Command, blocking};
 use super::fault::Fault;
 use super::record::{Unreadable, json};
 use super::shared::Shared;
-use super::{Engine, clock};
+use super::{Engine, clock, prepare};
 
 /// How much of a line is quoted: enough to know it by, also where a file has only one.
 const QUOTE_CHARS: usize = 400;
@@ -40,6 +40,7 @@ impl Engine {
     }
 
     pub async fn comment(&self, id: &str, request: AddComment) -> Result<Review, Error> {
+        self.refuse_beyond_end(id, &request).await?;
         self.alter_review(id, |review, _| review.add(request, clock::now())).await
     }
 
@@ -60,6 +61,31 @@ impl Engine {
     pub async fn send_review(&self, id: &str) -> Result<Session, Error> {
         self.refuse_while_draining()?;
         self.tell(self.find(id).await?, Command::SendReview).await
+    }
+
+    /// Refuses a line that the file does not have. A line that is quoted was seen, also in a file that grows meanwhile.
+    async fn refuse_beyond_end(&self, id: &str, request: &AddComment) -> Result<(), Fault> {
+        if !request.quote.is_empty() {
+            return Ok(());
+        }
+        let record = self.record(id).await?;
+        let repo = prepare::open_repo(&record).await?;
+        let from = record.body.measured_from().parse()?;
+        let (branch, path, side) = (format!("refs/heads/{}", record.body.branch), request.path.clone(), request.side);
+        let content = blocking(move || {
+            let commit = match side {
+                Side::Old => from,
+                Side::New => repo.find_ref(&branch)?.unwrap_or(from),
+            };
+            repo.file_at(&commit, &path)
+        })
+        .await?;
+        let lines = content.map(|content| content.split_inclusive(|byte| *byte == b'\n').count());
+        match lines {
+            Some(1) if request.line > 1 => Err(bad(format!("`{}` has 1 line", request.path))),
+            Some(lines) if request.line as usize > lines => Err(bad(format!("`{}` has {lines} lines", request.path))),
+            Some(_) | None => Ok(()),
+        }
     }
 
     async fn alter_review(
@@ -178,8 +204,8 @@ fn told(comment: &Comment) -> prompt::Comment {
     }
 }
 
-fn bad(reason: &'static str) -> Fault {
-    Fault::BadComment { reason }
+fn bad(reason: impl Into<String>) -> Fault {
+    Fault::BadComment { reason: reason.into() }
 }
 
 fn checked_text(text: &str) -> Result<String, Fault> {

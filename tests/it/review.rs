@@ -51,10 +51,20 @@ fn ask(env: &TestEnv, method: &str, path: &str, body: &Value) -> Value {
 #[test]
 fn comments_are_kept_and_sent_as_one_prompt() {
     let env = TestEnv::new();
-    let id = changed(&env);
+    let id = env.create_ready(&steps(&[
+        write("b.txt", "one"),
+        write("a.txt", "two"),
+        "@write c.txt <<END\nthree\nfour\nEND".into(),
+        say("done"),
+    ]));
     comment(&env, &id, "b.txt:1", "Say it in words.");
     comment(&env, &id, "a.txt:1", "@answer dealt with");
-    comment(&env, &id, "a.txt:9", "And what comes after?");
+    comment(&env, &id, "c.txt:2", "And what comes after?");
+    assert_snapshot!(env.coppice(&["comment", &id, "a.txt:9", "Where?"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: the comment cannot be taken: `a.txt` has 1 line
+    ");
     comment(&env, &id, "a.txt:1", "Never mind.");
     env.coppice(&["review", &id, "--drop", "4"]).succeeds();
     env.kill_daemon();
@@ -67,7 +77,8 @@ fn comments_are_kept_and_sent_as_one_prompt() {
     2  a.txt:1  draft
        > two
        @answer dealt with
-    3  a.txt:9  draft
+    3  c.txt:2  draft
+       > four
        And what comes after?
     ");
     assert_eq!(marks(&env, &id), [(1, false), (2, false), (3, false)]);
@@ -83,12 +94,13 @@ fn comments_are_kept_and_sent_as_one_prompt() {
     > two
     @answer dealt with
 
-    a.txt:9
-    And what comes after?
-
     b.txt:1
     > one
     Say it in words.
+
+    c.txt:2
+    > four
+    And what comes after?
 
     Deal with each of them, or say in `answer` why not.
     ");
