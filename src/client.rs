@@ -37,6 +37,8 @@ pub enum ClientError {
     TooNew { ours: u32, theirs: u32 },
     #[error("the daemon went away before it answered")]
     Lost { source: hyper::Error },
+    #[error("the daemon{} does not answer", numbered(*pid))]
+    Silent { pid: Option<u32> },
     #[error("the daemon was stopped")]
     Stopped,
     #[error(transparent)]
@@ -47,6 +49,10 @@ pub enum ClientError {
     Request { value: String, source: hyper::http::Error },
     #[error(transparent)]
     Paths(#[from] PathsError),
+}
+
+fn numbered(pid: Option<u32>) -> String {
+    pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
 }
 
 fn tail(log: &str) -> String {

@@ -1,9 +1,12 @@
 //! What every command has at hand: the output, the paths, the clock and the way to the daemon.
 
 use std::env;
+use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::time::timeout;
 
+use super::line::Line;
 use super::output::Output;
 use super::report::Failure;
 use crate::api::environment;
@@ -14,6 +17,9 @@ use crate::client::connection::Connection;
 use crate::client::events::Events;
 use crate::client::start::Daemon;
 use crate::paths::Paths;
+
+/// A daemon that is there answers at once, and one that is started takes a moment.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Context {
     pub(super) output: Output,
@@ -30,7 +36,18 @@ impl Context {
 
     /// A connection to the daemon, which is started if none runs.
     pub(super) async fn client(&self) -> Result<Connection, Failure> {
-        Ok(Daemon::of_this_process()?.connect().await?)
+        let daemon = Daemon::of_this_process()?;
+        let mut connecting = std::pin::pin!(daemon.connect());
+        match timeout(PATIENCE, connecting.as_mut()).await {
+            Ok(connection) => Ok(connection?),
+            Err(_) => {
+                let who = daemon.pid().map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+                let text = format!("waiting for the daemon{who}, which does not answer yet");
+                // Nothing was said before: the output of the command begins with its connection.
+                Output::of_process().say(&Line::new().dim(text))?;
+                Ok(connecting.await?)
+            }
+        }
     }
 
     /// A stream of events; it takes a connection of its own.

@@ -68,6 +68,7 @@ impl From<ClientError> for Failure {
             | ClientError::TooOld { .. }
             | ClientError::TooNew { .. }
             | ClientError::Lost { .. }
+            | ClientError::Silent { .. }
             | ClientError::Stopped => Exit::DaemonUnreachable,
             ClientError::Malformed { .. } => Exit::Internal,
             ClientError::Request { .. } => Exit::Usage,
@@ -85,6 +86,9 @@ impl From<ClientError> for Failure {
                 "wait until the turns have ended, or stop it with `coppice daemon stop --now`"
             }
             ClientError::TooNew { .. } => "use the newer program, or stop the daemon with `coppice daemon stop`",
+            ClientError::Silent { .. } => {
+                "`kill -CONT` wakes one that was stopped; after `kill -9` the next command starts another, and no work is lost"
+            }
             ClientError::Stopped => "the next command starts it again",
             ClientError::Malformed { .. } => "this is a bug: please report it with the output of `coppice daemon logs`",
             ClientError::Request { .. } => "`coppice list` shows the sessions",

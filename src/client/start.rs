@@ -25,6 +25,8 @@ use crate::paths::{self, Paths};
 const START_LIMIT: Duration = Duration::from_secs(120);
 /// A daemon without turns has little to put away.
 const END_LIMIT: Duration = Duration::from_secs(10);
+/// A daemon answers at once what it is; one that is stopped or stuck never does.
+const ANSWER_LIMIT: Duration = Duration::from_secs(30);
 /// How often a daemon that somebody else started is looked for.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How much of a failed daemon's last words is shown.
@@ -67,7 +69,8 @@ impl Daemon {
             (Err(ClientError::Unreachable { .. }), Absent::Start { program }) => self.start(program).await?,
             (result, Absent::Start { .. } | Absent::Fail) => result?,
         };
-        let status = connection.daemon().await?;
+        let asked = tokio::time::timeout(ANSWER_LIMIT, connection.daemon()).await;
+        let status = asked.map_err(|_| ClientError::Silent { pid: self.pid() })??;
         match (judge(env!("CARGO_PKG_VERSION"), api::VERSION, &status), &self.absent) {
             (Verdict::Use, Absent::Start { .. } | Absent::Fail) => Ok(connection.renewed_by(self)),
             (Verdict::Refuse, Absent::Start { .. } | Absent::Fail) => {
@@ -76,6 +79,16 @@ impl Daemon {
             (Verdict::Replace, Absent::Start { program }) => self.replace(connection, program).await,
             (Verdict::Replace, Absent::Fail) => keep(connection, &status),
         }
+    }
+
+    /// The process that holds the daemon's lock, or held it last.
+    pub fn pid(&self) -> Option<u32> {
+        #[derive(serde::Deserialize)]
+        struct Holder {
+            pid: u32,
+        }
+        let text = std::fs::read(self.paths.lock()).ok()?;
+        serde_json::from_slice::<Holder>(&text).ok().map(|holder| holder.pid)
     }
 
     /// Starts a daemon unless another client is quicker.

@@ -6,6 +6,7 @@ use rustix::process::Signal;
 
 use crate::env::TestEnv;
 use crate::script::{ask_to_run, hang, run, say};
+use crate::seat::Seat;
 
 #[test]
 fn the_first_command_starts_it_and_status_does_not() {
@@ -145,4 +146,16 @@ fn an_agent_cannot_decide_for_its_user() {
     hint: run the command in a terminal of your own
     ");
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "0\n");
+}
+
+#[test]
+fn a_daemon_that_does_not_answer_is_named_while_it_is_waited_for() {
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let pid = env.daemon_pid().unwrap().as_raw_nonzero();
+    env.signal_daemon(Signal::STOP);
+    let mut seat = Seat::take(&env.to_start(&["list"]));
+    seat.showed(&format!("waiting for the daemon (pid {pid}), which does not answer yet"));
+    env.signal_daemon(Signal::CONT);
+    assert_eq!(seat.ends(), 0);
 }
