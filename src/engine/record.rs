@@ -351,9 +351,24 @@ impl Record {
 
     /// Takes over the state of the machine.
     pub(super) fn settle(&mut self, session: Session, now: i64) {
+        let found = self.body.state.found(Open::NONE);
+        // An attempt to merge that came to nothing makes nothing younger.
+        let is_attempt = match (found, session) {
+            (_, Session::Integrating(_)) => true,
+            (Session::Integrating(before), Session::Resting(rest)) => before == rest,
+            (_, Session::Resting(_) | Session::Turning(_) | Session::Attached(_)) => false,
+        };
         self.body.state = State::of(session);
         self.status = super::view::status(session.status());
-        self.updated_at = now;
+        if !is_attempt {
+            self.updated_at = now;
+        }
+    }
+
+    /// Whether a person was asked something that has outlived its daemon: it waits since then, not since the restart.
+    pub(super) fn outlives(&self) -> bool {
+        let approvals = self.body.approvals.iter().any(|approval| approval.expired && approval.decision.is_none());
+        approvals || self.body.calls.iter().any(|call| call.expired && call.answer.is_none())
     }
 
     /// The state machine as it was stored.

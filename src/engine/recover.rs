@@ -49,7 +49,8 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
             }
             // A prompt that waited for a person to leave was to begin then; somebody has to say so again.
             let waited = matches!(found, Session::Attached(_)) && record.status == Status::Queued;
-            record.settle(if waited { Session::Resting(Rest::Interrupted) } else { next }, clock::now());
+            let now = if record.outlives() { record.updated_at } else { clock::now() };
+            record.settle(if waited { Session::Resting(Rest::Interrupted) } else { next }, now);
             if let Err(fault) = recount(record).await {
                 warn!(session = %record.id, %fault, "what was left in the files is not counted");
             }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::env::TestEnv;
-use crate::script::{say, steps};
+use crate::script::{ask_to_run, say, steps};
 
 /// Asks for permission to do what follows, and names what it touches.
 fn request(deed: &str) -> String {
@@ -90,4 +90,24 @@ fn a_decision_is_for_one_call() {
     env.coppice(&["approve", &id]).succeeds();
     env.wait_for(&id, "ready");
     assert_eq!(std::fs::read_to_string(env.path("outside.txt")).unwrap(), "x\nx\n");
+}
+
+#[test]
+fn what_waits_does_not_grow_younger_with_a_restart_or_a_refused_merge() {
+    let env = TestEnv::new();
+    let age = |id: &str| env.session(id)["updated_at"].as_i64().unwrap();
+    for end in ["kill", "stop"] {
+        let waits = env.create(&ask_to_run("true"));
+        env.wait_for(&waits, "approval");
+        let before = age(&waits);
+        match end {
+            "kill" => env.kill_daemon(),
+            _ => env.coppice(&["daemon", "stop", "--now"]).succeeds(),
+        }
+        assert_eq!((env.status(&waits), age(&waits)), ("interrupted".to_owned(), before), "{end}");
+    }
+    let empty = env.create_ready(&say("nothing"));
+    let before = age(&empty);
+    env.coppice(&["merge", &empty]).exits(1).transcript();
+    assert_eq!((env.status(&empty), age(&empty)), ("ready".to_owned(), before));
 }

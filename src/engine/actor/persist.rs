@@ -26,7 +26,8 @@ impl Actor {
     pub(super) async fn persist(&mut self, durability: Durability, changes: Vec<Change>) -> Result<(), StoreError> {
         self.shared.live.flush(self.id);
         let before = self.record.status;
-        self.record.settle(self.state, clock::now());
+        let ends_with_waits = self.closing.is_some() && self.record.outlives();
+        self.record.settle(self.state, if ends_with_waits { self.record.updated_at } else { clock::now() });
         let waits = matches!(self.state, Session::Attached(_)) && self.go_on && !self.record.body.order.is_empty();
         if std::mem::take(&mut self.follows) || waits {
             self.record.status = Status::Queued;
