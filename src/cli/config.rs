@@ -5,6 +5,9 @@ use serde_json::Value;
 use super::line::{Line, Tone, one_line, table};
 use super::{Context, Exit, Failure, Format};
 use crate::api::project::{ConfigScope, ConfigValue, SetConfig};
+use crate::api::request::CreateSession;
+use crate::client::ClientError;
+use crate::client::connection::Connection;
 
 /// Shows the configuration, or reads or writes one key of it.
 ///
@@ -106,12 +109,42 @@ async fn change(
         true => (ConfigScope::Project, context.place()?.cwd),
         false => (ConfigScope::User, None),
     };
-    let value = context.client().await?.set_config(&SetConfig { key, value, scope, cwd }).await?;
+    let client = context.client().await?;
+    let value = client.set_config(&SetConfig { key, value, scope, cwd }).await?;
+    if value.key == "default.model"
+        && let Value::String(model) = &value.value
+        && let Some(warning) = unknown_model(model, context, &client).await?
+    {
+        context.output.say(&warning)?;
+    }
     match format {
         Format::Json => context.output.json(&value)?,
         Format::Human => context.output.say(&said(&value))?,
     }
     Ok(())
+}
+
+/// What is said about a model that no session could run on; such a setting falls back to the first backend in silence.
+async fn unknown_model(model: &str, context: &Context, client: &Connection) -> Result<Option<Line>, Failure> {
+    let asked = CreateSession {
+        cwd: context.cwd()?,
+        prompt: "which model".to_owned(),
+        model: Some(model.to_owned()),
+        env: context.environment(),
+        ..CreateSession::default()
+    };
+    Ok(match client.check(&asked).await {
+        // Other refusals are about this directory, not about the value.
+        Err(ClientError::Refused(refusal)) if refusal.message.contains(&format!("`{}`", head(model))) => {
+            Some(Line::toned(Tone::Warn, "warning:").plain(format!(" {}", one_line(&refusal.message))))
+        }
+        Ok(_) | Err(_) => None,
+    })
+}
+
+/// The part of a model's name that can be a backend's.
+fn head(model: &str) -> &str {
+    model.split_once('/').map_or(model, |(head, _)| head)
 }
 
 async fn effective(context: &Context) -> Result<Vec<ConfigValue>, Failure> {

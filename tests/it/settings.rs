@@ -167,3 +167,12 @@ fn changes_at_the_same_time_are_all_kept() {
     let kept = fs::read_to_string(project_file(&env)).unwrap();
     assert_eq!(kept.matches("act-").count(), 8, "{kept}");
 }
+
+#[test]
+fn a_model_that_nobody_knows_is_warned_about_when_it_is_set() {
+    let env = TestEnv::new();
+    let said = env.coppice(&["config", "set", "default.model", "dmeo"]).exits(0).stderr;
+    assert!(said.contains("warning:") && said.contains("`dmeo`") && said.contains("demo"), "{said}");
+    let said = env.coppice(&["config", "set", "default.model", "demo"]).exits(0).stderr;
+    assert!(!said.contains("warning:"), "{said}");
+}
