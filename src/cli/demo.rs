@@ -21,7 +21,20 @@ use stage::{BRANCH, Stage};
 #[command(after_help = "\
 Examples:
   coppice demo
-  coppice demo --keep")]
+  coppice demo --keep
+
+The scripted agent also works in your own repository: `coppice new --model demo PROMPT`. It does what the lines of the
+prompt say that begin with `@`, one after the other; without any it notes the task in a file.
+  @say TEXT  @think TEXT  @plan A | B          what it says on the way
+  @write FILE TEXT  @append FILE TEXT          files; `<<END` in place of TEXT takes the lines up to `END`
+  @delete FILE  @read FILE  @run COMMAND       without being asked about
+  @request TITLE  @permission TITLE            asks about the next line first, by its path or command; by its title alone
+  @may KIND TARGET  @begin  @end  @then        asks about anything; the block that is skipped when denied; the next turn
+  @ask QUESTION | A | B  @answer TEXT          ends the turn with a question, or with an answer
+  @summary TURN || SESSION  @usage IN OUT      what the response carries besides
+  @call TOOL JSON  @call& TOOL JSON  @tools    tools that Coppice serves, one or several at once; their list
+  @wait FIFO  @hang  @fail TEXT  @crash [once] how turns go wrong; also @garbage @raw @invalid @huge @child
+  @report COMMAND  @env NAME  @native  @echo-history  @echo-images  @echo-model")]
 pub(super) struct Args {
     /// Leave the repository and its sessions for a look around.
     #[arg(long)]
@@ -92,6 +105,9 @@ fn close(args: &Args, stage: Stage, context: &mut Context) -> Result<(), Failure
     }
     stage.remove()?;
     context.output.say(&Line::new().plain("Try it in a repository of yours:"))?;
+    context
+        .output
+        .say(&command("coppice".to_owned()).dim("                  the interface: all sessions on one screen"))?;
     context.output.say(&command("coppice models".to_owned()).dim("           which agents are installed"))?;
     context
         .output

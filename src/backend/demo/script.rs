@@ -136,10 +136,6 @@ pub(crate) struct ScriptError {
     problem: String,
 }
 
-const NAMES: &str = "say, think, plan, write, append, delete, read, run, report, permission, request, may, begin, end, then, ask, answer, summary, \
-                     usage, wait, fail, hang, crash, garbage, raw, invalid, huge, child, env, echo-history, echo-images, \
-                     echo-model, call, call&, tools, native";
-
 /// The task of a prompt: what follows the last line of three dashes that is not inside a text of the script.
 pub(crate) fn task(prompt: &str) -> &str {
     let mut start = 0;
@@ -156,7 +152,9 @@ pub(crate) fn task(prompt: &str) -> &str {
             None => {}
         }
     }
-    prompt.get(start..).unwrap_or_default()
+    let task = prompt.get(start..).unwrap_or_default();
+    // A line is left free below the dashes; lines are counted as the person has written them.
+    if start > 0 { task.strip_prefix('\n').unwrap_or(task) } else { task }
 }
 
 /// Reads all directives of a task; a task without any is an empty script.
@@ -302,7 +300,7 @@ fn directive(text: &str, body: Option<String>) -> Result<Directive, String> {
         }
         "tools" => Directive::Tools,
         "native" => Directive::Native,
-        unknown => return Err(format!("unknown directive `@{unknown}`, known: {NAMES}")),
+        unknown => return Err(format!("unknown directive `@{unknown}`; `coppice demo --help` lists them")),
     })
 }
 
@@ -435,13 +433,18 @@ mod tests {
         refused("@may read", "line 1 of the script: `@may read` needs a path, an address or a command");
         refused("@huge big", "line 1 of the script: `@huge big`: expected a number of bytes");
         refused("@write a <<END\ntext", "line 1 of the script: the text up to `END` has no end");
-        assert!(parse("@nope").unwrap_err().to_string().contains("unknown directive `@nope`, known: say, think"));
+        assert!(
+            parse("@nope")
+                .unwrap_err()
+                .to_string()
+                .contains("unknown directive `@nope`; `coppice demo --help` lists them")
+        );
     }
 
     #[test]
     fn only_the_last_section_is_the_task() {
         assert_eq!(task("just this"), "just this");
-        assert_eq!(task("rules\n\n---\n\n@say one\n"), "\n@say one\n");
+        assert_eq!(task("rules\n\n---\n\n@say one\n"), "@say one\n");
         assert_eq!(task("rules\n---\n> @say old\n---\n@say last"), "@say last");
         assert_eq!(task("rules\n---\n@write a <<END\n---\nEND\n@say x"), "@write a <<END\n---\nEND\n@say x");
         assert_eq!(task("---"), "");

@@ -80,7 +80,7 @@ END
         title: "Clean up old files",
         prompt: "\
 Clean up what nobody needs.
-@permission delete old-draft.txt
+@request delete old-draft.txt
 @delete old-draft.txt
 @write CHANGELOG.md <<END
 # Changelog
