@@ -22,6 +22,17 @@ pub(super) enum Part {
     Crashes,
 }
 
+impl Part {
+    /// What its session may do by itself; none for the default.
+    pub(super) fn posture(self) -> Option<&'static str> {
+        match self {
+            // Where the sandbox holds, nobody is asked about a file of the worktree by default.
+            Part::WantsPermission => Some("attended"),
+            Part::Works | Part::Asks | Part::Crashes => None,
+        }
+    }
+}
+
 /// The file that goes only when the permission is given.
 pub(super) const UNWANTED: &str = "old-draft.txt";
 

@@ -51,6 +51,7 @@ impl Play {
                 start: Start::AtOnce,
                 model: Some("demo".to_owned()),
                 title: Some(role.title.to_owned()),
+                posture: role.part.posture().map(str::to_owned),
                 env: context.environment(),
                 ..CreateSession::default()
             };
