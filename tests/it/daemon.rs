@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixListener;
 
-use rustix::process::Signal;
+use rustix::process::{Signal, kill_process};
 
 use crate::env::TestEnv;
 use crate::script::{ask_to_run, hang, run, say};
@@ -152,10 +152,10 @@ fn an_agent_cannot_decide_for_its_user() {
 fn a_daemon_that_does_not_answer_is_named_while_it_is_waited_for() {
     let env = TestEnv::new();
     env.coppice(&["daemon", "start"]).succeeds();
-    let pid = env.daemon_pid().unwrap().as_raw_nonzero();
-    env.signal_daemon(Signal::STOP);
+    let pid = env.daemon_pid().unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
     let mut seat = Seat::take(&env.to_start(&["list"]));
-    seat.showed(&format!("waiting for the daemon (pid {pid}), which does not answer yet"));
-    env.signal_daemon(Signal::CONT);
+    seat.showed(&format!("waiting for the daemon (pid {}), which does not answer yet", pid.as_raw_nonzero()));
+    kill_process(pid, Signal::CONT).unwrap();
     assert_eq!(seat.ends(), 0);
 }
