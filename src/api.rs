@@ -16,6 +16,7 @@ pub mod project;
 pub mod request;
 pub mod review;
 pub mod session;
+pub mod tool;
 pub mod workflow;
 
 /// The version of the paths and types; a client and a daemon that share it can work together.

@@ -37,8 +37,8 @@ use crate::backend::door::carry;
 use crate::backend::event::{Command, Event};
 use crate::backend::spec::{Reasoning, Spec, Transport};
 use crate::backend::transport::spawn::Spawner;
-use crate::mcp;
-use crate::permission::Posture;
+use crate::mcp::{self, Annotations};
+use crate::permission::{Effect, Posture};
 
 /// Everything one conversation needs to begin.
 pub struct Launch {
@@ -131,6 +131,8 @@ pub struct ServedTool {
     pub name: String,
     pub description: String,
     pub input_schema: Value,
+    /// What clients may assume about its calls. They decide nothing by it.
+    pub effect: Effect,
 }
 
 /// What an agent may do with tools of its own.
@@ -227,8 +229,13 @@ impl Backends {
 
 impl ServedTool {
     fn listed(&self) -> mcp::Tool {
-        let Self { name, description, input_schema } = self.clone();
-        mcp::Tool { name, description, input_schema, annotations: None }
+        let Self { name, description, input_schema, effect } = self.clone();
+        let annotations = Some(match effect {
+            Effect::Reads => Annotations::ReadOnly,
+            Effect::Adds => Annotations::Additive,
+            Effect::Destroys => Annotations::Destructive,
+        });
+        mcp::Tool { name, description, input_schema, annotations }
     }
 }
 
@@ -287,6 +294,19 @@ mod tests {
     impl Spawner for Nobody {
         fn spawn(&self, _: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
             Box::pin(std::future::pending())
+        }
+    }
+
+    #[test]
+    fn r112_a_tool_is_listed_with_what_its_calls_do() {
+        for (effect, expected) in [
+            (Effect::Reads, Annotations::ReadOnly),
+            (Effect::Adds, Annotations::Additive),
+            (Effect::Destroys, Annotations::Destructive),
+        ] {
+            let (name, description, input_schema) = ("x".to_owned(), String::new(), Value::Null);
+            let tool = ServedTool { name, description, input_schema, effect };
+            assert_eq!(tool.listed().annotations, Some(expected));
         }
     }
 

@@ -62,6 +62,7 @@ mod shell;
 mod show;
 #[cfg(test)]
 mod tests;
+mod tools;
 mod transcript;
 mod trust;
 mod undo;
@@ -152,6 +153,7 @@ enum SessionCommand {
     #[command(after_help = "Examples:\n  coppice list --removed\n  coppice restore k3f")]
     Restore(act::Args),
     Agents(agents::Args),
+    Tools(tools::Args),
     Models(models::Args),
     Permissions(permissions::Args),
     Plan(plan::Args),
@@ -270,6 +272,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Rm(args) => act::rm(args, context).await,
         SessionCommand::Restore(args) => act::restore(args, context).await,
         SessionCommand::Agents(args) => agents::run(args, context).await,
+        SessionCommand::Tools(args) => tools::run(args, context).await,
         SessionCommand::Models(args) => models::run(args, context).await,
         SessionCommand::Permissions(args) => permissions::run(args, context).await,
         SessionCommand::Plan(args) => plan::run(args, context).await,

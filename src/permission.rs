@@ -22,7 +22,7 @@ mod verb;
 use std::path::{Component, Path, PathBuf};
 
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
-pub use decide::decide;
+pub use decide::{decide, usual};
 pub use floor::catastrophe;
 pub use posture::{Hold, Level, Posture, UnknownWord};
 pub use profile::Profile;

@@ -14,6 +14,7 @@ mod params;
 mod parse;
 mod schema;
 mod served;
+pub mod survey;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -21,7 +22,7 @@ mod work;
 use serde_json::Value;
 
 use crate::delegation::{Facade, Hold, Input, ListActive, Order, Wait};
-use crate::permission::{Effect, Profile};
+use crate::permission::{Access, Effect, Profile};
 use crate::workflow::{Change, ReviewChange, Todo};
 
 pub use parse::parse;
@@ -72,6 +73,8 @@ pub struct Context<'a> {
     pub skills: Skills,
     pub planning: Planning,
     pub profile: Profile,
+    /// Whether it may change anything at all.
+    pub access: Access,
     pub mutations: Mutations,
 }
 

@@ -26,7 +26,7 @@ fn the_commands_are_the_contract() {
         names.join(", "),
         "new, run, list, show, events, wait, inbox, send, queue, answer, stop, resume, approve, deny, posture, attach, \
          shell, diff, comment, review, undo, merge, rebase, integrate, archive, rm, restore, agents, agents list, agents show, \
-         agents check, agents init, \
+         agents check, agents init, tools, \
          models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
          config set, config unset, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
          daemon logs, completions, man"

@@ -23,6 +23,7 @@ use crate::api::request::{
 };
 use crate::api::review::{AddComment, EditComment, LookAt, Review};
 use crate::api::session::{Diff, InboxItem, QueuedPrompt, Session, Turn};
+use crate::api::tool::{ToolQuery, ToolSurface};
 use crate::api::workflow::Workflow;
 
 /// Stands for an absent query or body.
@@ -223,6 +224,10 @@ impl Connection {
     /// `agent` is `AGENT` or `AGENT:PERSONA`.
     pub async fn agent(&self, agent: &str, show: &ShowAgent) -> Result<Agent, ClientError> {
         self.get(&format!("/v1/agents/{}", segment(agent)), show).await
+    }
+
+    pub async fn tools(&self, query: &ToolQuery) -> Result<ToolSurface, ClientError> {
+        self.get("/v1/tools", query).await
     }
 
     pub async fn check_agents(&self, check: &CheckAgents) -> Result<Page<AgentDiagnostic>, ClientError> {

@@ -9,6 +9,7 @@ pub(super) mod pick;
 pub(super) mod role;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};

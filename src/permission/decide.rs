@@ -11,7 +11,7 @@ mod tests;
 
 use std::fmt;
 
-use super::compact::Action;
+use super::compact::{self, Action};
 use super::{Access, Audience, Call, Layer, Overlay, Posture, Scene, Subject, Verdict, floor};
 use case::{Case, Clarity};
 use class::Class;
@@ -36,6 +36,16 @@ pub fn decide(call: &Call, scene: &Scene<'_>) -> Verdict {
         let settled = first(&SETTLING).unwrap_or_else(|| tool_class(&case));
         nobody_to_ask(&case, settled)
     })
+}
+
+/// What happens with a call of a tool that nothing else decides about; `None` where that depends on the call, and for
+/// tools that nobody knows.
+pub fn usual(tool: &str) -> Option<Action> {
+    match class::of(&compact::tool::canonical(tool)) {
+        Class::Free => Some(Action::Allow),
+        Class::Asked => Some(Action::Ask),
+        Class::Varies | Class::Unknown => None,
+    }
 }
 
 /// 1. What ends a machine or a home.

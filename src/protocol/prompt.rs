@@ -18,7 +18,7 @@ pub use aside::{Work, message, title};
 pub use comments::{Comment, Side, comments};
 pub use parts::{Part, split};
 pub use replay::{PastTurn, Transcript, TurnEnd};
-pub use role::{Hearing, Loaded, Role};
+pub use role::{Hearing, Loaded, Role, Tools};
 
 const SEPARATOR: &str = "\n\n---\n\n";
 

@@ -65,6 +65,7 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         agent::list,
         agent::read,
         agent::seed,
+        agent::tools,
         attach::attach,
         attach::detach,
         attach::input,
@@ -171,6 +172,7 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/agents/check", post(agent::check))
         .route("/v1/agents/{agent}", get(agent::read))
         .route("/v1/agent-files", get(agent::files))
+        .route("/v1/tools", get(agent::tools))
         .route("/v1/permissions/explain", post(permission::explain))
         .route("/v1/plans", get(permission::plans))
         .route("/v1/project", get(project::read))

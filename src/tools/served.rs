@@ -2,35 +2,49 @@
 
 use serde_json::Value;
 
+use super::survey::{Family, Missing};
 use super::{
     Context, Delegation, Mutations, Offer, Planning, Skills, Todos, Tool, code, command, describe, files, github,
     history, params, schema,
 };
 use crate::delegation::Facade;
-use crate::permission::{Effect, Profile};
+use crate::permission::{Access, Effect, Profile};
 
 /// The tools of a turn, as they are advertised. What the surface does not hold is not there.
 pub fn served(context: &Context<'_>) -> Vec<Tool> {
-    let delegation = is_offered(context).then(|| delegation(context.facade, context.agents));
-    delegation.into_iter().chain(rows().filter(|row| row.is_shown(context)).map(Row::tool)).collect()
+    let delegation = undelegated(context).is_none().then(|| delegation(context.facade, context.agents));
+    let shown = rows().map(|(_, row)| row).filter(|row| row.missing(context).is_none());
+    delegation.into_iter().chain(shown.map(Row::tool)).collect()
 }
 
 /// Whether a turn has a tool: a call of any other one is refused, whoever advertised it.
 pub fn is_served(context: &Context<'_>, name: &str) -> bool {
     match context.facade.name() == name {
-        true => is_offered(context),
-        false => rows().any(|row| row.name == name && row.is_shown(context)),
+        true => undelegated(context).is_none(),
+        false => rows().any(|(_, row)| row.name == name && row.missing(context).is_none()),
     }
 }
 
-/// Without an agent to choose there is nothing to delegate to.
-fn is_offered(context: &Context<'_>) -> bool {
-    context.delegation == Delegation::Shown && !context.agents.is_empty() && (context.has)("delegate")
+/// Why a turn does not have the tool that hands out work. Without an agent to choose there is nothing to delegate to.
+pub(super) fn undelegated(context: &Context<'_>) -> Option<Missing> {
+    first([
+        ((context.has)("delegate"), Missing::Surface),
+        (context.delegation == Delegation::Shown, Missing::Delegation),
+        (!context.agents.is_empty(), Missing::Agents),
+    ])
 }
 
 /// Every row, in the order in which a model reads them.
-fn rows() -> impl Iterator<Item = &'static Row> {
-    [ROWS, files::ROWS, command::ROWS, code::ROWS, history::ROWS, github::ROWS].into_iter().flatten()
+pub(super) fn rows() -> impl Iterator<Item = (Family, &'static Row)> {
+    let families = [
+        (Family::Session, ROWS),
+        (Family::Files, files::ROWS),
+        (Family::Commands, command::ROWS),
+        (Family::Code, code::ROWS),
+        (Family::History, history::ROWS),
+        (Family::GitHub, github::ROWS),
+    ];
+    families.into_iter().flat_map(|(family, rows)| rows.iter().map(move |row| (family, row)))
 }
 
 /// A tool that is the same in every session that has it.
@@ -61,18 +75,20 @@ pub(super) enum Needs {
 }
 
 impl Row {
-    fn is_shown(&self, context: &Context<'_>) -> bool {
-        let is_useful = match self.needs {
-            Needs::Nothing => true,
-            Needs::Children => context.delegation == Delegation::Shown,
-            Needs::Todos => context.todos == Todos::Served,
-            Needs::Skills => context.skills == Skills::Present,
-            Needs::Instead => context.profile != Profile::Native,
-            Needs::Mutations => context.mutations == Mutations::Served,
-            Needs::Planning => return context.planning == Planning::On,
+    /// Why a turn does not have the tool.
+    pub(super) fn missing(&self, context: &Context<'_>) -> Option<Missing> {
+        let useful = match self.needs {
+            Needs::Nothing => (true, Missing::Surface),
+            Needs::Children => (context.delegation == Delegation::Shown, Missing::Delegation),
+            Needs::Todos => (context.todos == Todos::Served, Missing::Todos),
+            Needs::Skills => (context.skills == Skills::Present, Missing::Skills),
+            Needs::Instead => (context.profile != Profile::Native, Missing::Native),
+            Needs::Mutations => (context.mutations == Mutations::Served, Missing::Mutations),
+            Needs::Planning => return first([(context.planning == Planning::On, Missing::Planning)]),
         };
-        let is_fitting = context.profile != Profile::ReadOnly || self.effect == Effect::Reads;
-        is_useful && is_fitting && (context.has)(self.canonical)
+        let only_reads = context.profile == Profile::ReadOnly || context.access == Access::ReadOnly;
+        let fits = !only_reads || self.effect == Effect::Reads;
+        first([((context.has)(self.canonical), Missing::Surface), useful, (fits, Missing::ReadOnly)])
     }
 
     fn tool(&self) -> Tool {
@@ -80,6 +96,14 @@ impl Row {
         Tool { name, description, input_schema: (self.schema)(), effect: self.effect }
     }
 }
+
+/// The first of some reasons whose condition does not hold.
+fn first<const N: usize>(conditions: [(bool, Missing); N]) -> Option<Missing> {
+    conditions.into_iter().find(|(holds, _)| !holds).map(|(_, missing)| missing)
+}
+
+/// What clients are told about handing out work.
+pub(super) const DELEGATES: Effect = Effect::Adds;
 
 const fn row(name: &'static str, description: &'static str, schema: fn() -> Value, needs: Needs) -> Row {
     Row { name, canonical: name, description, schema, needs, effect: Effect::Reads }
@@ -104,7 +128,14 @@ const ROWS: &[Row] = &[
         effect: Effect::Reads,
     },
     row("question", describe::QUESTION, schema::of::<params::Question>, Needs::Nothing),
-    row("exit_plan_mode", describe::EXIT_PLAN_MODE, schema::of::<params::Nothing>, Needs::Planning),
+    Row {
+        name: "exit_plan_mode",
+        canonical: "exit_plan_mode",
+        description: describe::EXIT_PLAN_MODE,
+        schema: schema::of::<params::Nothing>,
+        needs: Needs::Planning,
+        effect: Effect::Adds,
+    },
     row("skill", describe::SKILL, schema::of::<params::Skill>, Needs::Skills),
     row("search_skills", describe::SEARCH_SKILLS, schema::of::<params::SearchSkills>, Needs::Skills),
 ];
@@ -118,7 +149,7 @@ fn delegation(facade: Facade, agents: &[Offer]) -> Tool {
         Facade::Agent => schema::choose(schema::of::<params::Agent>(), "subagent_type", &voices(agents)),
     };
     let description = describe::delegation(facade, agents);
-    Tool { name: facade.name().to_owned(), description, input_schema, effect: Effect::Adds }
+    Tool { name: facade.name().to_owned(), description, input_schema, effect: DELEGATES }
 }
 
 /// A façade that has no parameter for the persona takes it with the agent, as `id:persona`.

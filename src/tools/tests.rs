@@ -2,6 +2,7 @@
 
 mod advertised;
 mod calls;
+mod profiles;
 
 use std::time::Duration;
 
@@ -54,6 +55,7 @@ fn context<'a>(has: &'a dyn Fn(&str) -> bool, facade: Facade, agents: &'a [Offer
         skills: Skills::Present,
         planning: Planning::Off,
         profile: Profile::Native,
+        access: Access::Write,
         mutations: Mutations::Withheld,
     }
 }

@@ -53,6 +53,7 @@ fn wrap(reply: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::permission::Effect;
 
     #[test]
     fn every_message_has_an_answer() {
@@ -66,7 +67,12 @@ mod tests {
 
     #[test]
     fn r54_calls_of_one_message_run_together() {
-        let tool = ServedTool { name: "delegate".to_owned(), description: String::new(), input_schema: json!({}) };
+        let tool = ServedTool {
+            name: "delegate".to_owned(),
+            description: String::new(),
+            input_schema: json!({}),
+            effect: Effect::Destroys,
+        };
         let Asked::Known(reply) = read(&json!({"id": 1, "method": "tools/list"}), &[tool]) else { panic!("a list") };
         assert_eq!(reply["mcp_response"]["result"]["tools"][0]["annotations"], json!({"readOnlyHint": true}));
     }

@@ -38,7 +38,12 @@ fn wishes() -> Wishes {
 
 fn delegate() -> ServedTool {
     let input_schema = json!({"type": "object", "properties": {"task": {"type": "string"}}});
-    ServedTool { name: "delegate".to_owned(), description: "Runs a child".to_owned(), input_schema }
+    ServedTool {
+        name: "delegate".to_owned(),
+        description: "Runs a child".to_owned(),
+        input_schema,
+        effect: crate::permission::Effect::Adds,
+    }
 }
 
 /// The answer to `initialize` of an agent that is logged in.

@@ -101,6 +101,7 @@ mod tests {
     use super::*;
     use crate::backend::door::Entrance;
     use crate::backend::{Access, ServedTool};
+    use crate::permission::Effect;
 
     fn login(files: Vec<PathBuf>) -> Login {
         Login { kind: "gemini-api-key".to_owned(), env: Vec::new(), files }
@@ -155,7 +156,12 @@ mod tests {
     #[test]
     fn served_tools_are_found_by_commands_of_the_settings() {
         let dir = tempfile::tempdir().unwrap();
-        let tool = ServedTool { name: "delegate".to_owned(), description: String::new(), input_schema: json!({}) };
+        let tool = ServedTool {
+            name: "delegate".to_owned(),
+            description: String::new(),
+            input_schema: json!({}),
+            effect: Effect::Adds,
+        };
         let (url, token) = ("http://127.0.0.1:1/mcp".to_owned(), "t".to_owned());
         let served = Served { tools: &[tool], entrance: Entrance { url, token, bridge: vec!["/coppice".to_owned()] } };
         let home = AgentDir::fixed(dir.path().to_owned());

@@ -73,6 +73,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::permission::Effect;
 
     #[test]
     fn the_commands_are_complete_and_nobody_elses() {
@@ -83,6 +84,7 @@ mod tests {
             name: "delegate".to_owned(),
             description: "Hands work over".to_owned(),
             input_schema: json!({"type": "object"}),
+            effect: Effect::Adds,
         };
         let entrance = Entrance {
             url: "http://127.0.0.1:1/mcp".to_owned(),

@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// The agents and the settings at a directory; outside of a repository they are the user's.
-    async fn agents_at(&self, cwd: Option<String>) -> Result<(Arc<Agents>, Config), Fault> {
+    pub(super) async fn agents_at(&self, cwd: Option<String>) -> Result<(Arc<Agents>, Config), Fault> {
         let here = match cwd {
             Some(cwd) => self.standing(PathBuf::from(cwd)).await?,
             None => None,
@@ -115,7 +115,7 @@ impl Engine {
             }
             None => registry.offered().filter(installed).collect(),
         };
-        let on = |spec: &&Spec| on_backend(&role::would_be(&found, &agents, &config, spec), spec);
+        let on = |spec: &&Spec| on_backend(&role::would_be(&found, &agents, &config, spec, None), spec);
         Ok(Agent {
             file: entry.map(file).unwrap_or_default(),
             persona: found.persona.map(|persona| persona.name.clone()),

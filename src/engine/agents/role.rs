@@ -4,6 +4,7 @@
 //! A child keeps the definition that it was made with. Everybody else has what the files say at this moment.
 
 pub(in super::super) mod native;
+mod served;
 #[cfg(test)]
 mod tests;
 
@@ -16,8 +17,8 @@ use crate::agent::surface::{self, Surface};
 use crate::agent::{self, Definition, Format, Scope};
 use crate::api::event::AgentUse;
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Spec};
-use crate::backend::{Access, Native, ServedTool};
+use crate::backend::spec::Spec;
+use crate::backend::{Access, Native};
 use crate::config::{Config, family};
 use crate::delegation::{self, DelegationTool, Facade, Standing};
 use crate::permission::compact::{CompactPermission, tool};
@@ -48,6 +49,7 @@ pub(in super::super) struct Role {
     pub(in super::super) native: Native,
     /// Whose tools it works with.
     pub(in super::super) profile: Profile,
+    delegation: tools::Delegation,
     /// What children may not exceed: a role that has no tool to write with may still hand writing to others.
     pub(in super::super) bound: Access,
     pub(in super::super) hold: SurfaceHold,
@@ -174,9 +176,15 @@ fn is_of(kept: &Result<Definition, String>, who: &AgentRecord) -> bool {
 }
 
 /// The role that an agent would have in a session of a person, whether its backend can be held to it or not.
-pub(super) fn would_be(found: &select::Selected<'_>, agents: &Arc<Agents>, config: &Config, spec: &Spec) -> Role {
+pub(super) fn would_be(
+    found: &select::Selected<'_>,
+    agents: &Arc<Agents>,
+    config: &Config,
+    spec: &Spec,
+    profile: Option<Profile>,
+) -> Role {
     let (planning, external) = (tools::Planning::Off, Vec::new());
-    let session = Session { depth: 0, access: Access::Write, planning, profile: None, external };
+    let session = Session { depth: 0, access: Access::Write, planning, profile, external };
     assemble(Part::selected(found), session, agents.clone(), None, config, spec)
 }
 
@@ -228,48 +236,25 @@ fn assemble(
     // Who only reads has no plan file to write, and says its plan.
     let writes = access == Access::Write && ["write", "edit", "patch"].iter().any(|name| surface.contains(name));
     let planning = if writes { session.planning } else { tools::Planning::Off };
-    let offers: Vec<_> = agents.catalog.delegatable().map(offer).collect();
     let mut external = session.external;
     external
         .retain(|tool| surface.contains(&tool.name) && (profile != Profile::ReadOnly || tool.effect == Effect::Reads));
-    let mut served = tools::served(&tools::Context {
-        has: &|name| surface.contains(name),
-        facade: facade(config),
-        agents: &offers,
-        delegation,
-        todos: match spec.todos {
-            spec::Todos::Native => tools::Todos::Native,
-            spec::Todos::Served => tools::Todos::Served,
-        },
-        skills: if agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
-        planning,
-        profile,
-        mutations: match config.tools.git_mutations {
-            family::GitMutations::Allow => tools::Mutations::Served,
-            family::GitMutations::Deny => tools::Mutations::Withheld,
-        },
-    });
     // Nobody carries out what is only planned.
     let bound = match session.planning {
         tools::Planning::On => Access::ReadOnly,
         tools::Planning::Off => bound,
     };
-    served.extend(external.iter().map(|tool| Tool {
-        name: tool.name.clone(),
-        description: tool.description.clone(),
-        input_schema: tool.input_schema.clone(),
-        effect: tool.effect,
-    }));
-    Role {
+    let mut role = Role {
         id: definition.id,
         persona,
         sha256: definition.source.sha256,
         prompt,
         surface,
-        served,
+        served: Vec::new(),
         external,
         native,
         profile,
+        delegation,
         bound,
         hold,
         unheld,
@@ -279,7 +264,9 @@ fn assemble(
         permission: definition.permission,
         agents,
         note,
-    }
+    };
+    role.served = role.serves(config, spec);
+    role
 }
 
 /// What a repository brings can forbid something to its agents, and allow nothing.
@@ -305,12 +292,6 @@ fn not_enforceable(agent: &str, reason: &str) -> Failure {
         .with_hint("choose another backend or agent, or accept it: `coppice config set tools.surface advisory`")
 }
 
-fn offer(agent: &Definition) -> tools::Offer {
-    let mut personas: Vec<_> = agent.personas.iter().map(|persona| persona.name.clone()).collect();
-    personas.sort();
-    tools::Offer { id: agent.id.clone(), description: agent.description.clone(), personas }
-}
-
 /// The tool that models delegate with, as it is configured.
 pub(in super::super) fn facade(config: &Config) -> Facade {
     match config.delegation.facade {
@@ -333,16 +314,6 @@ impl Role {
         AgentRecord { id: self.id.clone(), persona: self.persona.clone(), surface: self.hold, profile }
     }
 
-    /// The served tools as a backend takes them.
-    pub(in super::super) fn carried(&self) -> Vec<ServedTool> {
-        let carried = |tool: &Tool| ServedTool {
-            name: tool.name.clone(),
-            description: tool.description.clone(),
-            input_schema: tool.input_schema.clone(),
-        };
-        self.served.iter().map(carried).collect()
-    }
-
     /// What the model is told of the role.
     pub(in super::super) fn told(&self) -> Told {
         let agent = self.persona.as_ref().map_or(self.id.clone(), |persona| format!("{}:{persona}", self.id));
@@ -350,7 +321,11 @@ impl Role {
             true => skill::short_list(&self.agents.skills),
             false => String::new(),
         };
-        Told { agent, prompt: self.prompt.clone(), note: self.note.clone(), skills }
+        let tools = match self.profile {
+            Profile::Native => prompt::Tools::Own,
+            Profile::Enforced | Profile::ReadOnly => prompt::Tools::Served,
+        };
+        Told { agent, prompt: self.prompt.clone(), note: self.note.clone(), skills, tools }
     }
 
     /// The skills that a prompt names.
@@ -369,11 +344,12 @@ pub(in super::super) struct Told {
     prompt: String,
     note: Option<String>,
     skills: String,
+    tools: prompt::Tools,
 }
 
 impl Told {
     pub(in super::super) fn as_role(&self) -> prompt::Role<'_> {
-        let Self { agent, prompt, note, skills } = self;
-        prompt::Role { agent, prompt, note: note.as_deref(), skills }
+        let Self { agent, prompt, note, skills, tools } = self;
+        prompt::Role { agent, prompt, note: note.as_deref(), skills, tools: *tools }
     }
 }

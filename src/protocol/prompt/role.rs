@@ -19,6 +19,15 @@ pub struct Role<'a> {
     pub note: Option<&'a str>,
     /// One line for each skill that can be loaded; empty where none can.
     pub skills: &'a str,
+    pub tools: Tools,
+}
+
+/// Whose tools the agent works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tools {
+    Own,
+    /// Its program's own are off, and others are served in their place.
+    Served,
 }
 
 /// Whom the conversation has heard of.
@@ -45,13 +54,14 @@ struct Block<'a> {
     prompt: &'a str,
     note: Option<String>,
     skills: &'a str,
+    tools: Tools,
 }
 
 /// The role as it stands beside a conversation.
 pub(super) fn block(role: &Role<'_>, hearing: Hearing) -> String {
-    let Role { agent, prompt, note, skills } = *role;
+    let Role { agent, prompt, note, skills, tools } = *role;
     let note = note.map(|note| note.split_whitespace().collect::<Vec<_>>().join(" ")).filter(|note| !note.is_empty());
-    text(&Block { hearing, agent, prompt: prompt.trim(), note, skills: skills.trim_end() })
+    text(&Block { hearing, agent, prompt: prompt.trim(), note, skills: skills.trim_end(), tools })
 }
 
 /// What a prompt says where the role itself stands beside the conversation.
@@ -88,8 +98,13 @@ mod tests {
     };
     use super::*;
 
-    const ROLE: Role<'_> =
-        Role { agent: "reviewer:strict", prompt: "Look closely.\n---\nSay what is wrong.\n", note: None, skills: "" };
+    const ROLE: Role<'_> = Role {
+        agent: "reviewer:strict",
+        prompt: "Look closely.\n---\nSay what is wrong.\n",
+        note: None,
+        skills: "",
+        tools: Tools::Own,
+    };
 
     const TURN: Turn<'_> = Turn {
         request: Request::SessionResume,
@@ -145,6 +160,10 @@ mod tests {
         assert!(text.starts_with(&rules()) && text.ends_with(expected), "{text}");
         let silent = beside(&Role { prompt: " \n", note: Some(" "), ..ROLE });
         assert!(silent.ends_with("\n\n## Your role\nYou work as the agent `reviewer:strict`."), "{silent}");
+        let served = beside(&Role { tools: Tools::Served, prompt: "", ..ROLE });
+        let expected = "agent `reviewer:strict`.\n\nYour program's own tools for files, searches and commands are off: use the \
+            ones that are served to you instead.";
+        assert!(served.starts_with(&rules()) && served.ends_with(expected), "{served}");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::api::agent::{
     ShowAgent,
 };
 use crate::api::error::ErrorBody;
+use crate::api::tool::{ToolQuery, ToolSurface};
 use crate::server::error::{Asked, Body};
 
 /// Lists the agents that work can be handed to, as a model is told.
@@ -40,6 +41,15 @@ pub(super) async fn read(
     Asked(query): Asked<ShowAgent>,
 ) -> Reply<Agent> {
     reply(app.engine.agent(&agent, query).await)
+}
+
+/// Tells which tools an agent would get on a backend, and why it would not get the others.
+#[utoipa::path(
+    get, path = "/v1/tools", params(ToolQuery),
+    responses((status = 200, body = ToolSurface), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn tools(State(app): State<App>, Asked(query): Asked<ToolQuery>) -> Reply<ToolSurface> {
+    reply(app.engine.tools(query).await)
 }
 
 /// Says what is wrong with files that the client read.

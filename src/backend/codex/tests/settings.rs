@@ -9,7 +9,7 @@ use crate::backend::codex::settings::{Opening, Wishes, read_models};
 use crate::backend::event::{Block, Image};
 use crate::backend::failure::FailureKind;
 use crate::backend::{Access, Native, NativeTool, Purpose, ServedTool};
-use crate::permission::Posture;
+use crate::permission::{Effect, Posture};
 
 fn user() -> Value {
     json!({"mcp_servers": {"mine": {"command": "x"}, "a.b": {}}, "shell_environment_policy": {"exclude": ["AWS_*"]}})
@@ -59,7 +59,12 @@ fn a_session_asks_before_every_call() {
     let wishes = Wishes {
         model: Some("m".to_owned()),
         instructions: Some("be brief".to_owned()),
-        tools: vec![ServedTool { name: "t".to_owned(), description: "d".to_owned(), input_schema: json!({}) }],
+        tools: vec![ServedTool {
+            name: "t".to_owned(),
+            description: "d".to_owned(),
+            input_schema: json!({}),
+            effect: Effect::Reads,
+        }],
         env: vec![("FOO".to_owned(), "bar".to_owned()), ("AWS_KEY".to_owned(), "x".to_owned())],
         ..wishes()
     };

@@ -8,6 +8,7 @@ use super::{Stage, Talk};
 use crate::backend::demo::{Options, Reach};
 use crate::backend::event::{Command, Event, ToolStatus};
 use crate::backend::{Access, Launch, Native, NativeTool, ServedTool};
+use crate::permission::Effect;
 
 /// A conversation with two served tools.
 async fn served(stage: &Stage) -> Talk {
@@ -15,6 +16,7 @@ async fn served(stage: &Stage) -> Talk {
         name: name.to_owned(),
         description: String::new(),
         input_schema: json!({"type": "object"}),
+        effect: Effect::Adds,
     };
     let tools = vec![tool("wait"), tool("delegate")];
     stage.launch(Options::default(), |launch| Launch { tools, ..launch }).await
@@ -86,7 +88,8 @@ async fn an_interrupt_withdraws_the_open_call() {
 async fn a_server_that_cannot_start_is_an_error_of_the_call() {
     let stage = Stage::new();
     let options = Options { reach: Reach::Stdio, ..Options::default() };
-    let tools = vec![ServedTool { name: "x".to_owned(), description: String::new(), input_schema: json!({}) }];
+    let (name, input_schema) = ("x".to_owned(), json!({}));
+    let tools = vec![ServedTool { name, description: String::new(), input_schema, effect: Effect::Adds }];
     let bridge = vec!["/nonexistent/bridge".to_owned()];
     let mut talk = stage.launch(options, |launch| Launch { tools, bridge, ..launch }).await;
     let answer = talk.turn("@call x").await.answer();

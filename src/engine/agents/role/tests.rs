@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::*;
-use crate::backend::spec::NativeTools;
+use crate::backend::spec::{self, NativeTools};
 use crate::backend::{NativeTool, registry};
 use crate::config::{self, LayerKind, Origin, Trust};
 

@@ -1,0 +1,72 @@
+//! The tools that a role is served, with what decides about them.
+
+use crate::agent::Definition;
+use crate::backend::ServedTool;
+use crate::backend::spec::{self, Spec};
+use crate::config::{Config, family};
+use crate::tools::{self, Tool};
+
+use super::{Role, facade};
+
+impl Role {
+    /// Those that it could hand work to, in the order in which a model reads them.
+    pub(in super::super) fn offers(&self) -> Vec<tools::Offer> {
+        self.agents.catalog.delegatable().map(offer).collect()
+    }
+
+    /// What decides which tools it is served.
+    pub(in super::super) fn context<'a>(
+        &self,
+        has: &'a dyn Fn(&str) -> bool,
+        offers: &'a [tools::Offer],
+        config: &Config,
+        spec: &Spec,
+    ) -> tools::Context<'a> {
+        tools::Context {
+            has,
+            facade: facade(config),
+            agents: offers,
+            delegation: self.delegation,
+            todos: match spec.todos {
+                spec::Todos::Native => tools::Todos::Native,
+                spec::Todos::Served => tools::Todos::Served,
+            },
+            skills: if self.agents.skills.is_empty() { tools::Skills::Absent } else { tools::Skills::Present },
+            planning: self.planning,
+            profile: self.profile,
+            access: self.native.access.into(),
+            mutations: match config.tools.git_mutations {
+                family::GitMutations::Allow => tools::Mutations::Served,
+                family::GitMutations::Deny => tools::Mutations::Withheld,
+            },
+        }
+    }
+
+    pub(super) fn serves(&self, config: &Config, spec: &Spec) -> Vec<Tool> {
+        let (offers, has) = (self.offers(), |name: &str| self.surface.contains(name));
+        let external = self.external.iter().map(|tool| Tool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+            effect: tool.effect,
+        });
+        tools::served(&self.context(&has, &offers, config, spec)).into_iter().chain(external).collect()
+    }
+
+    /// The served tools as a backend takes them.
+    pub(in super::super::super) fn carried(&self) -> Vec<ServedTool> {
+        let carried = |tool: &Tool| ServedTool {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            input_schema: tool.input_schema.clone(),
+            effect: tool.effect,
+        };
+        self.served.iter().map(carried).collect()
+    }
+}
+
+fn offer(agent: &Definition) -> tools::Offer {
+    let mut personas: Vec<_> = agent.personas.iter().map(|persona| persona.name.clone()).collect();
+    personas.sort();
+    tools::Offer { id: agent.id.clone(), description: agent.description.clone(), personas }
+}
