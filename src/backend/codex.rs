@@ -40,7 +40,7 @@ use crate::backend::spec::{
     StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
-use crate::backend::{Launch, Purpose};
+use crate::backend::{Launch, Limits, Purpose};
 use crate::permission::Posture;
 use crate::protocol::SchemaDialect;
 
@@ -176,11 +176,16 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
 fn profile(launch: &Launch, wishes: &Wishes, home: Option<&Path>, key: &Key) -> Option<Profile> {
     let is_plan = launch.posture == Posture::Plan;
     let plan = launch.plan_file.as_deref().filter(|_| is_plan).and_then(Path::parent);
+    // All that is left is the tool for patches, and nobody is asked about what it writes.
+    let is_inert = !wishes.changes_files() && !wishes.has_shell();
+    let plan = plan.filter(|_| !is_inert);
     let Some(limits) = &launch.confines.limits else { return plan.map(Profile::planning) };
+    let nothing = Limits { write: Vec::new(), ..limits.clone() };
+    let limits = if is_inert { &nothing } else { limits };
     let access = if wishes.changes_files() { TreeAccess::Write } else { TreeAccess::Read };
     let program = binary::installation(Path::new(key.argv.first()?));
     let tree = [wishes.cwd.as_path(), &wishes.real_cwd];
-    let temp = launch.confines.temp.as_deref();
+    let temp = launch.confines.temp.as_deref().filter(|_| !is_inert);
     Some(Profile::confined(limits, Places { tree, access, temp, plan, home, program: &program }))
 }
 

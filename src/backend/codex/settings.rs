@@ -249,7 +249,7 @@ impl Wishes {
     }
 
     /// Whether the agent has a shell. Read-only it is what the agent reads by; otherwise what it is.
-    fn has_shell(&self) -> bool {
+    pub(super) fn has_shell(&self) -> bool {
         self.purpose == Purpose::Session && (self.native.reads() || self.native.lists(NativeTool::Bash))
     }
 
