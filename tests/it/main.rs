@@ -48,6 +48,7 @@ mod supervisor;
 mod switch;
 mod tape;
 mod tidy;
+mod tools;
 mod tui;
 mod utility;
 mod workflow;
