@@ -10,6 +10,7 @@ mod resolve;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsStr;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -152,6 +153,19 @@ impl Root {
         })
     }
 
+    /// Whether a file may be written as far as can be told before it is: by the rules, and by what is there.
+    pub fn judge_write(&self, path: &str) -> Result<(), RootError> {
+        let spot = self.resolve(path, Last::Followed, Parents::Judged)?;
+        self.guard(path, &spot, Act::Write)
+    }
+
+    /// Whether the contents of a file of the tree are kept from tools that read.
+    pub fn is_kept(&self, place: &Path) -> bool {
+        let place = self.real.join(place);
+        let target = Target { named: place.clone(), real: place };
+        guard::check(&[target], Act::Read, &self.places).is_some()
+    }
+
     /// Makes a directory and those above it; says which ones were missing, the outermost first.
     pub fn make_directory(&self, path: &str) -> Result<Vec<String>, RootError> {
         // Judged before any part of it is made.
@@ -213,8 +227,7 @@ impl Root {
     }
 
     fn spot_to_write(&self, path: &str) -> Result<Spot, RootError> {
-        let judged = self.resolve(path, Last::Followed, Parents::Judged)?;
-        self.guard(path, &judged, Act::Write)?;
+        self.judge_write(path)?;
         let spot = self.resolve(path, Last::Followed, Parents::Made(&mut Vec::new()))?;
         // Whoever moves things about in the meantime is judged by where they led.
         self.guard(path, &spot, Act::Write)?;
@@ -223,12 +236,24 @@ impl Root {
 }
 
 /// Opens a file of a directory that is held; anything but a regular file is refused before it is opened.
-pub fn open_regular(directory: impl AsFd, name: &Path, path: &str) -> Result<(std::fs::File, Entry), RootError> {
+fn open_regular(directory: impl AsFd, name: &Path, path: &str) -> Result<(std::fs::File, Entry), RootError> {
     let fail = |errno| error::failed("read", path, errno);
     entry::of(&directory, name).map_err(fail)?.regular(path)?;
     let file = fs::openat(&directory, name, FILE, Mode::empty()).map_err(fail)?;
     let entry = Entry::from(fs::fstat(&file).map_err(fail)?).regular(path)?;
     Ok((std::fs::File::from(file), entry))
+}
+
+/// Opens a file that a walk has met, by its name in its directory.
+pub fn open_met(directory: impl AsFd, name: &OsStr) -> io::Result<std::fs::File> {
+    let file = fs::openat(directory, name, FILE, Mode::empty())?;
+    match Entry::from(fs::fstat(&file)?).kind {
+        Kind::File => Ok(std::fs::File::from(file)),
+        // It has changed since.
+        Kind::Directory | Kind::Link | Kind::Pipe | Kind::Socket | Kind::Device | Kind::Unknown => {
+            Err(io::ErrorKind::InvalidInput.into())
+        }
+    }
 }
 
 /// Writes a file beside the one it replaces and puts it in its place.
