@@ -1,0 +1,136 @@
+//! Lines in files, found by the engine of ripgrep on all cores.
+//!
+//! Files are met in any order and told in the order of their paths. A board keeps the first lines so far; once it is
+//! full, files and directories behind its last one are not looked at, so the answer is always the same.
+
+mod board;
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+use ignore::{DirEntry, WalkState};
+
+use super::walk;
+use crate::tools::files::{Case, Grep, Syntax};
+use crate::tools::inside::root::{self, Root};
+use board::{Board, Hit};
+
+/// A line that is longer is not searched, nor is its file after it.
+const LONGEST_LINE: usize = 64 * 1024 * 1024;
+
+pub(super) fn grep(root: &Root, grep: &Grep) -> Result<String, String> {
+    let matcher = matcher(grep)?;
+    let place = root.place(&grep.path)?;
+    root.look(&grep.path)?;
+    let board = Board::new(grep.max_results);
+    walk::below(root, &place).build_parallel().run(|| {
+        let mut worker =
+            Worker { root, board: &board, matcher: matcher.clone(), searcher: searcher(), directory: None };
+        Box::new(move |entry| entry.map_or(WalkState::Continue, |entry| worker.meet(&entry)))
+    });
+    Ok(board.tell().unwrap_or_else(|| "No matches found".to_owned()))
+}
+
+fn matcher(grep: &Grep) -> Result<RegexMatcher, String> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.multi_line(true).line_terminator(Some(b'\n')).ban_byte(Some(0));
+    builder.fixed_strings(match grep.syntax {
+        Syntax::Literal => true,
+        Syntax::Regex => false,
+    });
+    builder.case_insensitive(match grep.case {
+        Case::Ignored => true,
+        Case::Sensitive => false,
+    });
+    builder.build(&grep.pattern).map_err(|error| {
+        let text = error.to_string();
+        // The last line says what is wrong, those before it draw where.
+        let why = text.lines().next_back().unwrap_or(&text).trim_start_matches("error: ").to_owned();
+        match grep.syntax {
+            Syntax::Regex => format!("`{}` is no regular expression for one line: {why}", grep.pattern),
+            Syntax::Literal => format!("`{}` cannot be in one line: {why}", grep.pattern),
+        }
+    })
+}
+
+fn searcher() -> Searcher {
+    let mut builder = SearcherBuilder::new();
+    builder.line_number(true).binary_detection(BinaryDetection::quit(0)).heap_limit(Some(LONGEST_LINE));
+    builder.build()
+}
+
+/// One thread of the search.
+struct Worker<'a> {
+    root: &'a Root,
+    board: &'a Board,
+    matcher: RegexMatcher,
+    searcher: Searcher,
+    /// Files are met directory by directory, so the last one is held.
+    directory: Option<(PathBuf, OwnedFd)>,
+}
+
+impl Worker<'_> {
+    fn meet(&mut self, entry: &DirEntry) -> WalkState {
+        let (Some(kind), Some(place)) = (entry.file_type(), walk::place(self.root, entry.path())) else {
+            return WalkState::Continue;
+        };
+        if kind.is_dir() {
+            return if self.board.is_past(&place) { WalkState::Skip } else { WalkState::Continue };
+        }
+        if kind.is_file() && !self.board.is_past(&place) {
+            // What cannot be read is left out: it may be gone since it was met.
+            let hits = self.search(&place).unwrap_or_default();
+            if !hits.is_empty() && !self.root.is_kept(&place) {
+                self.board.add(place, hits);
+            }
+        }
+        WalkState::Continue
+    }
+
+    fn search(&mut self, place: &Path) -> io::Result<Vec<Hit>> {
+        let name = place.file_name().unwrap_or(OsStr::new("."));
+        let file = root::open_met(self.held(place.parent().unwrap_or(Path::new("")))?, name)?;
+        let mut lines = Lines { hits: Vec::new(), bytes: 0, board: self.board };
+        self.searcher.search_file(&self.matcher, &file, &mut lines)?;
+        Ok(lines.hits)
+    }
+
+    /// The directory of a file, opened beneath the tree.
+    fn held(&mut self, parent: &Path) -> io::Result<&OwnedFd> {
+        let directory = match self.directory.take() {
+            Some((path, directory)) if path == parent => directory,
+            Some(_) | None => self.root.directory(parent)?,
+        };
+        Ok(&self.directory.insert((parent.to_owned(), directory)).1)
+    }
+}
+
+/// The lines of one file.
+struct Lines<'a> {
+    hits: Vec<Hit>,
+    bytes: usize,
+    board: &'a Board,
+}
+
+impl Sink for Lines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        let hit = Hit::new(found.line_number().unwrap_or_default(), found.bytes());
+        self.bytes += hit.text.len();
+        self.hits.push(hit);
+        Ok(!self.board.is_enough(self.hits.len(), self.bytes))
+    }
+
+    /// A file in which a NUL turns up is no text, and the lines before it are not either.
+    fn finish(&mut self, _: &Searcher, end: &SinkFinish) -> io::Result<()> {
+        if end.binary_byte_offset().is_some() {
+            self.hits.clear();
+        }
+        Ok(())
+    }
+}
