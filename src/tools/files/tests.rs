@@ -41,6 +41,7 @@ fn r101_the_tools_for_files_have_their_parameters_and_classes() {
         assert_eq!(row.canonical, canonical(name));
         assert!(matches!(row.needs, Needs::Instead), "{name}");
         let schema = (row.schema)();
+        jsonschema::meta::validate(&schema).unwrap();
         let properties: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
         assert_eq!(properties, parameters, "{name}");
         let needed = if required.is_empty() { Value::Null } else { json!(required) };

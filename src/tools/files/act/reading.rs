@@ -23,8 +23,9 @@ pub(super) fn read(root: &Root, path: &str, lines: Lines) -> Result<Answer, Stri
     }
     let failed = |error: io::Error| format!("failed to read `{path}`: {error}");
     let mut reader = BufReader::with_capacity(64 * 1024, file);
-    let passed = pass(&mut reader, lines.offset - 1).map_err(failed)?;
-    if passed < lines.offset - 1 || (lines.offset > 1 && reader.fill_buf().map_err(failed)?.is_empty()) {
+    let before = lines.offset.saturating_sub(1);
+    let passed = pass(&mut reader, before).map_err(failed)?;
+    if passed < before || (lines.offset > 1 && reader.fill_buf().map_err(failed)?.is_empty()) {
         let count = if passed == 1 { "1 line".to_owned() } else { format!("{passed} lines") };
         return Err(format!("`{path}` has {count}: offset {} is past its end", lines.offset));
     }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::sync::atomic::AtomicBool;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use tempfile::TempDir;
@@ -211,4 +212,27 @@ fn the_plan_is_the_only_file_outside() {
     fs::remove_file(&plan).unwrap();
     symlink("secret", &plan).unwrap();
     assert!(root.read(name).is_err() && root.write(name, &mut "x".as_bytes(), Permissions::Kept).is_err());
+}
+
+#[test]
+fn a_part_that_is_swapped_for_a_link_leads_nowhere() {
+    let tree = Tree::new();
+    fs::create_dir(tree.path("d")).unwrap();
+    fs::write(tree.path("d/secret"), "inside").unwrap();
+    let (part, aside, outer) = (tree.path("d"), tree.path("aside"), tree.outer.path());
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                fs::rename(&part, &aside).unwrap();
+                symlink(outer, &part).unwrap();
+                fs::remove_file(&part).unwrap();
+                fs::rename(&aside, &part).unwrap();
+            }
+        });
+        for _ in 0..2000 {
+            assert_ne!(tree.read("d/secret").as_deref(), Ok("outside"));
+        }
+        is_done.store(true, Ordering::Relaxed);
+    });
 }
