@@ -94,13 +94,29 @@ pub struct Call {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     pub text: String,
+    /// For models that see.
+    pub images: Vec<Image>,
     /// For clients that are programs. Models behind some agents see only this where it is present, so a backend gets none.
     pub structured: Option<Value>,
 }
 
 impl From<String> for Output {
     fn from(text: String) -> Self {
-        Self { text, structured: None }
+        Self { text, images: Vec::new(), structured: None }
+    }
+}
+
+/// A picture in the answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    pub mime_type: String,
+    /// In base64.
+    pub data: String,
+}
+
+impl Image {
+    fn block(&self) -> Value {
+        json!({"type": "image", "data": self.data, "mimeType": self.mime_type})
     }
 }
 
@@ -149,11 +165,13 @@ fn request(id: &Value, method: &str, params: &Value, tools: &[Tool]) -> Asked {
 
 /// Answers a call. An error is told to the model, which goes on with its turn.
 pub fn result(id: &Value, outcome: &Result<Output, String>) -> Value {
-    let (text, structured, is_error) = match outcome {
-        Ok(Output { text, structured }) => (text, structured.as_ref(), false),
-        Err(text) => (text, None, true),
+    let (text, images, structured, is_error) = match outcome {
+        Ok(Output { text, images, structured }) => (text, images.as_slice(), structured.as_ref(), false),
+        Err(text) => (text, [].as_slice(), None, true),
     };
-    let mut result = json!({"content": [{"type": "text", "text": text}], "isError": is_error});
+    let text = json!({"type": "text", "text": text});
+    let content: Vec<Value> = std::iter::once(text).chain(images.iter().map(Image::block)).collect();
+    let mut result = json!({"content": content, "isError": is_error});
     if let Some(structured) = structured {
         result["structuredContent"] = structured.clone();
     }

@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::backend::event::ToolOutput;
 use crate::mcp;
 
 /// How many calls of one conversation may wait to be taken in.
@@ -75,7 +76,7 @@ pub(crate) enum Knock {
 }
 
 /// What a call is answered with.
-pub(crate) type Answer = Result<String, String>;
+pub(crate) type Answer = Result<ToolOutput, String>;
 
 /// Names a call: clients of one conversation number their requests independently.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::backend::failure::Failure;
+use crate::mcp;
 use crate::permission::Reach;
 
 /// What the owner of a conversation asks of it.
@@ -17,7 +18,7 @@ pub enum Command {
     /// Answers an open [`ApprovalRequest`]; ignored when that request is gone.
     Decide { request: String, decision: Decision },
     /// Answers an open [`ToolRequest`]; ignored when that request is gone.
-    ToolResult { request: String, outcome: Result<String, String> },
+    ToolResult { request: String, outcome: Result<ToolOutput, String> },
     /// Ends the running turn as `cancelled`; the conversation lives on if the agent cooperates.
     Interrupt,
     /// Ends the conversation and its process.
@@ -38,6 +39,33 @@ pub struct Image {
     /// In base64.
     pub data: String,
     pub path: PathBuf,
+}
+
+/// What a served tool answers: a text, and pictures for models that see.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolOutput {
+    pub text: String,
+    pub images: Vec<mcp::Image>,
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self { text, images: Vec::new() }
+    }
+}
+
+impl ToolOutput {
+    /// The same with one more picture, in base64.
+    pub fn with_image(mut self, mime_type: String, data: String) -> Self {
+        self.images.push(mcp::Image { mime_type, data });
+        self
+    }
+}
+
+impl From<ToolOutput> for mcp::Output {
+    fn from(output: ToolOutput) -> Self {
+        Self { text: output.text, images: output.images, structured: None }
+    }
 }
 
 /// What a person decided about one tool call.

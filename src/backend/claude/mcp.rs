@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::backend::ServedTool;
+use crate::backend::event::ToolOutput;
 use crate::mcp::{self, Annotations, Output};
 pub(crate) use crate::mcp::{Call, SERVER};
 
@@ -42,7 +43,7 @@ pub(crate) fn read(message: &Value, tools: &[ServedTool]) -> Asked {
 }
 
 /// Answers a call. An error is told to the model, which goes on with its turn.
-pub(crate) fn result(id: &Value, outcome: &Result<String, String>) -> Value {
+pub(crate) fn result(id: &Value, outcome: &Result<ToolOutput, String>) -> Value {
     wrap(mcp::result(id, &outcome.clone().map(Output::from)))
 }
 
@@ -80,8 +81,13 @@ mod tests {
     #[test]
     fn a_result_says_whether_it_failed() {
         let text = |text: &str| json!([{"type": "text", "text": text}]);
-        let done = result(&json!(2), &Ok("done".to_owned()));
+        let done = result(&json!(2), &Ok("done".to_owned().into()));
         assert_eq!(done["mcp_response"]["result"], json!({"content": text("done"), "isError": false}));
+        let image = mcp::Image { mime_type: "image/png".to_owned(), data: "AA==".to_owned() };
+        let seen = result(&json!(2), &Ok(ToolOutput { text: "label".to_owned(), images: vec![image] }));
+        let block = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+        let content = json!([{"type": "text", "text": "label"}, block]);
+        assert_eq!(seen["mcp_response"]["result"], json!({"content": content, "isError": false}));
         let failed = result(&json!(2), &Err("no".to_owned()));
         assert_eq!(failed["mcp_response"]["result"], json!({"content": text("no"), "isError": true}));
     }

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::backend::codex::item;
 use crate::backend::codex::text::script;
-use crate::backend::event::{ApprovalRequest, Decision, ToolKind};
+use crate::backend::event::{ApprovalRequest, Decision, ToolKind, ToolOutput};
 use crate::backend::output::bounded;
+use crate::mcp;
 use crate::permission::{Effect, Reach};
 
 /// A request that waits for its answer.
@@ -196,12 +197,18 @@ impl Pending {
 }
 
 /// The result of a served tool. Text only: a structured result would hide it.
-pub(super) fn tool_result(outcome: &Result<String, String>) -> Value {
-    let (text, success) = match outcome {
-        Ok(text) => (text, true),
-        Err(text) => (text, false),
+pub(super) fn tool_result(outcome: &Result<ToolOutput, String>) -> Value {
+    let (text, images, success) = match outcome {
+        Ok(ToolOutput { text, images }) => (text, images.as_slice(), true),
+        Err(text) => (text, [].as_slice(), false),
     };
-    json!({"contentItems": [{"type": "inputText", "text": text}], "success": success})
+    let image = |image: &mcp::Image| {
+        let url = format!("data:{};base64,{}", image.mime_type, image.data);
+        json!({"type": "inputImage", "imageUrl": url})
+    };
+    let text = json!({"type": "inputText", "text": text});
+    let items: Vec<Value> = std::iter::once(text).chain(images.iter().map(image)).collect();
+    json!({"contentItems": items, "success": success})
 }
 
 /// What a model that asks in the middle of a turn is told: its questions belong into the response.
@@ -226,6 +233,17 @@ mod tests {
 
     fn ask(method: &str, params: Value, started: Option<Value>) -> Pending {
         read(&json!(0), method, &params, started.iter(), Path::new("/tree")).unwrap()
+    }
+
+    #[test]
+    fn a_result_is_a_text_and_what_there_is_to_see() {
+        let text = json!({"type": "inputText", "text": "label"});
+        let output = ToolOutput::from("label".to_owned());
+        assert_eq!(tool_result(&Ok(output.clone())), json!({"contentItems": [text], "success": true}));
+        let image = json!({"type": "inputImage", "imageUrl": "data:image/png;base64,AA=="});
+        let seen = tool_result(&Ok(output.with_image("image/png".to_owned(), "AA==".to_owned())));
+        assert_eq!(seen, json!({"contentItems": [text, image], "success": true}));
+        assert_eq!(tool_result(&Err("label".to_owned())), json!({"contentItems": [text], "success": false}));
     }
 
     #[test]

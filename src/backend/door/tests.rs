@@ -126,8 +126,8 @@ async fn a_token_opens_one_conversation_and_no_other() {
     let request = one.requested().await;
     assert_eq!((request.tool.as_str(), request.arguments), ("delegate", json!({"task": 7})));
     // The same name in another conversation is another request.
-    two.tell(Command::ToolResult { request: request.request.clone(), outcome: Ok("stolen".to_owned()) }).await;
-    one.tell(Command::ToolResult { request: request.request, outcome: Ok("mine".to_owned()) }).await;
+    two.tell(Command::ToolResult { request: request.request.clone(), outcome: Ok("stolen".to_owned().into()) }).await;
+    one.tell(Command::ToolResult { request: request.request, outcome: Ok("mine".to_owned().into()) }).await;
     assert_eq!(replies.next().await.unwrap(), Some(answered(7, "mine", false)));
     assert_eq!(replies.next().await.unwrap(), None);
     assert!(two.events.try_recv().is_err());
@@ -213,7 +213,7 @@ async fn a_client_that_leaves_withdraws_its_call() {
     let (first, second) = (talk.requested().await, talk.requested().await);
     drop(left);
     assert_eq!(talk.event().await, gone(&first));
-    talk.tell(Command::ToolResult { request: second.request, outcome: Ok("here".to_owned()) }).await;
+    talk.tell(Command::ToolResult { request: second.request, outcome: Ok("here".to_owned().into()) }).await;
     assert_eq!(stays.next().await.unwrap(), Some(answered(2, "here", false)));
 }
 
@@ -279,7 +279,7 @@ async fn a_bridge_is_as_good_as_the_door() {
     // A call that is open keeps nothing else from being answered.
     assert_eq!(next().await, json!({"jsonrpc": "2.0", "id": 2, "result": {}}));
     let request = talk.requested().await;
-    talk.tell(Command::ToolResult { request: request.request, outcome: Ok("done".to_owned()) }).await;
+    talk.tell(Command::ToolResult { request: request.request, outcome: Ok("done".to_owned().into()) }).await;
     assert_eq!(next().await, answered(1, "done", false));
     lines.send(call(3).to_string()).await.unwrap();
     let request = talk.requested().await;

@@ -189,7 +189,7 @@ async fn answer_questions(args: tool::Answer, context: &Context) -> Result<Outpu
 async fn diff(args: tool::Diff, context: &Context) -> Result<Output, Failure> {
     let diff = context.client().await?.diff(&args.id, &DiffQuery { turn: args.turn }).await?;
     let text = if diff.files.is_empty() { "nothing changed".to_owned() } else { diff.patch.clone() };
-    Ok(Output { text, structured: Some(object(&diff)?) })
+    Ok(Output { text, images: Vec::new(), structured: Some(object(&diff)?) })
 }
 
 /// The configuration is asked again: what was allowed when the tools were listed may be taken back.
@@ -219,7 +219,7 @@ fn standing(session: &Session) -> Result<Output, Failure> {
 
 fn output(lines: &[Line], value: &impl Serialize) -> Result<Output, Failure> {
     let text = lines.iter().map(Line::text).collect::<Vec<_>>().join("\n");
-    Ok(Output { text, structured: Some(object(value)?) })
+    Ok(Output { text, images: Vec::new(), structured: Some(object(value)?) })
 }
 
 fn object(value: &impl Serialize) -> Result<Value, Failure> {

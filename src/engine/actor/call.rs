@@ -3,14 +3,16 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::api::event::{Payload, PlanEntry};
-use crate::backend::event::{Command as BackendCommand, ToolRequest};
+use crate::backend::event::{Command as BackendCommand, ToolOutput, ToolRequest};
 use crate::delegation::DEPTH_REACHED;
 use crate::session::{Event, Wait};
-use crate::tools::{self, Answer, Request};
+use crate::tools::{self, Answer, Image, Request};
 
 use super::super::agents::role;
 use super::super::delegate::{self, Caller, News, What};
@@ -212,7 +214,13 @@ impl Actor {
     }
 
     pub(super) async fn answer_call(&mut self, request: String, outcome: Result<Answer, String>) {
-        let outcome = outcome.map(|answer| answer.text);
+        let outcome = outcome.map(output);
         self.tell_backend(BackendCommand::ToolResult { request, outcome }).await;
     }
+}
+
+/// What an agent is handed.
+fn output(answer: Answer) -> ToolOutput {
+    let shown = |output: ToolOutput, image: Image| output.with_image(image.mime, STANDARD.encode(image.bytes));
+    answer.images.into_iter().fold(ToolOutput::from(answer.text), shown)
 }

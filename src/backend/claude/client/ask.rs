@@ -7,7 +7,7 @@ use tracing::debug;
 
 use crate::backend::claude::client::{Client, Phase, TurnStop, emit};
 use crate::backend::claude::{control, mcp, permission};
-use crate::backend::event::Decision;
+use crate::backend::event::{Decision, ToolOutput};
 use crate::backend::transport::machine::Effect;
 
 impl Client {
@@ -59,7 +59,7 @@ impl Client {
         answer.map(Effect::Send).into_iter().collect()
     }
 
-    pub(super) fn on_served(&mut self, request: &str, outcome: &Result<String, String>) -> Vec<Effect> {
+    pub(super) fn on_served(&mut self, request: &str, outcome: &Result<ToolOutput, String>) -> Vec<Effect> {
         let call = self.turn().and_then(|turn| turn.take_served(request));
         let answer = call.map(|call| control::success(request, &mcp::result(&call.id, outcome)));
         answer.map(Effect::Send).into_iter().collect()

@@ -278,7 +278,7 @@ fn a_served_call_may_be_answered_late_or_withdrawn() {
     let cancelled = json!({"method": "notifications/cancelled", "params": {"requestId": 2}});
     talk.ask("n", json!({"subtype": "mcp_message", "message": cancelled}));
     for request in ["s1", "s2"] {
-        talk.tell(Command::ToolResult { request: request.to_owned(), outcome: Ok("late".to_owned()) });
+        talk.tell(Command::ToolResult { request: request.to_owned(), outcome: Ok("late".to_owned().into()) });
     }
     assert_eq!(talk.sent(), [r#""n" {"mcp_response":{"jsonrpc":"2.0","id":0,"result":{}}}"#]);
     talk.line(success());

@@ -50,7 +50,7 @@ fn command(message: &Value) -> Option<Command> {
         }
         _ => {
             let text = response["mcp_response"]["result"]["content"][0]["text"].as_str()?.to_owned();
-            Some(Command::ToolResult { request, outcome: Ok(text) })
+            Some(Command::ToolResult { request, outcome: Ok(text.into()) })
         }
     }
 }

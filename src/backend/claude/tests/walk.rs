@@ -62,7 +62,9 @@ fn input(step: Move) -> Input {
         Move::Interrupt => Input::Command(Command::Interrupt),
         Move::Close => Input::Command(Command::Close),
         Move::Decide => Input::Command(Command::Decide { request: "q".to_owned(), decision: Decision::Once }),
-        Move::ToolResult => Input::Command(Command::ToolResult { request: "s".to_owned(), outcome: Ok(String::new()) }),
+        Move::ToolResult => {
+            Input::Command(Command::ToolResult { request: "s".to_owned(), outcome: Ok(String::new().into()) })
+        }
         Move::Ready => Input::Line(ready()),
         Move::LoggedOut => line(json!({"type": "control_response",
             "response": {"subtype": "success", "request_id": "initialize", "response": {"account": {"tokenSource": "none"}}}})),

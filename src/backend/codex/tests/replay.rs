@@ -130,7 +130,7 @@ fn replay(record: &str, wishes: Vec<Wishes>) -> String {
                 Some("decline") => Command::Decide { request, decision: Decision::Deny { message: None } },
                 Some("cancel") => Command::Interrupt,
                 _ if message["result"]["contentItems"].is_array() => {
-                    Command::ToolResult { request, outcome: Ok("dyn result".to_owned()) }
+                    Command::ToolResult { request, outcome: Ok("dyn result".to_owned().into()) }
                 }
                 _ => Command::Decide { request, decision: Decision::Once },
             };

@@ -82,7 +82,7 @@ fn input(step: Move, tag: Option<Tag>, turns: usize) -> Option<Input> {
         Move::Close => Some(Input::Command(Command::Close)),
         Move::Decide => Some(Input::Command(Command::Decide { request: "0".to_owned(), decision: Decision::Once })),
         Move::ToolResult => {
-            Some(Input::Command(Command::ToolResult { request: "1".to_owned(), outcome: Ok(String::new()) }))
+            Some(Input::Command(Command::ToolResult { request: "1".to_owned(), outcome: Ok(String::new().into()) }))
         }
         Move::Reply => replied(Ok(result)),
         Move::Refuse => {

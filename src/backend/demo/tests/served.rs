@@ -31,7 +31,7 @@ impl Talk {
     }
 
     async fn result(&self, request: String, outcome: Result<&str, &str>) {
-        let outcome = outcome.map(str::to_owned).map_err(str::to_owned);
+        let outcome = outcome.map(|text| text.to_owned().into()).map_err(str::to_owned);
         self.command(Command::ToolResult { request, outcome }).await;
     }
 }
