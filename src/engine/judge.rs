@@ -7,6 +7,8 @@ use std::sync::Arc;
 use crate::agent::surface::Surface;
 use crate::api::permission::RuleFileInfo;
 use crate::backend::{self, Native};
+use crate::config::Config;
+use crate::config::family::BackgroundApprovals;
 use crate::git::Repo;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
@@ -19,7 +21,7 @@ use super::agents::role::{Role, native};
 use super::confine;
 use super::fault::Fault;
 use super::links;
-use super::record::{CallOrigin, Record};
+use super::record::{CallOrigin, ChildHold, Record};
 use super::rules::{Files, Loaded};
 use super::settings::Settings;
 use super::shared::Shared;
@@ -50,6 +52,15 @@ pub(super) struct Caller<'a> {
     pub(super) grants: &'a [Rule],
 }
 
+/// A call that was made.
+#[derive(Clone, Copy)]
+pub(super) struct Made<'a> {
+    pub(super) tool: &'a str,
+    pub(super) reach: &'a Reach,
+    /// Who performs it.
+    pub(super) origin: CallOrigin,
+}
+
 /// Which tools the caller has.
 #[derive(Clone, Copy)]
 pub(super) struct Tools<'a> {
@@ -78,6 +89,39 @@ impl Judge {
     /// The call as the rules see it: with every link on the way followed.
     pub(super) fn call(&self, tool: &str, reach: &Reach) -> Call {
         Call { tool: tool.to_owned(), subject: links::follow(reach, &self.tree, &self.places.tree) }
+    }
+
+    /// What the rules say about a call of a session's turn.
+    pub(super) fn verdict(
+        &self,
+        record: &Record,
+        role: &Role,
+        config: &Config,
+        made: Made<'_>,
+    ) -> (Call, Verdict) {
+        let body = &record.body;
+        let is_background = body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Background);
+        let denies = config.delegation.background_approvals == BackgroundApprovals::Deny;
+        let grants: Vec<Rule> = body.grants.iter().filter_map(|rule| rule.parse().ok()).collect();
+        let caller = Caller {
+            posture: body.posture.posture(),
+            overlay: if body.posture.yolo { Overlay::Yolo } else { Overlay::None },
+            hold: body.reach.hold(),
+            tools: Tools::of(role, made.origin),
+            permission: role.permission.as_ref(),
+            word: role.word,
+            // While a plan is made the rules themselves know the one file that may be written.
+            access: match (role.native.access, body.posture.posture()) {
+                (_, Posture::Plan) => backend::Access::Write,
+                (access, Posture::Attended | Posture::Edits | Posture::Unattended) => access,
+            }
+            .into(),
+            audience: if is_background && denies { Audience::Nobody } else { Audience::Person },
+            grants: &grants,
+        };
+        let call = self.call(made.tool, made.reach);
+        let verdict = self.decide(&call, &caller);
+        (call, verdict)
     }
 
     pub(super) fn decide(&self, call: &Call, caller: &Caller<'_>) -> Verdict {

@@ -150,7 +150,7 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
 }
 
 /// Who decides about the calls of the turn.
-async fn judge(
+pub(super) async fn judge(
     shared: &Arc<Shared>,
     record: &Record,
     repo: Repo,

@@ -4,19 +4,17 @@ use sha2::{Digest, Sha256};
 
 use crate::api::event::Payload;
 use crate::api::request::{AllowScope, Decide, DenyScope};
-use crate::backend::Access;
 use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision};
-use crate::config::family::BackgroundApprovals;
 use crate::permission::compact::Action;
 use crate::permission::load::List;
 use crate::permission::rule::Rule;
-use crate::permission::{Audience, Call, Layer, Overlay, Posture, Reach, Verdict};
+use crate::permission::{Call, Layer, Reach, Verdict};
 use crate::session::{Event, Wait};
 use crate::store::Durability;
 
 use super::super::fault::Fault;
-use super::super::judge::{self, Caller, Tools};
-use super::super::record::{ApprovalRecord, CallOrigin, CallRecord, ChildHold, DecisionRecord};
+use super::super::judge::{self, Made};
+use super::super::record::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
 use super::super::rules::Files;
 use super::super::settings::hex;
 use super::super::{clock, prepare, view};
@@ -137,29 +135,7 @@ impl Actor {
     fn verdict(&self, tool: &str, reach: &Reach, origin: CallOrigin) -> Option<(Call, Verdict)> {
         let turn = self.turn.as_ref()?;
         let (judge, role) = (turn.judge.as_ref()?, turn.role.as_ref()?);
-        let body = &self.record.body;
-        let is_background = body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Background);
-        let denies = turn.config.delegation.background_approvals == BackgroundApprovals::Deny;
-        let grants: Vec<Rule> = body.grants.iter().filter_map(|rule| rule.parse().ok()).collect();
-        let caller = Caller {
-            posture: body.posture.posture(),
-            overlay: if body.posture.yolo { Overlay::Yolo } else { Overlay::None },
-            hold: body.reach.hold(),
-            tools: Tools::of(role, origin),
-            permission: role.permission.as_ref(),
-            word: role.word,
-            // While a plan is made the rules themselves know the one file that may be written.
-            access: match (role.native.access, body.posture.posture()) {
-                (_, Posture::Plan) => Access::Write,
-                (access, Posture::Attended | Posture::Edits | Posture::Unattended) => access,
-            }
-            .into(),
-            audience: if is_background && denies { Audience::Nobody } else { Audience::Person },
-            grants: &grants,
-        };
-        let call = judge.call(tool, reach);
-        let verdict = judge.decide(&call, &caller);
-        Some((call, verdict))
+        Some(judge.verdict(&self.record, role, &turn.config, Made { tool, reach, origin }))
     }
 
     /// A person's decision about one call, and about all like it if they say so.
