@@ -6,6 +6,7 @@
 
 mod attributes;
 pub mod branch;
+pub mod caged;
 pub mod capture;
 pub(crate) mod command;
 pub mod commit;

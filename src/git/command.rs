@@ -39,7 +39,7 @@ const KEPT_VARIABLES: [&str; 10] = [
 ];
 
 /// Settings of every run; each would otherwise start a program or reach beyond the one operation.
-const SETTINGS: [&str; 9] = [
+pub(super) const SETTINGS: [&str; 9] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
     "core.pager=cat",
@@ -52,7 +52,7 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Settings of a run that has no business with the network.
-const OFFLINE: [&str; 3] = ["protocol.allow=never", "credential.helper=", "core.sshCommand=false"];
+pub(super) const OFFLINE: [&str; 3] = ["protocol.allow=never", "credential.helper=", "core.sshCommand=false"];
 
 /// Whether a run may fetch what is missing (objects of large-file storage) with the user's own credentials.
 #[derive(Clone, Copy)]
