@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::git::Repo;
 use crate::git::merge::{HookResult, HookRun};
@@ -20,15 +21,17 @@ use super::shared::Shared;
 /// How long a hook may take, and how much it may say.
 const LIMITS: Limits = Limits { timeout: Duration::from_secs(30 * 60), keep: 16 * 1024 };
 
-/// A function that runs one hook and waits for it; called on a blocking thread. A hook is the user's, but what it runs on
-/// is an agent's, so it reaches no more than an agent does.
+/// A function that runs one hook and waits for it, or until nobody wants its answer; called on a blocking thread. A hook
+/// is the user's, but what it runs on is an agent's, so it reaches no more than an agent does.
 pub(super) fn runner(
     shared: &Arc<Shared>,
     record: &Record,
     repo: &Repo,
     level: Level,
+    cancel: &CancellationToken,
 ) -> impl Fn(HookRun) -> HookResult + Send + 'static {
     let (shared, record, repo, runtime) = (Arc::clone(shared), record.clone(), repo.clone(), Handle::current());
+    let cancel = cancel.clone();
     move |hook| {
         let HookRun { program, arguments, directory, writes, environment, .. } = hook;
         let task = Task { record: &record, repo: &repo, level, writes };
@@ -43,7 +46,12 @@ pub(super) fn runner(
         let argv = std::iter::once(program.into_os_string()).chain(arguments).map(text).collect();
         let env = env.into_iter().chain(set).collect();
         let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: directory, cage };
-        match runtime.block_on(command::run(spawn, LIMITS, &mut |_: &str| {})) {
+        let mut ignore = |_: &str| {};
+        let run = cancel.run_until_cancelled(command::run(spawn, LIMITS, &mut ignore));
+        let Some(ended) = runtime.block_on(run) else {
+            return HookResult::Failed { output: "it was stopped".to_owned() };
+        };
+        match ended {
             Ok(finished) if finished.is_success() => HookResult::Passed,
             Ok(finished) => {
                 HookResult::Failed { output: format!("{}\n({})", finished.output.trim_end(), finished.describe()) }

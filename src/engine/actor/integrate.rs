@@ -1,5 +1,7 @@
 //! Bringing a session's work together with its base: merge and rebase, all or nothing.
 
+use tokio_util::sync::CancellationToken;
+
 use crate::api::event::Payload;
 use crate::api::request::MergeStyle;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
@@ -89,7 +91,7 @@ impl Actor {
         let lock = self.shared.repository(&self.record.project);
         let _held = lock.lock().await;
         let level = self.config().await.sandbox.level;
-        let run = hooks::runner(&self.shared, &self.record, &tree.repo, level);
+        let run = hooks::runner(&self.shared, &self.record, &tree.repo, level, &CancellationToken::new());
         let target = target.to_owned();
         let style = match style {
             MergeStyle::Squash => Style::Squash,
