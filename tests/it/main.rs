@@ -23,6 +23,7 @@ mod escape;
 mod events;
 mod external;
 mod family;
+mod history;
 mod http;
 mod kill;
 mod limits;

@@ -1,20 +1,98 @@
 //! Git for served tools: in the repository of the session, by the rules of the `git` room.
+//!
+//! What looks runs beside everything else. What changes the tree or its branch holds the locks under which children
+//! bring their files and sessions are merged; a push holds none, since it waits for another machine.
 
+mod change;
+mod look;
+mod run;
+mod say;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio::sync::OwnedMutexGuard;
+use tokio::task::spawn_blocking;
+
+use crate::git::{GitError, Oid, Worktree};
 use crate::tools::Answer;
-use crate::tools::history::Request;
+use crate::tools::history::{Request, inside};
 
 use super::super::delegate::Caller;
+use super::super::fault::Fault;
 use super::super::shared::Shared;
+use super::super::{clock, prepare};
 use super::Bench;
 
 /// Performs a call.
 pub(super) async fn perform(
-    _shared: &Arc<Shared>,
-    _caller: &Caller,
+    shared: &Arc<Shared>,
+    caller: &Caller,
     _bench: &Arc<Bench>,
     request: Request,
 ) -> Result<Answer, String> {
-    match request {}
+    let repo = prepare::open_repo(&caller.record).await.map_err(told)?;
+    let tree = prepare::tree_of(&caller.record, &repo).map_err(told)?;
+    let floor = floor(caller, &tree).map_err(told)?;
+    let text = match request {
+        Request::Look(asked) => blocking(move || look::look(&tree, asked, &floor)).await,
+        Request::Git { args } => run::git(shared, caller, &tree, &args).await,
+        Request::Change(asked) => {
+            let saved = format!("refs/coppice/undo/{}/{}", caller.record.id, clock::now());
+            let _held = Locks::take(shared, caller).await?;
+            blocking(move || change::change(&tree, asked, &floor, &saved)).await
+        }
+        Request::Commit { message } => {
+            let _held = Locks::take(shared, caller).await?;
+            change::commit(shared, caller, tree, message).await
+        }
+        Request::Push => change::push(shared, caller, tree).await,
+    };
+    text.map(Answer::from)
+}
+
+/// What a tree is held by while it changes, always taken in this order.
+struct Locks {
+    _tree: OwnedMutexGuard<()>,
+    _repository: OwnedMutexGuard<()>,
+}
+
+impl Locks {
+    /// Whoever is not waited for any more changes nothing.
+    async fn take(shared: &Shared, caller: &Caller) -> Result<Self, String> {
+        let take = async {
+            let tree = shared.tree_lock(caller.record.id).lock_owned().await;
+            let repository = shared.repository(&caller.record.project).lock_owned().await;
+            Self { _tree: tree, _repository: repository }
+        };
+        caller.cancel.run_until_cancelled(take).await.ok_or_else(|| "it was stopped".to_owned())
+    }
+}
+
+/// The commit that the session's own work begins after: where it started, or its last one that is merged.
+fn floor(caller: &Caller, tree: &Worktree) -> Result<Oid, Fault> {
+    Ok(caller.record.body.merged.as_deref().map(str::parse).transpose()?.unwrap_or(tree.base))
+}
+
+/// Runs what blocks.
+async fn blocking(work: impl FnOnce() -> Result<String, String> + Send + 'static) -> Result<String, String> {
+    spawn_blocking(work).await.map_err(|error| told(error.into()))?
+}
+
+/// A fault in words for a model.
+fn told(fault: Fault) -> String {
+    prepare::failure(fault).message
+}
+
+fn failed(error: GitError) -> String {
+    told(error.into())
+}
+
+/// Where something is that a model has named.
+fn at(tree: &Worktree, path: &str) -> Result<PathBuf, String> {
+    inside(path, &tree.path)
+}
+
+fn all_at(tree: &Worktree, paths: &[String]) -> Result<Vec<PathBuf>, String> {
+    paths.iter().map(|path| at(tree, path)).collect()
 }

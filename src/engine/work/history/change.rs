@@ -1,0 +1,114 @@
+//! What changes a session's index, branch or files, or a remote: allowed by a person, told in flags that a model can
+//! branch on.
+
+use std::sync::Arc;
+
+use crate::git::capture::Stops;
+use crate::git::commit::Outcome;
+use crate::git::{GitError, Oid, Worktree, branch, commit, look, push, status};
+use crate::tools::history::{Change, Selection};
+
+use super::super::super::delegate::Caller;
+use super::super::super::shared::Shared;
+use super::super::super::{hooks, prepare};
+use super::{all_at, blocking, failed, say};
+
+/// Performs a call that runs no hook; blocks. `floor` is where the session's own work begins, `saved` the ref under
+/// which a rollback keeps what it discards.
+pub(super) fn change(tree: &Worktree, asked: Change, floor: &Oid, saved: &str) -> Result<String, String> {
+    match asked {
+        Change::Stage(Selection::All) => {
+            let selected = commit::stage_all(tree).map_err(failed)?;
+            Ok(format!("staged all changes{}", say::left_out_of(&selected.left_out)))
+        }
+        Change::Stage(Selection::Paths(paths)) => {
+            let selected = commit::stage_paths(tree, &all_at(tree, &paths)?).map_err(failed)?;
+            match selected.unmatched.as_slice() {
+                [] => Ok(say::selected(&selected)),
+                [first, ..] => Err(format!(
+                    "nothing was staged: `{}` is not there, is ignored, or has no changes",
+                    first.display()
+                )),
+            }
+        }
+        Change::Unstage { paths } => {
+            let files = commit::unstage(tree, &all_at(tree, &paths)?).map_err(failed)?;
+            Ok(format!("unstaged {files} {}", say::plural(files)))
+        }
+        Change::CreateBranch { name, start } => {
+            let made = look::revision(tree, &start).and_then(|at| branch::create(tree, &name, &at).map(|()| at));
+            made.map(|at| format!("created=true branch={name} from={at}")).map_err(|error| refused("created", error))
+        }
+        Change::Checkpoint { message } => match commit::commit_all(tree, &message) {
+            Ok(Some(recorded)) => {
+                Ok(format!("committed=true sha={}{}", recorded.commit, say::left_out_of(&recorded.left_out)))
+            }
+            Ok(None) => Err("committed=false reason=nothing_to_commit".to_owned()),
+            Err(error) => Err(refused("committed", error)),
+        },
+        Change::Rollback { target } => {
+            let gone =
+                look::revision(tree, &target).and_then(|at| branch::roll_back(tree, &at, floor, saved).map(|()| at));
+            gone.map(|at| format!("rolled_back=true target={at} saved={saved}"))
+                .map_err(|error| refused("rolled_back", error))
+        }
+    }
+}
+
+/// Commits what is staged; the user's hooks run in the session's cage, and end when nobody waits for them.
+pub(super) async fn commit(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    tree: Worktree,
+    message: String,
+) -> Result<String, String> {
+    let level = caller.config.sandbox.level;
+    let run = hooks::runner(shared, &caller.record, &tree.repo, level, &caller.cancel);
+    blocking(move || match commit::commit(&tree, &message, &mut |hook| run(hook)) {
+        Ok(Outcome::Committed { commit, skipped_hooks }) => {
+            let left = status::read(&tree).map_err(failed)?;
+            Ok(say::committed(&commit, &skipped_hooks, &left))
+        }
+        Ok(Outcome::NothingStaged) => {
+            Err("committed=false reason=staged_empty\nstage something with git_stage_files first".to_owned())
+        }
+        Ok(Outcome::HookFailed { hook, output }) => {
+            Err(format!("committed=false reason=hook_error hook={}\n{output}", hook.name()))
+        }
+        Err(error) => Err(refused("committed", error)),
+    })
+    .await
+}
+
+/// Pushes the branch that is checked out.
+pub(super) async fn push(shared: &Arc<Shared>, caller: &Caller, tree: Worktree) -> Result<String, String> {
+    let environment = prepare::environment(shared, &caller.record);
+    let stops = Stops::new();
+    let stopper = stops.stopper();
+    let pushing = blocking(move || {
+        let environment = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        push::push(&tree, environment, &stops)
+            .map(|pushed| say::pushed(&pushed))
+            .map_err(|error| refused("pushed", error))
+    });
+    tokio::pin!(pushing);
+    tokio::select! {
+        outcome = &mut pushing => outcome,
+        () = caller.cancel.cancelled() => {
+            stopper.stop();
+            pushing.await
+        }
+    }
+}
+
+/// Why git did not do it: a flag, a reason to branch on, and the whole of it.
+fn refused(flag: &str, error: GitError) -> String {
+    let known: [(&str, fn(&GitError) -> bool); 4] = [
+        ("branch_exists", |error| matches!(error, GitError::BranchTaken { .. })),
+        ("unknown_revision", |error| matches!(error, GitError::UnknownBase { .. })),
+        ("not_of_session", |error| matches!(error, GitError::NotOfSession { .. })),
+        ("detached_head", |error| matches!(error, GitError::Detached { .. })),
+    ];
+    let reason = known.iter().find(|(_, is_it)| is_it(&error)).map_or("git_error", |(reason, _)| reason);
+    format!("{flag}=false reason={reason}\n{}", failed(error))
+}

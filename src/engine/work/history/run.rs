@@ -1,0 +1,83 @@
+//! A call of git with the model's own words, run in the session's cage: whatever it starts reaches no more than the
+//! agent does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::timeout;
+
+use crate::git::Worktree;
+use crate::git::caged::{self, Known};
+use crate::git::capture::Kept;
+use crate::permission::only_git_reads;
+use crate::sandbox::launch::{self, Spawn, Status};
+use crate::tools::history::{STDERR_LIMIT, STDOUT_LIMIT, git_text};
+
+use super::super::super::confine::{self, Task};
+use super::super::super::delegate::Caller;
+use super::super::super::shared::Shared;
+use super::say;
+
+/// How long a run may take.
+const TIME: Duration = Duration::from_secs(10 * 60);
+
+/// Runs git and tells how it ended, and what it said.
+pub(super) async fn git(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    tree: &Worktree,
+    words: &[String],
+) -> Result<String, String> {
+    let known = if only_git_reads(&git_text(words)) { Known::Reads } else { Known::Anything };
+    let writes = match known {
+        Known::Reads => Vec::new(),
+        Known::Anything => vec![tree.path.clone()],
+    };
+    let task = Task { record: &caller.record, repo: &tree.repo, level: caller.config.sandbox.level, writes };
+    let confined = confine::of_command(shared, task);
+    let (mut cage, mut env) = confined.map_err(|error| format!("git: failed to confine it: {error}"))?;
+    if let Some(cage) = &mut cage {
+        cage.read.push(tree.path.clone());
+    }
+    let caged = caged::command(tree, words, known);
+    env.extend(caged.env.into_iter().map(|(name, value)| (name.to_owned(), value)));
+    let spawn = Spawn {
+        executable: shared.executable.clone(),
+        argv: caged.argv,
+        env: env.into_iter().collect(),
+        cwd: tree.path.clone(),
+        cage,
+    };
+    let run = caller.cancel.run_until_cancelled(timeout(TIME, run(spawn)));
+    match run.await {
+        None => Err("git: it was stopped".to_owned()),
+        Some(Err(_)) => Err(format!("git: it took longer than {} seconds and was stopped", TIME.as_secs())),
+        Some(Ok(outcome)) => outcome,
+    }
+}
+
+/// Dropping the future ends all that was started.
+async fn run(spawn: Spawn) -> Result<String, String> {
+    let failed = |error: &dyn std::error::Error| format!("git: it did not run: {error}");
+    let launch::Supervised { stdin, stdout, stderr, mut process } =
+        launch::spawn(spawn).await.map_err(|error| failed(&error))?;
+    drop(stdin);
+    let (stdout, stderr) = tokio::join!(kept(stdout, STDOUT_LIMIT), kept(stderr, STDERR_LIMIT));
+    let (stdout, stderr) = (stdout.map_err(|error| failed(&error))?, stderr.map_err(|error| failed(&error))?);
+    let exit = match process.wait().await {
+        Status::Exited(code) => code,
+        Status::Signalled(signal) => 128 + signal,
+        Status::Lost => 128,
+    };
+    Ok(say::run(exit, &stdout, &stderr))
+}
+
+/// The beginning of a stream; the rest is read and dropped, so that the run ends by itself.
+async fn kept(mut stream: impl AsyncRead + Unpin, limit: usize) -> std::io::Result<Kept> {
+    let mut bytes = Vec::new();
+    let room = u64::try_from(limit).unwrap_or(u64::MAX);
+    (&mut stream).take(room).read_to_end(&mut bytes).await?;
+    let more = tokio::io::copy(&mut stream, &mut tokio::io::sink()).await?;
+    Ok(Kept { bytes, is_cut: more > 0 })
+}

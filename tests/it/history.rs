@@ -1,0 +1,203 @@
+//! Git as tools: what an agent is told, what waits for a person, and what never runs outside of the cage.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::script::{call, steps, write};
+
+/// A world whose agents work with served tools, those that change history included.
+fn allowed() -> TestEnv {
+    let env = TestEnv::new();
+    env.configure("[tools]\nprofile = \"enforced\"\ngit_mutations = \"allow\"\n");
+    env
+}
+
+/// Lets the next calls pass, one after the other.
+fn approve(env: &TestEnv, id: &str, titles: &[&str]) {
+    for title in titles {
+        env.wait_for(id, "approval");
+        assert_eq!(env.session(id)["approvals"][0]["title"], *title);
+        env.coppice(&["approve", id]).succeeds();
+    }
+    env.wait_for(id, "ready");
+}
+
+fn hook(env: &TestEnv, name: &str, body: &str) {
+    let path = env.repo().join(".git/hooks").join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+fn branch(env: &TestEnv, id: &str) -> String {
+    env.session(id)["branch"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn r107_every_agent_is_told_what_a_commit_message_is_written_from() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[
+        write("notes.md", "hello"),
+        call("git_commit_context", &json!({})),
+        call("git_log_file", &json!({ "path": "src/main.rs" })),
+        call("git_push", &json!({})),
+    ]));
+    let answer = env.last_answer(&id);
+    for said in ["staged_empty=true", "detected_style=plain", "## prose", "## untracked\nnotes.md"] {
+        assert!(answer.contains(said), "{said}: {answer}");
+    }
+    assert!(answer.contains(&format!("branch={}", branch(&env, &id))), "{answer}");
+    for tool in ["git_log_file", "git_push"] {
+        assert!(answer.contains(&format!("error: tool `{tool}` is not available")), "{answer}");
+    }
+}
+
+#[test]
+fn history_is_read_without_a_question() {
+    let env = allowed();
+    let id = env.create_ready(&steps(&[
+        call("list_git_changed_files", &json!({})),
+        call("git_branch_status", &json!({})),
+        call("git_show_file_at_rev", &json!({ "path": "src/main.rs" })),
+        call("git_log_file", &json!({ "path": "src/main.rs" })),
+        call("git_blame_lines", &json!({ "path": "src/main.rs", "start": 1, "end": 1 })),
+        call("git_diff_files", &json!({})),
+        call("git_merge_base", &json!({ "base": "HEAD", "head": "main" })),
+        call("git", &json!({ "args": ["log", "-1", "--format=subject: %s"] })),
+        call("git_show_file_at_rev", &json!({ "path": "../x" })),
+        call("git_show_file_at_rev", &json!({ "path": "src/main.rs", "rev": "--output=x" })),
+    ]));
+    let answer = env.last_answer(&id);
+    let head = env.git(&["rev-parse", "HEAD"]);
+    for said in [
+        "staged=0 unstaged=0 untracked=0",
+        "upstream=none\nahead=0\nbehind=0\ndirty=false",
+        "println!",
+        "no differences",
+        head.trim(),
+        "exit=0\n--- stdout ---\nsubject: ",
+        "is not a revision",
+    ] {
+        assert!(answer.contains(said), "{said}: {answer}");
+    }
+}
+
+#[test]
+fn what_leads_git_elsewhere_waits_for_a_person() {
+    let env = allowed();
+    for args in [
+        json!(["-c", "core.pager=cat", "log", "-1", "--format=it ran"]),
+        json!(["diff", "--no-index", "/etc/hostname", "src/main.rs"]),
+        json!(["reset", "--hard"]),
+    ] {
+        let id = env.create(&call("git", &json!({ "args": args })));
+        env.wait_for(&id, "approval");
+        let words: Vec<_> = args.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let approval = env.session(&id)["approvals"][0].clone();
+        let title = approval["title"].as_str().unwrap().replace('\'', "");
+        assert_eq!(title, format!("git {}", words.join(" ")));
+        if words.first() == Some(&"-c") {
+            env.coppice(&["approve", &id]).succeeds();
+            env.wait_for(&id, "ready");
+            assert!(env.last_answer(&id).contains("it ran"), "{}", env.last_answer(&id));
+        }
+        if words.first() == Some(&"reset") {
+            assert_eq!(approval["warnings"][0], "DESTRUCTIVE FLAG(S): --hard");
+        }
+    }
+}
+
+#[test]
+fn r107_what_is_staged_is_committed_on_the_branch_of_the_session() {
+    let env = allowed();
+    let before = env.git(&["rev-parse", "HEAD"]);
+    let id = env.create(&steps(&[
+        write("a.txt", "one"),
+        write("b.txt", "two"),
+        call("git_stage_files", &json!({ "paths": ["a.txt"] })),
+        call("git_commit_apply", &json!({ "message": "ends with a period." })),
+        call("git_commit_apply", &json!({ "message": "feat: add a" })),
+        call("git_commit_apply", &json!({ "message": "feat: add nothing" })),
+    ]));
+    approve(&env, &id, &["stage a.txt", "commit: feat: add a", "commit: feat: add nothing"]);
+    let answer = env.last_answer(&id);
+    for said in [
+        "staged 1 file",
+        "committed=false reason=validation\nmessage must not end with a period",
+        "committed=true sha=",
+        "## untracked\nb.txt",
+        "committed=false reason=staged_empty",
+    ] {
+        assert!(answer.contains(said), "{said}: {answer}");
+    }
+    // What the turn left is committed after it, and the user's own checkout has heard of nothing.
+    let subjects = env.git(&["log", "--format=%s", "-2", &branch(&env, &id)]);
+    assert!(subjects.ends_with("\nfeat: add a\n"), "{subjects}");
+    assert_eq!(env.git(&["rev-parse", "HEAD"]), before);
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn r107_a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
+    let env = allowed();
+    let planted = env.path("planted");
+    hook(&env, "pre-commit", &format!("echo 'lint: a.txt:1'; touch '{}'; exit 3", planted.display()));
+    let id = env.create(&steps(&[
+        write("a.txt", "one"),
+        call("git_stage_files", &json!({ "all": true })),
+        call("git_commit", &json!({ "message": "add a" })),
+    ]));
+    approve(&env, &id, &["stage all changes", "commit: add a"]);
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("committed=false reason=hook_error hook=pre-commit\nlint: a.txt:1\n"), "{answer}");
+    assert!(!planted.exists(), "a hook is in the cage");
+}
+
+#[test]
+fn r108_branches_pushes_and_the_way_back_stay_with_the_session() {
+    let env = allowed();
+    let remote = env.path("remote.git");
+    env.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    env.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
+    let id = env.create(&steps(&[
+        call("git_create_branch", &json!({ "name": "main" })),
+        call("git_create_branch", &json!({ "name": "beside" })),
+        write("a.txt", "one"),
+        call("git_checkpoint", &json!({})),
+        call("git_push", &json!({})),
+        call("rollback", &json!({})),
+        call("rollback", &json!({})),
+    ]));
+    let back = "roll back to HEAD~1, discarding what is not committed";
+    approve(
+        &env,
+        &id,
+        &[
+            "create branch main from HEAD",
+            "create branch beside from HEAD",
+            "commit all changes: checkpoint",
+            "push the branch of the session",
+            back,
+            back,
+        ],
+    );
+    let (answer, branch) = (env.last_answer(&id), branch(&env, &id));
+    let head = env.git(&["rev-parse", "HEAD"]);
+    for said in [
+        "created=false reason=branch_exists",
+        &format!("created=true branch=beside from={}", head.trim()),
+        &format!("pushed=true branch={branch} set_upstream=true"),
+        &format!("rolled_back=true target={}", head.trim()),
+        "rolled_back=false reason=not_of_session",
+    ] {
+        assert!(answer.contains(said), "{said}: {answer}");
+    }
+    assert_eq!(env.git(&["rev-parse", &branch]), head);
+    assert!(!env.worktree(&id).join("a.txt").exists());
+    let pushed = env.git_in(&remote, &["log", "-1", "--format=%s", &branch]);
+    assert_eq!(pushed, "checkpoint\n");
+    assert_eq!(env.git(&["symbolic-ref", "--short", "HEAD"]), "main\n");
+}
