@@ -13,6 +13,7 @@ pub mod handoff;
 pub mod image;
 pub mod permission;
 pub mod project;
+pub mod publish;
 pub mod request;
 pub mod review;
 pub mod session;

@@ -35,6 +35,7 @@ mod plans;
 mod posture;
 mod prepare;
 mod project;
+mod publish;
 mod query;
 mod queue;
 mod record;

@@ -1,4 +1,5 @@
-//! Which variables of an environment a backend may see: a list of names, never the whole environment.
+//! Which variables of an environment the daemon gets: a list of names that a backend may see, never the whole
+//! environment, and what the daemon needs for itself.
 //!
 //! What an agent's own program sets for its children is not among them: when coppice is started from inside an agent,
 //! it would make the backend believe that it is that agent.
@@ -140,7 +141,10 @@ const ALLOWED: &[&str] = &[
     "PAGER",
 ];
 
-/// Keeps what a backend may see; names and values that are not UTF-8 cannot be handed over and are left out.
+/// What goes along for the daemon itself. It takes these out before a backend's environment is made of the rest.
+pub const FOR_DAEMON: &[&str] = &["GITHUB_TOKEN"];
+
+/// Keeps what the daemon and a backend may see; names and values that are not UTF-8 cannot be handed over and are left out.
 pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
     variables
         .into_iter()
@@ -152,6 +156,7 @@ pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Env
 fn is_allowed(name: &str) -> bool {
     // A provider that a user adds to an agent's own configuration has a key with a name of the user's choice.
     name.ends_with("_API_KEY")
+        || FOR_DAEMON.contains(&name)
         || ALLOWED.iter().any(|pattern| match pattern.strip_suffix('*') {
             Some(start) => name.starts_with(start),
             None => name == *pattern,
@@ -181,6 +186,7 @@ mod tests {
             "GEMINI_CLI_HOME",
             "GOOGLE_GENAI_USE_VERTEXAI",
             "GOOGLE_APPLICATION_CREDENTIALS",
+            "GITHUB_TOKEN",
         ] {
             assert!(is_allowed(name), "{name}");
         }
@@ -205,6 +211,7 @@ mod tests {
             "LD_PRELOAD",
             "COPPICE_HOME",
             "MY_SECRET",
+            "GH_TOKEN",
             "PATHEXT",
             "",
         ] {

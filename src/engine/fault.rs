@@ -10,6 +10,7 @@ use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
 use crate::git::GitError;
 use crate::git::oid::InvalidOid;
+use crate::github::{BadTokenFile, GitHubError};
 use crate::id::{PrefixError, SessionId};
 use crate::permission::UnknownWord;
 use crate::permission::load::LoadError;
@@ -128,6 +129,16 @@ pub(super) enum Fault {
     WhoseFiles,
     #[error("{reason}")]
     BadRange { reason: &'static str },
+    #[error("it cannot be published: {reason}")]
+    BadPublication { reason: String },
+    #[error("the branch `{branch}` is not at `origin`")]
+    NotPushed { id: SessionId, branch: String },
+    #[error("GitHub cannot be asked: {reason}")]
+    NoForge { reason: String },
+    #[error(transparent)]
+    TokenFile(#[from] BadTokenFile),
+    #[error(transparent)]
+    GitHub(#[from] GitHubError),
     #[error(transparent)]
     Config(#[from] crate::config::ConfigError),
     #[error("failed to {act} `{}`", path.display())]
@@ -161,7 +172,8 @@ impl Fault {
             | Fault::NoHandoff { .. }
             | Fault::NoPlan { .. }
             | Fault::NotAttached { .. }
-            | Fault::NoApproval { .. } => ErrorKind::NotFound,
+            | Fault::NoApproval { .. }
+            | Fault::GitHub(GitHubError::NotFound) => ErrorKind::NotFound,
             Fault::Prefix(PrefixError::Ambiguous { .. })
             | Fault::EmptyPrompt
             | Fault::BadImage { .. }
@@ -186,6 +198,7 @@ impl Fault {
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::WhoseFiles
+            | Fault::BadPublication { .. }
             | Fault::Config(_) => ErrorKind::Invalid,
             Fault::WrongState { .. }
             | Fault::Removed { .. }
@@ -209,6 +222,10 @@ impl Fault {
             | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
             | Fault::Unstarted(_)
+            | Fault::NotPushed { .. }
+            | Fault::NoForge { .. }
+            | Fault::TokenFile(_)
+            | Fault::GitHub(_)
             | Fault::File { .. } => ErrorKind::Failed,
             Fault::Git(error) => git_kind(error),
             Fault::Store(_) | Fault::Draining | Fault::Overloaded => ErrorKind::Unavailable,
@@ -262,6 +279,10 @@ impl Fault {
             Fault::MergeRefused { hint, .. } => Some(hint.clone()),
             Fault::HookFailed { output, .. } => Some(output.clone()),
             Fault::OtherGrants { .. } => text("run `coppice trust` again and read the difference"),
+            Fault::NotPushed { id, .. } => Some(format!("`coppice push {id}` brings it there")),
+            Fault::NoForge { .. } => text("pull requests need a remote `origin` at GitHub; see `github.api_url`"),
+            Fault::TokenFile(_) => text("keep the token in a file of yours with mode 0600"),
+            Fault::GitHub(error) => error.hint(),
             Fault::Git(error) => error.hint(),
             Fault::Store(error) => error.hint().map(str::to_owned),
             Fault::Draining => text("try again: the next command starts another daemon"),
@@ -286,6 +307,7 @@ impl Fault {
             | Fault::BadCursor { .. }
             | Fault::BadRange { .. }
             | Fault::WhoseFiles
+            | Fault::BadPublication { .. }
             | Fault::Config(_)
             | Fault::File { .. }
             | Fault::Commit(_)

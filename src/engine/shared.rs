@@ -24,6 +24,7 @@ use super::clock;
 use super::external;
 use super::handoff::Waiters;
 use super::live::Lively;
+use super::publish::Logins;
 use super::settings::SettingsReader;
 use super::slots::Slots;
 use super::sweeper::Sweeper;
@@ -52,6 +53,8 @@ pub(super) struct Shared {
     pub(super) agents: AgentReader,
     /// What backends see when no client gave them an environment.
     pub(super) own_environment: Environment,
+    /// Who asks GitHub.
+    pub(super) logins: Logins,
     pub(super) sweeper: Sweeper,
     /// Those who wait for a child.
     pub(super) handoffs: Waiters,
@@ -82,7 +85,8 @@ pub(super) struct Parts {
 
 impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, slots, data, executable, environment, settings, spawner } = parts;
+        let Parts { store, slots, data, executable, mut environment, settings, spawner } = parts;
+        let logins = Logins::new(&mut environment);
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         Arc::new(Self {
@@ -101,6 +105,7 @@ impl Shared {
             support: support::support(),
             asides: Semaphore::new(utility::LANE),
             own_environment: environment,
+            logins,
             sweeper: Sweeper::default(),
             handoffs: Waiters::default(),
             reviews: tokio::sync::Mutex::default(),
@@ -176,12 +181,15 @@ impl Shared {
         lock(&self.environments).get(&session).cloned()
     }
 
-    pub(super) fn set_environment(&self, session: SessionId, environment: Environment) {
+    pub(super) fn set_environment(&self, session: SessionId, mut environment: Environment) {
+        // What is for the daemon alone leaves here, so that no process of the session can see it.
+        self.logins.take(session, &mut environment);
         lock(&self.environments).insert(session, environment);
     }
 
     pub(super) fn forget_environment(&self, session: SessionId) {
         lock(&self.environments).remove(&session);
+        self.logins.forget(session);
     }
 
     /// The tasks of the sessions that have one.
