@@ -30,7 +30,7 @@ mod tests {
         for (session, expected) in [
             ("fix the pump", "fix the pump"),
             ("Fix the pump.", "Fix the pump"),
-            ("two\nlines...", "two"),
+            ("two\nlines...", "two lines"),
             ("", "session"),
             ("...", "session"),
         ] {
