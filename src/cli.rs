@@ -52,7 +52,9 @@ mod passthrough;
 mod permissions;
 mod plan;
 mod posture;
+mod pr;
 mod prompt;
+mod push;
 mod queue;
 mod report;
 mod review;
@@ -143,6 +145,8 @@ enum SessionCommand {
     Merge(merge::MergeArgs),
     Rebase(merge::RebaseArgs),
     Integrate(integrate::Args),
+    Push(push::Args),
+    Pr(pr::Args),
     /// Puts a session away: its worktree goes, its branch and its transcript stay.
     #[command(after_help = "Examples:\n  coppice archive k3f")]
     Archive(act::Args),
@@ -268,6 +272,8 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Merge(args) => merge::merge(args, context).await,
         SessionCommand::Rebase(args) => merge::rebase(args, context).await,
         SessionCommand::Integrate(args) => integrate::run(args, context).await,
+        SessionCommand::Push(args) => push::run(args, context).await,
+        SessionCommand::Pr(args) => pr::run(args, context).await,
         SessionCommand::Archive(args) => act::archive(args, context).await,
         SessionCommand::Rm(args) => act::rm(args, context).await,
         SessionCommand::Restore(args) => act::restore(args, context).await,

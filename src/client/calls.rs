@@ -17,6 +17,7 @@ use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
     SetConfig, Trust,
 };
+use crate::api::publish::{CreatePull, Pull, PullQuery, Push, Pushed, UpdatePull};
 use crate::api::request::{
     Answer, CreateSession, Decide, DiffQuery, EventQuery, ExplainPermission, ListSessions, ListTurns, Merge, Resume,
     SendPrompt, SetPosture, Undo,
@@ -113,6 +114,24 @@ impl Connection {
 
     pub async fn rebase(&self, id: &str) -> Result<Session, ClientError> {
         self.send(Method::POST, &below(id, "rebase"), &Nothing {}).await
+    }
+
+    /// Pushes the session's branch to `origin`.
+    pub async fn push(&self, id: &str, push: &Push) -> Result<Pushed, ClientError> {
+        self.send(Method::POST, &below(id, "push"), push).await
+    }
+
+    pub async fn create_pull(&self, id: &str, create: &CreatePull) -> Result<Pull, ClientError> {
+        self.send(Method::POST, &below(id, "pr"), create).await
+    }
+
+    pub async fn update_pull(&self, id: &str, update: &UpdatePull) -> Result<Pull, ClientError> {
+        self.send(Method::PATCH, &below(id, "pr"), update).await
+    }
+
+    /// The pull request of the session's branch.
+    pub async fn pull(&self, id: &str, query: &PullQuery) -> Result<Pull, ClientError> {
+        self.get(&below(id, "pr"), query).await
     }
 
     /// Brings a child's result into its parent's work tree.

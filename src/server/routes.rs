@@ -7,6 +7,7 @@ mod event;
 mod family;
 mod permission;
 mod project;
+mod publish;
 mod review;
 mod session;
 
@@ -88,6 +89,10 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         project::read,
         project::set_config,
         project::trust,
+        publish::create_pull,
+        publish::pull,
+        publish::push,
+        publish::update_pull,
         review::add,
         review::edit,
         review::forget,
@@ -129,6 +134,9 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/sessions/{id}/posture", post(session::set_posture))
         .route("/v1/sessions/{id}/merge", post(session::merge))
         .route("/v1/sessions/{id}/integrate", post(family::integrate))
+        // What leaves the machine, in the person's name.
+        .route("/v1/sessions/{id}/push", post(publish::push))
+        .route("/v1/sessions/{id}/pr", get(publish::pull).post(publish::create_pull).patch(publish::update_pull))
         .route("/v1/sessions/{id}/review/comments", post(review::add))
         .route("/v1/sessions/{id}/review/comments/{comment}", put(review::edit).delete(review::forget))
         .route("/v1/sessions/{id}/review/files", put(review::look_at))
