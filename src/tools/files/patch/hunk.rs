@@ -81,7 +81,8 @@ fn ranges(header: &str) -> Option<((usize, usize), (usize, usize))> {
     let (old, new) = ranges.split_once(' ')?;
     let range = |text: &str| {
         let (start, count) = text.split_once(',').unwrap_or((text, "1"));
-        Some((start.parse().ok()?, count.parse().ok()?))
+        let number = |text: &str| text.parse::<u32>().ok().map(|number| number as usize);
+        Some((number(start)?, number(count)?))
     };
     Some((range(old.strip_prefix('-')?)?, range(new.strip_prefix('+')?)?))
 }
@@ -157,6 +158,8 @@ fn find(lines: &[&[u8]], from: usize, expected: usize, old: &[&str]) -> Option<(
         (from..=last).contains(&at)
             && old.iter().zip(&lines[at..]).all(|(old, line)| is_same(old.as_bytes(), line, ends))
     };
+    // A number past the end must not be a long way to search back from.
+    let expected = expected.min(last);
     let farthest = expected.saturating_sub(from).max(last.saturating_sub(expected));
     let nearest = |ends: Ends| {
         let around = (0..=farthest).flat_map(|away| [expected.checked_sub(away), expected.checked_add(away)]);
@@ -193,9 +196,10 @@ fn mismatch(number: usize, hunk: &Hunk, lines: &[&[u8]], expected: usize, old: &
         Some((line, wanted, Some(there))) if wanted == there => format!("line {line} has another end"),
         Some((line, wanted, Some(there))) => format!("line {line} is `{there}`, the diff expects `{wanted}`"),
         Some((_, wanted, None)) => {
-            format!("the file has {} lines, the diff expects `{wanted}` after them", lines.len())
+            format!("the file ends after line {}, the diff expects `{wanted}` behind it", lines.len())
         }
-        None => format!("the file has {} lines", lines.len()),
+        None if expected < lines.len() => "its lines belong to the hunk before it".to_owned(),
+        None => format!("the file ends after line {}", lines.len()),
     };
     format!("hunk {number} (`{}`) does not fit: {why}; read the file again", hunk.header)
 }

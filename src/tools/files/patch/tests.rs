@@ -126,6 +126,15 @@ fn hunks_are_found_near_their_line() {
     let two = edit("@@ -1,1 +1,1 @@\n-a\n+b\n@@ -3,1 +3,1 @@\n-a\n+c\n");
     check(&two, "x\nx\na\nx\na\nx\na\n", Ok("x\nx\nb\nx\nc\nx\na\n"));
     check(&edit("@@ -1,0 +2,1 @@\n+b\n"), "a\nc\n", Ok("a\nb\nc\n"));
+    // A number far past the end takes no longer.
+    check(
+        &edit("@@ -4294967295,1 +1,1 @@\n-a\n+b\n@@ -4294967295,1 +1,1 @@\n-a\n+c\n"),
+        "a\na\n",
+        Err(
+            "hunk 2 (`@@ -4294967295,1 +1,1 @@`) does not fit: its lines belong to the hunk before it; read the file again",
+        ),
+    );
+    check(&edit("@@ -4294967295,1 +1,1 @@\n-b\n+c\n"), "a\nb\na\n", Ok("a\nc\na\n"));
     check(
         &diff,
         "a\nbee\nc\n",
@@ -135,7 +144,7 @@ fn hunks_are_found_near_their_line() {
         &diff,
         "a\n",
         Err(
-            "hunk 1 (`@@ -1,3 +1,3 @@`) does not fit: the file has 1 lines, the diff expects `b` after them; read the file again",
+            "hunk 1 (`@@ -1,3 +1,3 @@`) does not fit: the file ends after line 1, the diff expects `b` behind it; read the file again",
         ),
     );
 }
