@@ -1,5 +1,5 @@
-//! The tools for git as they are advertised: three that need consent to be there at all, one for everybody, and those
-//! that stand in for an agent's own.
+//! The tools for git as they are advertised: one for everybody, those that stand in for an agent's own, and those that
+//! change history, which are there by consent only.
 
 use serde_json::Value;
 
