@@ -12,6 +12,7 @@ mod frame;
 mod hello;
 mod link;
 pub mod position;
+pub mod probe;
 mod server;
 pub mod servers;
 pub mod uri;

@@ -55,15 +55,13 @@ impl Server {
         };
         let mut known = self.known.clone();
         loop {
-            let times = match known.wait_for(|known| spoken(known).is_some()).await {
-                Ok(known) => spoken(&known),
-                Err(_) => return Err(self.closed().await),
-            };
+            let heard = known.wait_for(|known| spoken(known).is_some()).await.map(|known| spoken(&known));
+            let Ok(times) = heard else { return Err(self.closed().await) };
             // Servers say first what they find first: it is all when nothing follows.
             let more = known.wait_for(|known| spoken(known) != times);
-            match time::timeout(self.limits.settle, more).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(_)) => return Err(self.closed().await),
+            match time::timeout(self.limits.settle, more).await.map(|heard| heard.is_ok()) {
+                Ok(true) => {}
+                Ok(false) => return Err(self.closed().await),
                 Err(_) => return Ok(Vec::new()),
             }
         }
