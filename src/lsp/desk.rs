@@ -14,7 +14,7 @@ const PUBLISHED: usize = 4096;
 /// What the server has told so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Known {
-    /// The last diagnostics of each document since it was last changed, by its URI.
+    /// The last diagnostics of each document, by its URI.
     pub(super) published: HashMap<String, Published>,
     /// Work that has begun and not ended, by its token.
     pub(super) working: BTreeSet<String>,
@@ -30,6 +30,8 @@ pub(super) struct Published {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// How often the server has spoken about the document since it was changed.
     pub(super) times: u64,
+    /// Whether nothing changed anywhere since.
+    pub(super) is_fresh: bool,
 }
 
 impl Known {
@@ -74,9 +76,15 @@ impl Known {
         }
     }
 
-    /// A document has another text: what was said about it is about the old one.
+    /// A document has another text: what was said about it is about the old one, and what was said about others may be.
     pub(super) fn changed(&mut self, uri: &str) {
         self.published.remove(uri);
+        self.files_changed();
+    }
+
+    /// Something is different somewhere: what was said about any document may be old.
+    pub(super) fn files_changed(&mut self) {
+        self.published.values_mut().for_each(|published| published.is_fresh = false);
     }
 
     fn on_diagnostics(&mut self, params: &Value) {
@@ -87,7 +95,7 @@ impl Known {
         let version = params.get("version").and_then(Value::as_i64);
         let diagnostics = params.get("diagnostics").map(answer::diagnostics).unwrap_or_default();
         let times = self.published.get(&uri).map_or(0, |earlier| earlier.times) + 1;
-        self.published.insert(uri, Published { version, diagnostics, times });
+        self.published.insert(uri, Published { version, diagnostics, times, is_fresh: true });
     }
 
     fn on_progress(&mut self, params: &Value) {

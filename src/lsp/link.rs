@@ -35,6 +35,8 @@ pub(super) enum Order {
         given_up: CancellationToken,
     },
     Tell(Telling),
+    /// The same, about files that changed.
+    Happened(Telling),
     Show {
         uri: String,
         language: &'static str,
@@ -80,6 +82,10 @@ pub(super) async fn run(
                     });
                 }
                 Some(Order::Tell(telling)) => talk.tell(telling),
+                Some(Order::Happened(telling)) => {
+                    talk.known.send_modify(Known::files_changed);
+                    talk.tell(telling);
+                }
                 Some(Order::Show { uri, language, text, reply }) => {
                     let shown = talk.show(&uri, language, text);
                     // Whoever gave up in this moment needs no answer.

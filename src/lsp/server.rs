@@ -204,7 +204,8 @@ impl Server {
             json!({ "uri": uri::of(path), "type": kind })
         };
         let changes: Vec<_> = files.iter().map(change).collect();
-        self.tell("workspace/didChangeWatchedFiles", json!({ "changes": changes })).await
+        let telling = ("workspace/didChangeWatchedFiles", json!({ "changes": changes }));
+        self.order(Order::Happened(telling)).await
     }
 
     /// Waits until the server has looked at the project; false when that takes longer than it may.

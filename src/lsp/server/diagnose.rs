@@ -51,9 +51,17 @@ impl Server {
         }
         let spoken = |known: &Known| {
             let published = known.published.get(uri)?;
-            published.version.is_none_or(|told| told >= version).then_some(published.times)
+            let is_current = published.is_fresh && published.version.is_none_or(|told| told >= version);
+            is_current.then_some(published.times)
         };
         let mut known = self.known.clone();
+        if known.borrow().published.get(uri).is_some_and(|published| !published.is_fresh) {
+            // Other files changed. Some servers speak again about this one then, others only if there is a difference.
+            let again = known.wait_for(|known| spoken(known).is_some());
+            if time::timeout(self.limits.settle * 7, again).await.is_err() {
+                return Ok(Vec::new());
+            }
+        }
         loop {
             let heard = known.wait_for(|known| spoken(known).is_some()).await.map(|known| spoken(&known));
             let Ok(times) = heard else { return Err(self.closed().await) };

@@ -169,6 +169,26 @@ async fn published_diagnostics_are_those_of_the_text_that_was_shown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_was_said_before_another_file_changed_may_be_said_anew() {
+    let (server, mut fake) = meet(Ready::AtOnce, json!({})).await;
+    let (path, limit) = (Path::new("/tree/a.py"), Duration::from_secs(15));
+    server.show(path, "python", String::new()).await.unwrap();
+    fake.next().await;
+    let (diagnosed, ()) =
+        tokio::join!(server.diagnostics(path, 1, limit), fake.say(published(Value::Null, &["first"])));
+    assert_eq!(messages(&diagnosed.unwrap()), ["first"]);
+    server.happened(&[(PathBuf::from("/tree/b.py"), Happened::Changed)]).await.unwrap();
+    fake.next().await;
+    let (diagnosed, ()) =
+        tokio::join!(server.diagnostics(path, 1, limit), fake.say(published(Value::Null, &["second"])));
+    assert_eq!(messages(&diagnosed.unwrap()), ["second"]);
+    // A server that has nothing else to say is not waited for until the time is up.
+    server.happened(&[(PathBuf::from("/tree/b.py"), Happened::Changed)]).await.unwrap();
+    let diagnosed = server.diagnostics(path, 1, limit).await.unwrap();
+    assert_eq!((messages(&diagnosed), &diagnosed.unfinished), (vec!["second"], &None));
+}
+
+#[tokio::test(start_paused = true)]
 async fn r110_what_is_there_when_the_time_is_up_is_kept() {
     let (server, mut fake) = meet(Ready::AtOnce, json!({})).await;
     let path = Path::new("/tree/a.py");
