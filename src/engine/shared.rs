@@ -29,6 +29,7 @@ use super::settings::SettingsReader;
 use super::slots::Slots;
 use super::sweeper::Sweeper;
 use super::utility;
+use super::work::Languages;
 
 /// One daemon's common ground; handed around as an `Arc`.
 pub(super) struct Shared {
@@ -45,6 +46,8 @@ pub(super) struct Shared {
     pub(super) terminals: Terminals,
     /// External servers of sessions.
     pub(super) servers: external::Known,
+    /// Language servers of work trees.
+    pub(super) languages: Languages,
     /// What the kernel gives.
     pub(super) support: Support,
     /// The lane of the questions on the side, which take no slot of a turn.
@@ -89,6 +92,7 @@ impl Shared {
         let logins = Logins::new(&mut environment);
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         Arc::new(Self {
             store,
             slots,
@@ -102,6 +106,7 @@ impl Shared {
             backends: Backends::default(),
             terminals: Terminals::default(),
             servers: external::Known::default(),
+            languages: Languages::new(&tasks, &stop),
             support: support::support(),
             asides: Semaphore::new(utility::LANE),
             own_environment: environment,
@@ -109,8 +114,8 @@ impl Shared {
             sweeper: Sweeper::default(),
             handoffs: Waiters::default(),
             reviews: tokio::sync::Mutex::default(),
-            tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            tasks,
+            stop,
             active: watch::Sender::new(0),
             actors: Mutex::default(),
             environments: Mutex::default(),

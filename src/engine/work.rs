@@ -17,6 +17,8 @@ use crate::tools::{Answer, Work};
 use super::delegate::Caller;
 use super::shared::Shared;
 
+pub(super) use code::Languages;
+
 /// What the work of one turn shares; it ends with the turn.
 #[derive(Default)]
 pub(super) struct Bench {

@@ -13,6 +13,7 @@ mod agents;
 mod approval;
 mod attach;
 mod cli;
+mod code;
 mod confine;
 mod daemon;
 mod delegate;

@@ -98,6 +98,7 @@ impl Actor {
     /// Moves the tree to the trash and lets the sweeper save, recycle or delete it.
     pub(super) async fn give_tree_back(&mut self) -> Result<(), Fault> {
         self.end_conversation().await;
+        self.shared.languages.end(Path::new(&self.record.body.worktree)).await;
         let is_there = Path::new(&self.record.body.worktree).exists();
         match self.record.body.tree {
             Tree::Absent => return Ok(()),

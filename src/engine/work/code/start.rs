@@ -1,0 +1,119 @@
+//! Starts a language server in its session's cage: the program of the user's PATH, with the caches of the project.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::config::confine::Sandbox;
+use crate::lsp::servers::Program;
+use crate::lsp::{self, Io, Limits};
+use crate::permission::Posture;
+use crate::sandbox::launch::{self, Spawn};
+
+use super::super::super::confine::{self, Task};
+use super::super::super::prepare;
+use super::super::super::record::{ChildAccess, Record};
+use super::super::super::shared::Shared;
+use super::keep::Started;
+
+/// Starts a program for the project at `root`; where it fails, the words for the model.
+pub(super) async fn start(
+    shared: &Arc<Shared>,
+    record: &Record,
+    sandbox: &Sandbox,
+    program: &'static Program,
+    root: &Path,
+) -> Result<Started, String> {
+    let failed = |what: String| format!("language server `{}` did not start: {what}", program.name);
+    let repo = prepare::open_repo(record).await.map_err(|fault| failed(fault.to_string()))?;
+    let tree = PathBuf::from(&record.body.worktree);
+    let writes = may_write(record).then(|| tree.clone()).into_iter().collect();
+    let task = Task { record, repo: &repo, level: sandbox.level, writes };
+    let (mut cage, mut env) = confine::of_command(shared, task).map_err(|error| failed(error.to_string()))?;
+    let path = env.get("PATH").cloned().unwrap_or_default();
+    let found = find(program.name, &path, &tree).ok_or_else(|| missing(program))?;
+    if let Some(cage) = &mut cage {
+        cage.read.push(tree.clone());
+        cage.read.extend(places_of(&found));
+        cage.read.extend(confine::listed(sandbox, &env));
+    }
+    env.insert("COPPICE_WORKTREE".to_owned(), tree.to_string_lossy().into_owned());
+    let mut argv = vec![found.to_string_lossy().into_owned()];
+    argv.extend(program.arguments.iter().map(|argument| (*argument).to_owned()));
+    let env = env.into_iter().collect();
+    let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: tree, cage };
+    let supervised = launch::spawn(spawn).await.map_err(|error| failed(error.to_string()))?;
+    let launch::Supervised { stdin, stdout, stderr, process } = supervised;
+    // What it says beside the protocol is nobody's; a full pipe would stop it.
+    tokio::spawn(async move {
+        let mut stderr = stderr;
+        tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await.ok();
+    });
+    let io = Io { stdin: Box::new(stdin), stdout: Box::new(stdout) };
+    match lsp::connect(program, root, io, Limits::default()).await {
+        Ok(server) => Ok(Started { server, process: Some(process) }),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+/// What a model is told where the program is not installed.
+pub(super) fn missing(program: &Program) -> String {
+    format!("language server `{}` is not installed; a person can install it: {}", program.name, program.install)
+}
+
+/// A program on the PATH. What lies in the work tree is the agent's, and not what the user installed.
+fn find(name: &str, path: &str, tree: &Path) -> Option<PathBuf> {
+    let directories = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    let outside = directories.filter(|directory| !directory.starts_with(tree));
+    let joined = std::env::join_paths(outside).ok()?;
+    which::which_in(name, Some(joined), "/").ok()
+}
+
+/// What a program needs to be read beside itself: a script of a package lies among the packages that it uses.
+fn places_of(program: &Path) -> Vec<PathBuf> {
+    let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
+    let packages = real.ancestors().filter(|path| path.ends_with("node_modules")).last();
+    let beside = [program.parent(), real.parent(), packages];
+    beside.into_iter().flatten().map(Path::to_owned).collect()
+}
+
+/// Whether the session may change its work tree at all.
+fn may_write(record: &Record) -> bool {
+    let is_reader = record.body.child.as_ref().is_some_and(|child| child.access == ChildAccess::ReadOnly);
+    !is_reader && record.body.posture.posture() != Posture::Plan
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn a_program_of_the_work_tree_is_not_the_users() {
+        let directory = tempfile::tempdir().unwrap();
+        let [tree, bin] = ["tree", "bin"].map(|name| directory.path().join(name));
+        for place in [&tree, &bin] {
+            fs::create_dir(place).unwrap();
+            fs::write(place.join("gopls"), "#!/bin/sh\n").unwrap();
+            fs::set_permissions(place.join("gopls"), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = |places: &[&Path]| std::env::join_paths(places).unwrap().into_string().unwrap();
+        assert_eq!(find("gopls", &path(&[&tree, &bin]), &tree), Some(bin.join("gopls")));
+        assert_eq!(find("gopls", &path(&[&tree, Path::new("."), Path::new("")]), &tree), None);
+        assert_eq!(find("gopls", "", &tree), None);
+    }
+
+    #[test]
+    fn a_script_is_read_with_the_packages_around_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let script = root.join("lib/node_modules/server/lib/cli.mjs");
+        fs::create_dir_all(script.parent().unwrap()).unwrap();
+        fs::create_dir(root.join("bin")).unwrap();
+        fs::write(&script, "").unwrap();
+        std::os::unix::fs::symlink(&script, root.join("bin/server")).unwrap();
+        let expected = ["bin", "lib/node_modules/server/lib", "lib/node_modules"].map(|path| root.join(path));
+        assert_eq!(places_of(&root.join("bin/server")), expected);
+    }
+}

@@ -1,0 +1,209 @@
+//! Code intelligence through a language server that is a script on the PATH: what it knows reaches an agent, and what it
+//! would change is changed only inside the work tree.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::script::{call, run, steps};
+
+/// Answers by the words of a question. Each start leaves a line in the work tree.
+const SERVER: &str = r#"#!/bin/sh
+echo start >> "$COPPICE_WORKTREE/starts"
+cr=$(printf '\r')
+say() { printf 'Content-Length: %s\r\n\r\n%s' "${#1}" "$1"; }
+range() { printf '{"start":{"line":%s,"character":%s},"end":{"line":%s,"character":%s}}' "$1" "$2" "$1" "$3"; }
+edit() { printf '{"textDocument":{"uri":"%s","version":null},"edits":[{"range":%s,"newText":"%s"}]}' "$1" "$2" "$name"; }
+while IFS= read -r line; do
+  line=${line%"$cr"}
+  case $line in Content-Length:*) length=${line#*: }; continue ;; ?*) continue ;; esac
+  body=$(head -c "$length")
+  id=$(expr "$body" : '{"jsonrpc":"2.0","id":\([0-9]*\)')
+  name=$(expr "$body" : '.*"newName":"\([^"]*\)"')
+  result=null
+  case $body in
+  *'"method":"initialize"'*)
+    root=$(expr "$body" : '.*"rootUri":"\([^"]*\)"')
+    result='{"capabilities":CAPABILITIES}' ;;
+  *'"method":"textDocument/didOpen"'*|*'"method":"textDocument/didChange"'*)
+    uri=$(expr "$body" : '.*"uri":"\([^"]*\)"')
+    list='[]'
+    case $body in *broken*) list="[{\"range\":$(range 0 0 6),\"severity\":1,\"source\":\"fake\",\"message\":\"it is broken\"}]" ;; esac
+    say "{\"method\":\"textDocument/publishDiagnostics\",\"params\":{\"uri\":\"$uri\",\"diagnostics\":$list}}"
+    continue ;;
+  *'"method":"workspace/symbol"'*)
+    result="[{\"name\":\"greet\",\"kind\":12,\"location\":{\"uri\":\"$root/src/a.ts\",\"range\":$(range 0 16 21)}}]" ;;
+  *'"method":"textDocument/definition"'*'"character":9}'*)
+    result="{\"uri\":\"$root/src/a.ts\",\"range\":$(range 0 16 21)}" ;;
+  *'"method":"textDocument/rename"'*)
+    case $name in
+    outside) changes=$(edit "file:///etc/hosts" "$(range 0 0 0)") ;;
+    git) changes=$(edit "$root/.git" "$(range 0 0 0)") ;;
+    link) changes=$(edit "$root/src/link.ts" "$(range 0 0 0)") ;;
+    locked) changes="$(edit "$root/src/a.ts" "$(range 0 16 21)"),$(edit "$root/src/locked.ts" "$(range 0 0 0)")" ;;
+    *) changes="$(edit "$root/src/a.ts" "$(range 0 16 21)"),$(edit "$root/src/b.ts" "$(range 0 9 14)")" ;;
+    esac
+    result="{\"documentChanges\":[$changes]}" ;;
+  *'"method":"exit"'*) exit 0 ;;
+  esac
+  [ -n "$id" ] && say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$result}"
+done
+"#;
+
+const CAPABILITIES: &str = r#"{"workspaceSymbolProvider":true,"definitionProvider":true,"renameProvider":true}"#;
+
+/// A project of three files with the server on its PATH.
+fn project() -> TestEnv {
+    let mut env = TestEnv::new();
+    let (bin, server) = (env.path("bin"), env.path("bin/typescript-language-server"));
+    fs::create_dir(&bin).unwrap();
+    fs::write(&server, SERVER.replace("CAPABILITIES", CAPABILITIES)).unwrap();
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    env.set("PATH", &format!("{}:{path}", bin.display()));
+    env.git(&["rm", "-q", "src/main.rs"]);
+    env.write("src/a.ts", "export function greet() {}\n");
+    env.write("src/b.ts", "import { greet } from \"./a\";\ngreet();\n");
+    env.write("src/locked.ts", "export {};\n");
+    env.commit("a project");
+    env
+}
+
+/// What the tools of one turn say.
+fn said(env: &TestEnv, calls: &[String]) -> String {
+    let id = env.create_ready(&steps(calls));
+    env.last_answer(&id)
+}
+
+fn at(path: &str, more: &Value) -> Value {
+    let mut place = json!({ "path": path, "line": 1 });
+    place.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    place
+}
+
+#[test]
+fn r110_symbols_and_definitions_are_found_by_what_is_seen() {
+    let env = project();
+    let found = json!([{ "path": "src/a.ts", "line": 1, "character": 16, "end_line": 1, "end_char": 21 }]);
+    let symbols = json!({ "symbols": [{ "name": "greet", "kind": "function", "path": "src/a.ts", "line": 1 }] });
+    for (tool, arguments, expected) in [
+        ("symbols", json!({ "query": "gre" }), symbols.to_string()),
+        ("definition", at("src/b.ts", &json!({ "symbol": "greet" })), found.to_string()),
+        // The character is beside the name: nearby places are tried.
+        ("definition", at("src/b.ts", &json!({ "character": 7 })), found.to_string()),
+        ("definition", at("src/a.ts", &json!({ "symbol": "function" })), "[]".to_owned()),
+    ] {
+        assert_eq!(said(&env, &[call(tool, &arguments)]), expected, "{tool} {arguments}");
+    }
+    let wrong = said(&env, &[call("definition", &at("src/b.ts", &json!({ "symbol": "nobody" })))]);
+    assert!(wrong.contains("`nobody` is not on line 1 of `src/b.ts`, which reads: import { greet }"), "{wrong}");
+    let outside = said(&env, &[call("definition", &at("src/b.md", &json!({ "symbol": "x" })))]);
+    assert!(outside.contains("src/b.md"), "{outside}");
+}
+
+#[test]
+fn r110_what_a_server_cannot_do_is_a_notice() {
+    let env = project();
+    for (tool, more) in
+        [("refs", json!({ "symbol": "greet" })), ("trace", json!({ "symbol": "greet", "mode": "callers" }))]
+    {
+        let answer: Value = serde_json::from_str(&said(&env, &[call(tool, &at("src/b.ts", &more))])).unwrap();
+        assert_eq!(answer["supported"], false, "{answer}");
+        let notice = answer["notice"].as_str().unwrap();
+        assert!(notice.starts_with("language server `typescript-language-server` does not support"), "{notice}");
+    }
+}
+
+#[test]
+fn r110_diagnostics_are_told_file_by_file() {
+    let env = project();
+    env.write("src/c.ts", "broken\n");
+    env.commit("something broken");
+    let answer = said(&env, &[call("diagnostics", &json!({ "paths": ["src/c.ts", "src/a.ts", "README.md"] }))]);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let found = json!({
+        "severity": "error", "line": 1, "character": 0, "end_line": 1, "end_char": 6,
+        "message": "it is broken", "source": "fake",
+    });
+    assert_eq!(answer["files"][0], json!({ "path": "src/c.ts", "diagnostics": [found] }));
+    assert_eq!(answer["files"][1], json!({ "path": "src/a.ts", "diagnostics": [] }));
+    let error = answer["files"][2]["error"].as_str().unwrap();
+    assert!(error.contains("no language server serves"), "{error}");
+    for path in ["src", "src/none.ts", "/etc/hosts"] {
+        let refused = said(&env, &[call("diagnostics", &json!({ "path": path }))]);
+        assert!(refused.contains(path) && !refused.contains("\"files\""), "{refused}");
+    }
+}
+
+#[test]
+fn r110_a_rename_changes_all_files_of_the_work_tree() {
+    let env = project();
+    let rename = call("rename_symbol", &at("src/b.ts", &json!({ "symbol": "greet", "new_name": "hail" })));
+    let id = env.create_ready(&rename);
+    let summary = json!({
+        "paths": ["src/a.ts", "src/b.ts"], "text_edits": 2, "created": [], "renamed": [], "deleted": [],
+    });
+    assert_eq!(env.last_answer(&id), summary.to_string());
+    let text = |path: &str| fs::read_to_string(env.worktree(&id).join(path)).unwrap();
+    assert_eq!(text("src/a.ts"), "export function hail() {}\n");
+    assert_eq!(text("src/b.ts"), "import { hail } from \"./a\";\ngreet();\n");
+}
+
+#[test]
+fn r110_no_edit_leaves_the_work_tree_or_passes_the_rules() {
+    let env = project();
+    let link = env.repo().join("src/link.ts");
+    std::os::unix::fs::symlink("/etc/hosts", link).unwrap();
+    env.commit("a link out");
+    env.write(".coppice/permissions.local.json", r#"{"permissions":{"deny":["Edit(src/locked.ts)"]}}"#);
+    for (name, expected) in [
+        ("outside", "`/etc/hosts` is outside of the work tree"),
+        ("git", ".git"),
+        ("link", "src/link.ts"),
+        ("locked", "src/locked.ts"),
+    ] {
+        let arguments = at("src/b.ts", &json!({ "symbol": "greet", "new_name": name }));
+        let id = env.create_ready(&call("rename_symbol", &arguments));
+        let answer = env.last_answer(&id);
+        assert!(answer.contains(expected) && !answer.contains("text_edits"), "{name}: {answer}");
+        let text = fs::read_to_string(env.worktree(&id).join("src/a.ts")).unwrap();
+        assert_eq!(text, "export function greet() {}\n", "{name}");
+    }
+}
+
+#[test]
+fn a_server_is_shared_by_turns_and_ends_with_its_session() {
+    let env = project();
+    let ask = call("symbols", &json!({ "query": "greet" }));
+    let id = env.create_ready(&ask);
+    env.send_ready(
+        &id,
+        &[],
+        &steps(&[run("echo broken > src/b.ts"), call("diagnostics", &json!({ "path": "src/b.ts" }))]),
+    );
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("it is broken"), "what the agent wrote is seen: {answer}");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("starts")).unwrap(), "start\n");
+    let servers = |env: &TestEnv| env.processes().iter().filter(|one| one.command.contains("language-server")).count();
+    assert_eq!(servers(&env), 1);
+    env.coppice(&["rm", &id]).succeeds();
+    env.wait_for_ends("language-server");
+    assert_eq!(servers(&env), 0);
+}
+
+#[test]
+fn a_server_that_is_not_installed_is_told_with_the_way_to_get_it() {
+    let env = TestEnv::new();
+    env.write("main.go", "package main\n");
+    env.commit("a program in Go");
+    let hint =
+        "language server `gopls` is not installed; a person can install it: go install golang.org/x/tools/gopls@latest";
+    let answer = said(&env, &[call("definition", &at("main.go", &json!({ "symbol": "main" })))]);
+    assert!(answer.contains(hint), "{answer}");
+    env.git(&["rm", "-q", "src/main.rs"]);
+    env.commit("only Go");
+    let answer = said(&env, &[call("symbols", &json!({ "query": "main" }))]);
+    assert_eq!(answer, json!({ "symbols": [], "notice": hint }).to_string());
+}
