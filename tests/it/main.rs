@@ -24,6 +24,7 @@ mod escape;
 mod events;
 mod external;
 mod family;
+mod github;
 mod history;
 mod http;
 mod kill;
