@@ -8,11 +8,21 @@ use serde_json::{Value, json};
 use crate::env::TestEnv;
 use crate::script::{call, steps, write};
 
-/// A world whose agents work with served tools, those that change history included.
-fn allowed() -> TestEnv {
+/// A world in which a person is asked, with settings for tools.
+fn world(tools: &str) -> TestEnv {
     let env = TestEnv::new();
-    env.configure("[tools]\nprofile = \"enforced\"\ngit_mutations = \"allow\"\n");
+    env.configure(&format!("default.posture = \"attended\"\n[tools]\n{tools}\n"));
     env
+}
+
+/// Agents work with served tools.
+fn served() -> TestEnv {
+    world("profile = \"enforced\"")
+}
+
+/// Agents work with their own tools, and are served those that change history.
+fn changing() -> TestEnv {
+    world("git_mutations = \"allow\"")
 }
 
 /// Lets the next calls pass, one after the other.
@@ -57,7 +67,7 @@ fn r107_every_agent_is_told_what_a_commit_message_is_written_from() {
 
 #[test]
 fn history_is_read_without_a_question() {
-    let env = allowed();
+    let env = served();
     let id = env.create_ready(&steps(&[
         call("list_git_changed_files", &json!({})),
         call("git_branch_status", &json!({})),
@@ -87,7 +97,7 @@ fn history_is_read_without_a_question() {
 
 #[test]
 fn what_leads_git_elsewhere_waits_for_a_person() {
-    let env = allowed();
+    let env = served();
     for args in [
         json!(["-c", "core.pager=cat", "log", "-1", "--format=it ran"]),
         json!(["diff", "--no-index", "/etc/hostname", "src/main.rs"]),
@@ -112,7 +122,7 @@ fn what_leads_git_elsewhere_waits_for_a_person() {
 
 #[test]
 fn r107_what_is_staged_is_committed_on_the_branch_of_the_session() {
-    let env = allowed();
+    let env = changing();
     let before = env.git(&["rev-parse", "HEAD"]);
     let id = env.create(&steps(&[
         write("a.txt", "one"),
@@ -135,14 +145,14 @@ fn r107_what_is_staged_is_committed_on_the_branch_of_the_session() {
     }
     // What the turn left is committed after it, and the user's own checkout has heard of nothing.
     let subjects = env.git(&["log", "--format=%s", "-2", &branch(&env, &id)]);
-    assert!(subjects.ends_with("\nfeat: add a\n"), "{subjects}");
+    assert!(subjects.ends_with("\nfeat: add a"), "{subjects}");
     assert_eq!(env.git(&["rev-parse", "HEAD"]), before);
     assert_eq!(env.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
 fn r107_a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
-    let env = allowed();
+    let env = changing();
     let planted = env.path("planted");
     hook(&env, "pre-commit", &format!("echo 'lint: a.txt:1'; touch '{}'; exit 3", planted.display()));
     let id = env.create(&steps(&[
@@ -158,7 +168,9 @@ fn r107_a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
 
 #[test]
 fn r108_branches_pushes_and_the_way_back_stay_with_the_session() {
-    let env = allowed();
+    let env = changing();
+    env.write("more.txt", "before the session");
+    env.commit("more");
     let remote = env.path("remote.git");
     env.git(&["init", "--quiet", "--bare", remote.to_str().unwrap()]);
     env.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
@@ -198,6 +210,6 @@ fn r108_branches_pushes_and_the_way_back_stay_with_the_session() {
     assert_eq!(env.git(&["rev-parse", &branch]), head);
     assert!(!env.worktree(&id).join("a.txt").exists());
     let pushed = env.git_in(&remote, &["log", "-1", "--format=%s", &branch]);
-    assert_eq!(pushed, "checkpoint\n");
-    assert_eq!(env.git(&["symbolic-ref", "--short", "HEAD"]), "main\n");
+    assert_eq!(pushed, "checkpoint");
+    assert_eq!(env.git(&["symbolic-ref", "--short", "HEAD"]), "main");
 }
