@@ -49,25 +49,21 @@ impl Server {
             let answer = self.ask("textDocument/diagnostic", json!({ "textDocument": { "uri": uri } })).await?;
             return Ok(answer::report(&answer).unwrap_or_default());
         }
+        // How often it has spoken about this text, and whether nothing changed elsewhere since.
         let spoken = |known: &Known| {
             let published = known.published.get(uri)?;
-            let is_current = published.is_fresh && published.version.is_none_or(|told| told >= version);
-            is_current.then_some(published.times)
+            let is_current = published.version.is_none_or(|told| told >= version);
+            is_current.then_some((published.times, published.is_fresh))
         };
         let mut known = self.known.clone();
-        if known.borrow().published.get(uri).is_some_and(|published| !published.is_fresh) {
-            // Other files changed. Some servers speak again about this one then, others only if there is a difference.
-            let again = known.wait_for(|known| spoken(known).is_some());
-            if time::timeout(self.limits.settle * 7, again).await.is_err() {
-                return Ok(Vec::new());
-            }
-        }
         loop {
             let heard = known.wait_for(|known| spoken(known).is_some()).await.map(|known| spoken(&known));
-            let Ok(times) = heard else { return Err(self.closed().await) };
-            // Servers say first what they find first: it is all when nothing follows.
-            let more = known.wait_for(|known| spoken(known) != times);
-            match time::timeout(self.limits.settle, more).await.map(|heard| heard.is_ok()) {
+            let Ok(Some(last)) = heard else { return Err(self.closed().await) };
+            // Servers say first what they find first: it is all when nothing follows. Where other files changed, some
+            // speak again in any case, others only if there is a difference.
+            let patience = if last.1 { self.limits.settle } else { self.limits.settle * 7 };
+            let more = known.wait_for(|known| spoken(known) != Some(last));
+            match time::timeout(patience, more).await.map(|heard| heard.is_ok()) {
                 Ok(true) => {}
                 Ok(false) => return Err(self.closed().await),
                 Err(_) => return Ok(Vec::new()),
