@@ -170,7 +170,7 @@ pub(super) fn of_work(shared: &Shared, work: &Work<'_>) -> io::Result<(Option<Ca
     let (mut cage, env) = of_command(shared, task)?;
     let env = variables::without_secrets(env, &[]);
     if let Some(cage) = &mut cage {
-        cage.read.extend([shared.executable.clone(), shared.images_dir(record.id)]);
+        cage.read.extend([shared.settings.executable.clone(), shared.images_dir(record.id)]);
         cage.read.extend(listed(sandbox, &env));
         cage.read.extend(linked(config, repo));
         cage.write.extend(named(&sandbox.caches, &env));

@@ -71,7 +71,8 @@ async fn start(shared: &Shared, caller: &Caller) -> Result<Inside, String> {
         env.extend(confine::through_proxy(listening.port()));
         proxy = Some(listening);
     }
-    let program = shared.executable.to_string_lossy().into_owned();
+    // By its path: inside the cage nothing leads from a process to its own program.
+    let program = shared.settings.executable.to_string_lossy().into_owned();
     let argv = std::iter::once(program).chain(inside::arguments(&tree, plan.as_deref())).collect();
     let env = env.into_iter().collect();
     let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: tree, cage };
