@@ -1,13 +1,10 @@
-//! Work on files, performed in the session's work tree.
+//! Work on files, performed in the session's cage.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::task;
-
 use crate::tools::Answer;
-use crate::tools::files::{Request, act};
-use crate::tools::inside::root::Root;
+use crate::tools::files::Request;
+use crate::tools::inside;
 
 use super::super::delegate::Caller;
 use super::super::shared::Shared;
@@ -15,15 +12,10 @@ use super::Bench;
 
 /// Performs a call.
 pub(super) async fn perform(
-    _shared: &Arc<Shared>,
+    shared: &Arc<Shared>,
     caller: &Caller,
-    _bench: &Arc<Bench>,
+    bench: &Arc<Bench>,
     request: Request,
 ) -> Result<Answer, String> {
-    let tree = PathBuf::from(&caller.record.body.worktree);
-    let work = move || {
-        let root = Root::open(&tree, None).map_err(|error| format!("the work tree cannot be opened: {error}"))?;
-        act::perform(&root, &request)
-    };
-    task::spawn_blocking(work).await.map_err(|error| format!("the call broke off: {error}"))?
+    super::inside::perform(shared, caller, bench, inside::Request::Files(request)).await
 }

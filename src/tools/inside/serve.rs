@@ -14,7 +14,7 @@ use std::thread;
 use super::halt::Halt;
 use super::root::Root;
 use super::wire::{Order, Reply, Request};
-use crate::tools::{Answer, command};
+use crate::tools::{Answer, command, files};
 
 /// The argument that selects this entry.
 pub const ENTRY: &str = "work-inside";
@@ -79,6 +79,7 @@ impl Desk {
 
     fn perform(&self, halt: &Halt, request: &Request) -> Result<Answer, String> {
         match request {
+            Request::Files(request) => files::act::perform(&self.root, request),
             Request::Command(request) => command::act::perform(self.root.path(), halt, request),
         }
     }

@@ -4,13 +4,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-use crate::tools::{Answer, Image, command};
+use crate::tools::{Answer, Image, command, files};
 
 /// What is to be performed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
     Command(command::Request),
+    Files(files::Request),
 }
 
 /// A line to the process.
