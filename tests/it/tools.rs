@@ -103,7 +103,8 @@ fn a_list_of_tools_tells_what_an_agent_gets_and_why_it_lacks_the_rest() {
     assert_eq!(reason(&enforced, "native", "bash"), "profile");
     // What is told is what a turn has.
     for profile in ["native", "enforced", "readonly"] {
-        let told = names(&env.json(&["tools", "--model", "demo", "--profile", profile]), "served");
+        let mut told = names(&env.json(&["tools", "--model", "demo", "--profile", profile]), "served");
+        told.sort();
         let id = env.create_with(&["--model", "demo", "--profile", profile], "@tools");
         env.wait_for(&id, "ready");
         assert_eq!(env.last_answer(&id), format!("tools: {}", told.join(", ")), "{profile}");
