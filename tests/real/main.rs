@@ -33,6 +33,7 @@ mod model;
 mod oauth;
 mod peer;
 mod posture;
+mod profile;
 mod raw;
 #[path = "../it/seat.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
