@@ -97,7 +97,7 @@ fn r112_a_backend_gets_text_and_nothing_else() {
     let failed = json!({"content": text("no"), "isError": true});
     assert_eq!(result(&json!(2), &Err("no".to_owned())), ok(json!(2), failed));
     let both = json!({"content": text("done"), "isError": false, "structuredContent": {"a": 1}});
-    let output = Output { text: "done".to_owned(), structured: Some(json!({"a": 1})) };
+    let output = Output { text: "done".to_owned(), images: Vec::new(), structured: Some(json!({"a": 1})) };
     assert_eq!(result(&json!(2), &Ok(output)), ok(json!(2), both));
 }
 
