@@ -2,7 +2,9 @@
 
 mod advertised;
 mod calls;
+mod documents;
 mod profiles;
+mod registry;
 
 use std::time::Duration;
 
