@@ -130,7 +130,7 @@ mod tests {
         let open = Door { url: entrance.url, token: entrance.token };
         let message = message("delegate", r#"{"task": "t"}"#).unwrap();
         let owner = async {
-            for answer in [Ok("done".to_owned()), Err("agent_id is required".to_owned())] {
+            for answer in [Ok("done".to_owned().into()), Err("agent_id is required".to_owned())] {
                 match stay.knocks.recv().await {
                     Some(Knock::Call { tool, arguments, answer: reply, .. }) => {
                         assert_eq!((tool.as_str(), &arguments), ("delegate", &json!({"task": "t"})));
