@@ -54,5 +54,6 @@ mod tidy;
 mod tools;
 mod tui;
 mod utility;
+mod work;
 mod workflow;
 mod worktree;
