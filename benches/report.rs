@@ -29,6 +29,7 @@ mod repo;
 #[path = "../tests/it/seat.rs"]
 mod seat;
 mod stream;
+mod tools;
 mod tui;
 mod turn;
 mod verdict;
@@ -51,7 +52,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 17] = [
+const SECTIONS: [&str; 18] = [
     "worktree",
     "launch",
     "list",
@@ -69,6 +70,7 @@ const SECTIONS: [&str; 17] = [
     "cage",
     "verdict",
     "tui",
+    "tools",
 ];
 
 /// The table, line by line.
@@ -144,6 +146,9 @@ fn main() {
     }
     if options.wants("tui") {
         tui::run(&options, &mut report);
+    }
+    if options.wants("tools") {
+        tools::run(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));

@@ -59,15 +59,15 @@ fn compare(
 }
 
 /// A session of the daemon whose agent is there.
-struct Ours {
+pub(crate) struct Ours {
     runtime: Runtime,
     connection: Connection,
     events: Events,
-    id: String,
+    pub(crate) id: String,
 }
 
 impl Ours {
-    fn start(home: &Home, model: &str, prompt: &str) -> Self {
+    pub(crate) fn start(home: &Home, model: &str, prompt: &str) -> Self {
         let id = home.coppice(&["new", "--model", model, prompt]).trim().to_owned();
         home.coppice(&["wait", &id]);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -76,7 +76,7 @@ impl Ours {
     }
 
     /// From the accepted prompt to the fact that its turn is completed.
-    fn turn(&mut self, prompt: &str) -> Duration {
+    pub(crate) fn turn(&mut self, prompt: &str) -> Duration {
         let prompt = serde_json::from_value(json!({"text": prompt})).unwrap();
         self.runtime.block_on(async {
             self.connection.prompt(&self.id, &prompt).await.unwrap();
