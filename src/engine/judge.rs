@@ -92,13 +92,7 @@ impl Judge {
     }
 
     /// What the rules say about a call of a session's turn.
-    pub(super) fn verdict(
-        &self,
-        record: &Record,
-        role: &Role,
-        config: &Config,
-        made: Made<'_>,
-    ) -> (Call, Verdict) {
+    pub(super) fn verdict(&self, record: &Record, role: &Role, config: &Config, made: Made<'_>) -> (Call, Verdict) {
         let body = &record.body;
         let is_background = body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Background);
         let denies = config.delegation.background_approvals == BackgroundApprovals::Deny;

@@ -175,7 +175,8 @@ async fn permit(desk: &Desk<'_>, tool: &str, paths: &[PathBuf]) -> Result<(), St
     let judge = judge.await.map_err(|fault| format!("the rules cannot be read: {fault}"))?;
     for path in paths {
         let reach = Reach::Paths(vec![path.clone()]);
-        let (_, verdict) = judge.verdict(record, role, config, Made { tool, reach: &reach, origin: CallOrigin::Served });
+        let (_, verdict) =
+            judge.verdict(record, role, config, Made { tool, reach: &reach, origin: CallOrigin::Served });
         let is_refused = match verdict.action {
             Ruled::Allow => false,
             // Who allowed the call allowed what it changes, but not what has to be asked for each time.
