@@ -22,6 +22,7 @@ use super::super::shared::Shared;
 use super::Bench;
 use desk::Desk;
 
+pub(in crate::engine) use diagnose::after_write;
 pub(in crate::engine) use keep::Languages;
 
 /// Performs a call.

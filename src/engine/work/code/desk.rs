@@ -62,6 +62,14 @@ impl<'a> Desk<'a> {
         Ok(lease)
     }
 
+    /// The server for a program, if it runs.
+    pub(super) async fn running(&self, program: &'static Program) -> Option<Lease> {
+        let lease = self.shared.languages.find(&self.key(program))?;
+        let files = self.files().await.ok()?;
+        self.refresh(&lease, files).await.ok()?;
+        Some(lease)
+    }
+
     fn key(&self, program: &'static Program) -> Key {
         let sandbox = &self.caller.config.sandbox;
         let tree = PathBuf::from(&self.caller.record.body.worktree);

@@ -8,8 +8,11 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::lsp::answer::Diagnostic;
+use crate::lsp::servers;
 use crate::tools::inside::root::Kind;
 
+use super::super::super::delegate::Caller;
+use super::super::super::shared::Shared;
 use super::desk::{Desk, blocking, told};
 use super::keep::Lease;
 
@@ -91,6 +94,23 @@ fn severity(diagnostic: &Diagnostic) -> &'static str {
         Some(4) => "hint",
         Some(_) | None => "error",
     }
+}
+
+/// What the servers that run find wrong in files that were just written; nothing where none runs or nothing is wrong.
+pub(in crate::engine) async fn after_write(shared: &Arc<Shared>, caller: &Caller, paths: &[PathBuf]) -> Option<String> {
+    if !shared.languages.is_any_running() {
+        return None;
+    }
+    let desk = Desk::open(shared, caller).await.ok()?;
+    let mut found = Vec::new();
+    for path in paths {
+        let Ok(path) = desk.place(path).await else { continue };
+        let Some(program) = servers::for_file(&path) else { continue };
+        if let Some(lease) = desk.running(program).await {
+            found.extend(lines(&desk, &lease, std::iter::once(path)).await);
+        }
+    }
+    (!found.is_empty()).then(|| format!("## diagnostics\n{}", found.join("\n")))
 }
 
 /// The errors and warnings of files that were just written, a line each, as far as they are known within a short time.

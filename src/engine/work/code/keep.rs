@@ -143,14 +143,18 @@ impl Languages {
     }
 
     /// The server of a work tree if it runs.
-    #[cfg(test)]
-    fn find(&self, key: &Key) -> Option<Lease> {
+    pub(super) fn find(&self, key: &Key) -> Option<Lease> {
         let seat = self.seats().get(key).cloned()?;
         let state = seat.0.try_lock().ok()?;
         match &*state {
             State::Running(running) if !running.is_ending() => Some(Lease::of(running)),
             State::Running(_) | State::Failed { .. } | State::Empty => None,
         }
+    }
+
+    /// Whether there is anybody to ask.
+    pub(super) fn is_any_running(&self) -> bool {
+        self.places.available_permits() < self.bounds.most
     }
 
     /// Ends the servers of a work tree, which goes; returns when they are gone.
