@@ -100,7 +100,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[command(flatten)]
-    Session(SessionCommand),
+    Session(Box<SessionCommand>),
     Daemon(daemon::Args),
     #[command(flatten)]
     Manual(ManualCommand),
@@ -217,7 +217,7 @@ fn dispatch(cli: Cli, context: &mut Context, daemon: fn() -> ExitCode) -> ExitCo
     let result = match cli.command {
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Run { .. } })) => return daemon(),
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Look(look) })) => wait_for(daemon::run(look, context)),
-        Some(Command::Session(command)) => wait_for(perform(command, context)),
+        Some(Command::Session(command)) => wait_for(perform(*command, context)),
         Some(Command::Manual(ManualCommand::Completions(args))) => manual::completions(&args, &mut context.output),
         Some(Command::Manual(ManualCommand::Man(args))) => manual::man(&args, &mut context.output),
         None => wait_for(open::run(cli.path, context)),

@@ -29,7 +29,7 @@ impl Actor {
             preview,
             origin: CallOrigin::Served,
         };
-        self.decide_and_act(asked, Act::External { tool, arguments }).await;
+        self.decide_and_act(asked, Act::External { tool: Box::new(tool), arguments }).await;
     }
 
     pub(super) fn call_external(&mut self, request: String, tool: ExternalTool, arguments: Value) {

@@ -24,7 +24,7 @@ pub(super) struct Held {
 
 /// What is done once a call is allowed.
 pub(super) enum Act {
-    External { tool: ExternalTool, arguments: Value },
+    External { tool: Box<ExternalTool>, arguments: Value },
     Work(Box<Work>),
 }
 
@@ -73,7 +73,7 @@ impl Actor {
 
     fn act(&mut self, request: String, act: Act) {
         match act {
-            Act::External { tool, arguments } => self.call_external(request, tool, arguments),
+            Act::External { tool, arguments } => self.call_external(request, *tool, arguments),
             Act::Work(work) => self.work(request, *work),
         }
     }

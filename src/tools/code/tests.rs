@@ -102,7 +102,7 @@ fn an_action_is_for_a_part_of_a_file() {
     let expected =
         Action { path: PathBuf::from("a"), start: (2, 4), end: (2, 4), title: None, kind: None, choice: Choice::Any };
     assert_eq!(parsed("code_action", &part), Ok(Request::Action(expected)));
-    let mut wrong = part.clone();
+    let mut wrong = part;
     wrong["end_character"] = json!(3);
     assert_eq!(parsed("code_action", &wrong), Err("code_action: the end is before the start".to_owned()));
     wrong["end_character"] = Value::Null;

@@ -118,10 +118,10 @@ async fn tell_apart(desk: &Desk<'_>, opened: &Opened, found: &[Location]) -> Res
 async fn texts<'p>(desk: &Desk<'_>, paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, String> {
     let mut texts = HashMap::new();
     for path in paths {
-        if !texts.contains_key(path) {
-            if let Ok(text) = desk.read(path).await {
-                texts.insert(path.clone(), text);
-            }
+        if !texts.contains_key(path)
+            && let Ok(text) = desk.read(path).await
+        {
+            texts.insert(path.clone(), text);
         }
     }
     texts

@@ -103,12 +103,12 @@ pub(super) async fn push(shared: &Arc<Shared>, caller: &Caller, tree: Worktree) 
 
 /// Why git did not do it: a flag, a reason to branch on, and the whole of it.
 fn refused(flag: &str, error: GitError) -> String {
-    let known: [(&str, fn(&GitError) -> bool); 4] = [
-        ("branch_exists", |error| matches!(error, GitError::BranchTaken { .. })),
-        ("unknown_revision", |error| matches!(error, GitError::UnknownBase { .. })),
-        ("not_of_session", |error| matches!(error, GitError::NotOfSession { .. })),
-        ("detached_head", |error| matches!(error, GitError::Detached { .. })),
-    ];
-    let reason = known.iter().find(|(_, is_it)| is_it(&error)).map_or("git_error", |(reason, _)| reason);
+    let reason = match &error {
+        GitError::BranchTaken { .. } => "branch_exists",
+        GitError::UnknownBase { .. } => "unknown_revision",
+        GitError::NotOfSession { .. } => "not_of_session",
+        GitError::Detached { .. } => "detached_head",
+        _ => "git_error",
+    };
     format!("{flag}=false reason={reason}\n{}", failed(error))
 }

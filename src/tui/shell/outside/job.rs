@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a program that is waited for")]
+    #[expect(clippy::disallowed_methods, clippy::zombie_processes, reason = "a program that is waited for by `wait`")]
     fn the_end_of_a_program_is_what_it_says() {
         for (script, expected) in [("exit 0", Some(0)), ("exit 7", Some(7)), ("kill -TERM $$", None)] {
             let child = Command::new("sh").args(["-c", script]).spawn().unwrap();
