@@ -47,6 +47,11 @@ impl Connection {
         &self.socket
     }
 
+    /// Whether the daemon at the other end is still there, as far as is known.
+    pub async fn is_open(&self) -> bool {
+        !self.sender.lock().await.is_closed()
+    }
+
     /// The same connection, which finds the daemon again for a read when that one died.
     pub(super) fn renewed_by(self, daemon: &Daemon) -> Self {
         Self { daemon: Some(daemon.clone()), ..self }

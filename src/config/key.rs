@@ -246,7 +246,7 @@ pub const KEYS: &[Key] = &[
         Kind::Choice(&["deny", "allow"]),
         Some("\"deny\""),
         Authority::Grants,
-        "Whether agents are served the tools that commit, push, reset and write to GitHub; each call is asked about",
+        "Whether agents are served the tools that commit, push, reset and write to GitHub; the rules decide about each call",
     ),
     row("tools.web_search", Kind::Flag, Some("false"), Authority::Grants, "Whether agents may search the web"),
     row(

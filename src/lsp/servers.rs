@@ -75,8 +75,8 @@ pub const PROGRAMS: &[Program] = &[
         markers: &["tsconfig.json", "jsconfig.json", "package.json"],
         ready: Ready::AtOnce,
         install: "npm install --global typescript-language-server typescript",
-        // It would fetch the types of packages from the network by itself.
-        options: || json!({ "disableAutomaticTypingAcquisition": true }),
+        // It would fetch the types of packages from the network by itself, and answer from one file while it loads the rest.
+        options: || json!({ "disableAutomaticTypingAcquisition": true, "tsserver": { "useSyntaxServer": "never" } }),
     },
 ];
 

@@ -199,6 +199,7 @@ pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
         Subject::Command { text, .. } => match tool.as_ref() {
             "bash" => commands(text),
             "git" => git(text.trim().strip_prefix("git ").unwrap_or(text)),
+            "run_tests" => distinct([exact("Tests", text)]),
             _ => None,
         },
         Subject::Name(arguments) if tool == "git" => git(arguments),
@@ -208,13 +209,15 @@ pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
             distinct(paths.iter().map(rule))
         }
         Subject::Url(url) if tool == "web_fetch" => distinct([Rule::new("Fetch", &pages(url)?).ok()]),
-        Subject::Mcp { server, tool, .. } => {
-            let name = format!("{server}/{tool}");
-            let is_plain = !glob::is_pattern(&name) && !name.contains(['(', ')', '\n']);
-            distinct([is_plain.then(|| Rule::new("MCP", &name).ok()).flatten()])
-        }
+        Subject::Mcp { server, tool, .. } => distinct([exact("MCP", &format!("{server}/{tool}"))]),
         Subject::Url(_) | Subject::Name(_) | Subject::Nothing => None,
     }
+}
+
+/// A rule for exactly these words, where they mean nothing but themselves.
+fn exact(prefix: &str, words: &str) -> Option<Rule> {
+    let is_plain = !glob::is_pattern(words) && !words.contains(['(', ')', '\n']);
+    is_plain.then(|| Rule::new(prefix, words).ok()).flatten()
 }
 
 /// Each rule once; none when one is missing.

@@ -85,7 +85,10 @@ fn every_file_of_the_integration_crate_runs() {
 
 #[test]
 fn templates_and_schemas_are_used() {
-    let used: Vec<_> = ["templates", "schemas"].into_iter().flat_map(files).map(|(path, _)| path).collect();
+    // Those of the tools are written by the test that compares them, all and no others.
+    let is_generated = |path: &String| path.starts_with("schemas/tools/");
+    let files_of = ["templates", "schemas"].into_iter().flat_map(files).map(|(path, _)| path);
+    let used: Vec<_> = files_of.filter(|path| !is_generated(path)).collect();
     let sources: String = ["src", "tests"].into_iter().flat_map(files).map(|(_, text)| text).collect();
     check(referenced(&used, &sources));
 }

@@ -138,6 +138,8 @@ fn files_pages_and_servers_are_kept_exactly() {
     check(&call("WebSearch", url("https://x/")), &[]);
     let mcp = |tool: &str| Subject::Mcp { server: "db".into(), tool: tool.into(), effect: Effect::Destroys };
     check(&call("mcp:db:drop", mcp("drop")), &["MCP(db/drop)"]);
+    check(&call("run_tests", bash("cargo test --all").subject), &["Tests(cargo test --all)"]);
+    check(&call("run_tests", bash("sh -c 'x *'").subject), &[]);
     check(&call("mcp:db:*", mcp("*")), &[]);
     check(&call("git", Subject::Name("push origin main".into())), &["Git(push *)"]);
     check(&call("git", Subject::Name("push --force".into())), &[]);

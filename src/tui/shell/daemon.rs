@@ -129,8 +129,7 @@ impl Desk {
             _ => None,
         };
         let result = async {
-            let spare = self.spare.lock().await.pop();
-            let connection = match spare {
+            let connection = match self.spare().await {
                 Some(connection) => connection,
                 None => self.daemon.connect().await?,
             };
@@ -146,6 +145,17 @@ impl Desk {
             (Err(error), Some(ticket)) => Reply::Refused { ticket, error: told(error) },
             (Err(error), None) => Reply::Failed { doing: doing.to_owned(), error: told(error) },
         }
+    }
+
+    /// A connection of an earlier request whose daemon is still there.
+    async fn spare(&self) -> Option<Connection> {
+        let mut spare = self.spare.lock().await;
+        while let Some(connection) = spare.pop() {
+            if connection.is_open().await {
+                return Some(connection);
+            }
+        }
+        None
     }
 
     async fn ask(&self, to: &Connection, request: Request) -> Result<Reply, ClientError> {
