@@ -38,6 +38,7 @@ mod raw;
 #[path = "../it/seat.rs"]
 #[allow(dead_code, reason = "shared with the integration crate, which uses more of it")]
 mod seat;
+mod served;
 mod stage;
 mod surface;
 mod switch;
