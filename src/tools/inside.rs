@@ -4,6 +4,7 @@
 //! `serve` is that process, `Link` is the daemon's end of its pipes. Whoever starts the process confines it, and ends it.
 
 mod halt;
+pub mod ignored;
 mod link;
 pub mod root;
 mod serve;

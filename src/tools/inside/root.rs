@@ -117,11 +117,7 @@ impl Root {
 
     /// Opens a directory of the tree by its place, no part of which may be a link.
     pub fn directory(&self, place: &Path) -> io::Result<OwnedFd> {
-        let mut directory = self.directory.try_clone()?;
-        for part in place {
-            directory = fs::openat(&directory, part, DIRECTORY, Mode::empty())?;
-        }
-        Ok(directory)
+        beneath(&self.directory, place)
     }
 
     /// The names in a directory and what they are, sorted.
@@ -242,6 +238,15 @@ fn open_regular(directory: impl AsFd, name: &Path, path: &str) -> Result<(std::f
     let file = fs::openat(&directory, name, FILE, Mode::empty()).map_err(fail)?;
     let entry = Entry::from(fs::fstat(&file).map_err(fail)?).regular(path)?;
     Ok((std::fs::File::from(file), entry))
+}
+
+/// Opens a directory below one that is held; no part of its path may be a link.
+pub fn beneath(directory: &OwnedFd, place: &Path) -> io::Result<OwnedFd> {
+    let mut directory = directory.try_clone()?;
+    for part in place {
+        directory = fs::openat(&directory, part, DIRECTORY, Mode::empty())?;
+    }
+    Ok(directory)
 }
 
 /// Opens a file that a walk has met, by its name in its directory.

@@ -138,9 +138,9 @@ async fn make(desk: &Desk<'_>, opened: &Opened, tool: &str, edit: &Value) -> Res
     permit(desk, tool, &paths).await?;
     let versions = opened.lease.server.versions().await.map_err(told)?;
     let known = opened.lease.files.lock().await.clone().unwrap_or_default();
-    let (root, tree) = (Arc::clone(&desk.root), desk.tree.clone());
+    let root = Arc::clone(&desk.root);
     let applied = blocking(move || {
-        is_as_known(&known, &watch::look(&tree), names.values())?;
+        is_as_known(&known, &watch::look(&root)?, names.values())?;
         let mut before = BTreeMap::new();
         for (path, name) in &names {
             if root.find(name).map_err(|error| error.to_string())?.is_some() {

@@ -78,8 +78,8 @@ impl<'a> Desk<'a> {
 
     /// The files that servers care about.
     pub(super) async fn files(&self) -> Result<Snapshot, String> {
-        let tree = self.tree.clone();
-        blocking(move || watch::look(&tree)).await
+        let root = Arc::clone(&self.root);
+        blocking(move || watch::look(&root)).await?
     }
 
     /// Tells a server what agents, builds and people did to the files since it was last asked.

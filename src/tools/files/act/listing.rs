@@ -35,7 +35,7 @@ pub(super) fn glob(root: &Root, pattern: &str, cwd: &str) -> Result<String, Stri
     if root.look(cwd)?.kind != Kind::Directory {
         return Err(format!("`{cwd}` is not a directory"));
     }
-    let mut paths = found(root, &base, pattern, &matcher);
+    let mut paths = found(root, &base, pattern, &matcher)?;
     paths.sort();
     match paths.is_empty() {
         true => Ok("No files found".to_owned()),
@@ -49,17 +49,18 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, String> {
     glob.map(|glob| glob.compile_matcher()).map_err(|error| format!("`{pattern}` is no pattern: {}", error.kind()))
 }
 
-fn found(root: &Root, base: &Path, pattern: &str, matcher: &GlobMatcher) -> Vec<PathBuf> {
+fn found(root: &Root, base: &Path, pattern: &str, matcher: &GlobMatcher) -> Result<Vec<PathBuf>, String> {
     let names: PathBuf = names(pattern);
     // A link on the way is not walked through, so the walk begins above it.
     let start = Some(base.join(names)).filter(|start| root.directory(start).is_ok());
-    let mut walk = walk::below(root, start.as_deref().unwrap_or(base));
-    // What is asked for by name may well be hidden; the files of git are no files of the tree.
-    walk.hidden(false).filter_entry(|entry| entry.depth() == 0 || entry.file_name() != ".git");
+    // The files of git are no files of the tree.
+    let mut walk = walk::below(root, start.as_deref().unwrap_or(base), |entry| entry.file_name() != ".git")?;
+    // What is asked for by name may well be hidden.
+    walk.hidden(false);
     let is_file = |kind: std::fs::FileType| kind.is_file() || kind.is_symlink();
     let entries = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(is_file));
     let places = entries.filter_map(|entry| walk::place(root, entry.path()));
-    places.filter(|place| place.strip_prefix(base).is_ok_and(|rest| matcher.is_match(rest))).collect()
+    Ok(places.filter(|place| place.strip_prefix(base).is_ok_and(|rest| matcher.is_match(rest))).collect())
 }
 
 /// The directories that a pattern begins with by name.

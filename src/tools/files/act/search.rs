@@ -27,7 +27,7 @@ pub(super) fn grep(root: &Root, grep: &Grep) -> Result<String, String> {
     let place = root.place(&grep.path)?;
     root.look(&grep.path)?;
     let board = Board::new(grep.max_results);
-    walk::below(root, &place).build_parallel().run(|| {
+    walk::below(root, &place, |_| true)?.build_parallel().run(|| {
         let mut worker =
             Worker { root, board: &board, matcher: matcher.clone(), searcher: searcher(), directory: None };
         Box::new(move |entry| entry.map_or(WalkState::Continue, |entry| worker.meet(&entry)))

@@ -2,16 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 
+use crate::tools::inside::ignored;
 use crate::tools::inside::root::Root;
 
-/// A walk below a place of the tree that is no link. It follows none either.
-pub(super) fn below(root: &Root, place: &Path) -> WalkBuilder {
-    let start = if place.as_os_str().is_empty() { root.path().to_owned() } else { root.path().join(place) };
-    let mut walk = WalkBuilder::new(start);
-    walk.follow_links(false);
-    walk
+/// A walk below a place of the tree that is no link, without what `is_wanted` refuses.
+pub(super) fn below(
+    root: &Root,
+    place: &Path,
+    is_wanted: impl Fn(&DirEntry) -> bool + Send + Sync + 'static,
+) -> Result<WalkBuilder, String> {
+    ignored::walk(root, place, is_wanted).map_err(|error| format!("the work tree cannot be read: {error}"))
 }
 
 /// Where something that was met is in the tree.
