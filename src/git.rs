@@ -25,6 +25,7 @@ pub mod oid;
 pub mod place;
 mod populate;
 pub mod push;
+pub mod reach;
 pub mod remote;
 pub mod removal;
 pub mod repo;

@@ -15,9 +15,11 @@ use crate::backend::spec::{Carrier, ConfinedBy, Spec};
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
+use crate::git::reach::{self, Read};
 use crate::git::{Repo, Worktree};
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Network};
+use crate::sandbox::hold::{Files, hold_thread};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::sandbox::support::Support;
 
@@ -343,6 +345,19 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     write.extend(plan.and_then(Path::parent).map(Path::to_owned));
     let hidden = vec![shared.data.clone(), shared.worktrees(&record.project), shared.login_dir(&spec.name)];
     Limits { read, write, hidden, hosts }
+}
+
+/// From here on no run of git in a session's worktree reads or writes more than the session's agent could: what swaps a
+/// directory for a link while git is at work gains nothing.
+pub(super) fn hold_git(env: &Environment) {
+    let common = places::common(env);
+    reach::hold_by(move |reach| {
+        let read = match &reach.read {
+            Read::Everything => None,
+            Read::Only(own) => Some(common.iter().chain(own).cloned().collect()),
+        };
+        hold_thread(&Files { read, write: reach.write.clone() })
+    });
 }
 
 /// What git reads of a repository: its own directory, and those that it borrows objects from.

@@ -21,6 +21,7 @@ use super::agents::AgentReader;
 use super::attach::Terminals;
 use super::catalog::Catalog;
 use super::clock;
+use super::confine;
 use super::external;
 use super::handoff::Waiters;
 use super::live::Lively;
@@ -90,6 +91,7 @@ impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
         let Parts { store, slots, data, executable, mut environment, settings, spawner } = parts;
         let logins = Logins::new(&mut environment);
+        confine::hold_git(&environment);
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());

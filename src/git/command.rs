@@ -2,7 +2,7 @@
 //!
 //! A run never discovers its repository, never asks a person, and obeys nothing that lies in a worktree: hooks and the
 //! file system monitor are off, and attributes come from the base commit. Configuration is the user's and the
-//! repository's own, out of an agent's reach.
+//! repository's own, out of an agent's reach. In a session's worktree the kernel holds it to its places (`reach`).
 
 #![expect(clippy::disallowed_methods, reason = "this is the one place that runs git")]
 
@@ -15,6 +15,7 @@ use std::sync::OnceLock;
 
 use tracing::debug;
 
+use super::reach::{self, Reach};
 use super::{GitError, Oid, Repo, Worktree};
 
 /// `--attr-source` came with this version; without it an agent's attributes would choose the filters that run.
@@ -70,6 +71,8 @@ pub(crate) struct Git {
     network: Network,
     attributes: Option<Oid>,
     input: Option<Vec<u8>>,
+    /// The worktree whose places are all that it may reach.
+    held: Option<Worktree>,
 }
 
 impl Git {
@@ -82,7 +85,8 @@ impl Git {
 
     /// A run in a session's worktree; attributes are those that its base decides on.
     pub(crate) fn in_tree(tree: &Worktree, verb: &'static str) -> Self {
-        Self::in_checkout(&tree.admin, &tree.path, verb).attributes_from(tree.attributes)
+        let git = Self::in_checkout(&tree.admin, &tree.path, verb).attributes_from(tree.attributes);
+        Self { held: Some(tree.clone()), ..git }
     }
 
     /// A run in a checkout given by its git directory and its files. The files decide about attributes, so this is
@@ -104,6 +108,7 @@ impl Git {
             network: Network::Offline,
             attributes: None,
             input: None,
+            held: None,
         }
     }
 
@@ -150,6 +155,12 @@ impl Git {
         self
     }
 
+    /// Lets it reach everything, for runs that touch no file of the worktree.
+    pub(crate) fn unheld(mut self) -> Self {
+        self.held = None;
+        self
+    }
+
     /// What the command reads from its standard input.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
@@ -181,27 +192,27 @@ impl Git {
 
     /// Runs it and leaves the exit status to the caller.
     pub(crate) fn output(mut self) -> Result<Output, GitError> {
-        let input = self.input.take();
+        let (input, reach) = (self.input.take(), self.reach());
         let (verb, directory) = (self.verb, self.directory.clone());
-        run_fed(self.finish(), input).map_err(|source| spawn_error(verb, &directory, source))
+        run_fed(self.finish(), input, reach.as_ref()).map_err(|source| spawn_error(verb, &directory, source))
     }
 
     /// Starts it for a conversation over its pipes.
     pub(crate) fn spawn(self) -> Result<Child, GitError> {
-        let (verb, directory) = (self.verb, self.directory.clone());
+        let (verb, directory, reach) = (self.verb, self.directory.clone(), self.reach());
         let mut command = self.finish();
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.spawn().map_err(|source| spawn_error(verb, &directory, source))
+        reach::start(&mut command, reach.as_ref()).map_err(|source| spawn_error(verb, &directory, source))
     }
 
     /// Starts it in a process group of its own, with both of its streams in one pipe.
     pub(crate) fn spawn_group(self) -> Result<(PipeReader, Child), GitError> {
-        let (verb, directory) = (self.verb, self.directory.clone());
+        let (verb, directory, reach) = (self.verb, self.directory.clone(), self.reach());
         let mut command = self.finish();
         let start = || {
             let (reader, writer) = io::pipe()?;
             command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
-            let child = command.spawn()?;
+            let child = reach::start(&mut command, reach.as_ref())?;
             // Its ends of the pipe go with the command: the reader waits for the child alone.
             drop(command);
             Ok((reader, child))
@@ -209,8 +220,16 @@ impl Git {
         start().map_err(|source| spawn_error(verb, &directory, source))
     }
 
+    fn reach(&self) -> Option<Reach> {
+        let of_tree = match self.network {
+            Network::Offline => Reach::offline,
+            Network::Allowed => Reach::online,
+        };
+        self.held.as_ref().map(of_tree)
+    }
+
     fn finish(self) -> Command {
-        let Self { verb, mut command, directory, arguments, network, attributes, input: _ } = self;
+        let Self { verb, mut command, directory, arguments, network, attributes, input: _, held: _ } = self;
         let offline: &[&str] = match network {
             Network::Offline => &OFFLINE,
             Network::Allowed => &[],
@@ -294,10 +313,10 @@ fn program(git: &OsStr) -> Command {
 }
 
 /// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.
-fn run_fed(mut command: Command, input: Option<Vec<u8>>) -> io::Result<Output> {
+fn run_fed(mut command: Command, input: Option<Vec<u8>>, reach: Option<&Reach>) -> io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Some(input) = input else { return command.output() };
-    let mut child = command.stdin(Stdio::piped()).spawn()?;
+    let Some(input) = input else { return reach::start(&mut command, reach)?.wait_with_output() };
+    let mut child = reach::start(command.stdin(Stdio::piped()), reach)?;
     let pipe = child.stdin.take();
     std::thread::scope(|scope| {
         scope.spawn(move || {

@@ -77,7 +77,8 @@ pub(super) fn unattended<'a>(
     git: Git,
     environment: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<Git, GitError> {
-    let mut git = git.online().setting("core.askPass=").setting("credential.interactive=false");
+    // It brings objects to the remote and opens no file of a worktree; the user's helpers write where they like.
+    let mut git = git.online().unheld().setting("core.askPass=").setting("credential.interactive=false");
     let mut ssh = configured(repo, "core.sshCommand")?;
     for (variable, value) in environment {
         match variable {

@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use coppice::permission::Hold;
+use coppice::sandbox::support::support;
 use serde_json::json;
 
 use crate::env::TestEnv;
@@ -72,6 +74,33 @@ fn a_teardown_command_runs_what_an_agent_wrote_in_a_cage() {
     let id = env.create_ready(&write("teardown.sh", &format!("echo x > '{}'; true", planted.display())));
     env.coppice(&["archive", &id]).succeeds();
     assert!(env.kinds(&id).iter().any(|kind| kind == "setup_output"), "{:?}", env.kinds(&id));
+    assert!(!planted.exists());
+}
+
+/// A program in the place of git, so that what git could reach is tried out at a moment of its choice.
+#[test]
+fn git_in_a_work_tree_reaches_no_more_than_the_agent_in_it() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let mut env = TestEnv::new();
+    let (bin, planted) = (env.path("bin"), env.path("home/planted"));
+    fs::create_dir(&bin).unwrap();
+    fs::write(env.path("home/.netrc"), "a secret of the user").unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let tries = "{ cat \"$HOME/.netrc\"; echo x > \"$HOME/planted\"; } >> \"$GIT_DIR/tried\" 2>/dev/null";
+    let git = format!(
+        "#!/bin/sh\ncase \" $* \" in *' update-index '*|*' clean '*) {tries} ;; *' --hard '*) echo x > \"$HOME/planted\" ;; esac\n\
+         PATH='{path}' exec git \"$@\"\n"
+    );
+    executable(&bin.join("git"), &git);
+    env.set("PATH", &format!("{}:{path}", bin.display()));
+    let id = env.create_ready(&write("made.txt", "made"));
+    env.send_ready(&id, &[], &write("more.txt", "more"));
+    env.coppice(&["undo", &id]).succeeds();
+    assert!(!env.worktree(&id).join("more.txt").exists());
+    let tried = env.repo().join(".git/worktrees").join(&id).join("tried");
+    assert_eq!(fs::read_to_string(&tried).unwrap(), "", "git was tried out, and read nothing of the user's");
     assert!(!planted.exists());
 }
 

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io;
 use std::iter;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, NetPort, PathBeneath,
@@ -18,6 +18,7 @@ use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 
 use crate::permission::Hold;
 use crate::sandbox::cage::{Cage, Network};
+use crate::sandbox::hold::Files;
 use crate::sandbox::support::{Landlock, NEEDED, NEEDED_FOR_PORTS};
 
 /// The newest rights that are tried out; an older kernel leaves out what it does not know.
@@ -52,24 +53,47 @@ fn found(status: &RestrictionStatus) -> Landlock {
     }
 }
 
-fn restrict(cage: &Cage) -> Result<RestrictionStatus, RulesetError> {
-    let mut ruleset = Ruleset::default()
-        // A kernel that cannot tell renames apart forbids all between directories, and ordinary work with them.
+/// Holds this thread, and all that it starts, to files alone.
+pub(in crate::sandbox) fn hold(files: &Files) -> io::Result<()> {
+    let handled = match files.read {
+        Some(_) => AccessFs::from_all(KNOWN),
+        None => AccessFs::from_write(KNOWN),
+    };
+    let held = || {
+        let rules = listed(files.read.as_deref().unwrap_or_default(), &files.write);
+        let mut rules = rules.map(|(path, access)| (path, access & handled));
+        rules.try_fold(handling(handled)?.create()?, allow)?.restrict_self()
+    };
+    held().map(drop).map_err(|error| io_error(&error))
+}
+
+/// Rules for files. A kernel that cannot tell renames apart forbids all between directories, and ordinary work with them.
+fn handling(access: BitFlags<AccessFs>) -> Result<Ruleset, RulesetError> {
+    Ruleset::default()
         .set_compatibility(CompatLevel::SoftRequirement)
         .handle_access(AccessFs::Refer)?
         .set_compatibility(CompatLevel::BestEffort)
-        .handle_access(AccessFs::from_all(KNOWN))?
-        .scope(Scope::from_all(KNOWN))?;
+        .handle_access(access)
+}
+
+/// Places and what may be done there.
+fn listed<'a>(
+    read: &'a [PathBuf],
+    write: &'a [PathBuf],
+) -> impl Iterator<Item = (&'a Path, BitFlags<AccessFs>)> + use<'a> {
+    let device = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
+    iter::empty()
+        .chain(read.iter().map(|path| (path.as_path(), AccessFs::from_read(KNOWN))))
+        .chain(write.iter().map(|path| (path.as_path(), AccessFs::from_all(KNOWN))))
+        .chain(DEVICES.iter().map(move |path| (Path::new(path), device)))
+}
+
+fn restrict(cage: &Cage) -> Result<RestrictionStatus, RulesetError> {
+    let mut ruleset = handling(AccessFs::from_all(KNOWN))?.scope(Scope::from_all(KNOWN))?;
     if let Network::Ports(_) = cage.network {
         ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?;
     }
-    let read = AccessFs::from_read(KNOWN);
-    let device = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
-    let mut listed = iter::empty()
-        .chain(cage.read.iter().map(|path| (path.as_path(), read)))
-        .chain(cage.write.iter().map(|path| (path.as_path(), AccessFs::from_all(KNOWN))))
-        .chain(DEVICES.iter().map(|path| (Path::new(path), device)));
-    let mut ruleset = listed.try_fold(ruleset.create()?, allow)?;
+    let mut ruleset = listed(&cage.read, &cage.write).try_fold(ruleset.create()?, allow)?;
     if let Network::Ports(ports) = &cage.network {
         let rules = ports.iter().map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp)));
         ruleset = ruleset.add_rules(rules)?;

@@ -1,0 +1,184 @@
+//! What a run of git in a session's worktree may reach.
+//!
+//! Git looks at a path and then opens it, and between the two an agent's process can swap a directory for a link. What is
+//! read or written then is the user's. So the thread that starts such a run is held first, and the kernel holds git and
+//! its filters to the places that are listed here. How a thread is held is not known here: somebody says it once.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+use std::thread;
+
+use super::Worktree;
+
+/// The places of one run. What does not exist is passed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    pub read: Read,
+    /// Directories that may be changed, and read.
+    pub write: Vec<PathBuf>,
+}
+
+/// What a run may read besides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Read {
+    /// A run that may fetch what is missing needs the user's keys, whose places nobody can list.
+    Everything,
+    /// What programs need, and these.
+    Only(Vec<PathBuf>),
+}
+
+/// Holds the thread that calls it, and all that it starts.
+pub type Hold = dyn Fn(&Reach) -> io::Result<()> + Send + Sync;
+
+static HOLD: OnceLock<Box<Hold>> = OnceLock::new();
+
+/// Says how threads are held, once for all runs of this process.
+pub fn hold_by(hold: impl Fn(&Reach) -> io::Result<()> + Send + Sync + 'static) {
+    // A second one would do the same.
+    HOLD.get_or_init(|| Box::new(hold));
+}
+
+/// Largest file of settings that is looked into.
+const LARGEST: u64 = 1 << 20;
+
+/// Settings whose values are files that git reads.
+const FILES: [&str; 4] = ["excludesfile", "attributesfile", "ignorerevsfile", "file"];
+/// The setting that names further settings.
+const INCLUDE: &str = "path";
+
+impl Reach {
+    /// A run that works with what is there.
+    pub(super) fn offline(tree: &Worktree) -> Self {
+        let common = tree.repo.common_dir();
+        let borrowed = fs::read_to_string(common.join("objects/info/alternates")).unwrap_or_default();
+        let borrowed = borrowed.lines().map(|line| common.join("objects").join(line));
+        let read = borrowed.chain(users_files(common)).map(|path| real(&path)).collect();
+        Self { read: Read::Only(read), ..Self::online(tree) }
+    }
+
+    /// A run that may fetch what is missing.
+    pub(super) fn online(tree: &Worktree) -> Self {
+        let places = [tree.path.as_path(), &tree.admin, tree.repo.common_dir()];
+        Self { read: Read::Everything, write: places.map(real).to_vec() }
+    }
+}
+
+/// Starts a command, held to its places if it has any and somebody said how.
+pub(super) fn start(command: &mut Command, reach: Option<&Reach>) -> io::Result<Child> {
+    start_by(command, reach.zip(HOLD.get().map(Box::as_ref)))
+}
+
+fn start_by(command: &mut Command, held: Option<(&Reach, &Hold)>) -> io::Result<Child> {
+    let Some((reach, hold)) = held else { return command.spawn() };
+    let spawn = || {
+        hold(reach)?;
+        command.spawn()
+    };
+    // What the thread is held to ends with it, and goes on in the child.
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("held git".to_owned()).spawn_scoped(scope, spawn)?;
+        thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that starts git panicked")))
+    })
+}
+
+/// The user's settings for git and the files that these name. None of them is in an agent's reach, so that more of them
+/// than git reads may be listed, and one that is missed makes git complain.
+fn users_files(common: &Path) -> BTreeSet<PathBuf> {
+    let home = env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let xdg = env::var_os("XDG_CONFIG_HOME").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let xdg = xdg.unwrap_or_else(|| home.join(".config")).join("git");
+    let named = |name: &str| env::var_os(name).filter(|value: &OsString| !value.is_empty()).map(PathBuf::from);
+    let own = [home.join(".gitconfig"), xdg.join("config"), PathBuf::from("/etc/gitconfig"), common.join("config")];
+    let mut wanted: Vec<_> = own
+        .into_iter()
+        .chain(["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].iter().filter_map(|name| named(name)))
+        .collect();
+    // Beside them lies what a helper keeps passwords in.
+    let mut found: BTreeSet<_> = ["ignore", "attributes"].map(|name| xdg.join(name)).into();
+    while let Some(settings) = wanted.pop() {
+        if !found.insert(settings.clone()) {
+            continue;
+        }
+        let beside = settings.parent().unwrap_or(Path::new("/"));
+        for (key, value) in values(&text(&settings)) {
+            let path = match value.strip_prefix("~/") {
+                Some(below) => home.join(below),
+                None => beside.join(value),
+            };
+            match key.as_str() {
+                INCLUDE => wanted.push(path),
+                _ => drop(found.insert(path)),
+            }
+        }
+    }
+    found
+}
+
+fn text(settings: &Path) -> String {
+    let is_read = fs::metadata(settings).is_ok_and(|data| data.is_file() && data.len() <= LARGEST);
+    is_read
+        .then(|| fs::read(settings).ok())
+        .flatten()
+        .map(|text| String::from_utf8_lossy(&text).into_owned())
+        .unwrap_or_default()
+}
+
+/// The values of a file of settings that may name files, whatever their section and whether its condition holds.
+fn values(settings: &str) -> Vec<(String, String)> {
+    let read = |line: &str| {
+        // A section may share its line with the first setting.
+        let line = line.trim_start();
+        let line = if line.starts_with('[') { line.rsplit_once(']')?.1 } else { line };
+        let (key, value) = line.split_once('=')?;
+        let key = key.trim().to_ascii_lowercase();
+        let value = value.trim().trim_matches('"').replace("\\\\", "\\").replace("\\\"", "\"");
+        (key == INCLUDE || FILES.contains(&key.as_str())).then_some((key, value))
+    };
+    settings.lines().filter_map(read).collect()
+}
+
+/// A rule is made for what is there and not for a link to it.
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn settings_name_files_in_every_spelling() {
+        let settings = "[core]\n\texcludesFile = ~/.gitignore\n attributesfile=\"/a b\"\n[include] path = more\n\
+            [includeIf \"gitdir:~/work/\"]\n\tpath = ~/work.inc\n# path = no\n[user]\n\tname = path = x\n\
+            [blame]\nignoreRevsFile = .revs\n[alias]\nx = !cat path\npath";
+        let expected = [
+            ("excludesfile", "~/.gitignore"),
+            ("attributesfile", "/a b"),
+            ("path", "more"),
+            ("path", "~/work.inc"),
+            ("ignorerevsfile", ".revs"),
+        ];
+        let found = values(settings);
+        assert_eq!(found.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test starts a command")]
+    fn a_thread_is_held_before_the_command_starts_and_others_are_not() {
+        let reach = Reach { read: Read::Everything, write: vec![PathBuf::from("/tree")] };
+        let refuse = |held: &Reach| Err(io::Error::other(held.write[0].display().to_string()));
+        let mut command = Command::new("true");
+        command.stdout(Stdio::null());
+        assert_eq!(start_by(&mut command, Some((&reach, &refuse))).unwrap_err().to_string(), "/tree");
+        assert!(start_by(&mut command, Some((&reach, &|_| Ok(())))).unwrap().wait().unwrap().success());
+        assert!(start_by(&mut command, None).unwrap().wait().unwrap().success());
+    }
+}
