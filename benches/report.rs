@@ -14,6 +14,7 @@
 
 mod appends;
 mod cage;
+mod carrier;
 mod checkpoint;
 mod codex;
 mod daemon;
@@ -21,6 +22,7 @@ mod delegate;
 mod family;
 mod flood;
 mod home;
+mod languages;
 mod measure;
 mod model;
 mod peer;
@@ -52,7 +54,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "worktree",
     "launch",
     "list",
@@ -71,6 +73,7 @@ const SECTIONS: [&str; 18] = [
     "verdict",
     "tui",
     "tools",
+    "languages",
 ];
 
 /// The table, line by line.
@@ -108,6 +111,9 @@ impl Report {
 fn main() {
     if std::env::args().nth(1).as_deref() == Some(flood::ROLE) {
         return flood::serve();
+    }
+    if let Some(agent) = std::env::args().next().and_then(|program| carrier::Agent::of(&program)) {
+        return carrier::serve(agent);
     }
     let options = parse(std::env::args().skip(1));
     std::fs::create_dir_all(&options.root).unwrap();
@@ -149,6 +155,9 @@ fn main() {
     }
     if options.wants("tools") {
         tools::run(&options, &mut report);
+    }
+    if options.wants("languages") {
+        languages::run(&options, &mut report);
     }
     println!("| what | measured | bar | verdict |\n|---|---|---|---|");
     println!("{}", report.lines.join("\n"));

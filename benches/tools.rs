@@ -1,6 +1,7 @@
-//! Served tools as an agent waits for them: the scripted agent calls through the door, the daemon decides, and the process
-//! in the session's cage performs. What one call takes is what many add to a turn that makes one.
+//! Served tools as an agent waits for them: a call comes by each of the carriers, the daemon decides, and the process in the
+//! session's cage performs. By the door, what one call takes is what many add to a turn that makes one.
 
+use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::carrier::{self, Agent};
 use crate::home::Home;
 use crate::measure::{cost, median, milliseconds, ratio};
 use crate::repo::prepare;
@@ -17,6 +19,9 @@ use crate::{Bar, Options, Report};
 /// How many calls are added to a turn.
 const CALLS: u32 = 20;
 
+/// A file of 2,000 lines.
+const LONG: &str = "long.rs";
+
 /// What no file of the repository holds, so that both look into all of them.
 const ABSENT: &str = "words that nobody wrote";
 
@@ -25,15 +30,33 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     search(options, report);
 }
 
-/// A file of 2,000 lines, whole.
+/// A file of 2,000 lines, whole, by each carrier.
 fn read(options: &Options, report: &mut Report) {
-    let home = enforced(options, 20);
-    let mut session = Ours::start(&home, "demo", "@answer ready");
+    let mut home = enforced(options, 20);
+    let programs = home.path().join("bin");
+    carrier::install(&programs);
+    let path = env::var_os("PATH").unwrap_or_default();
+    home.set("PATH", env::join_paths([programs].into_iter().chain(env::split_paths(&path))).unwrap());
+    let bar = || Bar::AtMost(5.0, "ms");
+    let what = "served `read_file` of 2,000 lines";
+    for agent in Agent::ALL {
+        let mut session = with_long_file(&home, agent.name(), "get ready");
+        let prompt = format!("{}{CALLS} read_file {}", carrier::WORD, json!({"path": LONG}));
+        let took = carrier::read(&(0..=options.rounds).map(|_| session.answer(&prompt)).collect::<Vec<_>>().join(" "));
+        // The first turn warms the way.
+        let took = median(&took[CALLS as usize..]);
+        report.add(&format!("{what}, {}", agent.carrier()), milliseconds(took), bar());
+    }
+    let mut session = with_long_file(&home, "demo", "@answer ready");
+    let took = one_call(options, &mut session, "read_file", &json!({"path": LONG}), CALLS);
+    report.add(&format!("{what}, through the door"), milliseconds(took), bar());
+}
+
+fn with_long_file(home: &Home, model: &str, prompt: &str) -> Ours {
+    let session = Ours::start(home, model, prompt);
     let lines: String = (1..=2_000).map(|line| format!("let value_{line} = {line}; // a line like many\n")).collect();
-    fs::write(tree(&home, &session).join("long.rs"), lines).unwrap();
-    let took = one_call(options, &mut session, "read_file", &json!({"path": "long.rs"}), CALLS);
-    report.note("the pipe and the tools of a protocol need an agent that speaks them: the door is measured");
-    report.add("served `read_file` of 2,000 lines, through the door", milliseconds(took), Bar::AtMost(5.0, "ms"));
+    fs::write(tree(home, &session).join(LONG), lines).unwrap();
+    session
 }
 
 /// All files of a large repository, beside the program that is known to be fast.
@@ -64,13 +87,13 @@ fn enforced(options: &Options, files: usize) -> Home {
     home
 }
 
-fn tree(home: &Home, session: &Ours) -> PathBuf {
+pub(crate) fn tree(home: &Home, session: &Ours) -> PathBuf {
     let shown: Value = serde_json::from_str(&home.coppice(&["show", &session.id, "--json"])).unwrap();
     PathBuf::from(shown["worktree"].as_str().unwrap())
 }
 
 /// What one call adds to a turn. Both turns make a first one, which starts the process in the cage.
-fn one_call(options: &Options, session: &mut Ours, tool: &str, arguments: &Value, calls: u32) -> Duration {
+pub(crate) fn one_call(options: &Options, session: &mut Ours, tool: &str, arguments: &Value, calls: u32) -> Duration {
     let script = |calls: u32| {
         let lines: Vec<_> = (0..calls).map(|_| format!("@call {tool} {arguments}")).collect();
         format!("{}\n@answer done", lines.join("\n"))

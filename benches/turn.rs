@@ -77,13 +77,22 @@ impl Ours {
 
     /// From the accepted prompt to the fact that its turn is completed.
     pub(crate) fn turn(&mut self, prompt: &str) -> Duration {
+        self.complete(prompt).0
+    }
+
+    /// What a turn answers.
+    pub(crate) fn answer(&mut self, prompt: &str) -> String {
+        self.complete(prompt).1
+    }
+
+    fn complete(&mut self, prompt: &str) -> (Duration, String) {
         let prompt = serde_json::from_value(json!({"text": prompt})).unwrap();
         self.runtime.block_on(async {
             self.connection.prompt(&self.id, &prompt).await.unwrap();
             let accepted = Instant::now();
             loop {
                 match self.events.next().await.unwrap().fact().map(|event| event.payload) {
-                    Some(Payload::TurnCompleted { .. }) => return accepted.elapsed(),
+                    Some(Payload::TurnCompleted { response, .. }) => return (accepted.elapsed(), response.answer),
                     Some(Payload::TurnFailed { error, .. }) => panic!("{error:?}"),
                     Some(_) | None => {}
                 }
