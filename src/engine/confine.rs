@@ -153,6 +153,22 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
     Ok((Some(Cage { read, write, network }), variables::confined(env, &own.private())))
 }
 
+/// The same for a program that runs an agent's code and never needs a key, whatever the level.
+pub(super) fn of_program(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
+    let (cage, env) = of_command(shared, task)?;
+    Ok((cage, variables::without_secrets(env, &[])))
+}
+
+/// Whether the kernel holds what we start ourselves for a session, whoever confines its agent.
+pub(super) fn hold_of_own(shared: &Shared, reach: &ReachRecord) -> Hold {
+    let hold =
+        if reach.level == Level::Restricted.as_str() { shared.support.hold_of_ports() } else { shared.support.hold() };
+    match (reach.hold(), hold) {
+        (Hold::Enforced, Hold::Enforced) => Hold::Enforced,
+        (Hold::Advisory, _) | (_, Hold::Advisory) => Hold::Advisory,
+    }
+}
+
 /// What the served tools of a turn do in its work tree.
 pub(super) struct Work<'a> {
     pub(super) record: &'a Record,
@@ -169,8 +185,7 @@ pub(super) fn of_work(shared: &Shared, work: &Work<'_>) -> io::Result<(Option<Ca
     let Work { record, repo, config, access, plan } = work;
     let (sandbox, tree) = (&config.sandbox, PathBuf::from(&record.body.worktree));
     let task = Task { record, repo, level: sandbox.level, writes: Vec::new() };
-    let (mut cage, env) = of_command(shared, task)?;
-    let env = variables::without_secrets(env, &[]);
+    let (mut cage, env) = of_program(shared, task)?;
     if let Some(cage) = &mut cage {
         cage.read.extend([shared.settings.executable.clone(), shared.images_dir(record.id)]);
         cage.read.extend(listed(sandbox, &env));

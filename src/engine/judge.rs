@@ -13,8 +13,8 @@ use crate::git::Repo;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
-    self, Access, AgentWord, Audience, Call, Hold, Overlay, Places, Posture, Profile, Reach, Scene, Subject, Verdict,
-    flag, offer,
+    self, Access, AgentWord, Audience, Call, Hold, Overlay, Places, Posture, Profile, Reach, Scene, Subject,
+    Verdict, flag, offer,
 };
 
 use super::agents::role::{Role, native};
@@ -37,6 +37,8 @@ pub(super) struct Judge {
     places: Places,
     /// The work tree by the name that the agent knows.
     tree: String,
+    /// What holds the tools that we serve: our own cage, also where the agent confines its own commands.
+    served: Hold,
 }
 
 /// Who makes a call, and under which circumstances.
@@ -83,7 +85,8 @@ impl Judge {
         let files = Files::of(shared, &record.project, repo, record.body.rules_commit())?;
         let Loaded { rules, .. } = files.load(&settings)?;
         let places = confine::places(shared, record, repo, plan);
-        Ok(Self { files, settings, rules, places, tree: record.body.worktree.clone() })
+        let served = confine::hold_of_own(shared, &record.body.reach);
+        Ok(Self { files, settings, rules, places, tree: record.body.worktree.clone(), served })
     }
 
     /// The call as the rules see it: with every link on the way followed.
@@ -100,7 +103,10 @@ impl Judge {
         let caller = Caller {
             posture: body.posture.posture(),
             overlay: if body.posture.yolo { Overlay::Yolo } else { Overlay::None },
-            hold: body.reach.hold(),
+            hold: match made.origin {
+                CallOrigin::Served => self.served,
+                CallOrigin::Backend => body.reach.hold(),
+            },
             tools: Tools::of(role, made.origin),
             permission: role.permission.as_ref(),
             word: role.word,

@@ -210,6 +210,9 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         return verdict(Action::Ask, Layer::PathGuard, None, refusal.to_string());
     }
     let (action, reason) = match case.class() {
+        Class::Free if case.runs_unheld() => {
+            (Action::Ask, "it starts a language server, which runs code of the project that no sandbox holds")
+        }
         Class::Free => (Action::Allow, "it changes nothing outside of the session"),
         Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
         Class::Asked if case.is_held() && case.only_asks_git() => (Action::Allow, "it only looks at history"),

@@ -192,6 +192,9 @@ const BY_PATH: &[(&str, &[&str])] = &[
     ("Write", &["write"]),
 ];
 
+/// Tools that only look, and start a language server for that.
+const STARTING: &[&str] = &["symbols", "definition", "diagnostics", "refs", "trace"];
+
 /// The rules that would let `call` pass the next time; `None` when none are offered.
 pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
     let tool = tool::canonical(&call.tool);
@@ -203,6 +206,8 @@ pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
             _ => None,
         },
         Subject::Name(arguments) if tool == "git" => git(arguments),
+        // A server that was started serves all files: the rule means the tool.
+        Subject::Paths(_) if STARTING.contains(&tool.as_ref()) => distinct([Rule::new(&tool, "*").ok()]),
         Subject::Paths(paths) => {
             let (subject, _) = BY_PATH.iter().find(|(_, tools)| tools.contains(&tool.as_ref()))?;
             let rule = |target: &Target| Rule::new(subject, &path(&target.real, places)?).ok();

@@ -174,6 +174,25 @@ fn r110_no_edit_leaves_the_work_tree_or_passes_the_rules() {
 }
 
 #[test]
+fn r110_where_nothing_holds_a_server_a_person_is_asked_and_it_gets_no_keys() {
+    let mut env = project();
+    let server = env.path("bin/typescript-language-server");
+    let script = fs::read_to_string(&server).unwrap();
+    fs::write(&server, script.replace("echo start >>", "env >>")).unwrap();
+    env.set("ANTHROPIC_API_KEY", "of-the-model");
+    env.configure("[sandbox]\nlevel = \"off\"");
+    let ask = call("symbols", &json!({ "query": "gre" }));
+    let id = env.create_with(&["--model", "demo", "--posture", "attended"], &ask);
+    env.wait_for(&id, "approval");
+    let starts = env.worktree(&id).join("starts");
+    assert!(!starts.exists(), "nothing was started");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let variables = fs::read_to_string(starts).unwrap();
+    assert!(variables.contains("COPPICE_WORKTREE=") && !variables.contains("of-the-model"), "{variables}");
+}
+
+#[test]
 fn a_server_is_shared_by_turns_and_ends_with_its_session() {
     let env = project();
     let ask = call("symbols", &json!({ "query": "greet" }));

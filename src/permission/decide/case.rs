@@ -167,7 +167,13 @@ impl<'a> Case<'a> {
 
     /// Whether it changes files of the tree and does nothing that wants a person in any case.
     pub(super) fn edits_inside(&self) -> bool {
-        self.changes() && !class::SAFETY_FLOOR.contains(&self.tool()) && self.refusal.is_none()
+        let is_safe = !class::SAFETY_FLOOR.contains(&self.tool()) && !self.runs_unheld();
+        self.changes() && is_safe && self.refusal.is_none()
+    }
+
+    /// Whether it runs code of the project that nothing holds, though it looks like a mere look or edit.
+    pub(super) fn runs_unheld(&self) -> bool {
+        class::STARTING.contains(&self.tool()) && self.scene.hold == Hold::Advisory
     }
 
     /// Whether it is any work that stays in the tree.
@@ -181,7 +187,7 @@ impl<'a> Case<'a> {
             }
             Subject::Url(_) | Subject::Mcp { .. } => false,
         };
-        is_kept && tool::is_mutating(self.tool()) && !class::OUTWARD.contains(&self.tool())
+        is_kept && (tool::is_mutating(self.tool()) || self.runs_unheld()) && !class::OUTWARD.contains(&self.tool())
     }
 
     /// Whether a command is kept in the tree, by the kernel or by its looks.

@@ -96,6 +96,10 @@ pub(super) const SAFETY_FLOOR: &[&str] = &[
     "gh_pr_add_comment",
 ];
 
+/// Tools that start a language server, which runs code of the project: build scripts, macros, plugins.
+pub(super) const STARTING: &[&str] =
+    &["symbols", "definition", "diagnostics", "refs", "trace", "rename_symbol", "code_action"];
+
 /// Tools whose effect is on other machines, whatever directory they start in.
 pub(super) const OUTWARD: &[&str] = &["git_push", "gh_pr_create", "gh_pr_update", "gh_pr_add_comment"];
 
@@ -152,7 +156,7 @@ mod tests {
             assert_eq!(classes, 1, "{name}");
         }
         let known: Vec<_> = tool::all().collect();
-        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, OUTWARD, POINTED];
+        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, STARTING, OUTWARD, POINTED];
         assert!(lists.iter().flat_map(|list| list.iter()).all(|name| known.contains(name)));
     }
 

@@ -130,6 +130,8 @@ fn files_pages_and_servers_are_kept_exactly() {
     check(&call("Read", paths(&["/opt/x"])), &["Read(/opt/x)"]);
     check(&call("delete_file", paths(&["/data/tree/a"])), &[]);
     check(&call("Read", paths(&[""])), &[]);
+    check(&call("symbols", paths(&["/data/tree"])), &["symbols(*)"]);
+    check(&call("definition", paths(&["/data/tree/src/a.rs"])), &["definition(*)"]);
     let url = |url: &str| Subject::Url(url.to_owned());
     check(&call("WebFetch", url("https://docs.rs/x?y=1")), &["Fetch(https://docs.rs/*)"]);
     check(&call("WebFetch", url("http://localhost:8080")), &["Fetch(http://localhost:8080)"]);

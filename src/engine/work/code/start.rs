@@ -28,7 +28,7 @@ pub(super) async fn start(
     let tree = PathBuf::from(&record.body.worktree);
     let writes = may_write(record).then(|| tree.clone()).into_iter().collect();
     let task = Task { record, repo: &repo, level: sandbox.level, writes };
-    let (mut cage, mut env) = confine::of_command(shared, task).map_err(|error| failed(error.to_string()))?;
+    let (mut cage, mut env) = confine::of_program(shared, task).map_err(|error| failed(error.to_string()))?;
     let path = env.get("PATH").cloned().unwrap_or_default();
     let found = find(program.name, &path, &tree).ok_or_else(|| missing(program))?;
     if let Some(cage) = &mut cage {

@@ -266,3 +266,43 @@ fn r135_by_default_all_that_stays_in_the_tree_goes_ahead_and_the_rest_is_refused
     denied.check(&held[0], Action::Deny, Layer::DenyRule);
     denied.check(&held[2], Action::Deny, Layer::DenyRule);
 }
+
+#[test]
+fn r110_a_language_server_that_nothing_holds_is_asked_about() {
+    use Action::{Allow, Ask, Deny};
+    let looks = ["symbols", "definition", "diagnostics", "refs", "trace"];
+    let nobody = |world: World| World { audience: Audience::Nobody, ..world };
+    let rows = [
+        (world(), Allow, Layer::ToolClass),
+        (world().posture(Posture::Plan), Allow, Layer::ToolClass),
+        (world().posture(Posture::Edits), Allow, Layer::ToolClass),
+        (world().posture(Posture::Unattended), Allow, Layer::ToolClass),
+        (world().advisory(), Ask, Layer::ToolClass),
+        (world().advisory().posture(Posture::Plan), Ask, Layer::ToolClass),
+        (world().advisory().posture(Posture::Edits), Ask, Layer::ToolClass),
+        // As a command of the project does that names nothing outside.
+        (world().advisory().posture(Posture::Unattended), Allow, Layer::AcceptEdits),
+        (world().advisory().yolo(), Allow, Layer::Yolo),
+        (nobody(world().advisory()), Deny, Layer::NobodyToAsk),
+        (nobody(world()), Allow, Layer::ToolClass),
+    ];
+    for (world, action, layer) in &rows {
+        for tool in looks {
+            world.check(&files(tool, &["src/a.rs"]), *action, *layer);
+        }
+    }
+    for tool in looks {
+        let allowed = world().advisory().map(&format!(r#"{{"{tool}":"allow"}}"#));
+        allowed.check(&files(tool, &["src/a.rs"]), Allow, Layer::Rules);
+        let granted = world().advisory().grant(&format!("{tool}(*)"));
+        granted.check(&files(tool, &["src/a.rs"]), Allow, Layer::Rules);
+    }
+    for tool in ["rename_symbol", "code_action"] {
+        let call = files(tool, &["src/a.rs"]);
+        world().posture(Posture::Edits).check(&call, Allow, Layer::AcceptEdits);
+        world().posture(Posture::Edits).advisory().check(&call, Ask, Layer::ToolClass);
+        world().posture(Posture::Unattended).advisory().check(&call, Allow, Layer::AcceptEdits);
+        world().advisory().check(&call, Ask, Layer::ToolClass);
+    }
+    world().advisory().check(&files("read", &["src/a.rs"]), Allow, Layer::ToolClass);
+}
