@@ -1,7 +1,7 @@
 //! Verdicts about the calls of one turn: the rules and places of its session, looked at once, and the decision itself
 //! by `permission`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::agent::surface::Surface;
@@ -13,7 +13,7 @@ use crate::git::Repo;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
-    self, Access, AgentWord, Audience, Call, Hold, Overlay, Places, Posture, Profile, Reach, Scene, Subject,
+    self, Access, AgentWord, Audience, Call, Hold, Kept, Overlay, Places, Posture, Profile, Reach, Scene, Subject,
     Verdict, flag, offer,
 };
 
@@ -147,6 +147,16 @@ impl Judge {
     /// The rules that a wider consent to the call saves; none when it can only be allowed once.
     pub(super) fn saves(&self, call: &Call) -> Vec<Rule> {
         offer::rules(call, &self.places).unwrap_or_default()
+    }
+
+    /// What an agent may not read, for whoever searches in its name.
+    pub(super) fn kept(&self, role: &Role) -> Kept {
+        Kept::of(role.permission.iter().chain(&self.rules.map), &self.rules.files)
+    }
+
+    /// Where the work tree is, with its links followed.
+    pub(super) fn tree(&self) -> &Path {
+        &self.places.tree
     }
 
     /// The files that took part.

@@ -164,6 +164,13 @@ pub(super) async fn judge(
     Ok(Box::new(judge.await??))
 }
 
+/// The same for a call beside the turn's task, by the rules as they are at this moment.
+pub(super) async fn judge_of(shared: &Arc<Shared>, record: &Record) -> Result<Box<Judge>, Fault> {
+    let repo = open_repo(record).await?;
+    let settings = Arc::new(shared.settings.session(record, &repo).await?);
+    judge(shared, record, repo, &settings).await
+}
+
 /// Who works in the turn. A backend that cannot be held to the agent's tools is told once.
 async fn role(
     shared: &Arc<Shared>,

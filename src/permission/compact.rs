@@ -102,6 +102,12 @@ impl CompactPermission {
         self.rules.iter().rev().find(|rule| tool.is_meant_by(&rule.tool) && is_meant(&rule.pattern))
     }
 
+    /// The rule that keeps a file from `read`, and so from a tool that shows contents by another name. A rule that means
+    /// all files is about the tool and not about them, and one that means this tool as well has its say there.
+    pub(super) fn read_denial(&self, tool: &Spelled<'_>, is_meant: impl Fn(&str) -> bool) -> Option<&Rule> {
+        self.ruling(&Spelled::new("read"), is_meant).filter(|rule| rule.keeps_from(tool))
+    }
+
     /// Whether some call of a tool could go ahead; a tool that never can need not exist for the agent.
     pub fn may_ever_run(&self, tool: &str) -> bool {
         let tool = Spelled::new(tool);
@@ -113,6 +119,13 @@ impl CompactPermission {
             }
         }
         true
+    }
+}
+
+impl Rule {
+    /// Whether a rule about reading counts for another tool.
+    pub(super) fn keeps_from(&self, tool: &Spelled<'_>) -> bool {
+        self.action == Action::Deny && !is_everything(&self.pattern) && !tool.is_meant_by(&self.tool)
     }
 }
 

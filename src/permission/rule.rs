@@ -201,6 +201,17 @@ impl Rule {
         }
     }
 
+    /// The pattern of a rule that keeps some files from being read, with the home in its place; none of one that means
+    /// all files, which is about the tool.
+    pub(super) fn kept_pattern(&self) -> Option<&str> {
+        match &self.matcher {
+            Matcher::Path(path) if self.is_about("read") => {
+                Some(path.pattern()).filter(|pattern| pattern.contains(|c| !matches!(c, '*' | '/')))
+            }
+            Matcher::Path(_) | Matcher::Pair { .. } | Matcher::Text => None,
+        }
+    }
+
     /// Whether it means a text that is no path.
     pub(super) fn means_text(&self, text: &str) -> bool {
         match self.matcher {

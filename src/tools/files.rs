@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::schema;
 use super::served::{Needs, Row};
-use crate::permission::{Effect, Reach};
+use crate::permission::{Effect, Kept, Reach};
 
 pub(super) use calls::parse;
 
@@ -206,6 +206,9 @@ pub struct Grep {
     pub syntax: Syntax,
     pub case: Case,
     pub max_results: usize,
+    /// What may not be read, which no call can say: whoever performs it knows the rules.
+    #[serde(default)]
+    pub kept: Kept,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -224,6 +227,31 @@ pub enum Case {
 }
 
 impl Request {
+    /// The request of somebody from whom files are kept; the words of a refusal where it would give one another name.
+    pub fn keeping(self, kept: Kept, tree: &Path) -> Result<Self, String> {
+        match self {
+            Self::Grep(grep) => Ok(Self::Grep(Grep { kept, ..grep })),
+            Self::ApplyDiff { diff } => {
+                let keeper = kept.keeper(tree);
+                let changes = patch::parse(&diff).unwrap_or_default();
+                match changes.iter().filter_map(patch::Change::source).find(|path| keeper.keeps(Path::new(path))) {
+                    Some(path) => Err(format!("`{path}` may not be read, and so not be moved or copied either")),
+                    None => Ok(Self::ApplyDiff { diff }),
+                }
+            }
+            other @ (Self::ReadFile { .. }
+            | Self::ReadManyFiles { .. }
+            | Self::WriteFile { .. }
+            | Self::EditFile { .. }
+            | Self::Mkdir { .. }
+            | Self::CopyFile { .. }
+            | Self::MoveFile { .. }
+            | Self::DeleteFile { .. }
+            | Self::ListDir { .. }
+            | Self::Glob { .. }) => Ok(other),
+        }
+    }
+
     /// Every path that the call reads or writes.
     pub(super) fn reach(&self, tree: &Path) -> Reach {
         let mut paths: Vec<PathBuf> = Vec::new();

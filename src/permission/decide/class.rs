@@ -100,6 +100,13 @@ pub(super) const SAFETY_FLOOR: &[&str] = &[
 pub(super) const STARTING: &[&str] =
     &["symbols", "definition", "diagnostics", "refs", "trace", "rename_symbol", "code_action"];
 
+/// Tools that show what is in the files they name, though they are not called `read`.
+pub(super) const SHOWING: &[&str] =
+    &["search", "definition", "refs", "trace", "diagnostics", "git_diff", "git_show", "git_blame_lines"];
+
+/// Tools that put a file where another name can read it.
+pub(super) const CARRYING: &[&str] = &["copy_file", "move_file"];
+
 /// Tools whose effect is on other machines, whatever directory they start in.
 pub(super) const OUTWARD: &[&str] = &["git_push", "gh_pr_create", "gh_pr_update", "gh_pr_add_comment"];
 
@@ -156,7 +163,7 @@ mod tests {
             assert_eq!(classes, 1, "{name}");
         }
         let known: Vec<_> = tool::all().collect();
-        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, STARTING, OUTWARD, POINTED];
+        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, STARTING, SHOWING, CARRYING, OUTWARD, POINTED];
         assert!(lists.iter().flat_map(|list| list.iter()).all(|name| known.contains(name)));
     }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::case::{Case, Item, Side};
+use super::class;
 use crate::permission::compact::tool::Spelled;
 use crate::permission::compact::{self, Action, CompactPermission, glob};
 use crate::permission::rule::{Rule, Sense, Spot};
@@ -52,7 +53,31 @@ impl fmt::Display for Opinion<'_> {
 impl<'a> Case<'a> {
     /// The first of some rules that takes any item of the call, and that item.
     pub(super) fn taking<'r>(&self, rules: &'r [Rule]) -> Option<(&'r Rule, &Item)> {
-        rules.iter().find_map(|rule| Some((rule, self.items.iter().find(|item| self.takes(rule, item))?)))
+        let takes = |rule: &Rule, (at, item): (usize, &Item)| self.takes(rule, item) || self.keeps(rule, at, item);
+        rules.iter().find_map(|rule| {
+            let mut items = self.items.iter().enumerate();
+            Some((rule, items.find(|item| takes(rule, *item))?.1))
+        })
+    }
+
+    /// Whether an item is a file whose contents the call shows or carries away without being called `read`.
+    fn is_read(&self, at: usize) -> bool {
+        class::SHOWING.contains(&self.tool()) || class::CARRYING.contains(&self.tool()) && at == 0
+    }
+
+    /// Whether a rule about reading keeps the item.
+    fn keeps(&self, rule: &Rule, at: usize, item: &Item) -> bool {
+        let Some(pattern) = rule.kept_pattern().filter(|_| self.is_read(at)) else { return false };
+        let sides = item.sides();
+        sides.iter().any(|side| self.means(rule, item, *side, Sense::Takes) || self.is_below(pattern, item, *side))
+    }
+
+    /// Whether a pattern means something below a directory that is carried away.
+    fn is_below(&self, pattern: &str, item: &Item, side: Side) -> bool {
+        let Some(spot) = item.spot(side).filter(|_| class::CARRYING.contains(&self.tool())) else { return false };
+        let inside = format!("{}/", spot.spelling(pattern));
+        let head = pattern.split(['*', '?', '[', '{']).next().unwrap_or(pattern);
+        head.starts_with(&inside) || glob::matches(pattern, &inside)
     }
 
     fn takes(&self, rule: &Rule, item: &Item) -> bool {
@@ -110,12 +135,12 @@ impl<'a> Case<'a> {
             let Some(map) = map else { return Vec::new() };
             let anything = [Item::Text("*".to_owned())];
             let items = if self.items.is_empty() { &anything } else { self.items.as_slice() };
-            items.iter().map(|item| self.opinion(map, owner, item)).collect()
+            items.iter().enumerate().map(|(at, item)| self.opinion(map, owner, at, item)).collect()
         })
     }
 
     /// Subjects that a call touches besides its tool count too, the strictest most.
-    fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, item: &Item) -> Option<Opinion<'m>> {
+    fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, at: usize, item: &Item) -> Option<Opinion<'m>> {
         let also = match (item, &self.call.subject) {
             (Item::Path { .. }, _) if item.is_outside() && self.refusal.is_some() => Some(("external_directory", None)),
             (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
@@ -126,7 +151,25 @@ impl<'a> Case<'a> {
             Some(text) => self.ruling(map, &Spelled::new(subject), &Item::Text(text.to_owned())),
             None => self.ruling(map, &Spelled::new(subject), item),
         });
-        strictest(by_tool, by_subject).map(|rule| Opinion { rule, owner })
+        let by_reading = if self.is_read(at) { self.read_denial(map, item) } else { None };
+        strictest(strictest(by_tool, by_subject), by_reading).map(|rule| Opinion { rule, owner })
+    }
+
+    /// The rule of a map that keeps a file from being read.
+    fn read_denial<'m>(&self, map: &'m CompactPermission, item: &Item) -> Option<&'m compact::Rule> {
+        let kept = |side: &Side| {
+            // The name of a tree from elsewhere says nothing about what is in it.
+            let spot = item.spot(*side).filter(|_| *side == Side::Real || !item.is_alias())?;
+            let is_meant = |pattern: &str| glob::matches(pattern, spot.spelling(pattern));
+            let below = || {
+                map.rules.iter().find(|rule| {
+                    let is_reading = Spelled::new("read").is_meant_by(&rule.tool) && rule.keeps_from(&self.tool);
+                    is_reading && self.is_below(&rule.pattern, item, *side)
+                })
+            };
+            map.read_denial(&self.tool, is_meant).or_else(below)
+        };
+        item.sides().iter().find_map(kept)
     }
 
     fn ruling<'m>(&self, map: &'m CompactPermission, tool: &Spelled<'_>, item: &Item) -> Option<&'m compact::Rule> {

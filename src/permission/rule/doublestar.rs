@@ -39,6 +39,10 @@ impl Doublestar {
         })
     }
 
+    pub(super) fn pattern(&self) -> &str {
+        self.glob.glob().glob()
+    }
+
     /// Whether it means a place. To take away, `**` reaches out of the tree as well.
     pub(super) fn means(&self, spot: &Spot, sense: Sense) -> bool {
         match (&spot.inside, sense) {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{Case, Grep, Lines, Request, Syntax, Which, params, patch};
+use crate::permission::Kept;
 use crate::tools::parse::read;
 
 /// How many lines a file shows unless more are asked for.
@@ -118,7 +119,7 @@ fn grep(given: params::Grep) -> Result<Request, String> {
     let max_results = at_least(1, "grep", "max_results", given.max_results)?.unwrap_or(MATCHES);
     let syntax = if given.regex.unwrap_or(false) { Syntax::Regex } else { Syntax::Literal };
     let case = if given.ignore_case.unwrap_or(false) { Case::Ignored } else { Case::Sensitive };
-    Ok(Request::Grep(Grep { pattern, path: or_tree(given.path), syntax, case, max_results }))
+    Ok(Request::Grep(Grep { pattern, path: or_tree(given.path), syntax, case, max_results, kept: Kept::default() }))
 }
 
 fn path(tool: &str, parameter: &str, given: Option<String>) -> Result<String, String> {

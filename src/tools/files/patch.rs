@@ -46,6 +46,16 @@ impl Change {
     }
 }
 
+impl Change {
+    /// The file whose contents come to stand under another name.
+    pub(super) fn source(&self) -> Option<&str> {
+        match &self.act {
+            Act::Rename { from, .. } | Act::Copy { from, .. } => Some(from),
+            Act::Make(_) | Act::Remove(_) | Act::Edit(_) => None,
+        }
+    }
+}
+
 /// Reads a diff. What is between the files is passed over, as git does.
 pub(super) fn parse(diff: &str) -> Result<Vec<Change>, String> {
     let mut reader = Reader { lines: diff.split_inclusive('\n').enumerate().peekable(), changes: Vec::new() };

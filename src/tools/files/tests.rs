@@ -15,6 +15,19 @@ fn edit() -> Request {
 }
 
 #[test]
+fn r73_a_diff_carries_nothing_away_that_may_not_be_read() {
+    let map = crate::permission::load::map("m", r#"{"read":{"*credentials*":"deny"}}"#, "/").unwrap();
+    let kept = Kept::of([&map], &[]);
+    let renamed = |from: &str| {
+        let diff = format!("diff --git a/{from} b/x\nsimilarity index 100%\nrename from {from}\nrename to x\n");
+        Request::ApplyDiff { diff }.keeping(kept.clone(), Path::new("/tree"))
+    };
+    let refused = "`a/credentials.txt` may not be read, and so not be moved or copied either";
+    assert_eq!(renamed("a/credentials.txt"), Err(refused.to_owned()));
+    assert!(renamed("a/b.txt").is_ok());
+}
+
+#[test]
 fn r101_the_tools_for_files_have_their_parameters_and_classes() {
     let table = [
         ("read_file", vec!["path", "offset", "limit"], vec!["path"], Effect::Reads),
@@ -54,7 +67,14 @@ fn r101_the_tools_for_files_have_their_parameters_and_classes() {
 #[test]
 fn r101_what_is_left_out_has_its_default() {
     let grep = |syntax, case, max_results| {
-        Request::Grep(Grep { pattern: "$(x)".into(), path: ".".into(), syntax, case, max_results })
+        Request::Grep(Grep {
+            pattern: "$(x)".into(),
+            path: ".".into(),
+            syntax,
+            case,
+            max_results,
+            kept: Kept::default(),
+        })
     };
     for (name, arguments, expected) in [
         (

@@ -78,6 +78,11 @@ impl Root {
         &self.path
     }
 
+    /// Where it is, with its links followed.
+    pub fn real(&self) -> &Path {
+        &self.real
+    }
+
     /// Opens a regular file to read it.
     pub fn read(&self, path: &str) -> Result<(std::fs::File, Entry), RootError> {
         let spot = self.resolve(path, Last::Followed, Parents::Present)?;

@@ -167,12 +167,8 @@ async fn make(desk: &Desk<'_>, opened: &Opened, tool: &str, edit: &Value) -> Res
 /// Whether the rules let the call change each of the files. The call itself was decided about by the one that it names.
 async fn permit(desk: &Desk<'_>, tool: &str, paths: &[PathBuf]) -> Result<(), String> {
     let Caller { record, role, config, .. } = desk.caller;
-    let judge = async {
-        let repo = prepare::open_repo(record).await?;
-        let settings = Arc::new(desk.shared.settings.session(record, &repo).await?);
-        prepare::judge(desk.shared, record, repo, &settings).await
-    };
-    let judge = judge.await.map_err(|fault| format!("the rules cannot be read: {fault}"))?;
+    let judge = prepare::judge_of(desk.shared, record).await;
+    let judge = judge.map_err(|fault| format!("the rules cannot be read: {fault}"))?;
     for path in paths {
         let reach = Reach::Paths(vec![path.clone()]);
         let (_, verdict) =

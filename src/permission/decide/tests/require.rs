@@ -15,6 +15,50 @@ fn r73_secrets_of_the_tree_are_kept_by_the_map_and_examples_are_not() {
 }
 
 #[test]
+fn r73_what_may_not_be_read_is_not_shown_by_another_tool_nor_carried_away() {
+    use Action::{Allow, Ask, Deny};
+    let seeded = || world().posture(Posture::Edits).map(load::SEED);
+    let shared = || world().posture(Posture::Edits).shared(&[], &[], &["Read(keys/**)", "Read(conf/prod.yml)"]);
+    let reader = || world().agent(r#"{"*":"deny","grep":"allow","read":{"*":"allow","*.env":"deny"}}"#);
+    for (world, tool, paths, action, layer) in [
+        (seeded(), "grep", &["api/.env"][..], Deny, Layer::DenyRule),
+        (seeded(), "Grep", &["my-credentials.json"], Deny, Layer::DenyRule),
+        (seeded(), "grep", &["src"], Allow, Layer::ToolClass),
+        (seeded(), "grep", &["api/.env.example"], Allow, Layer::ToolClass),
+        (seeded(), "git_show_file_at_rev", &["api/.env"], Deny, Layer::DenyRule),
+        (seeded(), "git_blame_lines", &["secrets/a"], Deny, Layer::DenyRule),
+        (seeded(), "refs", &["secret.ts"], Deny, Layer::DenyRule),
+        (seeded(), "list_dir", &["secrets"], Allow, Layer::ToolClass),
+        (seeded(), "copy_file", &["api/credentials.txt", "x.txt"], Deny, Layer::DenyRule),
+        (seeded(), "move_file", &["api/credentials.txt", "x.txt"], Deny, Layer::DenyRule),
+        (seeded(), "move_file", &["secrets", "x"], Deny, Layer::DenyRule),
+        // Only what is carried away counts, not where it goes.
+        (seeded(), "copy_file", &["x.txt", "credentials.txt"], Allow, Layer::AcceptEdits),
+        (seeded(), "move_file", &["src", "lib"], Allow, Layer::AcceptEdits),
+        (shared(), "grep", &["keys/a.pem"], Deny, Layer::DenyRule),
+        (shared(), "git_blame_lines", &["conf/prod.yml"], Deny, Layer::DenyRule),
+        (shared(), "move_file", &["keys", "x"], Deny, Layer::DenyRule),
+        (shared(), "move_file", &["conf", "x"], Deny, Layer::DenyRule),
+        (shared(), "copy_file", &["conf/dev.yml", "x"], Allow, Layer::AcceptEdits),
+        (world().map(r#"{"read":{"conf/prod.yml":"deny"}}"#), "move_file", &["conf", "x"], Deny, Layer::DenyRule),
+        (reader(), "grep", &["x.env"], Deny, Layer::AgentVeto),
+        (reader(), "grep", &["src/a"], Allow, Layer::Rules),
+        // What closes the tool and not the file says nothing about others.
+        (world().agent(r#"{"read":"deny","grep":"allow"}"#), "grep", &["src/a"], Allow, Layer::Rules),
+        (world().shared(&[], &[], &["Read(**)"]), "copy_file", &["a", "b"], Ask, Layer::ToolClass),
+    ] {
+        world.check(&files(tool, paths), action, layer);
+    }
+    let found = seeded().yolo().decide(&files("grep", &["api/.env"]));
+    assert_eq!(
+        found.reason,
+        "Tool \"grep\" denied by policy for pattern: api/.env\n\
+         Relevant rules: [{\"permission\":\"read\",\"pattern\":\"*.env\",\"action\":\"deny\"}]"
+    );
+    seeded().check(&link("grep", "plain.txt", &format!("{TREE}/api/.env")), Deny, Layer::DenyRule);
+}
+
+#[test]
 fn r74_an_agent_s_deny_is_final_and_a_session_may_only_lift_what_is_asked() {
     let edit = files("edit", &["a"]);
     for (agent, map, grant, action, layer) in [

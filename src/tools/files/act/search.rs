@@ -9,12 +9,14 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 use ignore::{DirEntry, WalkState};
 
 use super::walk;
+use crate::permission::Keeper;
 use crate::tools::files::{Case, Grep, Syntax};
 use crate::tools::inside::root::{self, Root};
 use board::{Board, Hit};
@@ -26,13 +28,21 @@ pub(super) fn grep(root: &Root, grep: &Grep) -> Result<String, String> {
     let matcher = matcher(grep)?;
     let place = root.place(&grep.path)?;
     root.look(&grep.path)?;
-    let board = Board::new(grep.max_results);
+    let (board, keeper) = (Board::new(grep.max_results), grep.kept.keeper(root.real()));
+    let kept = AtomicUsize::new(0);
     walk::below(root, &place, |_| true)?.build_parallel().run(|| {
-        let mut worker =
-            Worker { root, board: &board, matcher: matcher.clone(), searcher: searcher(), directory: None };
+        let (keeper, kept, matcher) = (&keeper, &kept, matcher.clone());
+        let mut worker = Worker { root, board: &board, keeper, kept, matcher, searcher: searcher(), directory: None };
         Box::new(move |entry| entry.map_or(WalkState::Continue, |entry| worker.meet(&entry)))
     });
-    Ok(board.tell().unwrap_or_else(|| "No matches found".to_owned()))
+    let found = board.tell().unwrap_or_else(|| "No matches found".to_owned());
+    // Of a search that was cut, nobody knows how many it would have met.
+    let kept = if board.is_full() { 0 } else { kept.into_inner() };
+    Ok(match kept {
+        0 => found,
+        1 => format!("{found}\n1 file that may not be read was not searched"),
+        many => format!("{found}\n{many} files that may not be read were not searched"),
+    })
 }
 
 fn matcher(grep: &Grep) -> Result<RegexMatcher, String> {
@@ -67,6 +77,9 @@ fn searcher() -> Searcher {
 struct Worker<'a> {
     root: &'a Root,
     board: &'a Board,
+    keeper: &'a Keeper,
+    /// How many files were left out because they may not be read.
+    kept: &'a AtomicUsize,
     matcher: RegexMatcher,
     searcher: Searcher,
     /// Files are met directory by directory, so the last one is held.
@@ -81,10 +94,12 @@ impl Worker<'_> {
         if kind.is_dir() {
             return if self.board.is_past(&place) { WalkState::Skip } else { WalkState::Continue };
         }
-        if kind.is_file() && !self.board.is_past(&place) {
+        if kind.is_file() && (self.root.is_kept(&place) || self.keeper.keeps(&place)) {
+            self.kept.fetch_add(1, Ordering::Relaxed);
+        } else if kind.is_file() && !self.board.is_past(&place) {
             // What cannot be read is left out: it may be gone since it was met.
             let hits = self.search(&place).unwrap_or_default();
-            if !hits.is_empty() && !self.root.is_kept(&place) {
+            if !hits.is_empty() {
                 self.board.add(place, hits);
             }
         }

@@ -57,6 +57,12 @@ impl Board {
         self.is_enough(kept.lines, kept.bytes) && kept.files.last_key_value().is_some_and(|(last, _)| place > last)
     }
 
+    /// Whether there may be more than is told.
+    pub(super) fn is_full(&self) -> bool {
+        let kept = self.kept();
+        self.is_enough(kept.lines, kept.bytes)
+    }
+
     pub(super) fn add(&self, place: PathBuf, hits: Vec<Hit>) {
         let mut kept = self.kept();
         kept.lines += hits.len();

@@ -1,6 +1,7 @@
 //! Directories, names and lines that are found.
 
 use super::*;
+use crate::permission::Kept;
 
 #[test]
 fn r104_a_directory_shows_a_hundred_entries() {
@@ -96,6 +97,19 @@ fn r104_lines_are_found_in_the_order_of_paths() {
     ] {
         assert_eq!(tree.refusal("grep", json!({"pattern": "needle", "path": path})), expected);
     }
+}
+
+#[test]
+fn r73_a_search_leaves_out_what_may_not_be_read() {
+    let tree =
+        Tree::new(&[("a.txt", "needle\n"), ("api/credentials.txt", "needle\n"), ("my-secret/b.txt", "needle\n")]);
+    let map = crate::permission::load::map("m", crate::permission::load::SEED, "/").unwrap();
+    let grep = |kept: Kept| {
+        let request = super::super::super::parse("grep", &json!({"pattern": "needle"})).unwrap().unwrap();
+        perform(&tree.root, &request.keeping(kept, tree.root.real()).unwrap()).unwrap().text
+    };
+    assert_eq!(grep(Kept::of([&map], &[])), "a.txt:1:needle\n2 files that may not be read were not searched");
+    assert_eq!(grep(Kept::default()).lines().count(), 3);
 }
 
 #[test]
