@@ -49,7 +49,8 @@ pub(super) const ROWS: &[Row] = &[
         name: FETCH_URL,
         canonical: "web_fetch",
         description: "Read a page of the web as text, over http or https. Answers `status=`, `content_type=` and \
-                      `truncated=`, then the page as the server sent it. Addresses of the own network are refused.",
+                      `truncated=`, then the page as the server sent it; `redirect=` is where it is instead, \
+                      on another host. Addresses of the own network are refused.",
         schema: schema::of::<Fetch>,
         needs: Needs::Instead,
         effect: Effect::Reads,

@@ -55,8 +55,9 @@ fn streams(ran: &Ran) -> String {
 }
 
 fn told(page: &Page, asked: &str) -> String {
-    let Page { status, content_type, url, text, is_cut } = page;
+    let Page { status, content_type, url, redirect, text, is_cut } = page;
     // Whoever was sent on should know where to.
     let url = if url == asked { String::new() } else { format!("url={url}\n") };
-    format!("status={status}\ncontent_type={content_type}\ntruncated={is_cut}\n{url}## content\n{text}")
+    let redirect = redirect.as_ref().map(|to| format!("redirect={to}\n")).unwrap_or_default();
+    format!("status={status}\ncontent_type={content_type}\ntruncated={is_cut}\n{url}{redirect}## content\n{text}")
 }

@@ -1,22 +1,28 @@
 //! One page of the web, as text.
 //!
-//! Each connection is looked at before it is made, also those that a redirect leads to, and goes to exactly the addresses
-//! that were looked at. Behind a proxy the names are the proxy's to find; an address in the place of a name is not.
+//! Each connection is looked at before it is made, and goes to exactly the addresses that were looked at. Behind a proxy
+//! the names are the proxy's to find; an address in the place of a name is not. The rules saw the address that was asked
+//! for: a redirect is followed on the same host and told where it leads to another.
+
+mod redirect;
 
 use std::io::{self, Read};
 use std::net::IpAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use ureq::http::Uri;
+use ureq::http::{Response, Uri};
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::unversioned::transport::{ConnectionDetails, Connector, DefaultConnector};
-use ureq::{Agent, Proxy, ResponseExt};
+use ureq::{Agent, Body, Proxy, ProxyProtocol};
 
 /// How long a page may take as a whole.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How often a page may be somewhere else.
 const REDIRECTS: u32 = 5;
+
+/// The variables that name a proxy, in their order.
+const PROXIES: &[&str] = &["ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"];
 
 /// Types that are text although they do not say so.
 const TEXTS: &[&str] = &[
@@ -45,6 +51,8 @@ pub(super) struct Page {
     pub(super) content_type: String,
     /// Where it was in the end.
     pub(super) url: String,
+    /// Where it is instead, on another host.
+    pub(super) redirect: Option<String>,
     pub(super) text: String,
     pub(super) is_cut: bool,
 }
@@ -69,24 +77,63 @@ pub(super) type Allowed = fn(IpAddr) -> bool;
 
 /// Fetches a page, at most `max_bytes` of it, through the proxy of the environment if there is one.
 pub(super) fn fetch(url: &str, max_bytes: u32, allowed: Allowed) -> Result<Page, PageError> {
-    fetch_through(Proxy::try_from_env(), url, max_bytes, allowed)
+    fetch_through(proxy(|name| std::env::var(name).ok()), url, max_bytes, allowed)
+}
+
+/// The proxy that the environment names. One that speaks SOCKS is none: it would be passed by, with all that it was to
+/// look at.
+fn proxy(variable: impl Fn(&str) -> Option<String>) -> Option<Proxy> {
+    let is_spoken = |proxy: &Proxy| matches!(proxy.protocol(), ProxyProtocol::Http | ProxyProtocol::Https);
+    let mut named = PROXIES.iter().filter_map(|name| Proxy::new(&variable(name)?).ok());
+    let found = named.find(is_spoken)?;
+    let Some(excepted) = variable("NO_PROXY").or_else(|| variable("no_proxy")) else { return Some(found) };
+    let mut builder = Proxy::builder(found.protocol()).host(found.host()).port(found.port());
+    if let Some(name) = found.username() {
+        builder = builder.username(name);
+    }
+    if let Some(password) = found.password() {
+        builder = builder.password(password);
+    }
+    excepted.split(',').fold(builder, |builder, host| builder.no_proxy(host.trim())).build().ok()
 }
 
 fn fetch_through(proxy: Option<Proxy>, url: &str, max_bytes: u32, allowed: Allowed) -> Result<Page, PageError> {
     let ground = if proxy.is_some() { Ground::Proxied } else { Ground::Open };
     let config = Agent::config_builder()
         .proxy(proxy)
-        .max_redirects(REDIRECTS)
+        .max_redirects(0)
         .http_status_as_error(false)
-        .timeout_global(Some(PATIENCE))
         .user_agent(concat!("coppice/", env!("CARGO_PKG_VERSION")))
         .build();
     let gate = Gate { ground, allowed }.chain(DefaultConnector::new());
     let agent = Agent::with_parts(config, gate, DefaultResolver::default());
-    let mut response = agent.get(url).call().map_err(|error| failed(error, url))?;
-    let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let (content_type, encoding) = (header("content-type").unwrap_or_default(), header("content-encoding"));
-    let (status, url) = (response.status().as_u16(), response.get_uri().to_string());
+    let until = Instant::now() + PATIENCE;
+    let (mut url, mut hops) = (url.to_owned(), 0);
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let request = agent.get(&url).config().timeout_global(Some(left)).build();
+        let response = request.call().map_err(|error| failed(error, &url))?;
+        match redirect::of(&url, response.status().as_u16(), header(&response, "location").as_deref()) {
+            redirect::Leads::Nowhere => return read(response, url, max_bytes),
+            redirect::Leads::On(_) if hops == REDIRECTS => return Err(PageError::Redirects { url }),
+            redirect::Leads::On(next) => (url, hops) = (next, hops + 1),
+            redirect::Leads::Elsewhere(to) => {
+                let content_type = header(&response, "content-type").unwrap_or_default();
+                let (status, text) = (response.status().as_u16(), String::new());
+                return Ok(Page { status, content_type, url, redirect: Some(to), text, is_cut: false });
+            }
+        }
+    }
+}
+
+fn header(response: &Response<Body>, name: &str) -> Option<String> {
+    response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
+fn read(mut response: Response<Body>, url: String, max_bytes: u32) -> Result<Page, PageError> {
+    let content_type = header(&response, "content-type").unwrap_or_default();
+    let encoding = header(&response, "content-encoding");
+    let status = response.status().as_u16();
     let is_packed = encoding.is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity"));
     if is_packed || !may_be_text(&content_type) {
         return Err(PageError::Binary { url, content_type });
@@ -100,7 +147,7 @@ fn fetch_through(proxy: Option<Proxy>, url: &str, max_bytes: u32, allowed: Allow
         bytes.pop();
     }
     match decoded(&bytes, &content_type) {
-        Some(text) => Ok(Page { status, content_type, url, text, is_cut }),
+        Some(text) => Ok(Page { status, content_type, url, redirect: None, text, is_cut }),
         None => Err(PageError::Binary { url, content_type }),
     }
 }
@@ -112,7 +159,6 @@ fn failed(error: ureq::Error, url: &str) -> PageError {
             Ok(refused) => *refused,
             Err(cause) => PageError::Failed { url, source: Box::new(ureq::Error::Other(cause)) },
         },
-        ureq::Error::TooManyRedirects => PageError::Redirects { url },
         error => PageError::Failed { url, source: Box::new(error) },
     }
 }

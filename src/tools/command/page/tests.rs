@@ -60,6 +60,7 @@ fn r105_a_page_is_read_up_to_its_limit() {
         status: 200,
         content_type: "application/json".to_owned(),
         url: url("/x"),
+        redirect: None,
         text: r#"{"a":1}"#.to_owned(),
         is_cut: false,
     };
@@ -92,10 +93,10 @@ fn r105_what_is_no_text_is_refused() {
 }
 
 #[test]
-fn r105_a_redirect_is_followed_and_looked_at_like_the_first_address() {
+fn r105_a_redirect_is_followed_on_its_host_and_told_where_it_leads_to_another() {
     let (address, _) = serve(|path| match path {
         "/on" => reply("302 Found", "Location: /here\r\n", b""),
-        "/in" => reply("302 Found", "Location: http://127.0.0.2:1/secret\r\n", b""),
+        "/out" => reply("302 Found", "Location: http://127.0.0.2:1/secret\r\n", b"moved"),
         "/file" => reply("302 Found", "Location: file:///etc/passwd\r\n", b""),
         "/round" => reply("302 Found", "Location: /round\r\n", b""),
         _ => page("text/plain", b"arrived"),
@@ -103,11 +104,13 @@ fn r105_a_redirect_is_followed_and_looked_at_like_the_first_address() {
     let only_one = |url: &str| fetch_through(None, url, 100, |address| address == IpAddr::from([127, 0, 0, 1]));
     let found = only_one(&format!("http://{address}/on")).unwrap();
     assert_eq!((found.text.as_str(), found.url), ("arrived", format!("http://{address}/here")));
-    let refused = only_one(&format!("http://{address}/in")).unwrap_err().to_string();
+    let out = only_one(&format!("http://{address}/out")).unwrap();
+    assert_eq!((out.status, out.redirect.as_deref()), (302, Some("http://127.0.0.2:1/secret")));
+    assert_eq!((out.text.as_str(), out.url), ("", format!("http://{address}/out")));
+    let refused = only_one("http://127.0.0.2:1/secret").unwrap_err().to_string();
     assert_eq!(refused, "`127.0.0.2` is an address of the own machine or network");
-    // What is no address of the web names at most another page of the same server.
-    let file = only_one(&format!("http://{address}/file"));
-    assert!(file.is_err() || file.is_ok_and(|page| page.text == "arrived"));
+    // What is no address of the web leads nowhere.
+    assert_eq!(only_one(&format!("http://{address}/file")).unwrap().status, 302);
     let round = only_one(&format!("http://{address}/round")).unwrap_err();
     assert!(matches!(round, PageError::Redirects { .. }), "{round}");
 }
@@ -137,4 +140,28 @@ fn a_proxy_finds_names_and_is_asked_for_no_address_of_the_own_network() {
     }
     assert!(through("https://a.example/").is_err());
     assert_eq!(*asked.lock().unwrap(), ["CONNECT a.example:443 HTTP/1.1"]);
+}
+
+#[test]
+fn a_proxy_that_cannot_be_spoken_to_is_none() {
+    let found = |variables: &[(&str, &str)]| {
+        let variables: Vec<_> =
+            variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        proxy(|name| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()))
+    };
+    for socks in ["socks5://127.0.0.1:9", "socks5h://127.0.0.1:9", "socks4://127.0.0.1:9", "socks4a://127.0.0.1:9"] {
+        assert!(found(&[("ALL_PROXY", socks)]).is_none(), "{socks}");
+        let beside = found(&[("ALL_PROXY", socks), ("HTTPS_PROXY", "http://me:key@127.0.0.1:7")]).unwrap();
+        assert_eq!((beside.host(), beside.port(), beside.username()), ("127.0.0.1", 7, Some("me")), "{socks}");
+    }
+    let excepting =
+        found(&[("http_proxy", "http://me:a%40b@p.example:7"), ("no_proxy", "a.example, .b.example")]).unwrap();
+    assert_eq!((excepting.host(), excepting.port(), excepting.password()), ("p.example", 7, Some("a@b")));
+    for (url, is_direct) in [("http://a.example/", true), ("http://x.b.example/", true), ("http://c.example/", false)] {
+        assert_eq!(excepting.is_no_proxy(&url.parse().unwrap()), is_direct, "{url}");
+    }
+    // Without a proxy each address is looked at.
+    let none = found(&[("ALL_PROXY", "socks5://127.0.0.1:9")]);
+    let refused = fetch_through(none, "http://localhost:1/", 100, crate::tools::command::address::is_public);
+    assert!(matches!(refused, Err(PageError::Inward { .. })), "{refused:?}");
 }
