@@ -101,7 +101,8 @@ pub fn blame(
     (start, end): (u32, u32),
     limit: usize,
 ) -> Result<Kept, GitError> {
-    let git = Git::in_tree(tree, "blame").args(["--date=short", "-L", &format!("{start},{end}")]);
+    // Who may set a program that makes text of a file did not mean it for what an agent names.
+    let git = Git::in_tree(tree, "blame").args(["--no-textconv", "--date=short", "-L", &format!("{start},{end}")]);
     let git = match read_beneath(&tree.path, path).map_err(GitError::io("read", path))? {
         Some(content) => git.args(["--contents", "-"]).input(content),
         None => git,

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::git::diff::{self, Target};
-use crate::git::testkit::{Sandbox, run_git, write};
+use crate::git::testkit::{Sandbox, run_git, write, write_script};
 
 fn session() -> (Sandbox, Worktree) {
     let sandbox = Sandbox::new();
@@ -126,4 +126,23 @@ fn a_branch_stands_somewhere_to_what_it_follows() {
     let expected = Upstream { name: "origin/x".into(), ahead: 1, behind: 0 };
     let standing = standing(&tree).unwrap();
     assert_eq!((standing.upstream, standing.status.branch), (Some(expected), Some(tree.branch)));
+}
+
+#[test]
+fn no_program_of_the_user_runs_for_a_look() {
+    let sandbox = Sandbox::new();
+    let (marker, program) = (sandbox.root().join("ran"), sandbox.root().join("program"));
+    write_script(&program, &format!("touch {}; cat \"$1\"", marker.display()));
+    sandbox.write(".gitattributes", "* diff=own\n");
+    sandbox.write("a", "one\n");
+    sandbox.commit_all("attributes");
+    for key in ["diff.external", "diff.own.textconv", "diff.own.command"] {
+        sandbox.git(&["config", key, program.to_str().unwrap()]);
+    }
+    let tree = sandbox.session("abcdefgh");
+    assert!(said(&blame(&tree, &tree.base, Path::new("a"), (1, 1), 9999).unwrap()).contains("one"));
+    fs::remove_file(tree.path.join("a")).unwrap();
+    assert!(said(&blame(&tree, &tree.base, Path::new("a"), (1, 1), 9999).unwrap()).contains("one"));
+    log(&tree, &tree.base, Path::new("a"), 9).unwrap();
+    assert!(!marker.exists());
 }
