@@ -1,6 +1,6 @@
 //! Branches beside a session's own, and the way back along its own. Neither leaves the branch of the session.
 
-use git2::ErrorCode;
+use git2::{ErrorCode, Repository};
 
 use super::history::{self, branch_tip};
 use super::merge::is_in;
@@ -13,11 +13,23 @@ pub fn create(tree: &Worktree, name: &str, at: &Oid) -> Result<(), GitError> {
         return Err(GitError::InvalidBranch { branch: name.to_owned() });
     }
     let repo = tree.repo.open()?;
+    if let Some(remote) = shadowed(&repo, name)? {
+        return Err(GitError::BranchOfRemote { branch: name.to_owned(), remote });
+    }
     match repo.reference(&full, at.raw(), false, "branch: created by a session") {
         Ok(_) => Ok(()),
         Err(error) if error.code() == ErrorCode::Exists => Err(GitError::BranchTaken { branch: name.to_owned() }),
         Err(source) => Err(GitError::Library { act: format!("create the branch `{name}`"), source }),
     }
+}
+
+/// The remote whose branches a person's commands would not find any more: git looks among our own branches first.
+fn shadowed(repo: &Repository, name: &str) -> Result<Option<String>, GitError> {
+    let library = |source| GitError::Library { act: "list the remotes".to_owned(), source };
+    let remotes = repo.remotes().map_err(library)?;
+    let is_shadowed =
+        |remote: &&str| name.strip_prefix(remote).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    Ok(remotes.iter().flatten().flatten().find(is_shadowed).map(str::to_owned))
 }
 
 /// Puts branch, index and files back to an earlier commit of the session, at or after `floor`. What is there is kept
@@ -58,6 +70,15 @@ mod tests {
         assert!(matches!(again, Err(GitError::BranchTaken { branch }) if branch == "feature/x"));
         assert_eq!(sandbox.oid("feature/x"), before);
         assert!(matches!(create(&tree, "-x", &later), Err(GitError::InvalidBranch { .. })));
+        for remote in ["origin", "up/stream"] {
+            sandbox.git(&["remote", "add", remote, "https://a.example/x"]);
+        }
+        for (name, remote) in [("origin", "origin"), ("origin/main", "origin"), ("up/stream/x", "up/stream")] {
+            let shadow = create(&tree, name, &later);
+            assert!(matches!(shadow, Err(GitError::BranchOfRemote { remote: found, .. }) if found == remote), "{name}");
+        }
+        create(&tree, "original/x", &later).unwrap();
+        create(&tree, "up/other", &later).unwrap();
         // A branch is a file where one below it needs a directory.
         assert!(create(&tree, "feature", &later).is_err());
         assert_eq!(fs::read_to_string(tree.admin.join("HEAD")).unwrap(), "ref: refs/heads/coppice/abcdefgh/work\n");

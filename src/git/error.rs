@@ -37,6 +37,8 @@ pub enum GitError {
     PathTaken { path: PathBuf },
     #[error("the branch `{branch}` already exists")]
     BranchTaken { branch: String },
+    #[error("`{branch}` would stand in the way of the branches of the remote `{remote}`")]
+    BranchOfRemote { branch: String, remote: String },
     #[error("`{branch}` is not a name for a session's branch")]
     InvalidBranch { branch: String },
     #[error("the work of session `{session}` is not saved")]
@@ -106,6 +108,7 @@ impl GitError {
             | Self::RefMoved { .. }
             | Self::PathTaken { .. }
             | Self::BranchTaken { .. }
+            | Self::BranchOfRemote { .. }
             | Self::InvalidBranch { .. }
             | Self::NotSaved { .. }
             | Self::NothingSaved { .. }

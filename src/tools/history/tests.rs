@@ -124,6 +124,10 @@ fn r108_a_name_that_is_none_is_refused_before_git_runs() {
         let said = parse("git_create_branch", &json!({ "name": name })).unwrap().unwrap_err();
         assert!(said.contains("is a name for branches of sessions"), "{said}");
     }
+    for name in ["refs/heads/main", "heads/main", "tags/v1", "remotes/origin/main", "tags"] {
+        let said = parse("git_create_branch", &json!({ "name": name })).unwrap().unwrap_err();
+        assert!(said.contains("would stand in the way of other names"), "{said}");
+    }
     for name in ["a", "feature/x-1", "a.b", "ä", "coppice-2", "a@b", "v1.0"] {
         ok("git_create_branch", json!({ "name": name }));
     }

@@ -7,6 +7,9 @@ const SUBJECT_CHARS: usize = 72;
 /// What no part of a name of a branch may hold.
 const FORBIDDEN: &[char] = &[' ', '~', '^', ':', '?', '*', '[', '\\'];
 
+/// Where git itself looks for a name before it looks among branches.
+const SPACES: &[&str] = &["refs", "heads", "tags", "remotes"];
+
 /// A commit message of one line, or what is wrong with it.
 pub(super) fn subject(message: &str) -> Result<String, String> {
     let message = message.trim();
@@ -41,6 +44,9 @@ pub(super) fn branch(name: &str) -> Result<String, String> {
     }
     if name == "coppice" || name.starts_with("coppice/") {
         return Err(format!("`{name}` is a name for branches of sessions: choose one outside of `coppice/`"));
+    }
+    if let Some(space) = SPACES.iter().find(|space| name.split('/').next() == Some(space)) {
+        return Err(format!("`{name}` would stand in the way of other names: choose one outside of `{space}/`"));
     }
     Ok(name.to_owned())
 }
