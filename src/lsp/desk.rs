@@ -11,6 +11,15 @@ use crate::mcp::jsonrpc::METHOD_NOT_FOUND;
 /// How many files a server may publish diagnostics for; those that nobody opened go first.
 const PUBLISHED: usize = 4096;
 
+/// How many bytes all diagnostics together may have; what is beyond is not kept.
+const PUBLISHED_BYTES: usize = 16 << 20;
+
+/// How much work goes on at a time, how many methods are registered, and how many settings are asked for at once.
+const MANY: usize = 1024;
+
+/// The longest token, method or name of a document.
+const LONGEST: usize = 4096;
+
 /// What the server has told so far.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Known {
@@ -32,6 +41,8 @@ pub(super) struct Published {
     pub(super) times: u64,
     /// Whether nothing changed anywhere since.
     pub(super) is_fresh: bool,
+    /// About how much the diagnostics take.
+    bytes: usize,
 }
 
 impl Known {
@@ -50,10 +61,12 @@ impl Known {
             // We have no settings of our own; a server goes on with its defaults.
             "workspace/configuration" => {
                 let items = params.get("items").and_then(Value::as_array).map_or(0, Vec::len);
-                Ok(Value::Array(vec![Value::Null; items]))
+                Ok(Value::Array(vec![Value::Null; items.min(MANY)]))
             }
             "client/registerCapability" => {
-                self.registered.extend(methods(params, "registrations"));
+                for method in methods(params, "registrations") {
+                    keep(&mut self.registered, method);
+                }
                 Ok(Value::Null)
             }
             "client/unregisterCapability" => {
@@ -89,13 +102,22 @@ impl Known {
 
     fn on_diagnostics(&mut self, params: &Value) {
         let Some(uri) = params.get("uri").and_then(Value::as_str).map(uri::plain) else { return };
-        if self.published.len() >= PUBLISHED && !self.published.contains_key(&uri) {
+        if uri.len() > LONGEST || self.published.len() >= PUBLISHED && !self.published.contains_key(&uri) {
             return;
         }
         let version = params.get("version").and_then(Value::as_i64);
-        let diagnostics = params.get("diagnostics").map(answer::diagnostics).unwrap_or_default();
+        let mut diagnostics = params.get("diagnostics").map(answer::diagnostics).unwrap_or_default();
         let times = self.published.get(&uri).map_or(0, |earlier| earlier.times) + 1;
-        self.published.insert(uri, Published { version, diagnostics, times, is_fresh: true });
+        let others = self.published.iter().filter(|(known, _)| **known != uri);
+        let room = PUBLISHED_BYTES.saturating_sub(others.map(|(_, published)| published.bytes).sum());
+        let sizes = diagnostics.iter().scan(0, |sum, one| {
+            *sum += size(one);
+            Some(*sum)
+        });
+        let fitting: Vec<usize> = sizes.take_while(|sum| *sum <= room).collect();
+        diagnostics.truncate(fitting.len());
+        let bytes = fitting.last().copied().unwrap_or_default();
+        self.published.insert(uri, Published { version, diagnostics, times, is_fresh: true, bytes });
     }
 
     fn on_progress(&mut self, params: &Value) {
@@ -103,7 +125,7 @@ impl Known {
         match params.pointer("/value/kind").and_then(Value::as_str) {
             Some("begin") => {
                 self.has_worked = true;
-                self.working.insert(token);
+                keep(&mut self.working, token);
             }
             Some("end") => {
                 self.working.remove(&token);
@@ -111,6 +133,32 @@ impl Known {
             Some(_) | None => {}
         }
     }
+}
+
+/// Keeps a word of the server, as long as it is not too long and there are not too many.
+fn keep(words: &mut BTreeSet<String>, word: String) {
+    if word.len() <= LONGEST && words.len() < MANY {
+        words.insert(word);
+    }
+}
+
+/// About how much a diagnostic takes.
+fn size(diagnostic: &Diagnostic) -> usize {
+    let Diagnostic { range: _, severity: _, code, source, message, data } = diagnostic;
+    let value = |value: &Option<Value>| value.as_ref().map_or(0, weight);
+    size_of::<Diagnostic>() + message.len() + source.as_ref().map_or(0, String::len) + value(code) + value(data)
+}
+
+fn weight(value: &Value) -> usize {
+    let inside = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(weight).sum(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| 2 * size_of::<String>() + name.len() + weight(value)).sum()
+        }
+    };
+    size_of::<Value>() + inside
 }
 
 fn methods(params: &Value, list: &str) -> Vec<String> {
@@ -137,6 +185,38 @@ mod tests {
         let gone = json!({ "unregisterations": [{ "id": "1", "method": "textDocument/rename" }] });
         assert_eq!(known.asked("client/unregisterCapability", &gone), Ok(Value::Null));
         assert!(known.registered.is_empty());
+    }
+
+    #[test]
+    fn what_a_server_tells_is_kept_up_to_a_bound() {
+        let mut known = Known::default();
+        for at in 0..=MANY {
+            known.heard("$/progress", &json!({ "token": at, "value": { "kind": "begin" } }));
+            let register =
+                json!({ "registrations": [{ "method": format!("m{at}") }, { "method": "x".repeat(LONGEST + 1) }] });
+            known.asked("client/registerCapability", &register).unwrap();
+        }
+        assert_eq!((known.working.len(), known.registered.len()), (MANY, MANY));
+        let many = known.asked("workspace/configuration", &json!({ "items": vec![json!({}); MANY + 1] })).unwrap();
+        assert_eq!(many.as_array().unwrap().len(), MANY);
+        let place = json!({ "line": 0, "character": 0 });
+        let one = json!({ "range": { "start": place, "end": place }, "message": "x".repeat(1 << 20), "data": ["y"] });
+        let say = |uri: &str, count: usize| json!({ "uri": uri, "diagnostics": vec![one.clone(); count] });
+        let count = |known: &Known, uri: &str| known.published[uri].diagnostics.len();
+        for (uri, given, kept) in [
+            ("file:///a", 10, 10),
+            ("file:///b", 10, 5),
+            ("file:///c", 1, 0),
+            ("file:///a", 0, 0),
+            ("file:///b", 20, 15),
+        ] {
+            known.heard("textDocument/publishDiagnostics", &say(uri, given));
+            assert_eq!(count(&known, uri), kept, "{uri}");
+        }
+        let total: usize = known.published.values().map(|published| published.bytes).sum();
+        assert!(total <= PUBLISHED_BYTES);
+        known.heard("textDocument/publishDiagnostics", &say(&format!("file:///{}", "x".repeat(LONGEST)), 1));
+        assert_eq!(known.published.len(), 3);
     }
 
     #[test]
