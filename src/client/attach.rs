@@ -110,6 +110,7 @@ impl Visit {
             }
             // A terminal that is gone shows nothing.
             tty.write(&screen.reset()).await.ok();
+            tty.settle().await;
             cause
         };
         let left = self.connection.send(Method::DELETE, &below(&self.attached, ""), &serde_json::Map::new()).await?;
