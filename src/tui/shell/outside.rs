@@ -28,7 +28,8 @@ pub(super) fn editor() -> String {
         .unwrap_or_else(|| "vi".to_owned())
 }
 
-/// Opens a file in the editor, at a line, and waits for its end.
+/// Opens a file in the editor, at a line, and waits for its end. The directory is an agent's: an editor that stood in it
+/// would obey what lies there (`.exrc`, `.dir-locals.el`, `.nvim.lua`), so it stands at the root.
 pub(super) fn edit(editor: &str, directory: &Path, path: &str, line: Option<u32>) -> io::Result<()> {
     // An agent chose the name. From the root on it can be nothing but a path: editors obey `+…` and `-…`.
     let path = directory.join(path);
@@ -38,7 +39,7 @@ pub(super) fn edit(editor: &str, directory: &Path, path: &str, line: Option<u32>
         .arg(format!("exec {editor} \"$@\""))
         .arg(editor)
         .args(place(editor, &path.to_string_lossy(), line))
-        .current_dir(directory)
+        .current_dir("/")
         .spawn()?;
     let status = job::wait(&child)?;
     match status.success() {
@@ -202,5 +203,8 @@ mod tests {
         edit("touch", directory.path(), "-d yesterday", None).unwrap();
         assert!(directory.path().join("-d yesterday").exists());
         assert!(edit("false", directory.path(), "a", None).is_err());
+        // Where an agent has written, no editor stands.
+        edit("sh -c 'pwd > \"$1\"' --", directory.path(), "stands", None).unwrap();
+        assert_eq!(fs::read_to_string(directory.path().join("stands")).unwrap(), "/\n");
     }
 }
