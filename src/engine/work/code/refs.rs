@@ -10,6 +10,7 @@ use crate::lsp::position::{Lines, Position};
 use crate::lsp::uri;
 use crate::tools::code::{Declaration, Place, Uses};
 
+use super::super::super::prepare;
 use super::desk::{Desk, Opened, cut, told};
 
 /// In how many files uses are told apart: each is shown to the server for it.
@@ -53,7 +54,7 @@ pub(super) async fn refs(
         (Uses::Readers, Use::Write) | (Uses::Writers, Use::Read) => false,
     };
     let wanted: Vec<_> = found.iter().filter(is_wanted).collect();
-    let texts = texts(desk, wanted.iter().take(most).map(|location| &location.path)).await;
+    let texts = texts(desk, wanted.iter().take(most).map(|location| &location.path)).await?;
     let reference = |location: &&Location| {
         let start = location.range.start;
         let lines = texts.get(&location.path).map(|text| Lines::of(text));
@@ -114,17 +115,25 @@ async fn tell_apart(desk: &Desk<'_>, opened: &Opened, found: &[Location]) -> Res
     Ok((kinds, notice))
 }
 
-/// The texts of files; what is outside of the tree or cannot be read has none.
-async fn texts<'p>(desk: &Desk<'_>, paths: impl Iterator<Item = &'p PathBuf>) -> HashMap<PathBuf, String> {
+/// The texts of files; what is outside of the tree, cannot be read or may not be has none.
+async fn texts<'p>(
+    desk: &Desk<'_>,
+    paths: impl Iterator<Item = &'p PathBuf>,
+) -> Result<HashMap<PathBuf, String>, String> {
+    let judge = prepare::judge_of(desk.shared, &desk.caller.record).await;
+    let judge = judge.map_err(|fault| format!("the rules cannot be read: {fault}"))?;
+    let keeper = judge.kept(&desk.caller.role).keeper(judge.tree());
+    let is_kept = |path: &PathBuf| path.strip_prefix(&desk.tree).is_ok_and(|inside| keeper.keeps(inside));
     let mut texts = HashMap::new();
     for path in paths {
         if !texts.contains_key(path)
+            && !is_kept(path)
             && let Ok(text) = desk.read(path).await
         {
             texts.insert(path.clone(), text);
         }
     }
-    texts
+    Ok(texts)
 }
 
 fn word(used: Use) -> &'static str {
