@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use super::line::{Line, one_line};
 use super::{Context, Exit, Failure, status};
 use crate::api::attach::{Attached, Left, Program};
-use crate::client::attach::{self, Cause, Return, Tty, WAY_BACK};
+use crate::client::attach::{self, Cause, Tty, WAY_BACK};
 use crate::client::start::Daemon;
 
 /// Works in a session until the program ends or the person comes back.
@@ -21,7 +21,7 @@ pub(super) async fn run(id: &str, program: Program, context: &mut Context) -> Re
     let entered = attach::run(&daemon, (id, program), env, &tty, |attached| {
         said = context.output.say(&welcome(attached));
     });
-    let Return { cause, left, .. } = entered.await?;
+    let (cause, left) = entered.await?;
     said?;
     context.output.say(&farewell(id, &left))?;
     Ok(match (cause, left.exit) {

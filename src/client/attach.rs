@@ -13,6 +13,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::HeaderValue;
 use hyper::{Method, header};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 
 use super::ClientError;
 use super::connection::{Connection, build, segment};
@@ -30,6 +31,9 @@ const TYPED_AHEAD: usize = 1024 * 1024;
 
 /// How long keys that were typed before the way back may take.
 const LAST_KEYS: Duration = Duration::from_secs(1);
+
+/// How long a process that was asked to end waits for what became of the program.
+const LAST_WORD: Duration = Duration::from_secs(5);
 
 /// How much is read from the terminal at once.
 const PIECE: usize = 16 * 1024;
@@ -51,7 +55,6 @@ pub struct Visit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
     pub cause: Cause,
-    pub left: Left,
     /// What was typed behind the way back, as the terminal spells it. Late answers to questions of the program may be
     /// among it.
     pub typed: Vec<u8>,
@@ -75,11 +78,19 @@ pub async fn run(
     env: Environment,
     tty: &Tty,
     enter: impl FnOnce(&Attached),
-) -> Result<Return, ClientError> {
+) -> Result<(Cause, Left), ClientError> {
     let Resize { columns, rows } = tty.size();
-    let visit = Visit::open(daemon, id, &Attach { program, columns, rows, env: Some(env) }).await?;
+    let mut visit = Visit::open(daemon, id, &Attach { program, columns, rows, env: Some(env) }).await?;
     enter(&visit.attached);
-    visit.pass(tty).await
+    let returned = visit.pass(tty).await;
+    let leaving = visit.leave();
+    let left = match &returned {
+        Ok(Return { cause: Cause::Signal, .. }) => {
+            timeout(LAST_WORD, leaving).await.map_err(|_| ClientError::Silent { pid: daemon.pid() })?
+        }
+        Ok(Return { cause: Cause::Ended | Cause::Key, .. }) | Err(_) => leaving.await,
+    };
+    Ok((returned?.cause, left?))
 }
 
 impl Visit {
@@ -96,7 +107,7 @@ impl Visit {
     }
 
     /// Hands the terminal through. It is as it was before when this returns, or is dropped.
-    pub async fn pass(mut self, tty: &Tty) -> Result<Return, ClientError> {
+    pub async fn pass(&mut self, tty: &Tty) -> Result<Return, ClientError> {
         let (mut screen, mut typed) = (Screen::default(), Vec::new());
         let cause = {
             let raw = tty.raw();
@@ -113,23 +124,31 @@ impl Visit {
             tty.settle().await;
             cause
         };
-        let left = self.connection.send(Method::DELETE, &below(&self.attached, ""), &serde_json::Map::new()).await?;
-        Ok(Return { cause: cause?, left, typed })
+        Ok(Return { cause: cause?, typed })
+    }
+
+    /// Ends the program, if it has not ended, and tells what became of its work. The terminal is not needed for it.
+    pub async fn leave(self) -> Result<Left, ClientError> {
+        self.connection.send(Method::DELETE, &below(&self.attached, ""), &serde_json::Map::new()).await
     }
 
     /// Carries bytes both ways until something ends it; `behind` gets what was typed behind the way back.
     async fn carry(&mut self, tty: &Tty, screen: &mut Screen, behind: &mut Vec<u8>) -> Result<Cause, ClientError> {
         let mut signals = Signals::new();
         let (mut typed, mut piece) = (Vec::new(), vec![0; PIECE]);
-        let mut typing = None;
+        let (mut typing, mut sizing, mut size) = (None, None, None);
         loop {
+            // A daemon that does not answer must not keep the person from the way back.
+            if let Some(size) = size.take_if(|_| sizing.is_none()) {
+                sizing = Some(Box::pin(resize(&self.connection, &self.attached, size)));
+            }
             if typing.is_none() && !typed.is_empty() {
                 typing = Some(Box::pin(type_in(&self.keys, &self.attached, std::mem::take(&mut typed))));
             }
             tokio::select! {
                 biased;
                 told = signals.next() => match told {
-                    Told::Resized => resize(&self.connection, &self.attached, tty.size()).await?,
+                    Told::Resized => size = Some(tty.size()),
                     Told::End => return Ok(Cause::Signal),
                 },
                 read = tty.read(&mut piece) => match read {
@@ -144,7 +163,7 @@ impl Visit {
                                 type_in(&self.keys, &self.attached, typed).await
                             };
                             // A program that does not read is left all the same.
-                            tokio::time::timeout(LAST_KEYS, last).await.ok();
+                            timeout(LAST_KEYS, last).await.ok();
                             return Ok(Cause::Key);
                         }
                         None if typed.len() < TYPED_AHEAD => typed.extend_from_slice(&piece[..read]),
@@ -154,6 +173,10 @@ impl Visit {
                 },
                 sent = pending(&mut typing) => {
                     typing = None;
+                    sent?;
+                }
+                sent = pending(&mut sizing) => {
+                    sizing = None;
                     sent?;
                 }
                 frame = self.output.frame() => match frame.transpose().map_err(|source| ClientError::Lost { source })? {

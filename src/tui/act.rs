@@ -3,7 +3,7 @@
 //! Keys, the palette and slash commands all come here.
 
 use super::keymap::{Action, Context};
-use super::model::{Model, View};
+use super::model::{Model, Opening, View};
 use super::msg::Request;
 use super::update::{back, help, redraw, show};
 use super::{composer, confirm, decide, notice, picker, review, session, sessions, settings};
@@ -176,5 +176,9 @@ fn on_current(model: &mut Model, request: impl Fn(&Session) -> Request) -> Vec<R
 }
 
 fn attach(model: &mut Model, program: Program) -> Vec<Request> {
-    on_current(model, |session| Request::Attach { session: session.id.clone(), program })
+    let requests = on_current(model, |session| Request::Attach { session: session.id.clone(), program });
+    if !requests.is_empty() {
+        model.opening = Some(Opening { program, since: model.now });
+    }
+    requests
 }

@@ -8,6 +8,7 @@ use super::theme::{Terminal, Theme};
 use super::transcript::Transcripts;
 use super::world::World;
 use super::{composer, confirm, decide, help, notice, picker, review, session, sessions, settings};
+use crate::api::attach::Program;
 use crate::api::session::Session;
 use crate::look::status::Signs;
 
@@ -32,12 +33,21 @@ pub(crate) struct Model {
     pub(crate) settings: settings::State,
     pub(crate) notices: notice::State,
     pub(crate) decisions: decide::Kept,
+    /// What gets the terminal as soon as the daemon has opened it.
+    pub(crate) opening: Option<Opening>,
     pub(crate) keymap: Keymap,
     pub(crate) theme: Theme,
     /// What the terminal can show.
     pub(crate) signs: Signs,
     /// What the environment tells about the terminal, as the shell found it.
     pub(crate) terminal: Terminal,
+}
+
+/// A program in a session's worktree that is on its way to the terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) program: Program,
+    pub(crate) since: i64,
 }
 
 /// What fills the screen.

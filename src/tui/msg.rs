@@ -160,6 +160,8 @@ pub(crate) enum Request {
         session: String,
         program: Program,
     },
+    /// What is being opened there is not wanted any more.
+    Detach,
     /// A command of the person's, in the terminal, such as a login.
     Run(String),
     /// The tour on scripted agents.
@@ -227,6 +229,11 @@ pub(crate) enum Reply {
     Session(Box<Session>),
     /// A session that is not there any more.
     Gone(String),
+    /// A session that could not be read.
+    Unread {
+        session: String,
+        error: Error,
+    },
     Page {
         session: String,
         events: Vec<Event>,
@@ -285,6 +292,8 @@ pub(crate) enum Reply {
         doing: String,
         error: Error,
     },
+    /// What came of opening a program in a session's worktree.
+    Opened(Result<(), Error>),
     /// The person is back from another program.
     Back,
 }

@@ -10,12 +10,15 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::widgets::Paragraph;
 
-use super::decide;
-use super::model::{Model, View, Window};
+use super::keymap::{Action, Context};
+use super::model::{Model, Opening, View, Window};
 use super::msg::Request;
+use super::{bar, decide};
+use crate::api::attach::Program;
 use crate::api::error::Error;
 use crate::api::event::{Event, Payload};
 use crate::api::session::Session;
+use crate::look::age::age;
 use crate::look::line::{Line, Tone, one_line};
 use crate::look::status::{count, title};
 
@@ -155,9 +158,20 @@ pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {
 }
 
 fn rows(model: &Model, width: u16) -> Vec<Line> {
-    let lines = model.notices.shown.iter().flat_map(|toast| &toast.lines);
-    let wrap = |line: &Line| line.wrap(usize::from(width.saturating_sub(2)));
+    let said = model.notices.shown.iter().flat_map(|toast| toast.lines.iter().cloned());
+    let lines = model.opening.iter().map(|opening| on_its_way(model, opening)).chain(said);
+    let wrap = |line: Line| line.wrap(usize::from(width.saturating_sub(2)));
     lines.flat_map(wrap).take(ROWS).map(|line| Line::new().plain(" ").then(line)).collect()
+}
+
+/// What is about to take the terminal, and how to call it off.
+fn on_its_way(model: &Model, opening: &Opening) -> Line {
+    let what = match opening.program {
+        Program::Agent => "opening the agent's own interface…",
+        Program::Shell => "opening a shell…",
+    };
+    let key = bar::key(model, model.context(), Action::Back).unwrap_or_default();
+    Line::new().plain(what).dim(format!(" {} · {key} calls it off", age(model.now, opening.since)))
 }
 
 /// What waits for a key is not hidden by what goes by itself.
@@ -244,7 +258,6 @@ fn news(payload: &Payload, session: Option<&Session>) -> Option<News> {
 
 /// What stopped a merge, and the ways out of it.
 fn conflict(model: &Model, session: Option<&Session>, files: &[String], with: &str) -> Vec<Line> {
-    use super::keymap::{Action, Context};
     let key = |action| model.keymap.key(Context::Session, action).unwrap_or("/").to_owned();
     let title = session.map(title).unwrap_or_default();
     let named: Vec<_> = files.iter().take(3).map(|file| one_line(file)).collect();

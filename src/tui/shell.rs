@@ -16,12 +16,12 @@ use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::world::Link;
 use super::{composer, decide, notice, settings};
-use crate::api::attach::Program;
 use crate::api::environment;
 use crate::api::error::{Error, ErrorKind};
 use crate::client::start::Daemon;
 
 mod daemon;
+mod errand;
 mod keep;
 mod keys;
 mod outside;
@@ -31,9 +31,11 @@ mod terminal;
 mod visit;
 
 use daemon::{Desk, Reading};
+use errand::Errand;
 use keep::Keep;
 use keys::Keys;
 use terminal::Screen;
+use visit::{Opening, opened};
 
 /// What the stream brings is drawn this often at most.
 const FRAME: Duration = Duration::from_millis(33);
@@ -83,7 +85,8 @@ pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
         drawn: None,
         unready: false,
         save_at: None,
-        visit: None,
+        errand: None,
+        opening: None,
         returned: None,
         is_over: false,
     };
@@ -126,8 +129,9 @@ struct Shell {
     /// Whether the screen shows a card whose keys do not count yet.
     unready: bool,
     save_at: Option<Instant>,
-    /// The session, and what the person opens there.
-    visit: Option<(String, Program)>,
+    /// What gets the terminal once everything else that was asked for is under way.
+    errand: Option<Errand>,
+    opening: Option<Opening>,
     /// When the terminal came back from another program.
     returned: Option<Instant>,
     is_over: bool,
@@ -154,8 +158,8 @@ impl Shell {
         let mut stop = signal(SignalKind::from_raw(rustix::process::Signal::TSTP.as_raw()))?;
         let mut go_on = signal(SignalKind::from_raw(rustix::process::Signal::CONT.as_raw()))?;
         while !self.is_over {
-            if let Some((session, program)) = self.visit.take() {
-                self.attach(&session, program).await?;
+            if let Some(errand) = self.errand.take() {
+                self.run_errand(errand).await?;
             }
             self.draw_if_due()?;
             let frame = self.next_frame();
@@ -185,6 +189,7 @@ impl Shell {
                 }
                 () = until(frame), if frame.is_some() => self.model.now = now(),
                 () = until(save), if save.is_some() => self.save(),
+                Some(opened) = opened(&mut self.opening) => self.attach(opened).await?,
                 Some(msg) = self.inbox.recv() => self.take(msg)?,
                 _ = tick.tick() => self.take(Msg::Time(now()))?,
             }
@@ -223,8 +228,8 @@ impl Shell {
         self.dirty = self.dirty.max(Dirty::Stream);
         match &msg {
             Msg::Reply(Reply::Session(session)) => self.read_again(&session.id),
-            Msg::Reply(Reply::Gone(id)) => self.read_again(id),
-            Msg::Reply(Reply::Failed { .. }) | Msg::Connected | Msg::Lost(_) | Msg::Stopped => self.reading.clear(),
+            Msg::Reply(Reply::Gone(id) | Reply::Unread { session: id, .. }) => self.read_again(id),
+            Msg::Connected | Msg::Lost(_) | Msg::Stopped => self.reading.clear(),
             Msg::Reply(_)
             | Msg::Key(_)
             | Msg::Mouse(_)
@@ -300,19 +305,11 @@ impl Shell {
             }
             Request::Edit { session, path, line } => {
                 let worktree = self.model.world.sessions.get(&session).map(|session| session.worktree.clone());
-                if let Some(worktree) = worktree {
-                    self.leave("open the editor", || {
-                        outside::edit(&outside::editor(), worktree.as_ref(), &path, line).map(|()| Reply::Back)
-                    })?;
-                }
+                self.errand = worktree.map(|worktree| Errand::File { worktree, path, line });
             }
-            Request::EditText { text } => {
-                self.leave("open the editor", || outside::edit_text(&text).map(Reply::Edited))?;
-            }
-            Request::Run(command) => {
-                self.leave("run the command", || outside::run(&command).map(|()| Reply::Back))?;
-            }
-            Request::Demo => self.leave("start the tour", || outside::demo().map(|()| Reply::Back))?,
+            Request::EditText { text } => self.errand = Some(Errand::Text(text)),
+            Request::Run(command) => self.errand = Some(Errand::Command(command)),
+            Request::Demo => self.errand = Some(Errand::Demo),
             Request::Copy(text) => {
                 self.screen.send(&outside::clipboard_bytes(&text))?;
                 if self.model.terminal.tmux.is_some() {
@@ -344,8 +341,8 @@ impl Shell {
             }
             Request::Suspend => self.suspend()?,
             Request::Quit => self.is_over = true,
-            // The terminal is lent when everything else that was asked for is under way.
-            Request::Attach { session, program } => self.visit = Some((session, program)),
+            Request::Attach { session, program } => self.open(session, program)?,
+            Request::Detach => self.opening = None,
             request @ (Request::List
             | Request::ListRemoved
             | Request::Page { .. }
@@ -391,21 +388,6 @@ impl Shell {
         self.screen.resume()?;
         self.dirty = Dirty::Keys;
         Ok(())
-    }
-
-    /// Gives the terminal to another program and takes it back.
-    fn leave(&mut self, doing: &str, program: impl FnOnce() -> io::Result<Reply>) -> io::Result<()> {
-        self.keys.pause();
-        self.screen.suspend();
-        let outcome = program();
-        self.returned = Some(Instant::now());
-        self.screen.resume()?;
-        self.dirty = Dirty::Keys;
-        let reply = outcome.unwrap_or_else(|error| Reply::Failed {
-            doing: doing.to_owned(),
-            error: outside::because("it failed", &error),
-        });
-        self.take(Msg::Reply(reply))
     }
 
     fn notify(&mut self, news: &notice::Notice) -> io::Result<()> {

@@ -78,6 +78,8 @@ fn press(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     notice::seen(model);
     let context = model.context();
     match model.keymap.action(context, key) {
+        // What is about to take the terminal is the first thing to be called off.
+        Some(Action::Back) if model.opening.take().is_some() => vec![Request::Detach],
         Some(action) => {
             notice::acted(model);
             act::perform(model, action)
@@ -155,15 +157,18 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
     match reply {
         Reply::Sessions(sessions) => {
             model.world.is_listed = true;
-            model.world.list(sessions);
-            settle(model)
+            let missing = model.world.list(sessions);
+            let mut requests = settle(model);
+            requests.extend(missing.into_iter().map(Request::Read));
+            requests
         }
         Reply::Removed(sessions) => picker::removed_came(model, sessions),
         Reply::Session(session) => known(model, *session),
         Reply::Gone(id) => {
-            model.world.sessions.remove(&id);
+            model.world.forget(&id);
             settle(model)
         }
+        Reply::Unread { error, .. } => notice::fail(model, "read the session", &error),
         Reply::Page { session, events, reach } => model.transcripts.page(&session, events, reach),
         Reply::Taken { ticket, session } => {
             let mut requests = composer::taken(model, ticket, &session.id);
@@ -210,6 +215,13 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         Reply::Failed { doing, error } => {
             model.transcripts.refused();
             notice::fail(model, &doing, &error)
+        }
+        Reply::Opened(outcome) => {
+            model.opening = None;
+            match outcome {
+                Ok(()) => Vec::new(),
+                Err(error) => notice::fail(model, "attach", &error),
+            }
         }
         Reply::Back => {
             let mut requests = vec![Request::Redraw];

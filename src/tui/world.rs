@@ -24,6 +24,8 @@ pub(crate) struct World {
     pub(crate) sessions: BTreeMap<String, Session>,
     /// Ids of sessions that belong to other repositories; the stream tells of all.
     pub(crate) elsewhere: HashSet<String>,
+    /// When a session that was removed changed last, so that a late reading does not bring it back.
+    pub(crate) removed: HashMap<String, i64>,
     pub(crate) activity: HashMap<String, Activity>,
     /// `None` until they were asked for.
     pub(crate) backends: Option<Vec<Backend>>,
@@ -89,32 +91,41 @@ impl World {
         self.elsewhere.contains(id)
     }
 
-    /// Takes the list of the repository's sessions; what was read meanwhile and is newer stays.
-    pub(crate) fn list(&mut self, sessions: Vec<Session>) {
-        let known = std::mem::take(&mut self.sessions);
-        self.sessions = sessions.into_iter().map(|session| (session.id.clone(), session)).collect();
-        for (id, session) in known {
-            if self.sessions.get(&id).is_some_and(|listed| listed.updated_at < session.updated_at) {
-                self.sessions.insert(id, session);
-            }
+    /// Takes the list of the repository's sessions; what was read meanwhile and is newer stays. Returns the known ones
+    /// that it does not hold: they are gone, or came after it was made, and whoever reads them again knows.
+    #[must_use]
+    pub(crate) fn list(&mut self, sessions: Vec<Session>) -> Vec<String> {
+        let mut missing: HashSet<String> = self.sessions.keys().cloned().collect();
+        for session in sessions {
+            missing.remove(&session.id);
+            self.take(session);
         }
-        let World { sessions, activity, .. } = self;
-        activity.retain(|id, _| sessions.contains_key(id));
+        let mut missing = Vec::from_iter(missing);
+        missing.sort();
+        missing
     }
 
     /// Takes a session as it is; one of another repository is only remembered as such, and an older reading counts for
     /// nothing.
     pub(crate) fn take(&mut self, session: Session) {
         let is_older = self.sessions.get(&session.id).is_some_and(|known| known.updated_at > session.updated_at);
+        let was_removed = self.removed.get(&session.id).is_some_and(|at| *at > session.updated_at);
         if session.project != self.repository.project && !self.repository.project.is_empty() {
             self.activity.remove(&session.id);
             self.elsewhere.insert(session.id);
         } else if session.removed_at.is_some() {
             self.sessions.remove(&session.id);
             self.activity.remove(&session.id);
-        } else if !is_older {
+            self.removed.insert(session.id, session.updated_at);
+        } else if !is_older && !was_removed {
             self.sessions.insert(session.id.clone(), session);
         }
+    }
+
+    /// Forgets a session that is not there any more.
+    pub(crate) fn forget(&mut self, id: &str) {
+        self.sessions.remove(id);
+        self.activity.remove(id);
     }
 
     /// The value of a setting in force.
@@ -274,4 +285,35 @@ fn snippet(text: &str) -> String {
     let tail: Vec<char> = text.chars().rev().take(SNIPPET).collect();
     let line: String = tail.into_iter().rev().map(|c| if c == '\n' { ' ' } else { c }).collect();
     cut(&crate::look::line::visible(line.trim_start()), SNIPPET)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::sample;
+
+    fn session(id: &str, updated_at: i64) -> Session {
+        Session { id: id.to_owned(), updated_at, ..sample::session(Status::Ready) }
+    }
+
+    fn known(world: &World) -> Vec<(&str, i64)> {
+        world.sessions.iter().map(|(id, session)| (id.as_str(), session.updated_at)).collect()
+    }
+
+    #[test]
+    fn a_late_list_takes_nothing_away() {
+        let mut world = World::default();
+        assert!(world.list(vec![session("a", 1), session("b", 1)]).is_empty());
+        // A list is made; then one session changes, one is removed, one comes; then the list arrives.
+        let late = vec![session("a", 1), session("b", 1)];
+        world.take(session("a", 2));
+        world.take(Session { removed_at: Some(2), ..session("b", 2) });
+        world.take(session("c", 2));
+        assert_eq!(world.list(late), ["c"]);
+        assert_eq!(known(&world), [("a", 2), ("c", 2)]);
+        // What is restored is there again, and what is gone goes when it is read.
+        world.take(session("b", 3));
+        world.forget("c");
+        assert_eq!(known(&world), [("a", 2), ("b", 3)]);
+    }
 }

@@ -30,7 +30,13 @@ pub(crate) struct Seat {
     screen: vt100::Parser,
     /// Everything that was ever shown.
     shown: Vec<u8>,
+    /// Where the next question of the program may begin.
+    asked: usize,
 }
+
+/// What programs ask a terminal, and wait for.
+const WHERE: &[u8] = b"\x1b[6n";
+const WHAT: &[u8] = b"\x1b[c";
 
 impl Seat {
     /// Starts a program on a terminal of 80 by 24.
@@ -60,7 +66,7 @@ impl Seat {
             }
         });
         let screen = vt100::Parser::new(some(rows), some(columns), 0);
-        Self { child, master: pair.master, keys, pieces, screen, shown: Vec::new() }
+        Self { child, master: pair.master, keys, pieces, screen, shown: Vec::new(), asked: 0 }
     }
 
     /// Waits until the screen shows a text.
@@ -117,11 +123,10 @@ impl Seat {
         self.shown.extend_from_slice(piece);
         let (row, column) = self.screen.screen().cursor_position();
         let place = format!("\x1b[{};{}R", row + 1, column + 1);
-        // Programs ask a terminal where the cursor is and what it can do, and wait for the answer.
-        for (question, answer) in [("\x1b[6n", place.as_str()), ("\x1b[c", "\x1b[?62;22c")] {
-            let asked = piece.windows(question.len()).filter(|part| *part == question.as_bytes()).count();
+        for question in questions(&self.shown, &mut self.asked) {
+            let answer = if question == WHERE { place.as_str() } else { "\x1b[?62;22c" };
             // One that has ended needs no answer.
-            self.keys.write_all(answer.repeat(asked).as_bytes()).ok();
+            self.keys.write_all(answer.as_bytes()).ok();
         }
     }
 
@@ -183,6 +188,34 @@ impl Drop for Seat {
         // It may have ended already.
         self.child.kill().ok();
         self.child.wait().ok();
+    }
+}
+
+/// The questions from a place on, which moves behind them. One that has only begun is there when its end is.
+fn questions(shown: &[u8], from: &mut usize) -> Vec<&'static [u8]> {
+    let mut found = Vec::new();
+    while *from < shown.len() {
+        let rest = &shown[*from..];
+        let question = [WHERE, WHAT].into_iter().find(|question| rest.starts_with(question));
+        let may_begin = [WHERE, WHAT].iter().any(|question| question.starts_with(rest));
+        if may_begin && question.is_none() {
+            break;
+        }
+        *from += question.map_or(1, <[u8]>::len);
+        found.extend(question);
+    }
+    found
+}
+
+#[test]
+fn a_question_in_two_pieces_is_a_question() {
+    for pieces in [&[&b"a\x1b[6nb\x1b[c"[..]][..], &[b"a\x1b[", b"6nb", b"\x1b", b"[", b"c"]] {
+        let (mut shown, mut from, mut found) = (Vec::new(), 0, Vec::new());
+        for piece in pieces {
+            shown.extend_from_slice(piece);
+            found.extend(questions(&shown, &mut from));
+        }
+        assert_eq!(found, [WHERE, WHAT], "{pieces:?}");
     }
 }
 

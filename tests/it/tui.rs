@@ -114,7 +114,7 @@ fn three_tasks_go_from_the_first_prompt_to_the_merge() {
 fn the_terminal_is_given_back_on_every_way_out() {
     let env = world();
     assert!(leave(face(&env)).contains(RESTORED));
-    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT, Signal::QUIT] {
         let mut face = face(&env);
         face.signal(signal);
         assert_eq!(face.ends(), 0, "{signal:?}");
@@ -166,15 +166,39 @@ fn a_daemon_that_was_stopped_is_started_by_a_key() {
 }
 
 #[test]
-fn a_daemon_that_hangs_is_told() {
+fn a_daemon_that_hangs_is_told_and_holds_up_nobody() {
     let env = world();
+    env.create_ready(&say("Done."));
     let mut face = face(&env);
+    face.shows("READY");
     let daemon = env.daemon_pid().unwrap();
     kill_process(daemon, Signal::STOP).unwrap();
+    // What is opened takes as long as it takes; keys and frames go on.
+    face.types("!");
+    face.shows("opening a shell…");
+    face.types("n");
+    face.types("words meanwhile");
+    face.shows("words meanwhile");
     face.shows("the daemon does not answer");
+    face.types(ESCAPE);
+    face.hides("opening a shell…");
+    face.shows("words meanwhile");
     kill_process(daemon, Signal::CONT).unwrap();
     face.hides("the daemon does not answer");
-    leave(face);
+    face.types(ESCAPE);
+    face.shows("n new");
+    // Once it answers, the terminal is lent and comes back.
+    face.types("!");
+    face.showed("comes back");
+    face.types("\x1d");
+    face.shows("n new");
+    face.shows("no file was changed");
+    kill_process(daemon, Signal::STOP).unwrap();
+    face.types("!");
+    face.shows("opening a shell…");
+    face.signal(Signal::TERM);
+    assert_eq!(face.ends(), 0);
+    kill_process(daemon, Signal::CONT).unwrap();
 }
 
 #[test]
@@ -267,6 +291,27 @@ fn the_editor_is_the_persons_own() {
     face.types(ENTER);
     face.shows("READY");
     leave(face);
+}
+
+#[test]
+fn what_was_asked_for_goes_out_while_the_editor_is_open() {
+    let mut env = world();
+    let editor = env.path("editor");
+    fs::write(&editor, "#!/bin/sh\necho the editor stands\nread -r _\n").unwrap();
+    env.set("EDITOR", &format!("sh {}", editor.display()));
+    let (mut face, mut beside) = (face(&env), face(&env));
+    face.types("n");
+    face.types("say hello");
+    face.shows("say hello");
+    face.types("\rn\x07");
+    face.shows("the editor stands");
+    beside.shows("✓ say hello");
+    face.types(ENTER);
+    face.shows("new task");
+    face.types(ESCAPE);
+    face.shows("n new");
+    leave(face);
+    leave(beside);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::*;
 use crate::api::error::ErrorKind;
 use crate::api::session::{Approval, AskedQuestion, Response, TurnError};
 use crate::look::sample::{self, NOW};
+use crate::tui::model::Focus;
 use crate::tui::msg::{Msg, Reply};
 use crate::tui::sample::{NARROW, model, press, screen, sessions, write};
 use crate::tui::update::update;
@@ -162,4 +163,29 @@ fn hostile_words_stay_on_their_line() {
     for width in 0..12 {
         height(&model, width);
     }
+}
+
+#[test]
+fn what_is_being_opened_is_told_and_can_be_called_off() {
+    let told = |model: &Model| rows(model, 80).iter().map(Line::text).collect::<Vec<_>>().join("\n");
+    let mut model = model(NARROW, sessions());
+    let asked = press(&mut model, &["!"]);
+    assert!(matches!(asked.as_slice(), [Request::Attach { program: Program::Shell, .. }]), "{asked:?}");
+    model.now += 3_000;
+    assert_eq!(told(&model), " opening a shell… 3s · Esc calls it off");
+    // Other keys do what they do; the first Esc is for what would take the terminal.
+    press(&mut model, &["n"]);
+    write(&mut model, "words");
+    assert_eq!(press(&mut model, &["esc"]), [Request::Detach]);
+    assert_eq!((told(&model).as_str(), model.focus), ("", Focus::Composer));
+    press(&mut model, &["esc"]);
+    assert_eq!(model.focus, Focus::Main);
+    // It may fail, and it may come.
+    press(&mut model, &["o"]);
+    let error = Error::new(ErrorKind::Conflict, "a turn runs");
+    update(&mut model, Msg::Reply(Reply::Opened(Err(error))));
+    assert_eq!(told(&model), " ✗ attach: a turn runs");
+    press(&mut model, &["o"]);
+    update(&mut model, Msg::Reply(Reply::Opened(Ok(()))));
+    assert_eq!(told(&model), "");
 }

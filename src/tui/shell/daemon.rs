@@ -1,5 +1,7 @@
 //! Requests to the daemon, each in a task of its own, so that a slow one holds up nobody.
 
+mod ask;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +10,12 @@ use tokio::sync::Mutex;
 use tokio::sync::mpsc::Sender;
 use tokio_util::task::TaskTracker;
 
-use crate::api::agent::AgentPlace;
 use crate::api::error::{Error, ErrorKind};
-use crate::api::event::{Event, RawEvent};
-use crate::api::project::{
-    BackendQuery, ConfigQuery, ConfigScope, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project, SetConfig,
-};
-use crate::api::request::{
-    Answer, CreateSession, DiffQuery, Environment, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
-};
-use crate::api::review::{AddComment, EditComment, LookAt};
-use crate::api::session::{Session, Status};
+use crate::api::request::Environment;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
 use crate::client::start::Daemon;
-use crate::tui::msg::{Msg, Reach, Reply, Request, ReviewAct, Scope};
-use crate::tui::world::Repository;
+use crate::tui::msg::{Msg, Reply, Request, ReviewAct, Ticket};
 
 /// So many events are one page of a transcript.
 const PAGE: u32 = 200;
@@ -92,21 +84,33 @@ impl Desk {
     /// Performs a request and sends what came of it.
     pub(super) fn perform(&self, request: Request) {
         let desk = self.clone();
-        let lane = acts_on(&request).map(|session| self.lane(session));
-        let is_act = lane.is_some() || matches!(request, Request::Create { .. });
-        let work = async move {
-            let _turn = match &lane {
-                Some(lane) => Some(lane.lock().await),
-                None => None,
-            };
-            let reply = desk.answer(request).await;
-            // A face that is gone needs no answer.
-            desk.inbox.send(Msg::Reply(reply)).await.ok();
-        };
-        match is_act {
-            true => drop(self.acts.spawn(work)),
-            false => drop(tokio::spawn(work)),
+        match kind(&request) {
+            Kind::Prompt { session, .. } | Kind::Act { session } => {
+                let session = session.to_owned();
+                self.act(&session, async move { desk.answer(request).await });
+            }
+            Kind::Create { .. } => drop(self.acts.spawn(async move { desk.tell(desk.answer(request).await).await })),
+            Kind::Read { .. } | Kind::Question => {
+                tokio::spawn(async move { desk.tell(desk.answer(request).await).await });
+            }
         }
+    }
+
+    /// Does something with a session when what was asked for before is done, and sends what came of it.
+    pub(super) fn act(&self, session: &str, work: impl Future<Output = Reply> + Send + 'static) {
+        let (desk, lane) = (self.clone(), self.lane(session));
+        self.acts.spawn(async move {
+            let turn = lane.lock().await;
+            let reply = work.await;
+            // A face that is busy elsewhere must not hold up the next act.
+            drop(turn);
+            desk.tell(reply).await;
+        });
+    }
+
+    async fn tell(&self, reply: Reply) {
+        // A face that is gone needs no answer.
+        self.inbox.send(Msg::Reply(reply)).await.ok();
     }
 
     /// Waits for acts that are under way, but not for ever.
@@ -115,7 +119,8 @@ impl Desk {
         tokio::time::timeout(limit, self.acts.wait()).await.ok();
     }
 
-    fn lane(&self, session: &str) -> Arc<Mutex<()>> {
+    /// Whoever holds it is the one who acts on the session.
+    pub(super) fn lane(&self, session: &str) -> Arc<Mutex<()>> {
         // Nothing can fail while it is held, so it is never poisoned for good.
         let mut lanes = self.lanes.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         lanes.entry(session.to_owned()).or_default().clone()
@@ -123,10 +128,16 @@ impl Desk {
 
     /// The answer to a request, on a connection of its own.
     pub(super) async fn answer(&self, request: Request) -> Reply {
-        let doing = doing(&request);
-        let ticket = match &request {
-            Request::Create { ticket, .. } | Request::Prompt { ticket, .. } => Some(*ticket),
-            _ => None,
+        let doing = doing(&request).to_owned();
+        let failed: Box<dyn FnOnce(Error) -> Reply + Send> = match kind(&request) {
+            Kind::Create { ticket } | Kind::Prompt { ticket, .. } => {
+                Box::new(move |error| Reply::Refused { ticket, error })
+            }
+            Kind::Read { session } => {
+                let session = session.to_owned();
+                Box::new(move |error| Reply::Unread { session, error })
+            }
+            Kind::Act { .. } | Kind::Question => Box::new(move |error| Reply::Failed { doing, error }),
         };
         let result = async {
             let connection = match self.spare().await {
@@ -140,11 +151,7 @@ impl Desk {
             }
             Ok(reply)
         };
-        match (result.await, ticket) {
-            (Ok(reply), _) => reply,
-            (Err(error), Some(ticket)) => Reply::Refused { ticket, error: told(error) },
-            (Err(error), None) => Reply::Failed { doing: doing.to_owned(), error: told(error) },
-        }
+        result.await.unwrap_or_else(|error| failed(told(error)))
     }
 
     /// A connection of an earlier request whose daemon is still there.
@@ -158,180 +165,11 @@ impl Desk {
         None
     }
 
-    async fn ask(&self, to: &Connection, request: Request) -> Result<Reply, ClientError> {
-        let session = |session: Session| Reply::Session(Box::new(session));
-        let done =
-            |said: &str, session: Session| Reply::Done { said: said.to_owned(), session: Some(Box::new(session)) };
-        // What stopped at a conflict is told by the fact of it.
-        let came = |said: &str, after: Session| match after.status {
-            Status::Conflict => session(after),
-            _ => done(said, after),
-        };
-        Ok(match request {
-            Request::List => Reply::Sessions(self.sessions(to, ListSessions::default()).await?),
-            Request::ListRemoved => {
-                let removed = ListSessions { removed: true, ..ListSessions::default() };
-                Reply::Removed(self.sessions(to, removed).await?)
-            }
-            Request::Read(id) => match to.session(&id).await {
-                Ok(found) => session(found),
-                Err(ClientError::Refused(Error { kind: ErrorKind::NotFound, .. })) => Reply::Gone(id),
-                Err(error) => return Err(error),
-            },
-            Request::Page { session, before } => self.page(to, session, before).await?,
-            Request::Create { ticket, create } => {
-                let create = CreateSession { cwd: self.cwd.clone(), env: self.env.clone(), ..*create };
-                Reply::Taken { ticket, session: Box::new(to.create(&create).await?) }
-            }
-            Request::Prompt { ticket, session, prompt } => {
-                let prompt = SendPrompt { env: Some(self.env.clone()), ..*prompt };
-                Reply::Taken { ticket, session: Box::new(to.prompt(&session, &prompt).await?) }
-            }
-            Request::Answer { session: id, answers } => done("answered", to.answer(&id, &Answer { answers }).await?),
-            Request::Decide { session: id, request, decision } => session(to.decide(&id, &request, &decision).await?),
-            Request::Stop(id) => done("stopped", to.stop(&id).await?),
-            Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
-            Request::Merge { session: id, style } => came("merged", to.merge(&id, &Merge { style }).await?),
-            Request::Rebase(id) => came("rebased", to.rebase(&id).await?),
-            Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
-            Request::Undo { session: id, to: turn } => done("taken back", to.undo(&id, &Undo { to: turn }).await?),
-            Request::Archive(id) => done("archived", to.archive(&id).await?),
-            Request::Remove(id) => done("removed; `/restore` brings it back", to.remove(&id).await?),
-            Request::Restore(id) => done("restored", to.restore(&id).await?),
-            Request::SetPosture { session: id, posture } => session(to.set_posture(&id, &posture).await?),
-            Request::Diff { session, turn } => {
-                let diff = Box::new(to.diff(&session, &DiffQuery { turn }).await?);
-                Reply::Diff { session, turn, diff }
-            }
-            Request::Backends => {
-                let query =
-                    BackendQuery { cwd: Some(self.cwd.clone()), path: self.path.clone(), ..BackendQuery::default() };
-                Reply::Backends(to.models(&query).await?.items)
-            }
-            Request::Agents => Reply::Agents(to.agent_files(&AgentPlace { cwd: Some(self.cwd.clone()) }).await?),
-            Request::Config => Reply::Config(self.config(to).await?),
-            Request::Trust => Reply::Trust(Box::new(to.trust(&Place { cwd: self.cwd.clone() }).await?)),
-            Request::GrantTrust { hash } => {
-                to.grant_trust(&GrantTrust { cwd: self.cwd.clone(), hash }).await?;
-                Reply::Done { said: "trusted".to_owned(), session: None }
-            }
-            Request::Doctor => {
-                let query = DoctorQuery { cwd: Some(self.cwd.clone()), path: self.path.clone() };
-                Reply::Doctor(to.doctor(&query).await?.items)
-            }
-            Request::Workflow(id) => {
-                let workflow = Box::new(to.workflow(&id).await?);
-                Reply::Workflow { session: id, workflow }
-            }
-            Request::Repository => {
-                let Project { project, name, branch, ahead, behind, has_commits, .. } =
-                    to.project(&Place { cwd: self.cwd.clone() }).await?;
-                let (ahead, behind) = (ahead.unwrap_or_default(), behind.unwrap_or_default());
-                Reply::Repository(Repository { project, name, branch, ahead, behind, has_commits })
-            }
-            Request::SetConfig { key, value, scope } => {
-                let scope = match scope {
-                    Scope::User => ConfigScope::User,
-                    Scope::Project => ConfigScope::Project,
-                };
-                let said = match value {
-                    Some(_) => format!("`{key}` is set"),
-                    None => format!("`{key}` is back to the value below"),
-                };
-                to.set_config(&SetConfig { key, value, scope, cwd: Some(self.cwd.clone()) }).await?;
-                Reply::Done { said, session: None }
-            }
-            Request::Files { session } => {
-                let cwd = session.is_none().then(|| self.cwd.clone());
-                let Files { paths, .. } = to.files(&FilesQuery { cwd, session: session.clone() }).await?;
-                Reply::Files { session, files: paths }
-            }
-            Request::Review(act) => review(to, act).await?,
-            Request::Drop { session: id, number } => done("taken back", to.drop_prompt(&id, number).await?),
-            Request::Edit { .. }
-            | Request::EditText { .. }
-            | Request::Copy(_)
-            | Request::TakeImage { .. }
-            | Request::ReadImage { .. }
-            | Request::Attach { .. }
-            | Request::Run(_)
-            | Request::Demo
-            | Request::Notify(_)
-            | Request::Recall
-            | Request::Save
-            | Request::Redraw
-            | Request::Suspend
-            | Request::Quit => Reply::Back,
-        })
-    }
-
-    /// All sessions of the repository that a list asks for.
-    async fn sessions(&self, to: &Connection, list: ListSessions) -> Result<Vec<Session>, ClientError> {
-        let mut sessions = Vec::new();
-        let mut list = ListSessions { cwd: Some(self.cwd.clone()), ..list };
-        loop {
-            let page = to.sessions(&list).await?;
-            sessions.extend(page.items);
-            match page.next {
-                Some(cursor) => list.cursor = Some(cursor),
-                None => return Ok(sessions),
-            }
-        }
-    }
-
-    async fn config(&self, to: &Connection) -> Result<Vec<crate::api::project::ConfigValue>, ClientError> {
-        Ok(to.config(&ConfigQuery { cwd: Some(self.cwd.clone()) }).await?.items)
-    }
-
-    async fn page(&self, to: &Connection, session: String, before: Option<u64>) -> Result<Reply, ClientError> {
-        let query = EventQuery {
-            session: Some(session.clone()),
-            family: Some(false),
-            before: Some(before.unwrap_or(END)),
-            limit: Some(PAGE),
-            ..EventQuery::default()
-        };
-        let page = to.events(&query).await?;
-        let reach = if page.next.is_some() { Reach::More } else { Reach::Start };
-        let known = |event: &RawEvent| serde_json::from_str::<Event>(event.get()).ok();
-        Ok(Reply::Page { session, events: page.items.iter().filter_map(known).collect(), reach })
-    }
-
     /// Work that blocks, beside everything else.
     pub(super) fn aside(&self, work: impl FnOnce() -> Msg + Send + 'static) {
         let inbox = self.inbox.clone();
         tokio::task::spawn_blocking(move || inbox.blocking_send(work()).ok());
     }
-}
-
-async fn review(to: &Connection, act: ReviewAct) -> Result<Reply, ClientError> {
-    let (session, review) = match act {
-        ReviewAct::Read { session } => {
-            let review = to.review(&session).await?;
-            (session, review)
-        }
-        ReviewAct::Comment { session, path, line, side, quote, text } => {
-            let review = to.comment(&session, &AddComment { path, line, side, text, quote }).await?;
-            (session, review)
-        }
-        ReviewAct::Reword { session, comment, text } => {
-            let review = to.edit_comment(&session, comment, &EditComment { text }).await?;
-            (session, review)
-        }
-        ReviewAct::Drop { session, comment } => {
-            let review = to.drop_comment(&session, comment).await?;
-            (session, review)
-        }
-        ReviewAct::Mark { session, path, digest } => {
-            let review = to.look_at(&session, &LookAt { path, digest }).await?;
-            (session, review)
-        }
-        ReviewAct::Send { session } => {
-            let session = to.send_review(&session).await?;
-            return Ok(Reply::Done { said: "the comments are sent".to_owned(), session: Some(Box::new(session)) });
-        }
-    };
-    Ok(Reply::Review { session, review })
 }
 
 /// An error of the client as the api says errors.
@@ -342,11 +180,30 @@ pub(super) fn told(error: ClientError) -> Error {
     }
 }
 
-/// The session that a request changes; what only reads overtakes.
-fn acts_on(request: &Request) -> Option<&str> {
+/// How a request is carried out, and what its failure means.
+enum Kind<'a> {
+    Create {
+        ticket: Ticket,
+    },
+    Prompt {
+        ticket: Ticket,
+        session: &'a str,
+    },
+    /// It changes this session, after all that was asked for before; what only reads overtakes.
+    Act {
+        session: &'a str,
+    },
+    Read {
+        session: &'a str,
+    },
+    Question,
+}
+
+fn kind(request: &Request) -> Kind<'_> {
     match request {
-        Request::Prompt { session, .. }
-        | Request::Answer { session, .. }
+        Request::Create { ticket, .. } => Kind::Create { ticket: *ticket },
+        Request::Prompt { ticket, session, .. } => Kind::Prompt { ticket: *ticket, session },
+        Request::Answer { session, .. }
         | Request::Decide { session, .. }
         | Request::Merge { session, .. }
         | Request::Undo { session, .. }
@@ -365,13 +222,12 @@ fn acts_on(request: &Request) -> Option<&str> {
             | ReviewAct::Drop { session, .. }
             | ReviewAct::Mark { session, .. }
             | ReviewAct::Send { session },
-        ) => Some(session),
-        Request::SetConfig { .. } | Request::GrantTrust { .. } => Some("settings"),
+        ) => Kind::Act { session },
+        Request::SetConfig { .. } | Request::GrantTrust { .. } => Kind::Act { session: "settings" },
+        Request::Read(session) => Kind::Read { session },
         Request::List
         | Request::ListRemoved
-        | Request::Read(_)
         | Request::Page { .. }
-        | Request::Create { .. }
         | Request::Diff { .. }
         | Request::Review(ReviewAct::Read { .. })
         | Request::Files { .. }
@@ -388,6 +244,7 @@ fn acts_on(request: &Request) -> Option<&str> {
         | Request::TakeImage { .. }
         | Request::ReadImage { .. }
         | Request::Attach { .. }
+        | Request::Detach
         | Request::Run(_)
         | Request::Demo
         | Request::Notify(_)
@@ -395,7 +252,7 @@ fn acts_on(request: &Request) -> Option<&str> {
         | Request::Save
         | Request::Redraw
         | Request::Suspend
-        | Request::Quit => None,
+        | Request::Quit => Kind::Question,
     }
 }
 
@@ -435,7 +292,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Edit { .. } | Request::EditText { .. } => "open the editor",
         Request::Copy(_) => "copy",
         Request::TakeImage { .. } | Request::ReadImage { .. } => "take the image",
-        Request::Attach { .. } => "attach",
+        Request::Attach { .. } | Request::Detach => "attach",
         Request::Run(_) => "run the command",
         Request::Demo => "start the tour",
         Request::Notify(_) => "tell the news",
@@ -449,6 +306,8 @@ fn doing(request: &Request) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::start::Absent;
+    use crate::paths::{Paths, Surroundings};
 
     #[test]
     fn a_session_that_is_being_read_is_read_once_more_afterwards() {
@@ -462,5 +321,30 @@ mod tests {
         assert!(reading.begins("a"));
         reading.clear();
         assert!(reading.begins("a"));
+    }
+
+    #[tokio::test]
+    async fn a_failure_says_what_it_is_about() {
+        let root = tempfile::tempdir().unwrap();
+        let around = Surroundings { coppice_home: Some(root.path().as_os_str().to_owned()), ..Surroundings::default() };
+        let daemon = Daemon { paths: Paths::compute(&around).unwrap(), absent: Absent::Fail };
+        let (inbox, _keep) = tokio::sync::mpsc::channel(1);
+        let desk = Desk::new(daemon, "/".into(), Environment::default(), None, inbox);
+        let told = async |request| match desk.answer(request).await {
+            Reply::Unread { session, .. } => format!("unread {session}"),
+            Reply::Refused { ticket, .. } => format!("refused {ticket}"),
+            Reply::Failed { doing, .. } => doing,
+            other => panic!("{other:?}"),
+        };
+        let prompt = Request::Prompt { ticket: 7, session: "a".into(), prompt: Box::default() };
+        for (request, expected) in [
+            // Only this one is read again: what others have under way comes back by itself.
+            (Request::Read("a".into()), "unread a"),
+            (prompt, "refused 7"),
+            (Request::Merge { session: "a".into(), style: None }, "merge"),
+            (Request::List, "read the sessions"),
+        ] {
+            assert_eq!(told(request).await, expected);
+        }
     }
 }

@@ -40,10 +40,7 @@ impl Screen {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
             let before = panic::take_hook();
-            panic::set_hook(Box::new(move |info| {
-                release();
-                before(info);
-            }));
+            panic::set_hook(hook(release, before));
         });
         hold()?;
         let terminal = blank().inspect_err(|_| release())?;
@@ -105,6 +102,16 @@ impl Drop for Screen {
     }
 }
 
+type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Send + Sync>;
+
+/// Gives the terminal back before a panic is told, so that its words are read on the usual screen.
+fn hook(release: impl Fn() + Send + Sync + 'static, before: Hook) -> Hook {
+    Box::new(move |info| {
+        release();
+        before(info);
+    })
+}
+
 /// A terminal that is known to show nothing.
 fn blank() -> io::Result<ratatui::Terminal<Out>> {
     ratatui::Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(BUFFER, io::stdout())))
@@ -115,19 +122,16 @@ fn hold() -> io::Result<()> {
         return Ok(());
     }
     terminal::enable_raw_mode()?;
-    let mut out = io::stdout();
+    enter(&mut io::stdout())
+}
+
+fn enter(out: &mut impl Write) -> io::Result<()> {
     execute!(out, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange, EnableMouseCapture)?;
     // Terminals that know it tell Shift+Enter from Enter; the others ignore it.
     execute!(out, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))
 }
 
-/// Gives the terminal back as it was; does nothing a second time.
-pub(super) fn release() {
-    if !HELD.swap(false, Ordering::SeqCst) {
-        return;
-    }
-    let mut out = io::stdout();
-    // Nobody is left to tell when the terminal itself is gone.
+fn leave(out: &mut impl Write) -> io::Result<()> {
     execute!(
         out,
         EndSynchronizedUpdate,
@@ -138,6 +142,50 @@ pub(super) fn release() {
         LeaveAlternateScreen,
         Show
     )
-    .ok();
+}
+
+/// Gives the terminal back as it was; does nothing a second time.
+pub(super) fn release() {
+    if !HELD.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    // Nobody is left to tell when the terminal itself is gone.
+    leave(&mut io::stdout()).ok();
     terminal::disable_raw_mode().ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn what_is_switched_on_is_switched_off() {
+        let (mut on, mut off) = (Vec::new(), Vec::new());
+        enter(&mut on).unwrap();
+        leave(&mut off).unwrap();
+        let (on, off) = (String::from_utf8(on).unwrap(), String::from_utf8(off).unwrap());
+        let modes: Vec<&str> =
+            on.split("\x1b[?").filter_map(|part| part.split_once('h')).map(|(mode, _)| mode).collect();
+        assert!(modes.len() >= 5, "{on:?}");
+        for mode in modes {
+            assert!(off.contains(&format!("\x1b[?{mode}l")), "{mode} stays on: {off:?}");
+        }
+        assert!(on.contains("\x1b[>1u") && off.contains("\x1b[<1u"), "{on:?} {off:?}");
+        // An update that is held back would hold back all the rest; the cursor comes last.
+        assert!(off.starts_with("\x1b[?2026l") && off.ends_with("\x1b[?25h"), "{off:?}");
+    }
+
+    #[test]
+    fn a_panic_is_told_on_the_screen_that_was_there_before() {
+        static SAID: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+        let usual = panic::take_hook();
+        let told: Hook = Box::new(|_| SAID.lock().unwrap().push("told"));
+        panic::set_hook(hook(|| SAID.lock().unwrap().push("given back"), told));
+        let ended = panic::catch_unwind(|| panic!("on purpose"));
+        panic::set_hook(usual);
+        assert!(ended.is_err());
+        assert_eq!(*SAID.lock().unwrap(), ["given back", "told"]);
+    }
 }

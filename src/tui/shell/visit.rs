@@ -1,41 +1,93 @@
 //! The terminal lent to the agent's own interface, or to a shell, in a session's worktree.
+//!
+//! The program is opened beside everything else, so a daemon that takes its time holds up neither frames nor keys.
 
 use std::io;
 
-use super::{Dirty, Shell, daemon};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{Dirty, Shell, daemon, outside};
 use crate::api::attach::{Attach, Left, Program, Resize};
+use crate::api::error::Error;
 use crate::client::attach::{Return, Tty, Visit, WAY_BACK};
 use crate::look::line::one_line;
 use crate::tui::msg::{Msg, Reply};
 
+/// A program that is being opened. Whoever drops it does not want it any more: the daemon ends what nobody reads.
+pub(super) struct Opening {
+    tty: Tty,
+    task: AbortOnDropHandle<Result<Visit, Error>>,
+}
+
+/// A program that waits for the terminal, or why there is none.
+pub(super) struct Opened {
+    tty: Tty,
+    visit: Result<Visit, Error>,
+}
+
+/// What came of the opening, which is over then; waits for ever where nothing is opened.
+pub(super) async fn opened(opening: &mut Option<Opening>) -> Option<Opened> {
+    let visit = match opening {
+        Some(Opening { task, .. }) => task.await,
+        None => std::future::pending().await,
+    };
+    let visit = visit.unwrap_or_else(|error| Err(outside::because("it failed", &error)));
+    opening.take().map(|Opening { tty, .. }| Opened { tty, visit })
+}
+
 impl Shell {
-    /// Hands the terminal through to a program in a session's worktree until the person comes back.
-    pub(super) async fn attach(&mut self, id: &str, program: Program) -> io::Result<()> {
-        let tty = Tty::open()?;
-        let Resize { columns, rows } = tty.size();
-        let attach = Attach { program, columns, rows, env: Some(self.desk.env.clone()) };
-        let reply = match Visit::open(&self.desk.daemon, id, &attach).await {
-            Ok(visit) => {
-                self.keys.pause();
-                self.screen.suspend();
-                let welcome = format!(
-                    "{} {}; {WAY_BACK} comes back. No turn begins meanwhile\r\n",
-                    id,
-                    one_line(&visit.attached.name)
-                );
-                self.screen.send(welcome.as_bytes())?;
-                let returned = visit.pass(&tty).await;
-                self.screen.resume()?;
-                self.dirty = Dirty::Keys;
-                returned.map(|Return { left, typed, .. }| {
-                    self.keys.put_ahead(&typed);
-                    Reply::Done { said: farewell(&left), session: None }
-                })
+    /// Begins to open a program in a session's worktree; one that was asked for before is not wanted any more.
+    pub(super) fn open(&mut self, session: String, program: Program) -> io::Result<()> {
+        let tty = match Tty::open() {
+            Ok(tty) => tty,
+            Err(error) => {
+                let error = outside::because("failed to open the terminal", &error);
+                return self.take(Msg::Reply(Reply::Opened(Err(error))));
             }
-            Err(error) => Err(error),
         };
-        let failed = |error| Reply::Failed { doing: "attach".to_owned(), error: daemon::told(error) };
-        self.take(Msg::Reply(reply.unwrap_or_else(failed)))
+        let Resize { columns, rows } = tty.size();
+        let (desk, lane) = (self.desk.clone(), self.desk.lane(&session));
+        let task = tokio::spawn(async move {
+            let attach = Attach { program, columns, rows, env: Some(desk.env.clone()) };
+            // The visit before it may still be on its way out.
+            let _turn = lane.lock().await;
+            Visit::open(&desk.daemon, &session, &attach).await.map_err(daemon::told)
+        });
+        self.opening = Some(Opening { tty, task: AbortOnDropHandle::new(task) });
+        Ok(())
+    }
+
+    /// Hands the terminal through to what was opened until the person comes back.
+    pub(super) async fn attach(&mut self, opened: Opened) -> io::Result<()> {
+        let Opened { tty, visit } = opened;
+        let mut visit = match visit {
+            Ok(visit) => visit,
+            Err(error) => return self.take(Msg::Reply(Reply::Opened(Err(error)))),
+        };
+        self.keys.pause();
+        self.screen.suspend();
+        let welcome = format!(
+            "{} {}; {WAY_BACK} comes back. No turn begins meanwhile\r\n",
+            visit.attached.session,
+            one_line(&visit.attached.name)
+        );
+        self.screen.send(welcome.as_bytes())?;
+        let returned = visit.pass(&tty).await;
+        self.screen.resume()?;
+        self.dirty = Dirty::Keys;
+        self.take(Msg::Reply(Reply::Opened(Ok(()))))?;
+        if let Ok(Return { typed, .. }) = &returned {
+            self.keys.put_ahead(typed);
+        }
+        let session = visit.attached.session.clone();
+        self.desk.act(&session, async move {
+            let left = visit.leave().await;
+            match returned.and(left) {
+                Ok(left) => Reply::Done { said: farewell(&left), session: None },
+                Err(error) => Reply::Failed { doing: "attach".to_owned(), error: daemon::told(error) },
+            }
+        });
+        Ok(())
     }
 }
 
