@@ -76,7 +76,10 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::Trust => vec![Request::Trust],
         Action::NextCard => session::next_card(model),
         Action::PreviousCard => session::previous_card(model),
-        Action::Expand => session::expand(model),
+        Action::Expand => match model.view {
+            View::Review(_) => review::expand(model),
+            View::Sessions | View::Session(_) | View::Settings => session::expand(model),
+        },
         Action::ExpandAll => session::expand_all(model),
         Action::Reuse => session::reuse(model),
         Action::Search => session::search(model),

@@ -6,6 +6,7 @@ mod comment;
 mod item;
 mod paint;
 mod patch;
+mod piece;
 mod row;
 mod screen;
 mod state;
@@ -18,10 +19,10 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 
 use super::act::Step;
-use super::keymap::Context;
+use super::keymap::{Action, Context};
 use super::model::{Focus, Model, View};
 use super::msg::{Request, ReviewAct};
-use super::notice;
+use super::{bar, notice};
 use crate::api::event::{Event, Payload};
 use crate::api::review::Review;
 use crate::api::session::Diff;
@@ -53,8 +54,8 @@ pub(crate) fn open(model: &mut Model) -> Vec<Request> {
     };
     if model.review.session != id {
         leave_comment(model);
-        let unkept = std::mem::take(&mut model.review.unkept);
-        model.review = State { unkept, ..State::of(&id) };
+        let State { unkept, layout, .. } = std::mem::take(&mut model.review);
+        model.review = State { unkept, layout, ..State::of(&id) };
     }
     model.view = View::Review(id);
     model.focus = Focus::Main;
@@ -111,6 +112,16 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     };
     // A page keeps one row of what was seen.
     let page = state.page.saturating_sub(1).max(1);
+    let inside = match (state.pane, step) {
+        (Pane::Lines, Step::Up) => state.scroll(Way::Back, 1),
+        (Pane::Lines, Step::Down) => state.scroll(Way::Forward, 1),
+        (Pane::Lines, Step::PageUp) => state.scroll(Way::Back, page),
+        (Pane::Lines, Step::PageDown) => state.scroll(Way::Forward, page),
+        (Pane::Lines, Step::Top | Step::Bottom | Step::Left | Step::Right) | (Pane::Files, _) => false,
+    };
+    if inside {
+        return Vec::new();
+    }
     let to = match step {
         Step::Up => at.saturating_sub(1),
         Step::Down => at + 1,
@@ -154,6 +165,14 @@ pub(crate) fn clicked(model: &mut Model, area: Rect, at: Position) -> Vec<Reques
         None => {}
     }
     Vec::new()
+}
+
+/// Shows a long line to its end, or its beginning again.
+pub(crate) fn expand(model: &mut Model) -> Vec<Request> {
+    match settled(model).unfold() {
+        true => Vec::new(),
+        false => notice::say(model, "the line is shown to its end".to_owned()),
+    }
 }
 
 pub(crate) fn next_file(model: &mut Model) -> Vec<Request> {
@@ -252,6 +271,7 @@ pub(crate) fn comment(model: &mut Model) -> Vec<Request> {
             Some(comment) if comment.sent_at.is_none() => (Some(Target::Comment(*id)), comment.text.clone()),
             Some(_) | None => return notice::say(model, "the agent has this comment already".to_owned()),
         },
+        Some(Item::Folded { .. }) => return expand(model),
         Some(_) | None => (state.target(), String::new()),
     };
     let Some(target) = target else {
@@ -352,9 +372,10 @@ pub(crate) fn copy(model: &mut Model) -> Vec<Request> {
         (Pane::Lines, Some(Item::Comment(_))) => {
             state.comment().map(|comment| comment.text.clone()).unwrap_or_default()
         }
-        (Pane::Lines, Some(item @ (Item::Line { .. } | Item::Beside { .. }))) => {
-            item.line().map(|(hunk, line)| file.hunks[hunk].lines[line].text.clone()).unwrap_or_default()
-        }
+        (
+            Pane::Lines,
+            Some(item @ (Item::Line { .. } | Item::Beside { .. } | Item::Folded { .. } | Item::Piece { .. })),
+        ) => item.line().map(|(hunk, line)| file.hunks[hunk].lines[line].text.clone()).unwrap_or_default(),
     };
     vec![Request::Copy(text)]
 }
@@ -367,7 +388,8 @@ fn settled(model: &mut Model) -> &mut State {
 }
 
 pub(crate) fn prepare(model: &mut Model, area: Rect) {
-    screen::prepare(&mut model.review, area);
+    let unfold = bar::key(model, Context::Diff, Action::Expand).unwrap_or_default();
+    screen::prepare(&mut model.review, area, &unfold);
 }
 
 pub(crate) fn view(model: &Model, frame: &mut Frame, area: Rect) {

@@ -432,6 +432,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
     row(Action::NextCard, "next-card", &[Context::Session], &["]", "ctrl+down"], "the next card or row", None),
     row(Action::PreviousCard, "previous-card", &[Context::Session], &["[", "ctrl+up"], "the card or row before", None),
     row(Action::Expand, "expand", &[Context::Session], &["e"], "show all of a card, or less", None),
+    row(Action::Expand, "expand-line", &[Context::Diff], &["e"], "show all of a long line, or less", None),
     row(
         Action::ExpandAll,
         "expand-all",

@@ -1,8 +1,10 @@
 //! What stands in the rows of one file: its hunks and lines, unified or side by side, and the comments below them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 use super::patch::{File, Kind};
+use super::piece;
 use crate::api::review::{Comment, Review, Side};
 
 /// How the two sides are shown.
@@ -19,13 +21,34 @@ pub(super) enum Layout {
 pub(super) enum Item {
     Note(String),
     Hunk(usize),
-    Line { hunk: usize, line: usize },
-    Beside { hunk: usize, old: Option<usize>, new: Option<usize> },
+    Line {
+        hunk: usize,
+        line: usize,
+    },
+    Beside {
+        hunk: usize,
+        old: Option<usize>,
+        new: Option<usize>,
+    },
+    /// Stands for the rest of a line that is too long.
+    Folded {
+        hunk: usize,
+        line: usize,
+    },
+    /// A part of that rest, by its bytes.
+    Piece {
+        hunk: usize,
+        line: usize,
+        bytes: Range<usize>,
+    },
     Comment(u32),
 }
 
+/// Lines that are shown to their end, by hunk and place in it.
+pub(super) type Unfolded = HashSet<(usize, usize)>;
+
 /// The items of a file.
-pub(super) fn of_file(file: &File, review: &Review, layout: Layout) -> Vec<Item> {
+pub(super) fn of_file(file: &File, review: &Review, layout: Layout, unfolded: &Unfolded) -> Vec<Item> {
     let mut comments = Comments::of(file, review);
     let mut items: Vec<Item> = file.notes.iter().cloned().map(Item::Note).collect();
     if file.hunks.is_empty() && file.notes.is_empty() {
@@ -40,13 +63,24 @@ pub(super) fn of_file(file: &File, review: &Review, layout: Layout) -> Vec<Item>
         };
         for item in lines {
             let below = comments.take(file, &item);
+            let rest: Vec<Item> = item.lines().flat_map(|line| rest(file, line, unfolded)).collect();
             items.push(item);
+            items.extend(rest);
             items.extend(below);
         }
     }
     // Comments on lines that this patch does not have stand above them all.
     items.splice(start..start, comments.rest());
     items
+}
+
+/// What follows the beginning of a line that is too long.
+fn rest(file: &File, (hunk, line): (usize, usize), unfolded: &Unfolded) -> Vec<Item> {
+    let pieces = piece::rest(&file.hunks[hunk].lines[line].text);
+    match unfolded.contains(&(hunk, line)) {
+        true => pieces.map(|bytes| Item::Piece { hunk, line, bytes }).collect(),
+        false => pieces.take(1).map(|_| Item::Folded { hunk, line }).collect(),
+    }
 }
 
 /// Lines that go stand beside those that come in their place.
@@ -78,7 +112,9 @@ impl Item {
     /// The lines of the hunk that it shows, the old side first.
     pub(super) fn lines(&self) -> impl Iterator<Item = (usize, usize)> {
         let (hunk, old, new) = match self {
-            Item::Line { hunk, line } => (*hunk, Some(*line), None),
+            Item::Line { hunk, line } | Item::Folded { hunk, line } | Item::Piece { hunk, line, .. } => {
+                (*hunk, Some(*line), None)
+            }
             Item::Beside { hunk, old, new } if old == new => (*hunk, None, *new),
             Item::Beside { hunk, old, new } => (*hunk, *old, *new),
             Item::Note(_) | Item::Hunk(_) | Item::Comment(_) => (0, None, None),
@@ -89,6 +125,14 @@ impl Item {
     /// The line that a comment would be about: what comes counts more than what goes.
     pub(super) fn line(&self) -> Option<(usize, usize)> {
         self.lines().last()
+    }
+
+    /// Whether it goes on with the line of another item.
+    pub(super) fn is_rest(&self) -> bool {
+        match self {
+            Item::Folded { .. } | Item::Piece { .. } => true,
+            Item::Note(_) | Item::Hunk(_) | Item::Line { .. } | Item::Beside { .. } | Item::Comment(_) => false,
+        }
     }
 
     pub(super) fn is_change(&self, file: &File) -> bool {

@@ -4,8 +4,12 @@ use std::collections::HashMap;
 use std::fmt;
 
 use super::patch::{End, File, Kind, Text};
+use super::piece::beginning;
 use crate::look::highlight::{Pair, by_path};
-use crate::look::line::{Line, visible};
+use crate::look::line::{Line, cut, visible};
+
+/// So much of a line is kept with a comment on it.
+const QUOTE: usize = 400;
 
 /// Lines that are read together. A jump reads one block before the place, so that most of what is open there is known.
 const BLOCK: usize = 64;
@@ -61,7 +65,7 @@ impl Paint {
 fn read(file: &File, hunk: usize, number: usize, mut pair: Pair) -> Block {
     let lines = file.hunks[hunk].lines.chunks(BLOCK).nth(number).unwrap_or_default();
     let read = |line: &Text| {
-        let text = line.text.strip_suffix('\r').unwrap_or(&line.text);
+        let text = beginning(line.text.strip_suffix('\r').unwrap_or(&line.text));
         match line.kind {
             Kind::Same => pair.same(text),
             Kind::Less => pair.less(text),
@@ -90,7 +94,7 @@ impl fmt::Debug for Paint {
     }
 }
 
-/// The text of a line without its colours, harmless.
+/// The text of a line without its colours, harmless, and of a long one the beginning.
 pub(super) fn bare(text: &Text) -> String {
-    visible(text.text.trim_end_matches('\r'))
+    cut(&visible(beginning(text.text.trim_end_matches('\r'))), QUOTE)
 }

@@ -3,14 +3,25 @@
 use super::item::Item;
 use super::paint::Paint;
 use super::patch::{File, Kind, Text};
+use super::piece::beginning;
 use crate::api::review::{Comment, Review};
 use crate::look::line::{Line, Tone, visible};
 
 /// Between the two sides.
 const BETWEEN: &str = " │ ";
 
+/// What rows are made of, beside the item.
+pub(super) struct Sheet<'a> {
+    pub(super) file: &'a File,
+    pub(super) review: &'a Review,
+    pub(super) width: usize,
+    /// The key that shows the rest of a line.
+    pub(super) unfold: &'a str,
+}
+
 /// The rows of one item.
-pub(super) fn rows(file: &File, review: &Review, item: &Item, width: usize, paint: &mut Paint) -> Vec<Line> {
+pub(super) fn rows(sheet: &Sheet, item: &Item, paint: &mut Paint) -> Vec<Line> {
+    let Sheet { file, review, width, unfold } = *sheet;
     let digits = digits(file);
     match item {
         Item::Note(note) => vec![Line::new().dim(visible(note)).fit(width)],
@@ -37,10 +48,28 @@ pub(super) fn rows(file: &File, review: &Review, item: &Item, width: usize, pain
             let (left, right) = (side(old, |text| text.old), side(new, |text| text.new));
             beside(left, right, half)
         }
+        Item::Folded { hunk, line } => {
+            let text = &file.hunks[*hunk].lines[*line].text;
+            let rest = size(text.len() - beginning(text).len());
+            let place = " ".repeat(digits + 3);
+            vec![Line::new().plain(place).dim(format!("⋯ {rest} more, {unfold} shows them")).fit(width)]
+        }
+        Item::Piece { hunk, line, bytes } => {
+            let text = file.hunks[*hunk].lines[*line].text.get(bytes.clone()).unwrap_or_default();
+            let place = Line::new().plain(" ".repeat(digits + 3));
+            hung(place, Line::new().plain(visible(text)), digits + 3, width)
+        }
         Item::Comment(id) => match review.comments.iter().find(|comment| comment.id == *id) {
             Some(comment) => comment_rows(comment, digits, width),
             None => vec![Line::new()],
         },
+    }
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        ..10_000 => format!("{bytes} bytes"),
+        10_000.. => format!("{} kB", bytes / 1_000),
     }
 }
 

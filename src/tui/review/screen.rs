@@ -3,13 +3,15 @@
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout as Areas, Position, Rect};
 
+use super::super::bar;
+use super::super::keymap::{Action, Context};
 use super::super::model::Model;
 use super::super::view::WIDE;
 use super::comment::Writing;
 use super::item::Layout;
 use super::patch::File;
-use super::row;
-use super::state::{Pane, Reading, Row, State};
+use super::row::{self, Sheet};
+use super::state::{Inside, Pane, Reading, Row, State};
 use crate::look::line::{Line, Tone, columns_of, cut, one_line};
 use crate::look::status::count;
 
@@ -42,22 +44,31 @@ pub(super) fn layout(wanted: Layout, width: u16) -> Layout {
     if width >= WIDE { wanted } else { Layout::Unified }
 }
 
-/// Brings the rows around the cursor into shape; the others cost nothing.
-pub(super) fn prepare(state: &mut State, area: Rect) {
+/// Brings the rows around the cursor into shape; the others cost nothing. `unfold` is the key that shows the rest of a
+/// long line.
+pub(super) fn prepare(state: &mut State, area: Rect, unfold: &str) {
     state.settle(layout(state.layout, area.width));
     let lines = parts(state, area).lines;
     state.page = usize::from(lines.height);
     state.rows.clear();
     let Some(file) = state.files.get(state.file) else { return };
-    let (height, width) = (usize::from(lines.height), usize::from(lines.width));
+    let height = usize::from(lines.height);
+    let sheet = Sheet { file, review: &state.review, width: usize::from(lines.width), unfold };
     let paint = &mut state.paint;
     let mut rows = |item: usize| match state.items.get(item) {
-        Some(shown) => row::rows(file, &state.review, shown, width, paint),
+        Some(shown) => row::rows(&sheet, shown, paint),
         None => Vec::new(),
     };
     // As few items as possible go out above, so that the cursor is seen.
     let mut first = state.cursor;
     let mut used = rows(first).len();
+    state.inside = match state.inside {
+        Inside { item, above, .. } if item == first => {
+            Inside { item, above: above.min(used.saturating_sub(height)), below: 0 }
+        }
+        Inside { .. } => Inside { item: first, above: 0, below: 0 },
+    };
+    state.inside.below = used.saturating_sub(height + state.inside.above);
     while first > state.top.min(state.cursor) {
         used += rows(first - 1).len();
         if used > height {
@@ -66,9 +77,11 @@ pub(super) fn prepare(state: &mut State, area: Rect) {
         first -= 1;
     }
     state.top = first;
+    let above = if first == state.cursor { state.inside.above } else { 0 };
     let mut drawn = Vec::with_capacity(height);
     for item in first..state.items.len() {
-        drawn.extend(rows(item).into_iter().map(|line| Row { line, item }));
+        let skipped = if item == first { above } else { 0 };
+        drawn.extend(rows(item).into_iter().skip(skipped).map(|line| Row { line, item }));
         if drawn.len() >= height {
             break;
         }
@@ -181,16 +194,25 @@ fn counts(file: &File) -> Line {
 /// What to say where there is nothing to look at.
 fn teaching(model: &Model) -> Option<Vec<Line>> {
     let state = &model.review;
+    let key = |action| bar::key(model, Context::Diff, action).unwrap_or_default();
     let told = |text: &str, hint: &str| Some(vec![Line::new(), Line::new().plain(text), Line::new().dim(hint)]);
     match (state.reading, state.files.is_empty(), state.turn) {
         (Reading::Asked, true, _) => told("Reading the changes…", ""),
         (Reading::Done, true, None) => told(
             "Nothing is changed.",
-            "Files that the agent edits show here, with a place to comment on every line. Esc goes back.",
+            &format!(
+                "Files that the agent edits show here, with a place to comment on every line. {} goes back.",
+                key(Action::Back)
+            ),
         ),
-        (Reading::Done, true, Some(turn)) => {
-            told(&format!("Turn {turn} changed no file."), "< and > show the other turns, and all of them together.")
-        }
+        (Reading::Done, true, Some(turn)) => told(
+            &format!("Turn {turn} changed no file."),
+            &format!(
+                "{} and {} show the other turns, and all of them together.",
+                key(Action::EarlierTurn),
+                key(Action::LaterTurn)
+            ),
+        ),
         (_, false, _) => None,
     }
 }

@@ -1,7 +1,7 @@
 //! What is looked at: the files of a patch, the cursor in one of them, comments and marks, and the box that is open.
 
 use super::comment::{Target, Unkept, Writing};
-use super::item::{self, Item, Layout};
+use super::item::{self, Item, Layout, Unfolded};
 use super::paint::{Paint, bare};
 use super::patch::{File, Kind};
 use crate::api::review::{Comment, FileReview, Review, Side};
@@ -21,12 +21,16 @@ pub(crate) struct State {
     pub(super) pane: Pane,
     /// As the person wants it; a narrow screen is always unified.
     pub(super) layout: Layout,
+    /// Long lines of the file in hand that are shown to their end.
+    pub(super) unfolded: Unfolded,
     pub(super) items: Vec<Item>,
     /// How the items are laid out; `None` when they are to be built again.
     pub(super) built: Option<Layout>,
     pub(super) cursor: usize,
     /// The first item that is seen.
     pub(super) top: usize,
+    /// Where the cursor stands on an item that is higher than the screen.
+    pub(super) inside: Inside,
     /// How many rows were seen last: a page.
     pub(super) page: usize,
     pub(super) writing: Option<Writing>,
@@ -35,6 +39,16 @@ pub(crate) struct State {
     pub(super) paint: Paint,
     /// The rows that are about to be seen.
     pub(super) rows: Vec<Row>,
+}
+
+/// A place in an item that is higher than the screen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Inside {
+    pub(super) item: usize,
+    /// Rows of it that have gone out above.
+    pub(super) above: usize,
+    /// Rows of it that are still to come.
+    pub(super) below: usize,
 }
 
 /// A row of the file in hand.
@@ -96,7 +110,38 @@ impl State {
         self.paint.forget();
         self.built = None;
         (self.cursor, self.top) = (0, 0);
+        self.unfolded.clear();
         self.items.clear();
+    }
+
+    /// Moves inside of an item that is higher than the screen; `false` where that is no move.
+    pub(super) fn scroll(&mut self, way: Way, rows: usize) -> bool {
+        let Inside { item, above, below } = self.inside;
+        if item != self.cursor {
+            return false;
+        }
+        let rows = match way {
+            Way::Forward => rows.min(below),
+            Way::Back => rows.min(above),
+        };
+        (self.inside.above, self.inside.below) = match way {
+            Way::Forward => (above + rows, below - rows),
+            Way::Back => (above - rows, below + rows),
+        };
+        rows > 0
+    }
+
+    /// Shows a long line to its end, or its beginning again; `false` where no long line is.
+    pub(super) fn unfold(&mut self) -> bool {
+        let long = |item: &Item| item.is_rest().then(|| item.line()).flatten();
+        let here = self.item().and_then(long);
+        let next = || self.items.get(self.cursor + 1).filter(|_| self.item().is_some_and(|item| item.line().is_some()));
+        let Some(line) = here.or_else(|| next().and_then(long)) else { return false };
+        if !self.unfolded.remove(&line) {
+            self.unfolded.insert(line);
+        }
+        self.built = None;
+        true
     }
 
     /// Builds the items where they are not those of the file, the comments and the layout.
@@ -109,7 +154,7 @@ impl State {
             self.items.clear();
             return;
         };
-        self.items = item::of_file(file, &self.review, layout);
+        self.items = item::of_file(file, &self.review, layout, &self.unfolded);
         self.built = Some(layout);
         let first = || self.items.iter().position(|item| item.is_change(file));
         let found = match &stood_on {
@@ -141,10 +186,17 @@ impl State {
     pub(super) fn comment(&self) -> Option<&Comment> {
         let at = match self.item()? {
             Item::Comment(id) => *id,
-            Item::Line { .. } | Item::Beside { .. } => match self.items.get(self.cursor + 1)? {
-                Item::Comment(id) => *id,
-                Item::Note(_) | Item::Hunk(_) | Item::Line { .. } | Item::Beside { .. } => return None,
-            },
+            Item::Line { .. } | Item::Beside { .. } | Item::Folded { .. } | Item::Piece { .. } => {
+                match self.items[self.cursor + 1..].iter().find(|item| !item.is_rest())? {
+                    Item::Comment(id) => *id,
+                    Item::Note(_)
+                    | Item::Hunk(_)
+                    | Item::Line { .. }
+                    | Item::Beside { .. }
+                    | Item::Folded { .. }
+                    | Item::Piece { .. } => return None,
+                }
+            }
             Item::Note(_) | Item::Hunk(_) => return None,
         };
         self.review.comments.iter().find(|comment| comment.id == at)
@@ -170,7 +222,7 @@ impl State {
             Item::Hunk(hunk) => at_hunk(hunk),
             Item::Comment(_) => self.comment().filter(|comment| comment.side == Side::New).map(|comment| comment.line),
             Item::Note(_) => None,
-            item @ (Item::Line { .. } | Item::Beside { .. }) => {
+            item @ (Item::Line { .. } | Item::Beside { .. } | Item::Folded { .. } | Item::Piece { .. }) => {
                 let (hunk, line) = item.line()?;
                 let lines = &file.hunks[hunk].lines;
                 let after = lines[line..].iter().find_map(|line| line.new);

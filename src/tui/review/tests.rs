@@ -311,6 +311,72 @@ fn a_patch_of_many_lines_is_read_once_and_drawn_where_it_is_seen() {
     assert!(shown.contains("50000 +     let line_49999"), "{shown}");
 }
 
+/// A patch that adds one line between two others.
+fn long(line: &str) -> Box<Diff> {
+    diff(&format!("diff --git a/a.js b/a.js\n--- a/a.js\n+++ b/a.js\n@@ -1,2 +1,3 @@ app\n first\n+{line}\n last\n"))
+}
+
+#[test]
+fn a_line_that_never_ends_costs_no_more_than_what_is_seen_of_it() {
+    for size in [WIDE, NARROW] {
+        let mut model = model(size);
+        let line = "var a=1;".repeat(10 * 1024 * 1024 / 8) + "end";
+        update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: long(&line) }));
+        let seen = shown(&mut model);
+        assert!(seen.contains("⋯ 10484 kB more, e shows them"), "{seen}");
+        assert!(seen.contains("last"), "what comes behind it is in sight: {seen}");
+        assert!(model.review.rows.len() <= 36, "{}", model.review.rows.len());
+        // The key shows the rest, which is reached to its end, piece by piece.
+        press(&mut model, &["e"]);
+        assert!(settled(&mut model).items.len() > 10_000);
+        screen(&mut model);
+        press(&mut model, &["G", "k"]);
+        let seen = shown(&mut model);
+        assert!(seen.contains("end"), "{seen}");
+        let drawn: usize = model.review.rows.iter().map(|row| row.line.width()).sum();
+        assert!(drawn < 120 * 36, "only what is seen is laid out: {drawn}");
+        // A comment is about the line, and takes no more than its beginning along.
+        press(&mut model, &["i"]);
+        match &model.review.writing.as_ref().unwrap().target {
+            Target::Line { line: 2, quote, .. } => assert!(quote.len() < 1000),
+            other => panic!("{other:?}"),
+        }
+        press(&mut model, &["esc", "e"]);
+        assert_eq!(settled(&mut model).items.len(), 5);
+    }
+}
+
+#[test]
+fn an_item_that_is_higher_than_the_screen_is_read_to_its_end() {
+    let mut model = model(Size { width: 40, height: 10 });
+    let words: Vec<String> = (0..100).map(|word| format!("word{word}")).collect();
+    update(&mut model, Msg::Reply(Reply::Diff { session: ID.into(), turn: None, diff: long(&words.join(" ")) }));
+    assert!(shown(&mut model).contains("word0 "));
+    let mut steps = 0;
+    while !shown(&mut model).contains("word99") {
+        press(&mut model, &["j"]);
+        steps += 1;
+        assert!(steps < 40, "{}", shown(&mut model));
+    }
+    assert!(steps > 5 && model.review.cursor == 2, "one row at a time: {steps}");
+    // Up goes the same way back, a page is a page, and behind the end comes the next line.
+    press(&mut model, &["pageup"]);
+    assert!(!shown(&mut model).contains("word99"));
+    press(&mut model, &["pagedown", "pagedown", "j"]);
+    shown(&mut model);
+    assert_eq!(model.review.cursor, 3);
+}
+
+#[test]
+fn the_layout_is_kept_for_the_next_session() {
+    let mut model = model(WIDE);
+    press(&mut model, &["w"]);
+    assert_eq!(model.review.layout, Layout::Split);
+    model.view = View::Session("askaaaaa".into());
+    press(&mut model, &["d"]);
+    assert_eq!((model.review.session.as_str(), model.review.layout), ("askaaaaa", Layout::Split));
+}
+
 #[test]
 fn what_changes_the_work_tree_is_read_again() {
     let mut model = model(NARROW);
