@@ -6,7 +6,7 @@
 mod start;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -16,12 +16,13 @@ use tokio_util::sync::CancellationToken;
 use crate::api::attach::{Attach, Attached, Left, Program, Resize};
 use crate::api::error::Error;
 use crate::id::SessionId;
-use crate::sandbox::launch::{Process, Status, Stop};
+use crate::sandbox::launch::{Process, Stop};
 use crate::sandbox::terminal::{Keyboard, OnTerminal, Size};
 
 use super::Engine;
 use super::actor::Command;
 use super::fault::Fault;
+use super::shared::lock;
 use super::spawn::Kept;
 pub(super) use start::{Running, refuse, start};
 
@@ -231,7 +232,7 @@ impl Terminal {
         if let Some(after) = after {
             after.await;
         }
-        code(status)
+        status.code()
     }
 
     /// Ends when nobody came to read.
@@ -242,24 +243,11 @@ impl Terminal {
     }
 }
 
-/// The number a shell would give an end.
-fn code(status: Status) -> i32 {
-    match status {
-        Status::Exited(code) => code,
-        Status::Signalled(signal) => 128 + signal,
-        Status::Lost => 128,
-    }
-}
-
 /// A name that nobody guesses.
 fn draw_token() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -294,11 +282,5 @@ mod tests {
         assert!(!terminal.stop.is_cancelled());
         drop(output);
         assert!(terminal.stop.is_cancelled());
-    }
-
-    #[test]
-    fn an_end_has_the_number_of_a_shell() {
-        let ends = [(Status::Exited(3), 3), (Status::Signalled(9), 137), (Status::Lost, 128)];
-        assert!(ends.into_iter().all(|(status, number)| code(status) == number));
     }
 }

@@ -51,9 +51,7 @@ impl Finished {
     /// The number a shell would give it.
     pub fn code(&self) -> i32 {
         match self.end {
-            End::Status(Status::Exited(code)) => code,
-            End::Status(Status::Signalled(signal)) => 128 + signal,
-            End::Status(Status::Lost) => 128,
+            End::Status(status) => status.code(),
             End::TimedOut => 124,
         }
     }

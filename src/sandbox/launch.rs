@@ -69,6 +69,17 @@ pub enum Status {
     Lost,
 }
 
+impl Status {
+    /// The number a shell would give it.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Exited(code) => code,
+            Self::Signalled(signal) => 128 + signal,
+            Self::Lost => 128,
+        }
+    }
+}
+
 /// How to ask for the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {

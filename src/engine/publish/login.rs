@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::api::environment::FOR_DAEMON;
@@ -16,7 +16,7 @@ use crate::sandbox::launch::Spawn;
 
 use super::super::fault::Fault;
 use super::super::record::Record;
-use super::super::shared::Shared;
+use super::super::shared::{Shared, lock};
 
 /// The file of a token beside the user's configuration.
 const FILE: &str = "github-token";
@@ -102,10 +102,6 @@ async fn of_gh(shared: &Shared, base: &Base) -> Option<Token> {
 fn taken(environment: &mut Environment) -> Option<Token> {
     let values: Vec<_> = FOR_DAEMON.iter().filter_map(|name| environment.remove(*name)).collect();
     values.first().and_then(|value| Token::parse(value))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
