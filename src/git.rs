@@ -31,6 +31,7 @@ pub mod removal;
 pub mod repo;
 mod stage;
 pub mod status;
+pub mod veil;
 pub mod worktree;
 
 pub use error::GitError;

@@ -61,6 +61,25 @@ pub enum Kind {
     },
 }
 
+/// Which part of a patch is shown.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    /// What is below these paths of the tree; everything if there are none.
+    pub paths: &'a [PathBuf],
+    /// Files at the top of the tree of which nothing is shown, and directories of such files.
+    pub without: &'a [&'a str],
+    /// How many bytes.
+    pub limit: usize,
+}
+
+/// The beginning of a patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    pub kept: Kept,
+    /// Files that differ, and of which nothing is shown.
+    pub left_out: Vec<PathBuf>,
+}
+
 /// Counts what changed since `from`.
 pub fn changes(tree: &Worktree, from: &Oid, to: Target) -> Result<Changes, GitError> {
     Ok(total(&files(tree, from, to)?))
@@ -77,18 +96,31 @@ pub fn patch(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<u8>, GitErro
     Diff::new(tree, to)?.run(tree, from, PATCH)
 }
 
-/// The beginning of the patch, of everything or of what is below some paths of the tree.
-pub fn patch_head(tree: &Worktree, from: &Oid, to: Target, paths: &[PathBuf], limit: usize) -> Result<Kept, GitError> {
+/// The beginning of the patch.
+pub fn patch_head(tree: &Worktree, from: &Oid, to: Target, view: View<'_>) -> Result<Patch, GitError> {
     let diff = Diff::new(tree, to)?;
-    let is_all = paths.iter().any(|path| path.as_os_str() == ".");
-    let git = diff.git(tree, from, PATCH);
-    capture::head(if is_all { git } else { git.args(paths) }, limit)
+    head(|format| diff.git(tree, from, format), view)
 }
 
 /// The beginning of the patch of what is staged.
-pub fn staged_head(tree: &Worktree, from: &Oid, limit: usize) -> Result<Kept, GitError> {
-    let git = Git::in_tree(tree, "diff-index").args(["--cached", &from.to_string()]);
-    capture::head(shaped(git, PATCH), limit)
+pub fn staged_head(tree: &Worktree, from: &Oid, view: View<'_>) -> Result<Patch, GitError> {
+    head(|format| shaped(Git::in_tree(tree, "diff-index").args(["--cached", &from.to_string()]), format), view)
+}
+
+fn head(git: impl Fn(&[&str]) -> Git, view: View<'_>) -> Result<Patch, GitError> {
+    let is_all = view.paths.is_empty() || view.paths.iter().any(|path| path.as_os_str() == ".");
+    let spec = |magic: &str, path: &OsStr| [OsStr::new(magic), path].join(OsStr::new(""));
+    let wanted = view.paths.iter().filter(|_| !is_all).map(|path| spec(":(top,literal)", path.as_os_str()));
+    let without = view.without.iter().map(|path| spec(":(exclude,top,literal)", OsStr::new(path)));
+    let patch = git(PATCH).env("GIT_LITERAL_PATHSPECS", "0").args(wanted).args(without);
+    let kept = capture::head(patch, view.limit)?;
+    if view.without.is_empty() {
+        return Ok(Patch { kept, left_out: Vec::new() });
+    }
+    let names = git(&["--name-only", "-z"]).args(view.without).run()?;
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(path);
+    let is_wanted = |name: &PathBuf| is_all || view.paths.iter().any(|path| name.starts_with(path));
+    Ok(Patch { kept, left_out: names.filter(is_wanted).collect() })
 }
 
 /// The table of `git diff --stat`.

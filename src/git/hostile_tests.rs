@@ -181,12 +181,13 @@ fn nothing_planted_in_a_worktree_runs_for_a_tool() {
     assert!(!look::subjects(tree, &base, 10).unwrap().is_empty());
     assert!(!look::blame(tree, &base, Path::new("tracked.txt"), (1, 1), all).unwrap().bytes.is_empty());
     assert_eq!(look::standing(tree).unwrap().status.branch.as_ref(), Some(&tree.branch));
-    let patch = diff::patch_head(tree, &base, Target::WorkTree, &[], all).unwrap();
-    assert!(String::from_utf8_lossy(&patch.bytes).contains("+changed"));
+    let view = diff::View { paths: &[], without: &[".env"], limit: all };
+    let patch = diff::patch_head(tree, &base, Target::WorkTree, view).unwrap();
+    assert!(String::from_utf8_lossy(&patch.kept.bytes).contains("+changed"));
     trap.nothing_ran();
 
     assert_eq!(commit::stage_paths(tree, &["tracked.txt".into()]).unwrap().files, 1);
-    assert!(!diff::staged_head(tree, &base, all).unwrap().bytes.is_empty());
+    assert!(!diff::staged_head(tree, &base, view).unwrap().kept.bytes.is_empty());
     assert_eq!(commit::unstage(tree, &[".".into()]).unwrap(), 1);
     assert!(commit::stage_all(tree).unwrap().left_out.contains(&PathBuf::from("nested")));
     let outcome = commit::commit(tree, "work", &mut |hook| panic!("{hook:?}")).unwrap();
@@ -199,7 +200,7 @@ fn nothing_planted_in_a_worktree_runs_for_a_tool() {
     let remote = trap.sandbox.root().join("remote.git");
     run_git(&trap.sandbox.root(), &["init", "--quiet", "--bare", "remote.git"]);
     trap.sandbox.git(&["remote", "add", "origin", remote.to_str().unwrap()]);
-    push::push(tree, [], &Stops::new()).unwrap();
+    push::push(tree, "main", [], &Stops::new()).unwrap();
     branch::roll_back(tree, &base, &tree.base, "refs/coppice/undo/abcdefgh/1").unwrap();
     assert_eq!(trap.sandbox.oid(&tree.branch), base);
     trap.nothing_ran();

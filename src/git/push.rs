@@ -26,6 +26,7 @@ const DROPPED: &[&str] = &["SSH_ASKPASS", "LC_ALL", "LANGUAGE", "LC_MESSAGES"];
 /// A branch that is at its remote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pushed {
+    /// What it is called there.
     pub branch: String,
     pub remote: String,
     pub upstream: Upstream,
@@ -38,21 +39,29 @@ pub enum Upstream {
     Kept,
 }
 
-/// Pushes the branch that is checked out to its upstream, or to `origin`, which becomes its upstream. `environment` is
-/// the user's: it leads to their keys. A head without a branch is [`GitError::Detached`], what the remote or the way to
-/// it refuses is [`GitError::Refused`].
+/// Pushes the branch that is checked out to its upstream, whatever its name is there, or to `origin`, which becomes its
+/// upstream. What work is merged into, `base`, is not where it is pushed. `environment` is the user's: it leads to their
+/// keys. A head without a branch is [`GitError::Detached`], what the remote or the way to it refuses is
+/// [`GitError::Refused`].
 pub fn push<'a>(
     tree: &Worktree,
+    base: &str,
     environment: impl IntoIterator<Item = (&'a str, &'a str)>,
     stops: &Stops,
 ) -> Result<Pushed, GitError> {
     let verb = "push";
     let branch = checked_out(tree)?;
-    let name = format!("refs/heads/{branch}");
     let upstream = upstream(tree, &branch)?;
-    if let Some((_, merge)) = upstream.as_ref().filter(|(_, merge)| *merge != name) {
-        let output = format!("the upstream of `{branch}` is `{merge}`, which is another branch");
-        return Err(GitError::Refused { verb, output });
+    let there = match &upstream {
+        Some((_, merge)) => merge.strip_prefix("refs/heads/").map(str::to_owned),
+        None => Some(branch.clone()),
+    };
+    let refused = |output| Err(GitError::Refused { verb, output });
+    let Some(there) = there else {
+        return refused(format!("the upstream of `{branch}` is no branch"));
+    };
+    if there == base {
+        return refused(format!("the upstream of `{branch}` is `{there}`, which the session started from"));
     }
     let mut git = unattended(&tree.repo, Git::in_tree(tree, verb), environment)?;
     git = git.args(["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"]);
@@ -63,10 +72,10 @@ pub fn push<'a>(
     if kind == Upstream::Set {
         git = git.arg("--set-upstream");
     }
-    let git = git.args(["--end-of-options", &remote, &format!("{name}:{name}")]);
+    let git = git.args(["--end-of-options", &remote, &format!("refs/heads/{branch}:refs/heads/{there}")]);
     let ended = capture::until(git, KEEP, TIME, stops)?;
     match ended.status.success() {
-        true => Ok(Pushed { branch, remote, upstream: kind }),
+        true => Ok(Pushed { branch: there, remote, upstream: kind }),
         false => Err(GitError::Refused { verb, output: command::tail(&ended.said.bytes) }),
     }
 }

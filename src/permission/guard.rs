@@ -5,6 +5,7 @@
 
 #[cfg(test)]
 mod tests;
+pub(super) mod words;
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -25,7 +26,7 @@ const SECRETS: &[&str] = &[
 ];
 
 /// In the work tree. Its other secrets are for the project's map to name.
-const TREE_SECRETS: &[&str] = &[".env", ".env.local"];
+pub const TREE_SECRETS: &[&str] = &[".env", ".env.local"];
 
 /// What a tool does with a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,6 +7,7 @@ mod tests;
 use std::path::Path;
 
 use super::command::is_common_program;
+use super::flag;
 use super::shell::{self, Role, Simple, Word};
 
 /// Verbs that read whatever their arguments are.
@@ -151,6 +152,16 @@ pub fn only_git_reads(text: &str) -> bool {
         let [program, arguments @ ..] = words.as_slice() else { return false };
         simple.role == Role::Command && plain_name(program) == Some("git") && git::reads(arguments)
     })
+}
+
+/// Whether git is told to go to another directory first.
+pub(super) fn moves_git(text: &str) -> bool {
+    let moves = |simple: &Simple| {
+        let texts: Vec<_> = simple.words.iter().map(|word| word.text.as_str()).collect();
+        let words = texts.get(1..).unwrap_or_default();
+        flag::subcommand(words).is_some_and(|(_, rest)| words[..words.len() - rest.len()].contains(&"-C"))
+    };
+    shell::parse(text).is_none_or(|commands| commands.iter().any(moves))
 }
 
 /// Whether no word of a text leads out of the directory that it runs in, by its looks.

@@ -14,7 +14,7 @@ use crate::permission::{Access, Effect, Profile};
 pub fn served(context: &Context<'_>) -> Vec<Tool> {
     let delegation = undelegated(context).is_none().then(|| delegation(context.facade, context.agents));
     let shown = rows().map(|(_, row)| row).filter(|row| row.missing(context).is_none());
-    delegation.into_iter().chain(shown.map(Row::tool)).collect()
+    delegation.into_iter().chain(shown.map(|row| row.tool(context))).collect()
 }
 
 /// Whether a turn has a tool: a call of any other one is refused, whoever advertised it.
@@ -63,6 +63,8 @@ pub(super) enum Needs {
     Nothing,
     /// An agent whose own tools are off: it has one like this of its own.
     Instead,
+    /// The same. What a call does depends on its words, so whoever only reads has it for those that look.
+    InsteadInPart,
     /// Consent that agents change history and GitHub.
     Mutations,
     /// Children of its own.
@@ -82,19 +84,37 @@ impl Row {
             Needs::Children => (context.delegation == Delegation::Shown, Missing::Delegation),
             Needs::Todos => (context.todos == Todos::Served, Missing::Todos),
             Needs::Skills => (context.skills == Skills::Present, Missing::Skills),
-            Needs::Instead => (context.profile != Profile::Native, Missing::Native),
+            Needs::Instead | Needs::InsteadInPart => (context.profile != Profile::Native, Missing::Native),
             Needs::Mutations => (context.mutations == Mutations::Served, Missing::Mutations),
             Needs::Planning => return first([(context.planning == Planning::On, Missing::Planning)]),
         };
-        let only_reads = context.profile == Profile::ReadOnly || context.access == Access::ReadOnly;
-        let fits = !only_reads || self.effect == Effect::Reads;
+        let fits = self.effect_in(context) == Effect::Reads || !only_reads(context);
         first([((context.has)(self.canonical), Missing::Surface), useful, (fits, Missing::ReadOnly)])
     }
 
-    fn tool(&self) -> Tool {
-        let (name, description) = (self.name.to_owned(), self.description.to_owned());
-        Tool { name, description, input_schema: (self.schema)(), effect: self.effect }
+    /// What a call can do in a turn: one that would change something is refused to whoever only reads.
+    fn effect_in(&self, context: &Context<'_>) -> Effect {
+        match self.needs {
+            Needs::InsteadInPart if only_reads(context) => Effect::Reads,
+            Needs::InsteadInPart
+            | Needs::Instead
+            | Needs::Nothing
+            | Needs::Mutations
+            | Needs::Children
+            | Needs::Todos
+            | Needs::Skills
+            | Needs::Planning => self.effect,
+        }
     }
+
+    fn tool(&self, context: &Context<'_>) -> Tool {
+        let (name, description) = (self.name.to_owned(), self.description.to_owned());
+        Tool { name, description, input_schema: (self.schema)(), effect: self.effect_in(context) }
+    }
+}
+
+fn only_reads(context: &Context<'_>) -> bool {
+    context.profile == Profile::ReadOnly || context.access == Access::ReadOnly
 }
 
 /// The first of some reasons whose condition does not hold.

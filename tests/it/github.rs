@@ -117,6 +117,26 @@ fn what_is_pushed_is_never_forced_and_never_the_base() {
 }
 
 #[test]
+fn r108_an_agent_pushes_where_a_person_has_pushed_and_hears_of_the_pull_request() {
+    let api = Api::new(vec![found(json!([pull(12)]))]);
+    let env = world(&api);
+    env.configure(&format!(
+        "default.posture = \"attended\"\n[tools]\ngit_mutations = \"allow\"\n[github]\napi_url = \"{}\"\n",
+        api.address()
+    ));
+    let id = session(&env);
+    env.coppice(&["push", &id, "--branch", "fix/pump"]).succeeds();
+    env.coppice(&["send", &id, &steps(&[write("pump.txt", "tightest"), call("git_push", &json!({}))])]).succeeds();
+    env.wait_for(&id, "approval");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let pushed =
+        "pushed=true branch=fix/pump set_upstream=false pr_number=12 pr_url=https://github.com/ada/engine/pull/12";
+    assert!(env.last_answer(&id).contains(pushed), "{}", env.last_answer(&id));
+    assert!(api.asked().pop().unwrap().line.contains("head=ada%3Afix%2Fpump&"));
+}
+
+#[test]
 fn r109_people_and_agents_publish_by_the_same_rules() {
     let api = Api::new(vec![found(json!([pull(12)])), route("PATCH /repos/ada/engine/pulls/12", 200, pull(12))]);
     let env = world(&api);

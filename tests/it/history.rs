@@ -3,10 +3,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use coppice::permission::Hold;
+use coppice::sandbox::support::support;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
-use crate::script::{call, steps, write};
+use crate::script::{call, run, steps, write};
 
 /// A world in which a person is asked, with settings for tools.
 fn world(tools: &str) -> TestEnv {
@@ -96,11 +98,87 @@ fn history_is_read_without_a_question() {
 }
 
 #[test]
+fn what_is_kept_from_tools_that_read_is_kept_from_git_too() {
+    let env = served();
+    env.write(".gitignore", ".env.local\n");
+    env.write(".env", "TOKEN=committed\n");
+    env.commit("a secret that should not be there");
+    let blob = env.git(&["rev-parse", "HEAD:.env"]);
+    let git = |args: &[&str]| call("git", &json!({ "args": args }));
+    let id = env.create_ready(&steps(&[
+        run("printf 'TOKEN=%s\\n' changed > .env"),
+        run("printf 'TOKEN=%s\\n' ignored > .env.local"),
+        run("printf 'plain=%s\\n' changed > plain.txt"),
+        call("git_diff_files", &json!({})),
+        call("git_diff_files", &json!({ "paths": ["."] })),
+        call("git_diff_files", &json!({ "paths": [" .env"] })),
+        call("git_show_file_at_rev", &json!({ "path": ".env" })),
+        call("git_show_file_at_rev", &json!({ "path": " .env " })),
+        call("git_show_file_at_rev", &json!({ "path": "src/../.env" })),
+        call("git_blame_lines", &json!({ "path": ".env", "start": 1, "end": 1 })),
+        git(&["diff"]),
+        git(&["log", "-p", "-1"]),
+        git(&["show", "HEAD"]),
+        git(&["show", "HEAD:.env"]),
+        git(&["cat-file", "-p", "HEAD:.env"]),
+        git(&["blame", ".env"]),
+        git(&["status", "-vv"]),
+        git(&["grep", "TOKEN"]),
+        git(&["grep", "TOKEN", "HEAD^{tree}"]),
+        git(&["show", &blob]),
+        git(&["cat-file", "-p", &blob[..12]]),
+        git(&["archive", "HEAD", ".env"]),
+    ]));
+    let answer = env.last_answer(&id);
+    assert!(!answer.contains("TOKEN="), "{answer}");
+    for said in [
+        "+plain=changed",
+        "[left out: `.env` differs, and is kept from tools that read files]",
+        "Binary files a/.env and b/.env differ",
+        "is kept from tools that read files; a shell command can read it if a person allows that",
+        "is the content of a file: name it by a commit and a path",
+    ] {
+        assert!(answer.contains(said), "{said}: {answer}");
+    }
+    assert_eq!(answer.matches("[left out: `.env` differs").count(), 2, "{answer}");
+}
+
+#[test]
+fn a_commit_message_is_not_written_from_a_secret() {
+    let env = changing();
+    let id = env.create(&steps(&[
+        write(".env", "TOKEN=staged"),
+        write("a.txt", "one"),
+        call("git_stage_files", &json!({ "all": true })),
+        call("git_commit_context", &json!({})),
+    ]));
+    approve(&env, &id, &["stage all changes"]);
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("A\t.env") && answer.contains("[left out: `.env` differs"), "{answer}");
+    assert!(answer.contains("+one") && !answer.contains("TOKEN="), "{answer}");
+}
+
+#[test]
+fn whoever_only_reads_has_the_part_of_git_that_looks() {
+    let env = world("profile = \"readonly\"");
+    let id = env.create_ready(&steps(&[
+        call("git", &json!({ "args": ["log", "-1", "--format=subject: %s"] })),
+        call("git", &json!({ "args": ["reset", "--hard"] })),
+    ]));
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("exit=0\n--- stdout ---\nsubject: "), "{answer}");
+    assert!(answer.contains("this agent only reads; report what should change instead"), "{answer}");
+}
+
+#[test]
 fn what_leads_git_elsewhere_waits_for_a_person() {
     let env = served();
     for args in [
         json!(["-c", "core.pager=cat", "log", "-1", "--format=it ran"]),
         json!(["diff", "--no-index", "/etc/hostname", "src/main.rs"]),
+        json!(["-C", "src", "status"]),
+        json!(["grep", "--untracked", "--no-exclude-standard", "x"]),
+        json!(["diff", "--text"]),
         json!(["reset", "--hard"]),
     ] {
         let id = env.create(&call("git", &json!({ "args": args })));
@@ -135,7 +213,7 @@ fn r107_what_is_staged_is_committed_on_the_branch_of_the_session() {
     approve(&env, &id, &["stage a.txt", "commit: feat: add a", "commit: feat: add nothing"]);
     let answer = env.last_answer(&id);
     for said in [
-        "staged 1 file",
+        "staged 1 file(s)\n",
         "committed=false reason=validation\nmessage must not end with a period",
         "committed=true sha=",
         "## untracked\nb.txt",
@@ -163,7 +241,7 @@ fn r107_a_hook_refuses_in_its_own_words_and_from_inside_the_cage() {
     approve(&env, &id, &["stage all changes", "commit: add a"]);
     let answer = env.last_answer(&id);
     assert!(answer.contains("committed=false reason=hook_error hook=pre-commit\nlint: a.txt:1\n"), "{answer}");
-    assert!(!planted.exists(), "a hook is in the cage");
+    assert_eq!(planted.exists(), support().hold() == Hold::Advisory, "a hook is in the cage");
 }
 
 #[test]

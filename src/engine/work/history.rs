@@ -75,7 +75,7 @@ fn floor(caller: &Caller, tree: &Worktree) -> Result<Oid, Fault> {
 }
 
 /// Runs what blocks.
-async fn blocking(work: impl FnOnce() -> Result<String, String> + Send + 'static) -> Result<String, String> {
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, String> + Send + 'static) -> Result<T, String> {
     spawn_blocking(work).await.map_err(|error| told(error.into()))?
 }
 

@@ -2,9 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 
 use super::*;
-use crate::git::diff::{self, Target};
+use crate::git::diff::{self, Patch, Target, View};
 use crate::git::testkit::{Sandbox, run_git, write, write_script};
 
 fn session() -> (Sandbox, Worktree) {
@@ -17,6 +18,10 @@ fn session() -> (Sandbox, Worktree) {
 
 fn said(kept: &Kept) -> String {
     String::from_utf8_lossy(&kept.bytes).into_owned()
+}
+
+fn patch(tree: &Worktree, from: &Oid, to: Target, paths: &[PathBuf], limit: usize) -> Kept {
+    diff::patch_head(tree, from, to, View { paths, without: &[], limit }).unwrap().kept
 }
 
 #[test]
@@ -90,7 +95,7 @@ fn a_link_in_the_worktree_leads_to_no_other_file() {
     symlink(&outside, tree.path.join("src")).unwrap();
     let head = sandbox.head();
     assert!(!said(&blame(&tree, &head, Path::new("src/a"), (1, 2), 9999).unwrap()).contains("secret"));
-    let patch = diff::patch_head(&tree, &head, Target::WorkTree, &[], 9999).unwrap();
+    let patch = patch(&tree, &head, Target::WorkTree, &[], 9999);
     assert!(!said(&patch).contains("secret"), "{}", said(&patch));
     fs::remove_file(tree.path.join("src")).unwrap();
     fs::create_dir(tree.path.join("src")).unwrap();
@@ -104,16 +109,46 @@ fn r106_a_patch_is_cut_where_it_is_too_long() {
     write(&tree.path.join("src/long"), "0123456789\n".repeat(200_000));
     write(&tree.path.join("README"), "changed\n");
     let head = sandbox.head();
-    let all = diff::patch_head(&tree, &head, Target::WorkTree, &[], 1024 * 1024).unwrap();
+    let all = patch(&tree, &head, Target::WorkTree, &[], 1024 * 1024);
     assert_eq!((all.bytes.len(), all.is_cut), (1024 * 1024, true));
-    let one = diff::patch_head(&tree, &head, Target::WorkTree, &["README".into()], 1024 * 1024).unwrap();
+    let one = patch(&tree, &head, Target::WorkTree, &["README".into()], 1024 * 1024);
     assert!(!one.is_cut && said(&one).contains("+changed") && !said(&one).contains("src/long"));
-    let whole = diff::patch_head(&tree, &head, Target::WorkTree, &["README".into(), ".".into()], 1024 * 1024).unwrap();
+    let whole = patch(&tree, &head, Target::WorkTree, &["README".into(), ".".into()], 1024 * 1024);
     assert!(whole.is_cut);
-    let between = diff::patch_head(&tree, &sandbox.oid("HEAD~1"), Target::Commit(head), &["src".into()], 9999).unwrap();
+    let between = patch(&tree, &sandbox.oid("HEAD~1"), Target::Commit(head), &["src".into()], 9999);
     assert!(said(&between).contains("+one"));
     run_git(&tree.path, &["add", "README"]);
-    assert_eq!(diff::staged_head(&tree, &head, 9999).unwrap(), one);
+    let staged = diff::staged_head(&tree, &head, View { paths: &[], without: &[], limit: 9999 }).unwrap();
+    assert_eq!(staged, Patch { kept: one, left_out: vec![] });
+}
+
+#[test]
+fn a_patch_leaves_out_what_it_is_told_to_and_says_so() {
+    let (sandbox, tree) = session();
+    let head = sandbox.head();
+    write(&tree.path.join(".env"), "SECRET=1\n");
+    write(&tree.path.join("src/.env"), "PLAIN=1\n");
+    let shown = |paths: &[PathBuf]| {
+        let view = View { paths, without: &[".env", ".env.local"], limit: 9999 };
+        diff::patch_head(&tree, &head, Target::WorkTree, view).unwrap()
+    };
+    for paths in [&[][..], &[".".into()], &[".env".into(), "src".into()]] {
+        let Patch { kept, left_out } = shown(paths);
+        assert!(said(&kept).contains("+PLAIN=1") && !said(&kept).contains("SECRET"), "{}", said(&kept));
+        assert_eq!(left_out, [PathBuf::from(".env")], "{paths:?}");
+    }
+    assert_eq!(shown(&["src".into()]).left_out, Vec::<PathBuf>::new());
+    // No path is a pattern.
+    assert_eq!(shown(&[":(glob)**".into()]), Patch { kept: Kept::default(), left_out: vec![] });
+    run_git(&tree.path, &["add", "--force", ".env"]);
+    let view = View { paths: &[], without: &[".env"], limit: 9999 };
+    let staged = diff::staged_head(&tree, &head, view).unwrap();
+    assert_eq!(staged, Patch { kept: Kept::default(), left_out: vec![".env".into()] });
+    run_git(&tree.path, &["commit", "--quiet", "--message", "x"]);
+    let view = View { paths: &[], without: &[".env"], limit: 9999 };
+    let to = revision(&tree, "HEAD").unwrap();
+    let committed = diff::patch_head(&tree, &head, Target::Commit(to), view).unwrap();
+    assert_eq!(committed, Patch { kept: Kept::default(), left_out: vec![".env".into()] });
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn commit(tree: &Worktree, text: &str) {
 }
 
 fn try_push(tree: &Worktree) -> Result<Pushed, GitError> {
-    push(tree, [("GIT_DIR", "/nowhere"), ("SSH_AUTH_SOCK", "/nowhere")], &Stops::new())
+    push(tree, "main", [("GIT_DIR", "/nowhere"), ("SSH_AUTH_SOCK", "/nowhere")], &Stops::new())
 }
 
 #[test]
@@ -59,13 +59,30 @@ fn r108_a_detached_head_is_not_pushed() {
 }
 
 #[test]
-fn a_missing_remote_and_an_upstream_of_another_name_are_told() {
+fn a_missing_remote_and_an_upstream_that_is_the_base_are_told() {
     let sandbox = Sandbox::new();
     let tree = sandbox.session("abcdefgh");
     assert!(matches!(try_push(&tree), Err(GitError::Refused { output, .. }) if output.contains("'origin'")));
     sandbox.git(&["config", &format!("branch.{}.remote", tree.branch), "origin"]);
-    sandbox.git(&["config", &format!("branch.{}.merge", tree.branch), "refs/heads/main"]);
-    assert!(matches!(try_push(&tree), Err(GitError::Refused { output, .. }) if output.contains("another branch")));
+    for (merge, expected) in [("refs/heads/main", "started from"), ("refs/tags/x", "no branch")] {
+        sandbox.git(&["config", &format!("branch.{}.merge", tree.branch), merge]);
+        assert!(matches!(try_push(&tree), Err(GitError::Refused { output, .. }) if output.contains(expected)));
+    }
+}
+
+#[test]
+fn r108_a_branch_goes_to_its_upstream_whatever_that_is_called() {
+    let sandbox = Sandbox::new();
+    remote(&sandbox);
+    let tree = sandbox.session("abcdefgh");
+    commit(&tree, "one");
+    run_git(&tree.path, &["push", "--quiet", "--set-upstream", "origin", "HEAD:refs/heads/feature"]);
+    commit(&tree, "two");
+    let pushed = Pushed { branch: "feature".into(), remote: "origin".into(), upstream: Upstream::Kept };
+    assert_eq!(try_push(&tree).unwrap(), pushed);
+    let there = |name| run_git(&sandbox.root().join("remote.git"), &["for-each-ref", "--format=%(objectname)", name]);
+    assert_eq!(there("refs/heads/feature").trim(), sandbox.oid(&tree.branch).to_string());
+    assert_eq!(there("refs/heads/coppice"), "");
 }
 
 #[test]
@@ -116,6 +133,6 @@ fn a_push_that_is_stopped_ends_with_all_that_it_started() {
             fs::read(&pipe).unwrap();
             stopper.stop();
         });
-        assert!(matches!(push(&tree, [], &stops), Err(GitError::Stopped { .. })));
+        assert!(matches!(push(&tree, "main", [], &stops), Err(GitError::Stopped { .. })));
     });
 }

@@ -1,5 +1,6 @@
 //! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
@@ -144,7 +145,20 @@ impl<'a> Case<'a> {
             return None;
         }
         let check = |(targets, act)| guard::check(targets, act, self.scene.places);
-        self.paths().into_iter().filter_map(check).max_by_key(Refusal::is_final)
+        let refusal = self.paths().into_iter().filter_map(check).max_by_key(Refusal::is_final);
+        refusal.or_else(|| {
+            let path = guard::words::named(self.words_of_git()?.as_ref(), &self.scene.places.tree)?;
+            Some(Refusal::Secret { path, act: Act::Read })
+        })
+    }
+
+    /// A call of the tool for git, as a shell would have to write it.
+    fn words_of_git(&self) -> Option<Cow<'a, str>> {
+        match (self.tool(), &self.call.subject) {
+            ("git", Subject::Command { text, .. }) => Some(Cow::Borrowed(text)),
+            ("git", Subject::Name(arguments)) => Some(Cow::Owned(format!("git {arguments}"))),
+            _ => None,
+        }
     }
 
     /// Whether it writes the plan while that is made, and nothing else.
@@ -219,12 +233,12 @@ impl<'a> Case<'a> {
     pub(super) fn only_asks_git(&self) -> bool {
         match (self.tool(), &self.call.subject) {
             ("bash", Subject::Command { text, .. }) => verb::only_git_reads(text),
-            // Git compares any two files, once one of them is in no repository.
-            ("git", Subject::Command { text, .. }) => {
-                verb::only_git_reads(text) && (self.scene.hold == Hold::Enforced || verb::stays_below(text))
-            }
-            ("git", Subject::Name(arguments)) => verb::only_git_reads(&format!("git {arguments}")),
-            _ => false,
+            _ => self.words_of_git().is_some_and(|text| {
+                // Git compares any two files, once one of them is in no repository.
+                let is_below = self.scene.hold == Hold::Enforced || verb::stays_below(&text);
+                let is_held = is_below || matches!(self.call.subject, Subject::Name(_));
+                is_held && verb::only_git_reads(&text) && !verb::moves_git(&text)
+            }),
         }
     }
 

@@ -37,19 +37,30 @@ const READS: &[&str] = &[
     "whatchanged",
 ];
 
-/// Flags that write files, run programs or read what is in no repository.
+/// Flags that write files, run programs, read what is in no repository or ignored by it, or show what an attribute says
+/// not to show.
 const REFUSED: &[&str] = &[
+    "--batch-all-objects",
+    "--binary",
     "--contents",
     "--ext-diff",
     "--filters",
+    "--no-exclude-standard",
     "--no-index",
     "--open-files-in-pager",
     "--output",
     "--output-directory",
     "--show-signature",
+    "--text",
     "--textconv",
+    "--untracked",
     "--upload-pack",
 ];
+
+/// Subcommands in which `-a` stands for `--text`; a bundle of letters ends at one that takes a value.
+const PATCHES: &[&str] =
+    &["diff", "diff-files", "diff-index", "diff-tree", "log", "range-diff", "reflog", "show", "stash", "whatchanged"];
+const VALUED: &str = "BCGLMOSUXln";
 
 /// Options of git itself that change nothing but its manners.
 const MANNERS: &[&str] = &["--literal-pathspecs", "--no-optional-locks", "--no-pager", "--no-replace-objects", "-P"];
@@ -72,7 +83,7 @@ pub(super) fn reads(arguments: &[&Word]) -> bool {
     }
     let Some((verb, words)) = flag::subcommand(&texts) else { return false };
     let options = &texts[..texts.len() - words.len() - 1];
-    are_manners(options) && !words.iter().any(|word| is_refused(word)) && looks(verb, words)
+    are_manners(options) && !words.iter().any(|word| is_refused(word)) && !shows_all(verb, words) && looks(verb, words)
 }
 
 /// Whether the options before a subcommand lead nowhere else; `-C` may name a directory below.
@@ -92,6 +103,13 @@ fn is_refused(word: &str) -> bool {
     let is_flag = |flag: &&str| word.split('=').next() == Some(flag) || is_beginning(word, flag);
     // `-O` opens files in a program, and a format with `%G` runs another.
     REFUSED.iter().any(is_flag) || word.starts_with("-O") || word.contains("%G")
+}
+
+/// Whether a short flag shows as text what is none.
+fn shows_all(verb: &str, words: &[&str]) -> bool {
+    let letters = |word: &&&str| word.starts_with('-') && !word.starts_with("--");
+    let has = |word: &&str| word.chars().skip(1).take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
+    PATCHES.contains(&verb) && words.iter().take_while(|word| **word != "--").filter(letters).any(has)
 }
 
 fn looks(verb: &str, words: &[&str]) -> bool {

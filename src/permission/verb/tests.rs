@@ -23,6 +23,10 @@ fn r86_read_only_commands_of_git_are_known() {
         "git stash list",
         "git worktree list",
         "git -C sub status",
+        "git log -Sa -Ga -n3",
+        "git diff -- -a",
+        "git ls-files --others --exclude-standard",
+        "git status --untracked-files=all",
         "git log 2>/dev/null",
         "git log HEAD@{1}",
         "/usr/bin/git status",
@@ -65,6 +69,16 @@ fn r86_all_others_are_asked_about() {
         "git cat-file --filters x",
         "git grep -Oless x",
         "git grep --no-index x",
+        "git grep --untracked x",
+        "git grep --no-exclude-standard x",
+        "git grep --no-exc x",
+        "git grep --text x",
+        "git diff --text",
+        "git diff -a",
+        "git log -pa",
+        "git show --binary",
+        "git stash show -pa",
+        "git cat-file --batch --batch-all-objects",
         "git diff --no-index a b",
         "git diff --no-ind a b",
         "git blame --contents x a",
@@ -84,6 +98,19 @@ fn r86_all_others_are_asked_about() {
         "",
     ] {
         assert!(!only_git_reads(text), "{text}");
+    }
+}
+
+#[test]
+fn whoever_sends_git_elsewhere_is_seen() {
+    for (text, expected) in [
+        ("git -C sub status", true),
+        ("git --no-pager -C sub status", true),
+        ("git log", false),
+        ("git log -C -M", false),
+        ("git 'open", true),
+    ] {
+        assert_eq!(moves_git(text), expected, "{text}");
     }
 }
 

@@ -144,7 +144,8 @@ fn revision(given: Option<String>, default: &str) -> Result<String, String> {
 }
 
 fn path(given: Option<String>) -> Result<String, String> {
-    let path = given.filter(|path| !path.trim().is_empty()).ok_or("path is required")?;
+    // What is judged is what is looked at: nobody trims it later.
+    let path = given.map(|path| path.trim().to_owned()).filter(|path| !path.is_empty()).ok_or("path is required")?;
     match path.contains('\0') {
         false => Ok(path),
         true => Err("path must not hold a zero byte".to_owned()),

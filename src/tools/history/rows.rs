@@ -74,11 +74,12 @@ pub(in super::super) const ROWS: &[Row] = &[
         name: "git",
         canonical: "git",
         description: "Run git. Commands that only look run at once, all others are asked about, and so is whatever leads \
-                      elsewhere (`-c`, `-C`, `--git-dir`, `--no-index`), writes a file (`--output`) or runs a program \
-                      (`--ext-diff`, `--textconv`). It runs in the sandbox of the session, where the repository itself \
-                      cannot be written. At most 1 MiB of its output is kept.",
+                      elsewhere (`-c`, `-C`, `--git-dir`, `--no-index`, `--untracked`), writes a file (`--output`) or \
+                      runs a program (`--ext-diff`, `--textconv`); an agent that only reads is refused these. It runs \
+                      in the sandbox of the session, where the repository itself cannot be written. The content of \
+                      `.env` and `.env.local` is not shown. At most 1 MiB of its output is kept.",
         schema: schema::of::<params::Git>,
-        needs: Needs::Instead,
+        needs: Needs::InsteadInPart,
         effect: Effect::Destroys,
     },
     change(

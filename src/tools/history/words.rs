@@ -64,7 +64,7 @@ pub(super) fn revision(text: &str) -> Result<String, String> {
 /// Where a path is inside the work tree, by its words; `.` is the tree itself. Git's own files are not in it.
 pub fn inside(path: &str, tree: &Path) -> Result<PathBuf, String> {
     let outside = || format!("`{path}` is not in the work tree: give a path relative to it");
-    let given = Path::new(path.trim());
+    let given = Path::new(path);
     let relative = match given.is_absolute() {
         true => given.strip_prefix(tree).map_err(|_| outside())?,
         false => given,

@@ -68,7 +68,7 @@ fn described() -> Vec<Described> {
         schema: (row.schema)(),
         effect: row.effect,
         class: match row.needs {
-            Needs::Instead => 2,
+            Needs::Instead | Needs::InsteadInPart => 2,
             Needs::Mutations => 3,
             Needs::Nothing | Needs::Children | Needs::Todos | Needs::Skills | Needs::Planning => 1,
         },
@@ -76,6 +76,7 @@ fn described() -> Vec<Described> {
             (Needs::Nothing, Effect::Reads) => "always",
             (Needs::Nothing, Effect::Adds | Effect::Destroys) => "`native`, `enforced`",
             (Needs::Instead, Effect::Reads) => "`enforced`, `readonly`",
+            (Needs::InsteadInPart, _) => "`enforced`; in `readonly` what looks",
             (Needs::Instead, Effect::Adds | Effect::Destroys) => "`enforced`",
             (Needs::Mutations, _) => "`tools.git_mutations`",
             (Needs::Children, _) => "where work can be handed out",

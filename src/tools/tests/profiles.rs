@@ -14,12 +14,13 @@ fn r111_what_is_served_follows_the_profile_and_the_consent() {
             let context = Context { profile, mutations, ..context(&all, Facade::Delegate, &[]) };
             for (_, row) in rows() {
                 let by_profile = match row.needs {
-                    Needs::Instead => profile != Profile::Native,
+                    Needs::Instead | Needs::InsteadInPart => profile != Profile::Native,
                     Needs::Mutations => mutations == Mutations::Served,
                     Needs::Nothing | Needs::Children | Needs::Todos | Needs::Skills => true,
                     Needs::Planning => false,
                 };
-                let expected = by_profile && (profile != Profile::ReadOnly || row.effect == Effect::Reads);
+                let reads = row.effect == Effect::Reads || matches!(row.needs, Needs::InsteadInPart);
+                let expected = by_profile && (profile != Profile::ReadOnly || reads);
                 assert_eq!(is_served(&context, row.name), expected, "{} in {profile:?}, {mutations:?}", row.name);
             }
         }
@@ -33,6 +34,8 @@ fn r18_who_only_reads_is_served_nothing_that_changes_something() {
         let context =
             Context { profile, mutations, access: Access::ReadOnly, ..context(&|_| true, Facade::Delegate, &[]) };
         assert!(served(&context).iter().all(|tool| tool.effect == Effect::Reads));
+        // Its words decide what it does, and only those that look are for them.
+        assert_eq!(is_served(&context, "git"), profile == Profile::Enforced);
     }
 }
 
@@ -68,6 +71,8 @@ fn a_tool_that_is_missing_has_its_first_reason() {
         (Needs::Instead, Effect::Reads, Context { profile: Profile::Enforced, ..usual }, None),
         (Needs::Instead, Effect::Reads, nothing, Some(Missing::Surface)),
         (Needs::Instead, Effect::Destroys, only_reads, Some(Missing::ReadOnly)),
+        (Needs::InsteadInPart, Effect::Destroys, only_reads, None),
+        (Needs::InsteadInPart, Effect::Destroys, usual, Some(Missing::Native)),
         (Needs::Mutations, Effect::Adds, usual, Some(Missing::Mutations)),
         (Needs::Mutations, Effect::Adds, Context { mutations: Mutations::Served, ..usual }, None),
         (

@@ -2,16 +2,26 @@
 //! branch on.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 use crate::git::capture::Stops;
 use crate::git::commit::Outcome;
-use crate::git::{GitError, Oid, Worktree, branch, commit, look, push, status};
+use crate::git::push::Pushed;
+use crate::git::{GitError, Oid, Repo, Worktree, branch, commit, look, push, status};
+use crate::github::{Pull, Reference};
 use crate::tools::history::{Change, Selection};
 
 use super::super::super::delegate::Caller;
+use super::super::super::fault::Fault;
+use super::super::super::publish::Forge;
 use super::super::super::shared::Shared;
 use super::super::super::{hooks, prepare};
 use super::{all_at, blocking, failed, say};
+
+/// How long GitHub is waited for after a push.
+const PULL_TIME: Duration = Duration::from_secs(5);
 
 /// Performs a call that runs no hook; blocks. `floor` is where the session's own work begins, `saved` the ref under
 /// which a rollback keeps what it discards.
@@ -80,25 +90,36 @@ pub(super) async fn commit(
     .await
 }
 
-/// Pushes the branch that is checked out.
+/// Pushes the branch that is checked out, and tells its pull request where there is one.
 pub(super) async fn push(shared: &Arc<Shared>, caller: &Caller, tree: Worktree) -> Result<String, String> {
     let environment = prepare::environment(shared, &caller.record);
     let stops = Stops::new();
     let stopper = stops.stopper();
+    let (base, repo) = (caller.record.body.base.name.clone(), tree.repo.clone());
     let pushing = blocking(move || {
         let environment = environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        push::push(&tree, environment, &stops)
-            .map(|pushed| say::pushed(&pushed))
-            .map_err(|error| refused("pushed", error))
+        push::push(&tree, &base, environment, &stops).map_err(|error| refused("pushed", error))
     });
     tokio::pin!(pushing);
-    tokio::select! {
-        outcome = &mut pushing => outcome,
+    let pushed = tokio::select! {
+        outcome = &mut pushing => outcome?,
         () = caller.cancel.cancelled() => {
             stopper.stop();
-            pushing.await
+            pushing.await?
         }
-    }
+    };
+    let asked = timeout(PULL_TIME, pull(shared, caller, &repo, &pushed));
+    let found = caller.cancel.run_until_cancelled(asked).await;
+    // The branch is at its remote, whatever GitHub says.
+    let found = found.and_then(Result::ok).and_then(Result::ok);
+    Ok(say::pushed(&pushed, found.as_ref()))
+}
+
+/// The pull request of a branch that was pushed.
+async fn pull(shared: &Arc<Shared>, caller: &Caller, repo: &Repo, pushed: &Pushed) -> Result<Pull, Fault> {
+    let forge = Forge::of(shared, &caller.record, repo).await?;
+    let meant = Reference::Branch { owner: None, name: pushed.branch.clone() };
+    forge.ask(move |client, slug| client.pull(slug, &meant)).await
 }
 
 /// Why git did not do it: a flag, a reason to branch on, and the whole of it.
@@ -108,7 +129,35 @@ fn refused(flag: &str, error: GitError) -> String {
         GitError::UnknownBase { .. } => "unknown_revision",
         GitError::NotOfSession { .. } => "not_of_session",
         GitError::Detached { .. } => "detached_head",
-        _ => "git_error",
+        GitError::NotARepository { .. }
+        | GitError::ProgramMissing
+        | GitError::ProgramTooOld { .. }
+        | GitError::NoCommits { .. }
+        | GitError::ForeignOwner { .. }
+        | GitError::Unsupported { .. }
+        | GitError::OtherRepository { .. }
+        | GitError::AmbiguousBase { .. }
+        | GitError::NotACommit { .. }
+        | GitError::NamespaceTaken { .. }
+        | GitError::PathTaken { .. }
+        | GitError::InvalidBranch { .. }
+        | GitError::BranchOfRemote { .. }
+        | GitError::NotSaved { .. }
+        | GitError::NothingSaved { .. }
+        | GitError::NoIdentity
+        | GitError::TreeMissing { .. }
+        | GitError::BranchMissing { .. }
+        | GitError::RefMoved { .. }
+        | GitError::IndexLocked { .. }
+        | GitError::InvalidPattern { .. }
+        | GitError::Refused { .. }
+        | GitError::Stopped { .. }
+        | GitError::TimedOut { .. }
+        | GitError::Spawn { .. }
+        | GitError::Failed { .. }
+        | GitError::Unreadable { .. }
+        | GitError::Io { .. }
+        | GitError::Library { .. } => "git_error",
     };
     format!("{flag}=false reason={reason}\n{}", failed(error))
 }

@@ -1,8 +1,9 @@
 //! What a session's history says, in words for a model. Nothing here changes anything.
 
-use crate::git::diff::{self, Target};
+use crate::git::diff::{self, Target, View};
 use crate::git::look::{self, Shown};
 use crate::git::{Oid, Worktree, status};
+use crate::permission::guard::TREE_SECRETS;
 use crate::tools::history::style::SUBJECTS;
 use crate::tools::history::{Look, STDOUT_LIMIT, Span};
 
@@ -36,8 +37,8 @@ pub(super) fn look(tree: &Worktree, asked: Look, floor: &Oid) -> Result<String, 
                 Span::Since(base) => (revision(&base)?, Target::WorkTree),
                 Span::Between { base, head } => (revision(&base)?, Target::Commit(revision(&head)?)),
             };
-            let patch = diff::patch_head(tree, &from, to, &paths, STDOUT_LIMIT).map_err(failed)?;
-            Ok(if patch.bytes.is_empty() { "no differences".to_owned() } else { say::text(&patch) })
+            let view = View { paths: &paths, without: TREE_SECRETS, limit: STDOUT_LIMIT };
+            Ok(say::patch(&diff::patch_head(tree, &from, to, view).map_err(failed)?))
         }
         Look::Log { path, limit } => {
             let found = look::log(tree, &revision("HEAD")?, &at(tree, &path)?, limit).map_err(failed)?;
@@ -58,7 +59,11 @@ pub(super) fn look(tree: &Worktree, asked: Look, floor: &Oid) -> Result<String, 
             let context = || {
                 Ok(say::Context {
                     status: status::read(tree)?,
-                    diff: diff::staged_head(tree, &head, CONTEXT_DIFF)?,
+                    diff: diff::staged_head(
+                        tree,
+                        &head,
+                        View { paths: &[], without: TREE_SECRETS, limit: CONTEXT_DIFF },
+                    )?,
                     subjects: look::subjects(tree, &head, count)?,
                     commits: look::commits(tree, floor, &head, CONTEXT_COMMITS)?,
                 })

@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
-use crate::git::Worktree;
-use crate::git::caged::{self, Known};
+use crate::git::caged::{self, Known, Veil};
 use crate::git::capture::Kept;
+use crate::git::{Oid, Worktree, veil};
+use crate::permission::guard::TREE_SECRETS;
 use crate::permission::only_git_reads;
-use crate::sandbox::launch::{self, Spawn, Status};
+use crate::sandbox::launch::{self, Spawn, Stop};
 use crate::tools::history::{STDERR_LIMIT, STDOUT_LIMIT, git_text};
 
 use super::super::super::confine::{self, Task};
 use super::super::super::delegate::Caller;
 use super::super::super::shared::Shared;
-use super::say;
+use super::{blocking, failed, say};
 
 /// How long a run may take.
 const TIME: Duration = Duration::from_secs(10 * 60);
@@ -40,7 +42,9 @@ pub(super) async fn git(
     if let Some(cage) = &mut cage {
         cage.read.push(tree.path.clone());
     }
-    let caged = caged::command(tree, words, known);
+    let (place, said) = (tree.clone(), words.to_vec());
+    let attributes = blocking(move || attributes(&place, &said, known)).await?;
+    let caged = caged::command(tree, words, known, Veil { names: TREE_SECRETS, attributes });
     env.extend(caged.env.into_iter().map(|(name, value)| (name.to_owned(), value)));
     let spawn = Spawn {
         executable: shared.executable.clone(),
@@ -49,28 +53,45 @@ pub(super) async fn git(
         cwd: tree.path.clone(),
         cage,
     };
-    let run = caller.cancel.run_until_cancelled(timeout(TIME, run(spawn)));
-    match run.await {
-        None => Err("git: it was stopped".to_owned()),
-        Some(Err(_)) => Err(format!("git: it took longer than {} seconds and was stopped", TIME.as_secs())),
-        Some(Ok(outcome)) => outcome,
+    run(spawn, &caller.cancel).await
+}
+
+/// The attributes that keep secrets out of patches. Words that look are refused if they name content that has no path to
+/// tell a secret by; what a person allowed to do anything does that too.
+fn attributes(tree: &Worktree, words: &[String], known: Known) -> Result<Oid, String> {
+    let bare = match known {
+        Known::Reads => veil::bare_content(tree, words).map_err(failed)?,
+        Known::Anything => None,
+    };
+    match bare {
+        Some(word) => {
+            Err(format!("git: `{word}` is the content of a file: name it by a commit and a path, such as HEAD:a.txt"))
+        }
+        None => veil::attributes(tree, TREE_SECRETS).map_err(failed),
     }
 }
 
-/// Dropping the future ends all that was started.
-async fn run(spawn: Spawn) -> Result<String, String> {
+/// Whoever hears of the end of a run finds nothing of it that still works.
+async fn run(spawn: Spawn, cancel: &CancellationToken) -> Result<String, String> {
     let failed = |error: &dyn std::error::Error| format!("git: it did not run: {error}");
     let launch::Supervised { stdin, stdout, stderr, mut process } =
         launch::spawn(spawn).await.map_err(|error| failed(&error))?;
     drop(stdin);
-    let (stdout, stderr) = tokio::join!(kept(stdout, STDOUT_LIMIT), kept(stderr, STDERR_LIMIT));
-    let (stdout, stderr) = (stdout.map_err(|error| failed(&error))?, stderr.map_err(|error| failed(&error))?);
-    let exit = match process.wait().await {
-        Status::Exited(code) => code,
-        Status::Signalled(signal) => 128 + signal,
-        Status::Lost => 128,
+    let ended = async {
+        let (stdout, stderr) = tokio::join!(kept(stdout, STDOUT_LIMIT), kept(stderr, STDERR_LIMIT));
+        (stdout, stderr, process.wait().await)
     };
-    Ok(say::run(exit, &stdout, &stderr))
+    let why = match cancel.run_until_cancelled(timeout(TIME, ended)).await {
+        Some(Ok((stdout, stderr, status))) => {
+            let (stdout, stderr) = (stdout.map_err(|error| failed(&error))?, stderr.map_err(|error| failed(&error))?);
+            return Ok(say::run(status.code(), &stdout, &stderr));
+        }
+        Some(Err(_)) => format!("git: it took longer than {} seconds and was stopped", TIME.as_secs()),
+        None => "git: it was stopped".to_owned(),
+    };
+    process.stop(Stop::Kill);
+    process.wait().await;
+    Err(why)
 }
 
 /// The beginning of a stream; the rest is read and dropped, so that the run ends by itself.

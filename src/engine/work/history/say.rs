@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::git::Oid;
 use crate::git::capture::Kept;
 use crate::git::commit::Selected;
+use crate::git::diff::Patch;
 use crate::git::look::{Standing, Upstream};
 use crate::git::push::{self, Pushed};
 use crate::git::status::{State, Status};
+use crate::github::Pull;
 use crate::tools::history::Parts;
 use crate::tools::history::style::{self, Style};
 
@@ -47,7 +49,7 @@ pub(super) fn standing(standing: &Standing) -> String {
 /// What a commit message is written from.
 pub(super) struct Context {
     pub(super) status: Status,
-    pub(super) diff: Kept,
+    pub(super) diff: Patch,
     /// The last subjects of the branch, newest first.
     pub(super) subjects: String,
     /// The commits of the session itself, newest first.
@@ -66,7 +68,7 @@ pub(super) fn context(context: &Context) -> String {
     [
         ("state", state),
         ("staged.name-status", staged_rows.join("\n")),
-        ("staged.diff", text(diff)),
+        ("staged.diff", format!("{}{}", text(&diff.kept), withheld(&diff.left_out))),
         ("recent.subjects", items(subjects)),
         ("branch.commits", items(commits)),
         ("prose", prose.join("\n")),
@@ -78,6 +80,22 @@ pub(super) fn context(context: &Context) -> String {
     .collect::<String>()
     .trim_start()
     .to_owned()
+}
+
+/// `git_diff_files`.
+pub(super) fn patch(patch: &Patch) -> String {
+    match (patch.kept.bytes.is_empty(), patch.left_out.as_slice()) {
+        (true, []) => "no differences".to_owned(),
+        (_, left_out) => format!("{}{}", text(&patch.kept), withheld(left_out)),
+    }
+}
+
+/// The names of files that differ and are not shown.
+fn withheld(paths: &[PathBuf]) -> String {
+    let row = |path: &PathBuf| {
+        format!("[left out: `{}` differs, and is kept from tools that read files]\n", line(&path.to_string_lossy()))
+    };
+    paths.iter().map(row).collect()
 }
 
 /// What is left after a commit.
@@ -94,7 +112,7 @@ pub(super) fn committed(commit: &Oid, skipped: &[PathBuf], left: &Status) -> Str
 /// `git_stage_files` of paths.
 pub(super) fn selected(selected: &Selected) -> String {
     let Selected { files, left_out, .. } = selected;
-    format!("staged {files} {}{}", plural(*files), left_out_of(left_out))
+    format!("staged {files} file(s){}", left_out_of(left_out))
 }
 
 /// What no commit holds.
@@ -113,9 +131,10 @@ pub(super) fn plural(files: usize) -> &'static str {
 }
 
 /// `git_push`.
-pub(super) fn pushed(pushed: &Pushed) -> String {
+pub(super) fn pushed(pushed: &Pushed, pull: Option<&Pull>) -> String {
     let set = pushed.upstream == push::Upstream::Set;
-    format!("pushed=true branch={} set_upstream={set}", line(&pushed.branch))
+    let pull = pull.map(|pull| format!(" pr_number={} pr_url={}", pull.number, line(&pull.url))).unwrap_or_default();
+    format!("pushed=true branch={} set_upstream={set}{pull}", line(&pushed.branch))
 }
 
 /// A run of git: how it ended, and both of its streams.

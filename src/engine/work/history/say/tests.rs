@@ -26,7 +26,7 @@ fn status() -> Status {
 fn r107_the_context_of_a_commit_has_every_section() {
     let context = Context {
         status: status(),
-        diff: kept("diff --git a/README.md b/README.md\n+x\n"),
+        diff: Patch { kept: kept("diff --git a/README.md b/README.md\n+x\n"), left_out: vec![".env".into()] },
         subjects: "feat: one\n## state\nfix: two".to_owned(),
         commits: "abc1234 feat: one".to_owned(),
     };
@@ -43,6 +43,7 @@ fn r107_the_context_of_a_commit_has_every_section() {
     ## staged.diff
     diff --git a/README.md b/README.md
     +x
+    [left out: `.env` differs, and is kept from tools that read files]
 
     ## recent.subjects
     - feat: one
@@ -63,8 +64,8 @@ fn r107_the_context_of_a_commit_has_every_section() {
     new
     nested
     ");
-    let nothing =
-        Context { status: Status::default(), diff: kept(""), subjects: String::new(), commits: String::new() };
+    let diff = Patch { kept: kept(""), left_out: Vec::new() };
+    let nothing = Context { status: Status::default(), diff, subjects: String::new(), commits: String::new() };
     insta::assert_snapshot!(super::context(&nothing), @r"
     ## state
     staged_empty=true
@@ -133,10 +134,22 @@ fn r107_a_commit_tells_what_is_left() {
 }
 
 #[test]
+fn a_patch_names_what_it_does_not_show() {
+    let patch = |text: &str, left_out: &[&str]| {
+        super::patch(&Patch { kept: kept(text), left_out: left_out.iter().map(PathBuf::from).collect() })
+    };
+    assert_eq!(patch("", &[]), "no differences");
+    assert_eq!(patch("+x\n", &[]), "+x\n");
+    let left_out = "[left out: `.env` differs, and is kept from tools that read files]\n";
+    assert_eq!(patch("", &[".env"]), left_out);
+    assert_eq!(patch("+x\n", &[".env"]), format!("+x\n{left_out}"));
+}
+
+#[test]
 fn r108_a_push_tells_whether_it_set_the_upstream() {
     let done = |upstream| Pushed { branch: "b".to_owned(), remote: "origin".to_owned(), upstream };
-    assert_eq!(pushed(&done(push::Upstream::Set)), "pushed=true branch=b set_upstream=true");
-    assert_eq!(pushed(&done(push::Upstream::Kept)), "pushed=true branch=b set_upstream=false");
+    assert_eq!(pushed(&done(push::Upstream::Set), None), "pushed=true branch=b set_upstream=true");
+    assert_eq!(pushed(&done(push::Upstream::Kept), None), "pushed=true branch=b set_upstream=false");
 }
 
 #[test]
@@ -158,7 +171,7 @@ fn what_is_staged_is_counted() {
         left_out: left_out.iter().map(PathBuf::from).collect(),
         unmatched: vec![],
     };
-    assert_eq!(selected(&some(1, &[])), "staged 1 file");
-    assert_eq!(selected(&some(2, &[])), "staged 2 files");
+    assert_eq!(selected(&some(1, &[])), "staged 1 file(s)");
+    assert_eq!(selected(&some(2, &[])), "staged 2 file(s)");
     assert!(selected(&some(0, &["nested"])).ends_with("unreadable\nnested\n"));
 }

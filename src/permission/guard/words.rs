@@ -1,0 +1,111 @@
+//! Which secret of the work tree the words of a call of git name: as a path, in a commit, or as a file that an option
+//! reads. A pattern to search for names nothing, and neither does a path that is to be left out.
+
+use std::path::{Path, PathBuf};
+
+use super::super::flag;
+use super::super::shell;
+use super::{TREE_SECRETS, plain};
+
+/// Options whose value is a text and not a path.
+const TEXTS: &[&str] = &["-e", "-G", "-m", "-S", "--author", "--grep", "--message"];
+
+/// Options that read a file whose name may be glued to them.
+const FILES: &[&str] = &["-F", "-f", "--contents=", "--file=", "--pathspec-from-file="];
+
+/// The first secret that a call of git names; `tree` is the work tree.
+pub(in super::super) fn named(text: &str, tree: &Path) -> Option<PathBuf> {
+    shell::parse(text)?.iter().find_map(|simple| {
+        let texts: Vec<_> = simple.words.iter().map(|word| word.text.as_str()).collect();
+        let (verb, words) = flag::subcommand(texts.get(1..)?)?;
+        let pattern = pattern(verb, words);
+        let is_text = |at: usize| pattern == Some(at) || at > 0 && TEXTS.contains(&words[at - 1]);
+        let words = words.iter().enumerate().filter(|(at, _)| !is_text(*at));
+        words.into_iter().find_map(|(_, word)| secret(word, tree))
+    })
+}
+
+/// Where the pattern of a search is, unless an option brings it.
+fn pattern(verb: &str, words: &[&str]) -> Option<usize> {
+    let is_brought = words.iter().any(|word| word.starts_with("-e") || word.starts_with("-f"));
+    (verb == "grep" && !is_brought).then(|| words.iter().position(|word| !word.starts_with('-'))).flatten()
+}
+
+fn secret(word: &str, tree: &Path) -> Option<PathBuf> {
+    let magic = word.strip_prefix(":(").and_then(|rest| rest.split_once(')'));
+    let is_left_out =
+        word.starts_with(":!") || word.starts_with(":^") || magic.is_some_and(|(magic, _)| magic.contains("exclude"));
+    if is_left_out {
+        return None;
+    }
+    let pieces: Vec<&str> = match (magic, word.strip_prefix("-L")) {
+        (Some((_, path)), _) => vec![path],
+        (None, Some(lines)) => lines.rsplit(':').take(1).collect(),
+        (None, None) if word.starts_with('-') => {
+            FILES.iter().filter_map(|option| word.strip_prefix(option)).take(1).collect()
+        }
+        (None, None) => word.split(':').collect(),
+    };
+    pieces.into_iter().find_map(|piece| {
+        // A name may be meant from a directory below. One that begins with a slash is meant from the top, or is that of
+        // the tree by another name.
+        let place = plain(Path::new(piece));
+        let place = match place.is_absolute() {
+            true => place.file_name().map(PathBuf::from)?,
+            false => place,
+        };
+        TREE_SECRETS.iter().any(|secret| place.starts_with(secret)).then(|| tree.join(place))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_is_seen_however_git_spells_it() {
+        let tree = Path::new("/tree");
+        for text in [
+            "git show HEAD:.env",
+            "git show HEAD:./.env",
+            "git show :.env",
+            "git show :0:.env.local",
+            "git diff -- .env",
+            "git diff HEAD~1 -- a .env.local",
+            "git -C sub diff ../.env",
+            "git diff /tree/sub/../.env",
+            "git diff ':(top,literal).env'",
+            "git diff :/.env",
+            "git blame .env",
+            "git log -L1,3:.env",
+            "git log -L 1,3:.env",
+            "git cat-file -p HEAD:.env",
+            "git archive HEAD .env",
+            "git grep x .env",
+            "git grep -e x .env",
+            "git grep -f .env",
+            "git grep -f.env a",
+            "git blame --contents=.env a",
+            "git add .env/x",
+        ] {
+            assert!(named(text, tree).is_some_and(|path| path.starts_with("/tree")), "{text}");
+        }
+        for text in [
+            "git show HEAD:.env.example",
+            "git show HEAD:sub/.env",
+            "git diff -- . ':!.env' ':(exclude,top).env'",
+            "git grep .env",
+            "git grep -n .env src",
+            "git grep -e .env",
+            "git log --grep=.env",
+            "git log --grep .env",
+            "git log -S.env",
+            "git commit -m .env",
+            "git log",
+            "git",
+            "git 'open",
+        ] {
+            assert_eq!(named(text, tree), None, "{text}");
+        }
+    }
+}
