@@ -107,7 +107,7 @@ pub(super) fn follow(before: &Handoff, record: &Record, state: Session, ended: E
     // What ended a turn is known when it ends. A child at rest afterwards says nothing more about that.
     let is_told = before.status.is_final() && before.child_turn_id == Some(record.body.turns);
     let rests = state == Session::Resting(Rest::Interrupted) && record.status == api::session::Status::Interrupted;
-    if let Some(child) = stands(record, state, ended).filter(|_| !(is_told && rests)) {
+    if let Some(child) = stands(before, record, state, ended).filter(|_| !(is_told && rests)) {
         handoff.status = status_of(delegation::of_child(child));
     }
     handoff.child_turn_id = (body.turns > 0).then_some(body.turns);
@@ -127,7 +127,7 @@ pub(super) fn follow(before: &Handoff, record: &Record, state: Session, ended: E
 }
 
 /// Where a child stands; `None` when its state says nothing about what it was asked for.
-fn stands(record: &Record, state: Session, ended: EndedBy) -> Option<Child> {
+fn stands(before: &Handoff, record: &Record, state: Session, ended: EndedBy) -> Option<Child> {
     Some(match state {
         // Another prompt follows at once.
         Session::Resting(_) if record.status == crate::api::session::Status::Queued => Child::Queued,
@@ -144,6 +144,8 @@ fn stands(record: &Record, state: Session, ended: EndedBy) -> Option<Child> {
                 EndedBy::Somebody => Child::Stopped,
                 EndedBy::Daemon => Child::DaemonEnded,
             },
+            // A turn that left an earlier conflict where it was is over all the same.
+            Rest::Conflict if !before.status.is_final() => Child::Ready,
             Rest::Conflict | Rest::Merged | Rest::Archived => return None,
         },
         Session::Integrating(_) | Session::Attached(_) => return None,

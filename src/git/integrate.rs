@@ -68,6 +68,18 @@ pub fn integrate(parent: &Worktree, child: Child) -> Result<Outcome, GitError> {
     integrate_by(parent, child, &mut || Ok(()))
 }
 
+/// The files in which a child's commits and the parent's work tree as it is do not go together. Nothing is written there.
+pub fn conflicts(parent: &Worktree, child: Child) -> Result<Vec<PathBuf>, GitError> {
+    if child.base == child.head {
+        return Ok(Vec::new());
+    }
+    let ours = present(parent, child.base)?;
+    Ok(match merge_by(&parent.repo, parent.attributes, child.base, ours, child.head)? {
+        Merged::Clean { .. } => Vec::new(),
+        Merged::Conflict { files, .. } => files,
+    })
+}
+
 /// Whether a killed integration has left something in the work tree of this path.
 pub fn is_pending(worktree: &Path) -> bool {
     let (Some(beside), Some(name)) = (worktree.parent(), worktree.file_name()) else { return false };

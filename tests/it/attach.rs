@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::delegate::{child, handoff, played};
 use crate::env::TestEnv;
-use crate::script::{call, delegate, hang, run, say, steps, write};
+use crate::merge::in_conflict;
+use crate::script::{ask, call, delegate, fail, hang, run, say, steps, write};
 use crate::seat::Seat;
 
 /// Ctrl+].
@@ -215,6 +216,33 @@ fn the_files_of_a_child_come_when_the_person_has_left() {
 }
 
 #[test]
+fn whoever_resolves_a_conflict_by_hand_makes_nothing_else_ready() {
+    let env = TestEnv::new();
+    let resolve = |id: &str| {
+        let mut seat = in_shell(&env, id);
+        seat.types("printf 'both\\n' > README.md; exit\r");
+        assert_eq!(seat.ends(), 0);
+        assert_eq!(env.session(id)["conflicts"], json!([]));
+        env.status(id)
+    };
+    let id = in_conflict(&env, "one");
+    assert_eq!(resolve(&id), "ready");
+    for (prompt, status) in [(fail("no"), "failed"), (ask("Which?", &["a", "b"]), "asking")] {
+        let id = in_conflict(&env, status);
+        env.coppice(&["send", &id, &prompt]).succeeds();
+        env.wait_for(&id, status);
+        assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));
+        assert_eq!(resolve(&id), status);
+    }
+    let id = in_conflict(&env, "interrupted");
+    let before = env.events(&id).last().unwrap()["seq"].as_u64().unwrap();
+    env.coppice(&["send", &id, &hang()]).succeeds();
+    env.wait_for_event(&id, "turn_started", before);
+    env.coppice(&["stop", &id]).succeeds();
+    assert_eq!(resolve(&id), "interrupted");
+}
+
+#[test]
 fn only_a_person_ends_a_persons_terminal() {
     let env = TestEnv::new();
     // In the sandbox an agent would not even reach the daemon.
@@ -261,7 +289,7 @@ fn a_parent_does_not_close_a_child_in_which_a_person_works() {
 fn what_cannot_be_attached_to_says_why() {
     let env = TestEnv::new();
     let busy = env.create(&hang());
-    env.wait_for(&busy, "running");
+    env.wait_for_event(&busy, "turn_started", 0);
     let mut seat = sit(&env, &["attach", &busy]);
     assert_eq!(seat.ends(), 1);
     assert!(seat.all().contains("is running: it cannot be attached to"), "{}", seat.all());

@@ -6,9 +6,9 @@ use crate::env::TestEnv;
 use crate::script::{run, say, steps, write};
 
 /// A session that has written another `README.md` than the user has committed meanwhile, and was to be merged.
-fn in_conflict(env: &TestEnv) -> String {
+pub(crate) fn in_conflict(env: &TestEnv, ours: &str) -> String {
     let id = env.create_ready(&write("README.md", "theirs"));
-    env.write("README.md", "ours\n");
+    env.write("README.md", &format!("{ours}\n"));
     env.write("other.txt", "meanwhile\n");
     env.commit("ours");
     env.coppice(&["merge", &id]).exits(1).transcript();
@@ -27,7 +27,7 @@ fn numbers(files: u32, insertions: u32, deletions: u32) -> Value {
 #[test]
 fn an_agent_resolves_a_conflict_by_editing_files() {
     let env = TestEnv::new();
-    let id = in_conflict(&env);
+    let id = in_conflict(&env, "ours");
     let marked = std::fs::read_to_string(env.worktree(&id).join("README.md")).unwrap();
     assert!(marked.contains("<<<<<<< refs/heads/coppice/") && marked.contains(">>>>>>> refs/heads/main"), "{marked}");
     assert!(env.worktree(&id).join("other.txt").exists());
@@ -53,7 +53,7 @@ fn an_agent_resolves_a_conflict_by_editing_files() {
 #[test]
 fn a_person_resolves_a_conflict_in_the_worktree() {
     let env = TestEnv::new();
-    let id = in_conflict(&env);
+    let id = in_conflict(&env, "ours");
     std::fs::write(env.worktree(&id).join("README.md"), "by hand\n").unwrap();
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!((env.status(&id), env.read("README.md")), ("merged".into(), "by hand\n".into()));
@@ -62,7 +62,7 @@ fn a_person_resolves_a_conflict_in_the_worktree() {
 #[test]
 fn a_conflict_can_be_undone_and_met_again() {
     let env = TestEnv::new();
-    let id = in_conflict(&env);
+    let id = in_conflict(&env, "ours");
     env.coppice(&["undo", &id, "--to", "1"]).succeeds();
     assert_eq!(std::fs::read_to_string(env.worktree(&id).join("README.md")).unwrap(), "theirs\n");
     let session = env.session(&id);
@@ -74,7 +74,7 @@ fn a_conflict_can_be_undone_and_met_again() {
 #[test]
 fn a_daemon_that_dies_leaves_the_conflict_to_the_next() {
     let env = TestEnv::new();
-    let id = in_conflict(&env);
+    let id = in_conflict(&env, "ours");
     env.kill_daemon();
     env.coppice(&["merge", &id]).exits(1).transcript();
     assert_eq!(env.status(&id), "conflict");

@@ -1,5 +1,6 @@
 //! The child's side of a delegation: its handoff follows its state, and its files go home or leave nothing behind.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::api::event::Payload;
@@ -7,7 +8,7 @@ use crate::api::handoff::{Handoff, Integration as Brought};
 use crate::config::Config;
 use crate::git::integrate::{self, Outcome as Merged};
 use crate::git::removal::Reclaimed;
-use crate::git::{self, Oid};
+use crate::git::{self, Oid, Worktree};
 use crate::session::{Integration, Outcome, Rest, Session};
 use crate::store::{Change, Durability};
 
@@ -259,16 +260,7 @@ impl Actor {
     async fn try_integrate(&mut self, parent: &Record) -> Result<Merged, Fault> {
         self.commit_leftovers().await?;
         let tree = self.tree().await?;
-        let repo = prepare::open_repo(parent).await?;
-        let target = prepare::tree_of(parent, &repo)?;
-        if let Tree::Absent | Tree::Away | Tree::Creating = parent.body.tree {
-            let reason = "it has no work tree; `coppice resume` brings it back".to_owned();
-            return Err(Fault::NotIntegrated { child: self.id, parent: parent.id, reason });
-        }
-        let base: Oid = match &self.record.body.merged {
-            Some(merged) => merged.parse()?,
-            None => self.record.body.base.commit.parse()?,
-        };
+        let (target, base) = self.way_home(parent).await?;
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
         // A person takes the tree under the same lock: whoever is not there yet comes after these files.
@@ -287,15 +279,48 @@ impl Actor {
         Ok(merged)
     }
 
+    /// The parent's work tree, and what this child's work is measured from there.
+    async fn way_home(&self, parent: &Record) -> Result<(Worktree, Oid), Fault> {
+        let repo = prepare::open_repo(parent).await?;
+        let target = prepare::tree_of(parent, &repo)?;
+        if let Tree::Absent | Tree::Away | Tree::Creating = parent.body.tree {
+            let reason = "it has no work tree; `coppice resume` brings it back".to_owned();
+            return Err(Fault::NotIntegrated { child: self.id, parent: parent.id, reason });
+        }
+        let base: Oid = match &self.record.body.merged {
+            Some(merged) => merged.parse()?,
+            None => self.record.body.base.commit.parse()?,
+        };
+        Ok((target, base))
+    }
+
+    /// The files in which this child is still in conflict with the work tree of its parent, both as they are.
+    pub(super) async fn unresolved_with_parent(&self, files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Fault> {
+        let Some(child) = &self.record.body.child else { return Ok(files) };
+        let parent = self.parent(&child.parent).await?;
+        let (target, base) = self.way_home(&parent).await?;
+        let tree = self.tree().await?;
+        let lock = self.shared.tree_lock(parent.id);
+        let _held = lock.lock().await;
+        blocking(move || {
+            let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
+            integrate::conflicts(&target, integrate::Child { base, head })
+        })
+        .await
+    }
+
     fn brought(&mut self, merged: Merged, parent: &Record) -> (Integration, Result<(), Fault>) {
-        let names =
-            |files: &[std::path::PathBuf]| files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let names = |files: &[PathBuf]| files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
         let (brought, integration, result) = match merged {
             Merged::Integrated { files } => {
+                self.record.body.conflicts.clear();
                 let files = files.iter().map(|file| file.path.display().to_string()).collect();
                 (Brought::Integrated { files }, Integration::Merged, Ok(()))
             }
-            Merged::Nothing => (Brought::Integrated { files: Vec::new() }, Integration::Merged, Ok(())),
+            Merged::Nothing => {
+                self.record.body.conflicts.clear();
+                (Brought::Integrated { files: Vec::new() }, Integration::Merged, Ok(()))
+            }
             Merged::Conflict { files } => {
                 let files = names(&files);
                 self.record.body.conflicts.clone_from(&files);

@@ -10,7 +10,7 @@ use tracing::warn;
 use crate::api::event::Payload;
 use crate::git::diff::{self, Target};
 use crate::git::merge::{self, Bring, Brought};
-use crate::session::{Event, Integration, Standing};
+use crate::session::{Event, Integration, Rest, Session, Standing};
 use crate::store::Durability;
 
 use super::super::fault::Fault;
@@ -91,8 +91,7 @@ impl Actor {
 
     /// Looks again at an earlier conflict, after somebody worked on it.
     pub(super) async fn standing(&mut self) -> Standing {
-        let Some(target) = self.record.body.base.branch.clone() else { return Standing::Clear };
-        match self.unresolved(target).await {
+        match self.unresolved().await {
             Ok(left) => self.record.body.conflicts = names(&left),
             // What cannot be looked at is as it was.
             Err(fault) => warn!(session = %self.id, %fault, "the conflict could not be looked at"),
@@ -103,21 +102,32 @@ impl Actor {
         }
     }
 
-    async fn unresolved(&self, target: String) -> Result<Vec<PathBuf>, Fault> {
+    async fn unresolved(&self) -> Result<Vec<PathBuf>, Fault> {
         let files = self.conflicts();
         if files.is_empty() {
             return Ok(files);
         }
+        let Some(target) = self.record.body.base.branch.clone() else {
+            return self.unresolved_with_parent(files).await;
+        };
         let tree = self.tree().await?;
         let (session, base) = (self.id, self.record.body.measured_from().parse()?);
         blocking(move || merge::unresolved(&tree, Bring { session, target: &target, base }, &files)).await
     }
 
-    /// A person worked in the tree of a session in conflict: perhaps it is none any more.
+    /// A person worked in the tree of a session that had a conflict: perhaps it is none any more.
     pub(super) async fn settle_conflict(&mut self) {
-        let had = !self.record.body.conflicts.is_empty();
-        if had && self.standing().await == Standing::Clear {
+        let before = self.record.body.conflicts.clone();
+        if before.is_empty() {
+            return;
+        }
+        let standing = self.standing().await;
+        if settles(self.state, standing) {
             self.step(Event::Settle).await;
+        } else if self.record.body.conflicts != before
+            && let Err(error) = self.persist(Durability::Normal, Vec::new()).await
+        {
+            self.give_up(&error).await;
         }
     }
 
@@ -126,10 +136,41 @@ impl Actor {
     }
 }
 
+/// Whether a session is ready because its conflict is gone. One that asks something, failed or was interrupted since is
+/// that all the same.
+fn settles(state: Session, standing: Standing) -> bool {
+    standing == Standing::Clear && state == Session::Resting(Rest::Conflict)
+}
+
 fn names(files: &[PathBuf]) -> Vec<String> {
     files.iter().map(|path| path.display().to_string()).collect()
 }
 
-fn short(target: &str) -> &str {
-    target.trim_start_matches("refs/heads/")
+/// The name of a branch as people say it.
+pub(super) fn short(target: &str) -> &str {
+    target.strip_prefix("refs/heads/").unwrap_or(target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_conflict_that_is_gone_makes_a_session_ready() {
+        use Rest::{Archived, Asking, Conflict, Draft, Failed, Interrupted, Merged, Ready};
+        for rest in [Draft, Ready, Asking, Failed, Interrupted, Conflict, Merged, Archived] {
+            assert_eq!(settles(Session::Resting(rest), Standing::Clear), rest == Conflict, "{rest:?}");
+            assert!(!settles(Session::Resting(rest), Standing::Conflict), "{rest:?}");
+        }
+        assert!(!settles(Session::Attached(Conflict), Standing::Clear));
+        assert!(!settles(Session::Integrating(Conflict), Standing::Clear));
+    }
+
+    #[test]
+    fn a_branch_has_a_name_for_people() {
+        for (name, expected) in [("refs/heads/main", "main"), ("refs/heads/refs/heads/x", "refs/heads/x"), ("v1", "v1")]
+        {
+            assert_eq!(short(name), expected);
+        }
+    }
 }

@@ -124,11 +124,18 @@ fn r72_a_conflict_writes_nothing_and_a_person_brings_the_files_later() {
     assert_eq!((env.status(child), &env.session(child)["conflicts"]), ("conflict".to_owned(), &json!(["a.txt"])));
     drop(env.coppice(&["integrate", child]).exits(1));
     assert!(!tree.join(format!("{lost}.txt")).exists());
+    // A turn that does something else has not resolved it, and is over all the same.
+    env.coppice(&["send", child, &steps(&[write("more.txt", "more"), say("more")])]).succeeds();
+    env.wait_for(child, "conflict");
+    assert_eq!(env.session(child)["conflicts"], json!(["a.txt"]));
+    let again = handoffs(&env, &id).into_iter().find(|kept| kept["child_session_id"] == child).unwrap();
+    assert_eq!((&again["status"], &again["assistant_text"]), (&json!("completed"), &json!("more")));
     // The child takes its own part back, and the rest fits.
     env.send_ready(child, &[], &steps(&["@delete a.txt".to_owned(), say("fits")]));
     env.coppice(&["integrate", child]).succeeds();
     assert_eq!(file(&tree, &format!("{lost}.txt")), format!("{lost}\n"));
     assert_eq!(file(&tree, "a.txt"), format!("{won}\n"));
+    assert_eq!(env.session(child)["conflicts"], json!([]));
 }
 
 #[test]
