@@ -13,6 +13,9 @@ mod inside;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
 use crate::permission::Reach;
 use crate::tools::{self, Answer, Work};
 
@@ -25,7 +28,35 @@ pub(super) use code::Languages;
 #[derive(Default)]
 pub(super) struct Bench {
     /// The process inside the session's cage, once a call needed it.
-    inside: tokio::sync::Mutex<Option<Arc<inside::Inside>>>,
+    inside: tokio::sync::Mutex<inside::Place>,
+    /// The calls that change the tree or its branch beside that process.
+    changing: TaskTracker,
+}
+
+impl Bench {
+    /// Has the end of the turn wait for a call that changes the tree beside the process in the cage. To be called before
+    /// the call begins.
+    pub(super) fn enter(&self, work: &Work) -> Option<TaskTrackerToken> {
+        use tools::history::Request as R;
+        match work {
+            Work::History(R::Git { .. } | R::Change(_) | R::Commit { .. }) => Some(self.changing.token()),
+            // A push and a look change no file, files and commands are that process's, and an answer of a language server
+            // is not waited for.
+            Work::History(R::Look(_) | R::Push)
+            | Work::Files(_)
+            | Work::Command(_)
+            | Work::Code(_)
+            | Work::GitHub(_) => None,
+        }
+    }
+
+    /// Ends what works on the tree, and returns when nothing of it writes any more. The calls have been told that nobody
+    /// waits for them.
+    pub(super) async fn end(&self) {
+        self.inside.lock().await.end().await;
+        self.changing.close();
+        self.changing.wait().await;
+    }
 }
 
 /// Performs a call.
@@ -69,5 +100,31 @@ fn written(caller: &Caller, request: &tools::files::Request) -> Vec<PathBuf> {
         | R::ListDir { .. }
         | R::Glob { .. }
         | R::Grep(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::future::poll_immediate;
+
+    use super::*;
+    use crate::tools::history::{Change, Look, Request, Selection};
+
+    #[tokio::test]
+    async fn a_turn_without_served_work_waits_for_nothing_at_its_end() {
+        let bench = Bench::default();
+        assert!(bench.enter(&Work::History(Request::Look(Look::BranchStatus))).is_none());
+        let ended = std::pin::pin!(bench.end());
+        assert_eq!(poll_immediate(ended).await, Some(()));
+    }
+
+    #[tokio::test]
+    async fn the_end_of_a_turn_waits_for_a_call_that_changes_the_tree() {
+        let bench = Bench::default();
+        let call = bench.enter(&Work::History(Request::Change(Change::Stage(Selection::All))));
+        let mut ended = std::pin::pin!(bench.end());
+        assert_eq!(poll_immediate(&mut ended).await, None);
+        drop(call);
+        ended.await;
     }
 }

@@ -50,6 +50,17 @@ fn ended(mut pipe: BufReader<File>) {
 }
 
 #[test]
+fn what_a_command_left_behind_is_gone_before_the_files_are_put_away() {
+    let env = enforced();
+    let ticks = "(i=0; while :; do i=$((i+1)); echo $i > tick; done) > /dev/null 2>&1 & until [ -s tick ]; do :; done";
+    let id = create(&env, "unattended", &bash(ticks));
+    env.wait_for(&id, "ready");
+    // Whoever still wrote would have changed what was committed.
+    assert_eq!(env.git_in(&env.worktree(&id), &["status", "--porcelain"]), "");
+    assert_eq!(env.git_in(&env.worktree(&id), &["ls-files", "tick"]), "tick");
+}
+
+#[test]
 fn r106_a_command_writes_in_the_tree_and_nowhere_else() {
     let env = enforced();
     let outside = env.path("outside");

@@ -43,6 +43,7 @@ impl Actor {
                 }
             }
             Effect::Commit => {
+                self.end_served().await;
                 self.commit().await;
                 return Ok(Some(Event::Committed(self.standing().await)));
             }

@@ -163,6 +163,7 @@ impl Actor {
             return self.persist(Durability::Full, Vec::new()).await;
         };
         info!(session = %self.id, turn = turn.number, ?outcome, "turn ended");
+        // A turn that never came to put its files away has them as well.
         self.calls.clear();
         self.report(outcome, &turn);
         let plan = self.keep_plan(outcome, &turn).await;

@@ -78,14 +78,24 @@ impl Actor {
         }
     }
 
+    /// Ends the calls of the turn and what works for them: nothing of it writes while the files are put away.
+    pub(super) async fn end_served(&mut self) {
+        self.calls.clear();
+        if let Some(bench) = self.turn.as_ref().map(|turn| Arc::clone(&turn.bench)) {
+            bench.end().await;
+        }
+    }
+
     fn work(&mut self, request: String, work: Work) {
         let cancel = CancellationToken::new();
         let Some(caller) = self.caller(cancel.clone()) else { return };
         let Some(bench) = self.turn.as_ref().map(|turn| Arc::clone(&turn.bench)) else { return };
         self.calls.open(&request, cancel);
         let (shared, sender) = (self.shared.clone(), self.calls.sender());
+        let changing = bench.enter(&work);
         self.shared.tasks.spawn(async move {
             let outcome = work::perform(&shared, &caller, &bench, work).await;
+            drop(changing);
             // A turn that is over hears nothing.
             sender.send(News { request, what: What::Done(outcome) }).await.ok();
         });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::permission::Level;
 use crate::sandbox::cage::Network;
-use crate::sandbox::launch::{self, Process, Spawn};
+use crate::sandbox::launch::{self, Process, Spawn, Stop};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::tools::Answer;
 use crate::tools::inside::{self, Link, Request};
@@ -20,11 +20,32 @@ use super::Bench;
 /// What a model is told whose call nobody waits for.
 const STOPPED: &str = "the call was stopped";
 
+/// The place of the process of a turn.
+#[derive(Default)]
+pub(super) enum Place {
+    /// No call needed it yet.
+    #[default]
+    Empty,
+    Running(Running),
+    /// The turn is over, and nothing starts any more.
+    Ended,
+}
+
 /// A running process. It ends with this value, and all that it started.
-pub(super) struct Inside {
-    link: Link,
-    _process: Process,
+pub(super) struct Running {
+    link: Arc<Link>,
+    process: Process,
     _proxy: Option<Proxy>,
+}
+
+impl Place {
+    /// Ends the process and all that it started, and returns when they are gone.
+    pub(super) async fn end(&mut self) {
+        if let Self::Running(Running { mut process, .. }) = std::mem::replace(self, Self::Ended) {
+            process.stop(Stop::Kill);
+            process.wait().await;
+        }
+    }
 }
 
 /// Has a call performed inside the cage.
@@ -35,8 +56,8 @@ pub(super) async fn perform(
     request: Request,
 ) -> Result<Answer, String> {
     let performed = async {
-        let inside = running(shared, caller, bench).await?;
-        inside.link.call(request).await
+        let link = running(shared, caller, bench).await?;
+        link.call(request).await
     };
     tokio::select! {
         outcome = performed => outcome,
@@ -44,20 +65,22 @@ pub(super) async fn perform(
     }
 }
 
-/// The process of this turn.
-async fn running(shared: &Shared, caller: &Caller, bench: &Bench) -> Result<Arc<Inside>, String> {
+/// The way to the process of this turn.
+async fn running(shared: &Shared, caller: &Caller, bench: &Bench) -> Result<Arc<Link>, String> {
     // Held while it starts: calls that come together share one.
     let mut place = bench.inside.lock().await;
-    if let Some(running) = place.as_ref().filter(|running| !running.link.is_over()) {
-        return Ok(Arc::clone(running));
+    match &*place {
+        Place::Running(running) if !running.link.is_over() => return Ok(Arc::clone(&running.link)),
+        Place::Empty | Place::Running(_) => {}
+        Place::Ended => return Err(STOPPED.to_owned()),
     }
     let started = start(shared, caller).await.map_err(|error| format!("the work tree is out of reach: {error}"))?;
-    let started = Arc::new(started);
-    *place = Some(Arc::clone(&started));
-    Ok(started)
+    let link = Arc::clone(&started.link);
+    *place = Place::Running(started);
+    Ok(link)
 }
 
-async fn start(shared: &Shared, caller: &Caller) -> Result<Inside, String> {
+async fn start(shared: &Shared, caller: &Caller) -> Result<Running, String> {
     let Caller { record, role, config, .. } = caller;
     let tree = PathBuf::from(&record.body.worktree);
     let repo = prepare::open_repo(record).await.map_err(|fault| fault.to_string())?;
@@ -80,5 +103,5 @@ async fn start(shared: &Shared, caller: &Caller) -> Result<Inside, String> {
     let launch::Supervised { stdin, stdout, stderr, process } = supervised;
     // It says nothing beside its answers, and what it runs has streams of its own.
     drop(stderr);
-    Ok(Inside { link: Link::new(stdin, stdout), _process: process, _proxy: proxy })
+    Ok(Running { link: Arc::new(Link::new(stdin, stdout)), process, _proxy: proxy })
 }
