@@ -323,7 +323,7 @@ impl Status {
             Status::Asking => &["answer", "send", "diff", "rm"],
             Status::Ready => &["diff", "send", "merge", "undo", "archive", "rm"],
             Status::Failed | Status::Interrupted => &["resume", "send", "diff", "undo", "merge", "archive", "rm"],
-            Status::Integrating => &["wait"],
+            Status::Integrating => &["wait", "stop"],
             Status::Conflict => &["send", "diff", "merge", "undo", "archive", "rm"],
             Status::Merged => &["diff", "send", "rm"],
             Status::Archived => &["resume", "diff", "send", "rm"],

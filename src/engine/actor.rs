@@ -239,6 +239,8 @@ struct Actor {
     closing: Option<oneshot::Sender<()>>,
     /// Those who asked for a stop and wait for the turn to end.
     stopping: Vec<Reply>,
+    /// What came in while a merge was made.
+    put_off: VecDeque<Message>,
 }
 
 struct Preparation {
@@ -284,6 +286,7 @@ impl Actor {
             follows: false,
             closing: None,
             stopping: Vec::new(),
+            put_off: VecDeque::new(),
         }
     }
 
@@ -330,6 +333,9 @@ impl Actor {
     }
 
     async fn wake(&mut self) -> Wake {
+        if let Some(message) = self.put_off.pop_front() {
+            return Wake::Message(Some(message));
+        }
         let due = self.timing.due(self.state, self.conversation.is_some());
         tokio::select! {
             biased;
@@ -409,7 +415,7 @@ impl Actor {
     /// Takes the task off the list, unless a message came in meanwhile.
     fn leave(&mut self) -> bool {
         let mut actors = self.shared.actors();
-        if !self.inbox.is_empty() {
+        if !self.inbox.is_empty() || !self.put_off.is_empty() {
             return false;
         }
         actors.remove(&self.id);

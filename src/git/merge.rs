@@ -65,6 +65,25 @@ pub enum Outcome {
     },
 }
 
+/// A merge that is made, hooks included, and that nobody has seen: only the branch has to move.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ready {
+    /// Full ref name of the branch.
+    target: String,
+    /// What the branch was when the merge was made; another one is refused.
+    old: Oid,
+    commit: Oid,
+    skipped_hooks: Vec<PathBuf>,
+}
+
+/// What the making of a merge came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Made {
+    Ready(Ready),
+    /// There is nothing to move.
+    Ended(Outcome),
+}
+
 /// How a rebase ended. Anything but `Rebased` has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RebaseOutcome {
@@ -99,42 +118,40 @@ fn list(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
 }
 
-/// Merges what is committed on the session's branch. `hooks` runs the user's pre-commit and commit-msg hooks.
-pub fn merge(
-    tree: &Worktree,
-    merge: Merge<'_>,
-    hooks: &mut dyn FnMut(HookRun) -> HookResult,
-) -> Result<Outcome, GitError> {
-    let Some(target) = merge.target else { return Ok(Outcome::Refused(Refusal::NoTarget)) };
+/// Makes a merge of what is committed on the session's branch, as objects alone. `hooks` runs the user's pre-commit and
+/// commit-msg hooks, so it may take as long as they do.
+pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) -> HookResult) -> Result<Made, GitError> {
+    let ended = |outcome| Ok(Made::Ended(outcome));
+    let Some(target) = merge.target else { return ended(Outcome::Refused(Refusal::NoTarget)) };
     let branch = short(target);
     let Some(old) = tree.repo.find_ref(target)? else {
-        return Ok(Outcome::Refused(Refusal::TargetMissing { branch }));
+        return ended(Outcome::Refused(Refusal::TargetMissing { branch }));
     };
     tree.repo.identity()?;
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     if is_in(&repo, tip, old)? {
-        return Ok(Outcome::UpToDate);
+        return ended(Outcome::UpToDate);
     }
     let Some(fork) = fork(&repo, old, tip, merge.base)? else {
-        return Ok(Outcome::Refused(Refusal::Unrelated { branch }));
+        return ended(Outcome::Refused(Refusal::Unrelated { branch }));
     };
     let content = match replay::merge_trees(&tree.repo, fork, old, tip)? {
         Merged::Clean { tree } => tree,
-        Merged::Conflict { files, .. } => return Ok(Outcome::Conflict { files }),
+        Merged::Conflict { files, .. } => return ended(Outcome::Conflict { files }),
     };
     let before = tree_of(&repo, old)?;
     if content == before {
-        return Ok(Outcome::UpToDate);
+        return ended(Outcome::UpToDate);
     }
     let nested = stage::added_gitlinks(&repo, before, content)?;
     if !nested.is_empty() {
-        return Ok(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
+        return ended(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
     }
     // Asked before the hooks run: they may take minutes.
     let checkouts = checkout::showing(&tree.repo, target, old);
     if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
-        return Ok(Outcome::Refused(refusal));
+        return ended(Outcome::Refused(refusal));
     }
     let wanted: &[Hook] = match merge.style {
         Style::Squash | Style::NoFf => &[Hook::PreCommit, Hook::CommitMsg],
@@ -144,27 +161,47 @@ pub fn merge(
     let hooked = hook::apply(tree, wanted, Commit { parent: old, tree: content, message: merge.message }, hooks)?;
     let (content, message) = match hooked.verdict {
         hook::Verdict::Passed { tree, message } => (tree, message),
-        hook::Verdict::Failed { hook, output } => return Ok(Outcome::HookFailed { hook, output }),
+        hook::Verdict::Failed { hook, output } => return ended(Outcome::HookFailed { hook, output }),
     };
     let commit = match merge.style {
         Style::Squash => replay::commit(&tree.repo, content, &[old], &message, &Committer::user(&tree.repo)?)?,
         Style::NoFf => replay::commit(&tree.repo, content, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
         Style::Rebase => match replay::replay(&tree.repo, fork, tip, old, &Committer::user(&tree.repo)?)? {
             Replayed::Head(head) => head,
-            Replayed::Conflict { files } => return Ok(Outcome::Refused(Refusal::OneByOne { files })),
+            Replayed::Conflict { files } => return ended(Outcome::Refused(Refusal::OneByOne { files })),
         },
     };
-    // Looked for again: the hooks gave the user time to switch branches.
-    let checkouts = checkout::showing(&tree.repo, target, old);
-    let advance = Advance { name: target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
+    Ok(Made::Ready(Ready { target: target.to_owned(), old, commit, skipped_hooks: hooked.skipped }))
+}
+
+/// Moves the branch, and the checkouts that show it, to a merge that is made. A branch that is elsewhere meanwhile is
+/// refused.
+pub fn advance(tree: &Worktree, ready: Ready) -> Result<Outcome, GitError> {
+    let Ready { target, old, commit, skipped_hooks } = ready;
+    // Looked for here: the hooks gave the user time to switch branches.
+    let checkouts = checkout::showing(&tree.repo, &target, old);
+    let advance = Advance { name: &target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
     Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
         None => Outcome::Merged {
             commit,
             checkouts: checkouts.into_iter().map(|checkout| checkout.files).collect(),
-            skipped_hooks: hooked.skipped,
+            skipped_hooks,
         },
         Some(refusal) => Outcome::Refused(refusal),
     })
+}
+
+/// Both at once.
+#[cfg(test)]
+pub(super) fn merge(
+    tree: &Worktree,
+    merge: Merge<'_>,
+    hooks: &mut dyn FnMut(HookRun) -> HookResult,
+) -> Result<Outcome, GitError> {
+    match make(tree, merge, hooks)? {
+        Made::Ready(ready) => advance(tree, ready),
+        Made::Ended(outcome) => Ok(outcome),
+    }
 }
 
 /// Puts the session's commits on top of `onto`, in its branch and its worktree. On a conflict nothing has moved;

@@ -1,5 +1,11 @@
 //! Work and base that do not go together, and the numbers and words of several merges of one session.
 
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
@@ -132,4 +138,66 @@ fn what_a_stopped_turn_left_in_the_files_counts() {
         assert_eq!((&session["status"], &session["changes"]), (&json!("interrupted"), &numbers(1, 1, 0)), "{end}");
         assert!(session["next"].as_array().unwrap().contains(&json!("merge")), "{end}");
     }
+}
+
+/// A hook that waits until a pipe is written to: the first of two, or the second where `meanwhile.txt` is there.
+fn waiting_hook(env: &TestEnv) -> [PathBuf; 2] {
+    let hooks = env.repo().join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let (hook, pipes) = (hooks.join("pre-commit"), ["first", "second"].map(|name| hooks.join(name)));
+    for pipe in &pipes {
+        mknodat(CWD, pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    }
+    let script =
+        "#!/bin/sh\ncase $(echo *) in *meanwhile.txt*) read line < HERE/second ;; *) read line < HERE/first ;; esac\n";
+    fs::write(&hook, script.replace("HERE", hooks.to_str().unwrap())).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    pipes
+}
+
+/// Waits until the hook has begun; it goes on when the file is written to.
+fn begun(pipe: &Path) -> File {
+    OpenOptions::new().write(true).open(pipe).unwrap()
+}
+
+#[test]
+fn the_hooks_of_a_merge_hold_nobody_up_and_a_person_can_stop_them() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let [first, _] = waiting_hook(&env);
+    let merging = env.start(&["merge", &id]);
+    let hook = begun(&first);
+    // Another session of the repository gets its tree meanwhile, and gives it back.
+    let other = env.create_ready(&say("done"));
+    env.coppice(&["archive", &other]).succeeds();
+    assert_eq!((env.status(&id), env.session(&id)["next"].clone()), ("integrating".into(), json!(["wait", "stop"])));
+    env.coppice(&["stop", &id]).succeeds();
+    let (code, said) = merging.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("it was stopped"), "{said}");
+    drop(hook);
+    assert_eq!((env.status(&id), env.git(&["log", "--format=%s", "main"])), ("ready".into(), "begin".into()));
+    fs::remove_file(env.repo().join(".git/hooks/pre-commit")).unwrap();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("a.txt"), "a\n");
+}
+
+#[test]
+fn a_target_that_moves_while_the_hooks_run_is_merged_into_again() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let [first, second] = waiting_hook(&env);
+    let merging = env.start(&["merge", &id]);
+    let mut hook = begun(&first);
+    env.write("meanwhile.txt", "meanwhile\n");
+    env.git(&["add", "--all"]);
+    env.git(&["commit", "--quiet", "--no-verify", "-m", "meanwhile"]);
+    hook.write_all(b"go\n").unwrap();
+    drop(hook);
+    // What is merged was looked at by the hook as it is.
+    begun(&second).write_all(b"go\n").unwrap();
+    let (code, said) = merging.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!((env.read("a.txt"), env.read("meanwhile.txt")), ("a\n".into(), "meanwhile\n".into()));
+    assert_eq!(env.git(&["log", "--format=%s", "-1", "--skip=1", "main"]), "meanwhile");
 }

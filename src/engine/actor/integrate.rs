@@ -5,17 +5,22 @@ use tokio_util::sync::CancellationToken;
 use crate::api::event::Payload;
 use crate::api::request::MergeStyle;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
-use crate::git::merge::{Merge, Outcome, RebaseOutcome, Refusal, Style};
-use crate::git::{self, GitError, Oid, history};
+use crate::git::merge::{Made, Merge, Outcome, RebaseOutcome, Refusal, Style};
+use crate::git::{self, GitError, Oid, Worktree, history};
 use crate::protocol::naming;
 use crate::session::{Event, Integration, Session};
 use crate::store::{Change, Durability};
 
+use super::super::attach::Asker;
 use super::super::fault::Fault;
 use super::super::record::TurnBody;
 use super::super::{hooks, prepare};
-use super::Actor;
+use super::conflict::short;
 use super::tree::blocking;
+use super::{Actor, Command, INBOX, Message};
+
+/// How often a merge is made again because its target moved meanwhile.
+const AGAIN: usize = 3;
 
 impl Actor {
     pub(super) async fn merge(&mut self, style: Option<MergeStyle>) -> Result<(), Fault> {
@@ -33,8 +38,7 @@ impl Actor {
         self.integrate("be merged").await?;
         let result = match self.try_merge(&target, style).await {
             Ok(Tried::Marked) => self.tell_conflict(&target),
-            Ok(Tried::Merge(Outcome::Conflict { files })) => self.conflict(&files, &target).await,
-            Ok(Tried::Merge(outcome)) => self.merged(outcome, target, style),
+            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style).await,
             Err(fault) => (Integration::Refused, Err(fault)),
         };
         self.integrated(result).await
@@ -88,24 +92,16 @@ impl Actor {
         }
         let tree = self.tree().await?;
         let message = self.merge_message().await?;
-        let lock = self.shared.repository(&self.record.project);
-        let _held = lock.lock().await;
-        let level = self.config().await.sandbox.level;
-        let run = hooks::runner(&self.shared, &self.record, &tree.repo, level, &CancellationToken::new());
-        let target = target.to_owned();
         let style = match style {
             MergeStyle::Squash => Style::Squash,
             MergeStyle::NoFf => Style::NoFf,
             MergeStyle::Rebase => Style::Rebase,
         };
         let base: Oid = self.record.body.measured_from().parse()?;
-        let (outcome, tip, target) = blocking(move || {
-            let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?;
-            let merge = Merge { target: Some(&target), style, message: &message, base };
-            let outcome = git::merge::merge(&tree, merge, &mut |hook| run(hook))?;
-            Ok((outcome, tip, tree.repo.find_ref(&target)?))
-        })
-        .await?;
+        let order = Order { target: target.to_owned(), style, message, base };
+        let (outcome, tip) = self.make_and_advance(&tree, &order).await?;
+        let name = order.target;
+        let target = blocking(move || tree.repo.find_ref(&name)).await?;
         let outcome = match (outcome, tip, target) {
             // There is work, and all of it is in the target: a daemon died between the merge and its fact.
             (Outcome::UpToDate, Some(tip), Some(commit)) if tip != base => {
@@ -118,6 +114,69 @@ impl Actor {
             (body.merged, body.merged_turns) = (tip.map(|tip| tip.to_string()), body.turns);
         }
         Ok(Tried::Merge(outcome))
+    }
+
+    /// Makes the merge and moves the target to it. While hooks run, other sessions come and go: only the move itself
+    /// holds the repository, and a target that moved meanwhile is merged into again, hooks included.
+    async fn make_and_advance(&mut self, tree: &Worktree, order: &Order) -> Result<(Outcome, Option<Oid>), Fault> {
+        let level = self.config().await.sandbox.level;
+        let cancel = CancellationToken::new();
+        let mut left = AGAIN;
+        loop {
+            let run = hooks::runner(&self.shared, &self.record, &tree.repo, level, &cancel);
+            let (place, asked) = (tree.clone(), order.clone());
+            let making = blocking(move || {
+                let Order { target, style, message, base } = &asked;
+                let tip = place.repo.find_ref(&format!("refs/heads/{}", place.branch))?;
+                let merge = Merge { target: Some(target), style: *style, message, base: *base };
+                Ok((git::merge::make(&place, merge, &mut |hook| run(hook))?, tip))
+            });
+            let (made, tip) = self.until_stopped(making, &cancel).await?;
+            if cancel.is_cancelled() {
+                let (target, reason) = (short(&order.target).to_owned(), "it was stopped".to_owned());
+                return Err(Fault::MergeRefused { target, reason, hint: "merge again".to_owned() });
+            }
+            let ready = match made {
+                Made::Ready(ready) => ready,
+                Made::Ended(outcome) => return Ok((outcome, tip)),
+            };
+            let lock = self.shared.repository(&self.record.project);
+            let _held = lock.lock().await;
+            let place = tree.clone();
+            let outcome = blocking(move || git::merge::advance(&place, ready)).await?;
+            match outcome {
+                Outcome::Refused(Refusal::TargetMoved { .. }) if left > 0 => left -= 1,
+                outcome => return Ok((outcome, tip)),
+            }
+        }
+    }
+
+    /// Waits for what takes its time, and has it stopped when a person or the end of the daemon wants that. Whatever else
+    /// comes in waits.
+    async fn until_stopped<T>(&mut self, work: impl Future<Output = T>, cancel: &CancellationToken) -> T {
+        tokio::pin!(work);
+        while self.put_off.len() < INBOX {
+            let message = tokio::select! {
+                biased;
+                done = &mut work => return done,
+                message = self.inbox.recv() => message,
+            };
+            match message {
+                Some(Message::Command(Command::Stop(Asker::Person), reply)) => {
+                    cancel.cancel();
+                    self.stopping.push(reply);
+                }
+                Some(message) => {
+                    if matches!(message, Message::Shutdown(_) | Message::Command(Command::Abort { .. }, _)) {
+                        cancel.cancel();
+                    }
+                    self.put_off.push_back(message);
+                }
+                // Nobody can say anything any more.
+                None => break,
+            }
+        }
+        work.await
     }
 
     /// The message of the merge. The first one has the session's title, a later one is about what came since.
@@ -141,8 +200,8 @@ impl Actor {
         })
     }
 
-    fn merged(&mut self, outcome: Outcome, target: String, style: MergeStyle) -> (Integration, Result<(), Fault>) {
-        let target = target.trim_start_matches("refs/heads/").to_owned();
+    async fn merged(&mut self, outcome: Outcome, target: &str, style: MergeStyle) -> (Integration, Result<(), Fault>) {
+        let name = short(target).to_owned();
         match outcome {
             Outcome::Merged { commit, skipped_hooks, .. } => {
                 self.record.body.conflicts.clear();
@@ -151,15 +210,15 @@ impl Actor {
                     self.staged.push(Payload::Warning { message });
                 }
                 let style = style_name(style).to_owned();
-                self.staged.push(Payload::Merged { commit: commit.to_string(), target, style });
+                self.staged.push(Payload::Merged { commit: commit.to_string(), target: name, style });
                 (Integration::Merged, Ok(()))
             }
             Outcome::UpToDate => (Integration::Refused, Err(Fault::NothingToMerge { id: self.id })),
-            Outcome::Conflict { .. } => self.tell_conflict(&target),
+            Outcome::Conflict { files } => self.conflict(&files, target).await,
             Outcome::Refused(refusal) => {
                 let hint = refusal_hint(&refusal, self.id.as_str());
                 let reason = refusal.to_string();
-                (Integration::Refused, Err(Fault::MergeRefused { target, reason, hint }))
+                (Integration::Refused, Err(Fault::MergeRefused { target: name, reason, hint }))
             }
             Outcome::HookFailed { hook, output } => {
                 let hook = hook.name().to_owned();
@@ -215,7 +274,7 @@ impl Actor {
             RebaseOutcome::Conflict { files } => self.conflict(&files, target).await,
             RebaseOutcome::Refused(refusal) => {
                 let hint = refusal_hint(&refusal, self.id.as_str());
-                let target = target.trim_start_matches("refs/heads/").to_owned();
+                let target = short(target).to_owned();
                 (Integration::Refused, Err(Fault::MergeRefused { target, reason: refusal.to_string(), hint }))
             }
         })
@@ -233,6 +292,16 @@ impl Actor {
         }
         Ok(self.persist(Durability::Normal, changes).await?)
     }
+}
+
+/// A merge that is wanted.
+#[derive(Clone)]
+struct Order {
+    /// Full ref name of the branch.
+    target: String,
+    style: Style,
+    message: String,
+    base: Oid,
 }
 
 /// What an attempt to merge came to.
