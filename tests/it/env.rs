@@ -279,7 +279,8 @@ impl TestEnv {
     #[track_caller]
     pub(crate) fn wait_for(&self, id: &str, status: &str) {
         // Its exit code tells the statuses apart; the test names the one it wants.
-        let waited = self.coppice(&["wait", id, "--timeout", "30s"]);
+        let patience = format!("{}s", (LIMIT - DEATH).as_secs());
+        let waited = self.coppice(&["wait", id, "--timeout", &patience]);
         let session = self.session(id);
         assert_eq!(session["status"], status, "{session:#}\n{}{}\n{}", waited.stdout, waited.stderr, self.log());
     }
