@@ -37,7 +37,7 @@ while IFS= read -r line; do
     result="[{\"name\":\"greet\",\"kind\":12,\"location\":{\"uri\":\"$root/src/a.ts\",\"range\":$(range 0 16 21)}}]" ;;
   *'"method":"textDocument/definition"'*'"character":9}'*)
     result="{\"uri\":\"$root/src/a.ts\",\"range\":$(range 0 16 21)}" ;;
-  *'"method":"textDocument/rename"'*)
+  *'"method":"textDocument/rename"'*'"character":9}'*)
     case $name in
     outside) changes=$(edit "file:///etc/hosts" "$(range 0 0 0)") ;;
     git) changes=$(edit "$root/.git" "$(range 0 0 0)") ;;
@@ -144,11 +144,37 @@ fn r110_a_rename_changes_all_files_of_the_work_tree() {
     let id = env.create_ready(&rename);
     let summary = json!({
         "paths": ["src/a.ts", "src/b.ts"], "text_edits": 2, "created": [], "renamed": [], "deleted": [],
+        "symbol": "greet", "new_name": "hail",
     });
     assert_eq!(env.last_answer(&id), summary.to_string());
     let text = |path: &str| fs::read_to_string(env.worktree(&id).join(path)).unwrap();
     assert_eq!(text("src/a.ts"), "export function hail() {}\n");
     assert_eq!(text("src/b.ts"), "import { hail } from \"./a\";\ngreet();\n");
+}
+
+#[test]
+fn r110_a_rename_begins_at_the_symbol_and_nowhere_near_it() {
+    let env = project();
+    env.write("src/b.ts", "import { greet } from \"./greet\";\n");
+    env.commit("a name twice on a line");
+    for (place, expected) in [
+        // The name is beside it, and a server would be asked about the name if nearby places were tried.
+        (json!({ "character": 7 }), "there is nothing to rename at src/b.ts:1"),
+        (json!({ "character": 99 }), "line 1 of `src/b.ts` has 31 characters, not 99"),
+        (json!({ "symbol": "gree" }), "`gree` is not on line 1 of `src/b.ts`, which reads: import { greet }"),
+        (
+            json!({ "symbol": "greet" }),
+            "nothing was renamed: `greet` stands 2 times on line 1, at characters 9, 24; say which with `character`",
+        ),
+    ] {
+        let mut arguments = at("src/b.ts", &place);
+        arguments["new_name"] = json!("hail");
+        let id = env.create_ready(&call("rename_symbol", &arguments));
+        let answer = env.last_answer(&id);
+        assert!(answer.contains(expected), "{place}: {answer}");
+        let text = fs::read_to_string(env.worktree(&id).join("src/a.ts")).unwrap();
+        assert_eq!(text, "export function greet() {}\n", "{place}");
+    }
 }
 
 #[test]

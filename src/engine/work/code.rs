@@ -7,6 +7,7 @@ mod desk;
 mod diagnose;
 mod keep;
 mod look;
+mod place;
 mod refs;
 mod start;
 mod trace;

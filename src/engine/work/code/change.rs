@@ -32,17 +32,20 @@ pub(super) async fn rename(desk: &Desk<'_>, at: &Place, name: &str) -> Result<Va
     if let Some(notice) = opened.notice() {
         return Err(format!("{notice}; nothing is renamed, try again later"));
     }
-    let mut refused = None;
-    for position in opened.positions(at)? {
-        let mut params = opened.at(position);
-        params["newName"] = json!(name);
-        match opened.lease.server.ask("textDocument/rename", params).await {
-            Ok(Value::Null) => {}
-            Ok(edit) => return make(desk, &opened, "rename_symbol", &edit).await,
-            Err(error) => refused = refused.or(Some(told(error))),
-        }
+    let exact = opened.exactly(at)?;
+    if let Some(doubt) = exact.doubt(at) {
+        return Err(format!("nothing was renamed: {doubt}"));
     }
-    Err(refused.unwrap_or_else(|| format!("there is nothing to rename at {at}")))
+    let mut params = opened.at(exact.position);
+    params["newName"] = json!(name);
+    let edit = opened.lease.server.ask("textDocument/rename", params).await.map_err(told)?;
+    if edit.is_null() {
+        return Err(format!("there is nothing to rename at {at}"));
+    }
+    let mut made = make(desk, &opened, "rename_symbol", &edit).await?;
+    made["symbol"] = json!(exact.name);
+    made["new_name"] = json!(name);
+    Ok(made)
 }
 
 /// Makes the one change that is meant, or lists those that may be.

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::lsp::answer::Location;
-use crate::lsp::position::{Lines, Position};
+use crate::lsp::position::Position;
 use crate::lsp::servers::{self, PROGRAMS, Program};
-use crate::lsp::{LspError, probe, uri};
-use crate::tools::code::{At, Place};
+use crate::lsp::{LspError, uri};
 use crate::tools::inside::root::Root;
 
 use super::super::super::delegate::Caller;
@@ -173,28 +172,6 @@ impl<'a> Desk<'a> {
 }
 
 impl Opened {
-    /// The positions that a place may mean, the likeliest first.
-    pub(super) fn positions(&self, at: &Place) -> Result<Vec<Position>, String> {
-        let lines = Lines::of(&self.text);
-        let path = at.path.display();
-        let number = at.line - 1;
-        let line =
-            lines.line(number).ok_or_else(|| format!("`{path}` has {} lines, not {}", lines.count(), at.line))?;
-        let characters = match &at.at {
-            At::Character(character) => probe::near(line, *character),
-            At::Symbol(symbol) => probe::seen(line, symbol),
-        };
-        match (characters.is_empty(), &at.at) {
-            (true, At::Symbol(symbol)) => {
-                let line = cut(line.trim());
-                Err(format!("`{symbol}` is not on line {} of `{path}`, which reads: {line}", at.line))
-            }
-            (true, At::Character(_)) | (false, _) => {
-                Ok(characters.into_iter().map(|character| Position { line: number, character }).collect())
-            }
-        }
-    }
-
     /// The parameters of a question about a position.
     pub(super) fn at(&self, position: Position) -> Value {
         json!({ "textDocument": { "uri": uri::of(&self.path) }, "position": position })
@@ -239,6 +216,12 @@ pub(super) fn read(root: &Root, name: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes).map_err(|error| format!("`{name}` cannot be read: {error}"))?;
     String::from_utf8(bytes).map_err(|_| format!("`{name}` is not UTF-8 text"))
+}
+
+/// What is to be known about an answer, in one.
+pub(super) fn notices(said: [Option<String>; 2]) -> Option<String> {
+    let said: Vec<_> = said.into_iter().flatten().collect();
+    (!said.is_empty()).then(|| said.join("; "))
 }
 
 /// A line as it is shown, not longer than a reader wants.

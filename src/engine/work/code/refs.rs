@@ -11,7 +11,7 @@ use crate::lsp::uri;
 use crate::tools::code::{Declaration, Place, Uses};
 
 use super::super::super::prepare;
-use super::desk::{Desk, Opened, cut, told};
+use super::desk::{Desk, Opened, cut, notices, told};
 
 /// In how many files uses are told apart: each is shown to the server for it.
 const TOLD_APART: usize = 24;
@@ -30,16 +30,11 @@ pub(super) async fn refs(
     if let Some(notice) = opened.lacks("textDocument/references") {
         return Ok(json!({ "supported": false, "found": 0, "references": [], "truncated": false, "notice": notice }));
     }
-    let mut found = Vec::new();
-    for position in opened.positions(at)? {
-        let mut params = opened.at(position);
-        params["context"] = json!({ "includeDeclaration": declaration == Declaration::Counts });
-        let answer = opened.lease.server.ask("textDocument/references", params).await.map_err(told)?;
-        found = answer::locations(&answer);
-        if !found.is_empty() {
-            break;
-        }
-    }
+    let exact = opened.exactly(at)?;
+    let mut params = opened.at(exact.position);
+    params["context"] = json!({ "includeDeclaration": declaration == Declaration::Counts });
+    let answer = opened.lease.server.ask("textDocument/references", params).await.map_err(told)?;
+    let mut found = answer::locations(&answer);
     found.sort_by(|a, b| (&a.path, a.range).cmp(&(&b.path, b.range)));
     found.dedup();
     let (kinds, notice) = tell_apart(desk, &opened, &found).await?;
@@ -77,7 +72,7 @@ pub(super) async fn refs(
     if let Some(notice) = notice {
         told["classification_notice"] = json!(notice);
     }
-    if let Some(notice) = opened.notice() {
+    if let Some(notice) = notices([exact.choice(at), opened.notice()]) {
         told["notice"] = json!(notice);
     }
     Ok(told)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::lsp::answer::{self, Callable};
 use crate::tools::code::{Calls, Place};
 
-use super::desk::{Desk, Opened, told};
+use super::desk::{Desk, Opened, notices, told};
 
 pub(super) async fn trace(desk: &Desk<'_>, at: &Place, mode: Calls, depth: u32, most: usize) -> Result<Value, String> {
     let opened = desk.ask_about(&at.path).await?;
@@ -16,14 +16,9 @@ pub(super) async fn trace(desk: &Desk<'_>, at: &Place, mode: Calls, depth: u32, 
         return Ok(json!({ "supported": false, "nodes": [], "edges": [], "truncated": false, "notice": notice }));
     }
     let mut graph = Graph { nodes: Vec::new(), edges: Vec::new(), is_truncated: false, most };
-    let mut roots = Vec::new();
-    for position in opened.positions(at)? {
-        let answer = opened.lease.server.ask(method, opened.at(position)).await.map_err(told)?;
-        roots = answer::callables(&answer).into_iter().filter_map(|callable| graph.add(callable)).collect();
-        if !roots.is_empty() {
-            break;
-        }
-    }
+    let exact = opened.exactly(at)?;
+    let answer = opened.lease.server.ask(method, opened.at(exact.position)).await.map_err(told)?;
+    let roots: Vec<_> = answer::callables(&answer).into_iter().filter_map(|callable| graph.add(callable)).collect();
     let ways: &[Way] = match mode {
         Calls::Callers => &[Way::Callers],
         Calls::Callees => &[Way::Callees],
@@ -48,7 +43,7 @@ pub(super) async fn trace(desk: &Desk<'_>, at: &Place, mode: Calls, depth: u32, 
         "edges": graph.edges.iter().map(|(from, to)| json!({ "from": from, "to": to })).collect::<Vec<_>>(),
         "truncated": graph.is_truncated,
     });
-    if let Some(notice) = opened.notice() {
+    if let Some(notice) = notices([exact.choice(at), opened.notice()]) {
         told["notice"] = json!(notice);
     }
     Ok(told)
