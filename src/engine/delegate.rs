@@ -30,6 +30,7 @@ use super::agents::{self, Agents, Ground};
 use super::fault::Fault;
 use super::record::{ChildHold, Record};
 use super::shared::Shared;
+use super::work::Wider;
 use super::{handoff, prepare, workflow};
 pub(super) use family::{close_family, refuse_while_parent_works, stop_children};
 pub(super) use resume::{of_unfinished, resume_children, told};
@@ -59,6 +60,8 @@ pub(super) enum What {
     Done(Result<Answer, String>),
     /// A child has made a plan, and a person decides what happens with it before the model reads it.
     Plan(Box<Handoff>),
+    /// A call that was allowed reaches more than it named, and is decided about once more.
+    Wider(Box<Wider>),
 }
 
 /// Performs a call and tells its caller what became of it; one that is gone needs no answer.

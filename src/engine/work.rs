@@ -5,6 +5,7 @@
 
 mod code;
 mod command;
+mod consent;
 mod files;
 mod github;
 mod history;
@@ -23,6 +24,7 @@ use super::delegate::Caller;
 use super::shared::Shared;
 
 pub(super) use code::Languages;
+pub(super) use consent::{Allowed, Consent, Wider};
 
 /// What the work of one turn shares; it ends with the turn.
 #[derive(Default)]
@@ -64,6 +66,7 @@ pub(super) async fn perform(
     shared: &Arc<Shared>,
     caller: &Caller,
     bench: &Arc<Bench>,
+    consent: &Consent,
     work: Work,
 ) -> Result<Answer, String> {
     match work {
@@ -77,9 +80,9 @@ pub(super) async fn perform(
             Ok(answer)
         }
         Work::Command(request) => command::perform(shared, caller, bench, request).await,
-        Work::Code(request) => code::perform(shared, caller, bench, request).await,
-        Work::History(request) => history::perform(shared, caller, bench, request).await,
-        Work::GitHub(request) => github::perform(shared, caller, bench, request).await,
+        Work::Code(request) => code::perform(shared, caller, consent, request).await,
+        Work::History(request) => history::perform(shared, caller, request).await,
+        Work::GitHub(request) => github::perform(shared, caller, request).await,
     }
 }
 

@@ -123,6 +123,20 @@ fn head(git: impl Fn(&[&str]) -> Git, view: View<'_>) -> Result<Patch, GitError>
     Ok(Patch { kept, left_out: names.filter(is_wanted).collect() })
 }
 
+/// The patch between two texts of one file that are in no repository; a file that is not there has none.
+pub fn texts(name: &str, before: Option<&str>, after: Option<&str>) -> Result<String, GitError> {
+    let bytes = |text: Option<&str>| text.unwrap_or_default().as_bytes().to_vec();
+    let (old, new) = (bytes(before), bytes(after));
+    let path = Some(std::path::Path::new(name));
+    let mut patch =
+        git2::Patch::from_buffers(&old, path, &new, path, None).map_err(GitError::library("compare texts"))?;
+    let patch = patch.to_buf().map_err(GitError::library("compare texts"))?;
+    // What comes before says only that it is one file, and which blobs it would be.
+    let patch = String::from_utf8_lossy(&patch).into_owned();
+    let begin = patch.find("--- ").unwrap_or(patch.len());
+    Ok(patch[begin..].to_owned())
+}
+
 /// The table of `git diff --stat`.
 pub fn stat(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<u8>, GitError> {
     Diff::new(tree, to)?.run(tree, from, &["--stat"])

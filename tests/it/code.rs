@@ -4,13 +4,15 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::env::TestEnv;
-use crate::script::{call, run, steps};
+use crate::env::{Process, TestEnv};
+use crate::script::{call, delegate, run, steps};
 
 /// Answers by the words of a question. Each start leaves a line in the work tree.
 const SERVER: &str = r#"#!/bin/sh
+[ -e "$COPPICE_WORKTREE/no-start" ] && exit 1
 echo start >> "$COPPICE_WORKTREE/starts"
 cr=$(printf '\r')
 say() { printf 'Content-Length: %s\r\n\r\n%s' "${#1}" "$1"; }
@@ -42,19 +44,29 @@ while IFS= read -r line; do
     outside) changes=$(edit "file:///etc/hosts" "$(range 0 0 0)") ;;
     git) changes=$(edit "$root/.git" "$(range 0 0 0)") ;;
     link) changes=$(edit "$root/src/link.ts" "$(range 0 0 0)") ;;
+    wide) changes="$(edit "$root/src/a.ts" "$(range 0 16 21)"),$(edit "$root/lib/c.ts" "$(range 0 13 18)")" ;;
     locked) changes="$(edit "$root/src/a.ts" "$(range 0 16 21)"),$(edit "$root/src/locked.ts" "$(range 0 0 0)")" ;;
     *) changes="$(edit "$root/src/a.ts" "$(range 0 16 21)"),$(edit "$root/src/b.ts" "$(range 0 9 14)")" ;;
     esac
     result="{\"documentChanges\":[$changes]}" ;;
+  *'"method":"textDocument/codeAction"'*)
+    name=hail
+    fix="{\"documentChanges\":[$(edit "$root/src/a.ts" "$(range 0 16 21)")]}"
+    out="{\"documentChanges\":[$(edit "file:///etc/hosts" "$(range 0 0 0)")]}"
+    result="[{\"title\":\"Call it hail\",\"kind\":\"quickfix\",\"isPreferred\":true,\"edit\":$fix}"
+    result="$result,{\"title\":\"Sort\",\"kind\":\"source.organizeImports.fake\",\"edit\":$fix,\"command\":{\"title\":\"x\",\"command\":\"x\"}}"
+    result="$result,{\"title\":\"Run it\",\"kind\":\"source.run\",\"command\":{\"title\":\"x\",\"command\":\"x\"}}"
+    result="$result,{\"title\":\"Leave\",\"kind\":\"refactor\",\"edit\":$out}]" ;;
   *'"method":"exit"'*) exit 0 ;;
   esac
   [ -n "$id" ] && say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$result}"
 done
 "#;
 
-const CAPABILITIES: &str = r#"{"workspaceSymbolProvider":true,"definitionProvider":true,"renameProvider":true}"#;
+const CAPABILITIES: &str =
+    r#"{"workspaceSymbolProvider":true,"definitionProvider":true,"renameProvider":true,"codeActionProvider":true}"#;
 
-/// A project of three files with the server on its PATH.
+/// A project of a few files with the server on its PATH.
 fn project() -> TestEnv {
     let mut env = TestEnv::new();
     let (bin, server) = (env.path("bin"), env.path("bin/typescript-language-server"));
@@ -67,8 +79,22 @@ fn project() -> TestEnv {
     env.write("src/a.ts", "export function greet() {}\n");
     env.write("src/b.ts", "import { greet } from \"./a\";\ngreet();\n");
     env.write("src/locked.ts", "export {};\n");
+    env.write("lib/c.ts", "export const greet = 1;\n");
     env.commit("a project");
     env
+}
+
+fn rules(env: &TestEnv, rules: &str) {
+    env.write(".coppice/permissions.local.json", &format!("{{\"permissions\":{{{rules}}}}}"));
+}
+
+/// What a rename of `greet` is called by.
+fn rename(name: &str) -> String {
+    call("rename_symbol", &at("src/b.ts", &json!({ "symbol": "greet", "new_name": name })))
+}
+
+fn servers(env: &TestEnv) -> Vec<Process> {
+    env.processes().into_iter().filter(|one| one.command.contains("bin/typescript-language-server")).collect()
 }
 
 /// What the tools of one turn say.
@@ -160,11 +186,11 @@ fn r110_a_rename_begins_at_the_symbol_and_nowhere_near_it() {
     for (place, expected) in [
         // The name is beside it, and a server would be asked about the name if nearby places were tried.
         (json!({ "character": 7 }), "there is nothing to rename at src/b.ts:1"),
-        (json!({ "character": 99 }), "line 1 of `src/b.ts` has 31 characters, not 99"),
+        (json!({ "character": 99 }), "line 1 of `src/b.ts` has 32 characters, not 99"),
         (json!({ "symbol": "gree" }), "`gree` is not on line 1 of `src/b.ts`, which reads: import { greet }"),
         (
             json!({ "symbol": "greet" }),
-            "nothing was renamed: `greet` stands 2 times on line 1, at characters 9, 24; say which with `character`",
+            "nothing was renamed: `greet` stands 2 times on line 1, at characters 9, 25; say which with `character`",
         ),
     ] {
         let mut arguments = at("src/b.ts", &place);
@@ -183,7 +209,7 @@ fn r110_no_edit_leaves_the_work_tree_or_passes_the_rules() {
     let link = env.repo().join("src/link.ts");
     std::os::unix::fs::symlink("/etc/hosts", link).unwrap();
     env.commit("a link out");
-    env.write(".coppice/permissions.local.json", r#"{"permissions":{"deny":["Edit(src/locked.ts)"]}}"#);
+    rules(&env, r#""deny":["Edit(src/locked.ts)"]"#);
     for (name, expected) in [
         ("outside", "`/etc/hosts` is outside of the work tree"),
         ("git", ".git"),
@@ -231,16 +257,190 @@ fn a_server_is_shared_by_turns_and_ends_with_its_session() {
     let answer = env.last_answer(&id);
     assert!(answer.contains("it is broken"), "what the agent wrote is seen: {answer}");
     assert_eq!(fs::read_to_string(env.worktree(&id).join("starts")).unwrap(), "start\n");
-    let servers = |env: &TestEnv| env.processes().iter().filter(|one| one.command.contains("language-server")).count();
-    assert_eq!(servers(&env), 1);
+    assert_eq!(servers(&env).len(), 1);
     env.coppice(&["rm", &id]).succeeds();
     env.wait_for_ends("language-server");
-    assert_eq!(servers(&env), 0);
+    assert_eq!(servers(&env).len(), 0);
+}
+
+#[test]
+fn r80_a_rename_asks_about_files_that_no_rule_allowed() {
+    let env = project();
+    rules(&env, r#""allow":["Edit(src/**)"]"#);
+    let attended = ["--model", "demo", "--posture", "attended"];
+    let lib = |id: &str| fs::read_to_string(env.worktree(id).join("lib/c.ts")).unwrap();
+    // The rule allows every file that the first one changes, and nobody is asked.
+    let id = env.create_with(&attended, &rename("hail"));
+    env.wait_for(&id, "ready");
+    assert!(!env.kinds(&id).contains(&"approval_requested".to_owned()));
+    // Of the second it allows the file that the call names, and not all that it changes.
+    let id = env.create_with(&attended, &rename("wide"));
+    env.wait_for(&id, "approval");
+    assert_eq!(lib(&id), "export const greet = 1;\n");
+    let approval = &env.json(&["inbox"])[0]["approval"];
+    assert_eq!(approval["title"], "Rename(greet @ src/b.ts:1 → wide)");
+    let expected = "changes lib/c.ts\nchanges src/a.ts\n\n\
+        --- a/lib/c.ts\n+++ b/lib/c.ts\n@@ -1 +1 @@\n-export const greet = 1;\n+export const wide = 1;\n\
+        --- a/src/a.ts\n+++ b/src/a.ts\n@@ -1 +1 @@\n-export function greet() {}\n+export function wide() {}\n";
+    assert_eq!(approval["preview"], expected);
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(lib(&id), "export const wide = 1;\n");
+    assert!(env.last_answer(&id).contains("\"text_edits\":2"), "{}", env.last_answer(&id));
+    let id = env.create_with(&attended, &rename("wide"));
+    env.wait_for(&id, "approval");
+    env.coppice(&["deny", &id, "--message", "not the library"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(lib(&id), "export const greet = 1;\n");
+    assert!(env.last_answer(&id).contains("rejected by user: not the library"), "{}", env.last_answer(&id));
+}
+
+#[test]
+fn r80_who_allowed_a_rename_is_asked_again_only_about_what_is_always_asked() {
+    let env = project();
+    let attended = ["--model", "demo", "--posture", "attended"];
+    let asked = |id: &str| env.kinds(id).iter().filter(|kind| *kind == "approval_requested").count();
+    let id = env.create_with(&attended, &rename("wide"));
+    env.wait_for(&id, "approval");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(asked(&id), 1);
+    rules(&env, r#""ask":["Edit(lib/**)"]"#);
+    let id = env.create_with(&attended, &rename("wide"));
+    for count in 1..=2 {
+        env.wait_for(&id, "approval");
+        assert_eq!(asked(&id), count);
+        env.coppice(&["approve", &id]).succeeds();
+    }
+    env.wait_for(&id, "ready");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("lib/c.ts")).unwrap(), "export const wide = 1;\n");
+    // In a posture that asks about nothing else, such a rule asks all the same.
+    let id = env.create_with(&["--model", "demo", "--posture", "unattended"], &rename("wide"));
+    env.wait_for(&id, "approval");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(asked(&id), 1);
+}
+
+#[test]
+fn r110_a_rename_that_is_made_is_told_though_the_server_ended() {
+    let env = project();
+    rules(&env, r#""ask":["Edit(lib/**)"]"#);
+    let id = env.create_with(&["--model", "demo", "--posture", "unattended"], &rename("wide"));
+    env.wait_for(&id, "approval");
+    // While the person looks at it the server dies, and none starts in its place.
+    fs::write(env.worktree(&id).join("no-start"), "").unwrap();
+    for server in servers(&env) {
+        kill_process(server.pid, Signal::KILL).unwrap();
+    }
+    env.wait_for_ends("bin/typescript-language-server");
+    env.coppice(&["approve", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let answer: Value = serde_json::from_str(&env.last_answer(&id)).unwrap();
+    assert_eq!(answer["paths"], json!(["lib/c.ts", "src/a.ts"]), "{answer}");
+    assert_eq!(answer["notice"], "the files are changed; whether they have errors could not be asked", "{answer}");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("src/a.ts")).unwrap(), "export function wide() {}\n");
+}
+
+#[test]
+fn r110_one_action_is_made_or_those_that_may_be_meant_are_listed() {
+    let env = project();
+    let range = json!({
+        "path": "src/a.ts", "start_line": 1, "start_character": 16, "end_line": 1, "end_character": 21,
+    });
+    let act = |more: Value| {
+        let mut arguments = range.clone();
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let id = env.create_ready(&call("code_action", &arguments));
+        (env.last_answer(&id), fs::read_to_string(env.worktree(&id).join("src/a.ts")).unwrap())
+    };
+    let (before, after) = ("export function greet() {}\n", "export function hail() {}\n");
+    let (listed, text) = act(json!({}));
+    let listed: Value = serde_json::from_str(&listed).unwrap();
+    let titles: Vec<_> = listed["actions"].as_array().unwrap().iter().map(|action| &action["title"]).collect();
+    assert_eq!(titles, ["Call it hail", "Sort", "Run it", "Leave"]);
+    assert_eq!(listed["actions"][0], json!({ "title": "Call it hail", "kind": "quickfix", "preferred": true }));
+    assert_eq!(text, before, "nothing is made where several may be meant");
+    let summary = json!({
+        "paths": ["src/a.ts"], "text_edits": 1, "created": [], "renamed": [], "deleted": [], "title": "Call it hail",
+    });
+    for chosen in [json!({ "title": "Call it hail" }), json!({ "kind": "quickfix" }), json!({ "only_preferred": true })]
+    {
+        let (answer, text) = act(chosen.clone());
+        assert_eq!((answer, text.as_str()), (summary.to_string(), after), "{chosen}");
+    }
+    let (sorted, text) = act(json!({ "kind": "source.organizeImports" }));
+    assert!(sorted.contains("also has a command of the server, which was not run"), "{sorted}");
+    assert_eq!(text, after);
+    for (chosen, expected) in [
+        (json!({ "title": "Run it" }), "`Run it` only runs a command of the server, which is not done"),
+        (json!({ "kind": "refactor" }), "`/etc/hosts` is outside of the work tree"),
+        (json!({ "title": "Nothing" }), "no action fits; offered are `Call it hail`, `Sort`, `Run it`, `Leave`"),
+    ] {
+        let (answer, text) = act(chosen);
+        assert!(answer.contains(expected), "{answer}");
+        assert_eq!(text, before);
+    }
+}
+
+#[test]
+fn what_one_write_broke_is_told_once_and_in_bounds() {
+    let env = project();
+    env.configure("[tools]\nprofile = \"enforced\"\n");
+    let patch = |count: usize| -> String {
+        let file = |number| format!("--- /dev/null\n+++ b/src/new{number:02}.ts\n@@ -0,0 +1 @@\n+broken\n");
+        (0..count).map(file).collect()
+    };
+    let told = |count: usize| {
+        let ask = call("symbols", &json!({ "query": "greet" }));
+        let id = env.create_ready(&steps(&[ask, call("apply_diff", &json!({ "diff": patch(count) }))]));
+        let answer = env.last_answer(&id);
+        let lines = answer.lines().filter(|line| line.ends_with(": error: it is broken")).count();
+        (answer.matches("## diagnostics").count(), lines)
+    };
+    assert_eq!(told(3), (1, 3));
+    // Of so many files only some are looked at.
+    assert_eq!(told(18), (1, 16));
+}
+
+#[test]
+fn a_server_may_write_no_more_than_its_agent() {
+    let env = project();
+    let ask = call("symbols", &json!({ "query": "greet" }));
+    let id = env.create_with(&["--model", "demo", "--profile", "readonly"], &ask);
+    env.wait_for(&id, "ready");
+    assert!(env.last_answer(&id).contains("src/a.ts"), "{}", env.last_answer(&id));
+    assert!(!env.worktree(&id).join("starts").exists());
+    env.coppice(&["rm", &id]).succeeds();
+    env.wait_for_ends("language-server");
+    // One that was started with more is another one when less is allowed.
+    let id = env.create_ready(&ask);
+    let before: Vec<_> = servers(&env).iter().map(|server| server.pid).collect();
+    env.coppice(&["posture", &id, "plan"]).succeeds();
+    env.send_ready(&id, &[], &ask);
+    assert!(env.last_answer(&id).contains("src/a.ts"), "{}", env.last_answer(&id));
+    let after: Vec<_> = servers(&env).iter().map(|server| server.pid).collect();
+    assert_eq!((before.len(), after.len()), (1, 1));
+    assert_ne!(before, after);
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("starts")).unwrap(), "start\n");
+}
+
+#[test]
+fn the_server_of_a_child_that_reads_ends_with_its_tree() {
+    let env = project();
+    let ask = call("symbols", &json!({ "query": "greet" }));
+    let id = env.create_with(&["--model", "demo", "--agent", "engineer"], &delegate("reviewer", &ask));
+    env.wait_for(&id, "ready");
+    assert!(env.last_answer(&id).contains("src/a.ts"), "{}", env.last_answer(&id));
+    env.wait_for_ends("bin/typescript-language-server");
 }
 
 #[test]
 fn a_server_that_is_not_installed_is_told_with_the_way_to_get_it() {
-    let env = TestEnv::new();
+    let mut env = TestEnv::new();
+    let path = std::env::var_os("PATH").unwrap();
+    let without = std::env::split_paths(&path).filter(|directory| !directory.join("gopls").exists());
+    env.set("PATH", std::env::join_paths(without).unwrap().to_str().unwrap());
     env.write("main.go", "package main\n");
     env.commit("a program in Go");
     let hint =

@@ -181,3 +181,15 @@ fn files_are_worked_on_in_the_cage() {
     assert!(!env.last_answer(&id).contains("hidden"), "{}", env.last_answer(&id));
     assert_eq!(env.session(&id)["approvals"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn r105_who_only_reads_fetches_pages_of_listed_hosts_alone() {
+    let env = TestEnv::new();
+    let fetch = |url: &str| call("fetch_url", &json!({ "url": url }));
+    for url in ["http://pages.example/", "https://pages.example/"] {
+        let id = env.create_with(&["--model", "demo", "--profile", "readonly"], &fetch(url));
+        env.wait_for(&id, "ready");
+        let answer = env.last_answer(&id);
+        assert!(answer.contains("pages.example") && answer.contains("`sandbox.hosts`"), "{answer}");
+    }
+}

@@ -17,6 +17,7 @@ use super::super::judge::{self, Made};
 use super::super::record::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
 use super::super::rules::Files;
 use super::super::settings::hex;
+use super::super::work::Allowed;
 use super::super::{clock, prepare, view};
 use super::Actor;
 use super::turn::tool_name;
@@ -39,7 +40,7 @@ pub(super) struct Asked {
 
 /// What is to happen with a call.
 pub(super) enum Ruling {
-    Allow,
+    Allow(Allowed),
     Deny(String),
     /// A person is asked; the turn waits.
     Pending,
@@ -67,7 +68,7 @@ impl Actor {
             origin: CallOrigin::Backend,
         };
         match self.rule(asked).await {
-            Ruling::Allow => self.decide_at_once(name, DecisionRecord::Allow).await,
+            Ruling::Allow(_) => self.decide_at_once(name, DecisionRecord::Allow).await,
             Ruling::Deny(message) => {
                 self.decide_at_once(name, DecisionRecord::Deny { message: Some(message) }).await;
             }
@@ -87,11 +88,11 @@ impl Actor {
                 self.tell(|_| Payload::Warning { message }).await;
                 return Ruling::Deny(verdict.reason);
             }
-            Action::Allow => return Ruling::Allow,
+            Action::Allow => return Ruling::Allow(Allowed::ByRule),
             Action::Ask => {}
         }
         match self.carried(&asked.call_hash) {
-            Some(DecisionRecord::Allow) => Ruling::Allow,
+            Some(DecisionRecord::Allow) => Ruling::Allow(Allowed::ByPerson),
             Some(DecisionRecord::Deny { message }) => Ruling::Deny(message.unwrap_or_default()),
             None => {
                 self.ask_person(asked, &call, verdict).await;
@@ -221,13 +222,16 @@ impl Actor {
     /// Looks at the calls that wait once more: something was allowed or forbidden, or the posture is another.
     pub(super) async fn judge_again(&mut self) -> Result<(), Fault> {
         let open = self.record.body.approvals.iter().filter(|open| open.decision.is_none() && !open.expired);
-        let calls: Vec<_> = open.filter_map(|open| Some((open.id.clone(), open.call.clone()?))).collect();
-        for (id, call) in calls {
+        let calls = open.filter_map(|open| Some((open.id.clone(), open.request.clone(), open.call.clone()?)));
+        for (id, request, call) in calls.collect::<Vec<_>>() {
             let Some((_, verdict)) = self.verdict(&call.tool, &call.reach.into(), call.origin) else { return Ok(()) };
             let by = verdict.rule.unwrap_or_else(|| verdict.layer.as_str().to_owned());
             let (outcome, decision) = match verdict.action {
                 Action::Ask => continue,
-                Action::Allow => ("allowed", DecisionRecord::Allow),
+                Action::Allow => {
+                    self.calls.decided_by_rule(&request);
+                    ("allowed", DecisionRecord::Allow)
+                }
                 Action::Deny => ("denied", DecisionRecord::Deny { message: Some(verdict.reason) }),
             };
             self.settle(&id, outcome, Some(format!("by {by}")), decision).await?;

@@ -16,6 +16,7 @@ use crate::tools::{self, Answer, Image, Request};
 
 use super::super::agents::role;
 use super::super::delegate::{self, Caller, News, What};
+use super::super::work::Allowed;
 use super::Actor;
 use super::work::Held;
 
@@ -76,6 +77,13 @@ impl Calls {
     pub(super) fn take_held(&mut self, request: &str) -> Option<Held> {
         let at = self.held.iter().position(|held| held.request == request)?;
         Some(self.held.swap_remove(at))
+    }
+
+    /// A call that waits for a person is decided by a rule after all.
+    pub(super) fn decided_by_rule(&mut self, request: &str) {
+        if let Some(held) = self.held.iter_mut().find(|held| held.request == request) {
+            held.allowed = Allowed::ByRule;
+        }
     }
 
     fn find(&mut self, request: &str) -> Option<&mut OpenCall> {
@@ -162,6 +170,7 @@ impl Actor {
             }
             What::Done(outcome) => self.call_done(request, outcome).await,
             What::Plan(handoff) => self.handoff_plan(request, *handoff).await,
+            What::Wider(wider) => self.call_widened(request, *wider).await,
         }
     }
 

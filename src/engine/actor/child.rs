@@ -1,6 +1,6 @@
 //! The child's side of a delegation: its handoff follows its state, and its files go home or leave nothing behind.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::api::event::Payload;
@@ -184,6 +184,7 @@ impl Actor {
             return Ok(());
         }
         self.end_conversation().await;
+        self.shared.languages.end(Path::new(&self.record.body.worktree)).await;
         let tree = self.tree().await?;
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::tools::Work;
@@ -12,7 +13,7 @@ use crate::tools::external::ExternalTool;
 
 use super::super::delegate::{News, What};
 use super::super::record::{CallOrigin, DecisionRecord};
-use super::super::work;
+use super::super::work::{self, Allowed, Consent, Wider};
 use super::Actor;
 use super::approval::{self, Asked, Ruling};
 
@@ -20,12 +21,19 @@ use super::approval::{self, Asked, Ruling};
 pub(super) struct Held {
     pub(super) request: String,
     act: Act,
+    /// By whom it is, should it be allowed.
+    pub(super) allowed: Allowed,
 }
 
 /// What is done once a call is allowed.
 pub(super) enum Act {
-    External { tool: Box<ExternalTool>, arguments: Value },
+    External {
+        tool: Box<ExternalTool>,
+        arguments: Value,
+    },
     Work(Box<Work>),
+    /// It is under way already, and waits to hear.
+    Widened(oneshot::Sender<Result<(), String>>),
 }
 
 impl Actor {
@@ -53,28 +61,48 @@ impl Actor {
     pub(super) async fn decide_and_act(&mut self, asked: Asked, act: Act) {
         let request = asked.request.clone();
         match self.rule(asked).await {
-            Ruling::Allow => self.act(request, act),
-            Ruling::Deny(text) => self.answer_call(request, Err(text)).await,
-            Ruling::Pending => self.calls.held.push(Held { request, act }),
+            Ruling::Allow(allowed) => self.act(request, act, allowed),
+            Ruling::Deny(text) => self.refuse(request, act, text).await,
+            Ruling::Pending => self.calls.held.push(Held { request, act, allowed: Allowed::ByPerson }),
         }
+    }
+
+    /// A call that was allowed reaches more than it named.
+    pub(super) async fn call_widened(&mut self, request: String, wider: Wider) {
+        let Wider { tool, reach, title, preview, answer } = wider;
+        let asked = Asked {
+            request,
+            reach,
+            kind: tool.clone(),
+            call_hash: approval::hash([&tool, &title, &preview]),
+            title,
+            preview,
+            origin: CallOrigin::Served,
+            tool,
+        };
+        self.decide_and_act(asked, Act::Widened(answer)).await;
     }
 
     /// A person has decided about a call that waits here.
     pub(super) async fn call_decided(&mut self, request: String, decision: DecisionRecord) {
         let Some(held) = self.calls.take_held(&request) else { return };
         match decision {
-            DecisionRecord::Allow => self.act(request, held.act),
+            DecisionRecord::Allow => self.act(request, held.act, held.allowed),
             DecisionRecord::Deny { message } => {
                 let text = message.unwrap_or_else(|| "The user refused this tool call.".to_owned());
-                self.answer_call(request, Err(text)).await;
+                self.refuse(request, held.act, text).await;
             }
         }
     }
 
-    fn act(&mut self, request: String, act: Act) {
+    fn act(&mut self, request: String, act: Act, allowed: Allowed) {
         match act {
             Act::External { tool, arguments } => self.call_external(request, *tool, arguments),
-            Act::Work(work) => self.work(request, *work),
+            Act::Work(work) => self.work(request, *work, allowed),
+            // Whoever asked may be gone, with the call.
+            Act::Widened(answer) => {
+                answer.send(Ok(())).ok();
+            }
         }
     }
 
@@ -86,15 +114,26 @@ impl Actor {
         }
     }
 
-    fn work(&mut self, request: String, work: Work) {
+    async fn refuse(&mut self, request: String, act: Act, text: String) {
+        match act {
+            Act::External { .. } | Act::Work(_) => self.answer_call(request, Err(text)).await,
+            // The call itself answers, unless it is gone.
+            Act::Widened(answer) => {
+                answer.send(Err(text)).ok();
+            }
+        }
+    }
+
+    fn work(&mut self, request: String, work: Work, allowed: Allowed) {
         let cancel = CancellationToken::new();
         let Some(caller) = self.caller(cancel.clone()) else { return };
         let Some(bench) = self.turn.as_ref().map(|turn| Arc::clone(&turn.bench)) else { return };
         self.calls.open(&request, cancel);
         let (shared, sender) = (self.shared.clone(), self.calls.sender());
         let changing = bench.enter(&work);
+        let consent = Consent { allowed, request: request.clone(), title: work.title(), news: sender.clone() };
         self.shared.tasks.spawn(async move {
-            let outcome = work::perform(&shared, &caller, &bench, work).await;
+            let outcome = work::perform(&shared, &caller, &bench, &consent, work).await;
             drop(changing);
             // A turn that is over hears nothing.
             sender.send(News { request, what: What::Done(outcome) }).await.ok();

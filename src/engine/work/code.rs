@@ -20,7 +20,7 @@ use crate::tools::code::Request;
 
 use super::super::delegate::Caller;
 use super::super::shared::Shared;
-use super::Bench;
+use super::Consent;
 use desk::Desk;
 
 pub(in crate::engine) use diagnose::after_write;
@@ -30,7 +30,7 @@ pub(in crate::engine) use keep::Languages;
 pub(super) async fn perform(
     shared: &Arc<Shared>,
     caller: &Caller,
-    _bench: &Arc<Bench>,
+    consent: &Consent,
     request: Request,
 ) -> Result<Answer, String> {
     let work = async {
@@ -41,8 +41,8 @@ pub(super) async fn perform(
             Request::Diagnostics { paths } => diagnose::diagnostics(&desk, &paths, diagnose::LIMIT).await,
             Request::Refs { at, mode, most, declaration } => refs::refs(&desk, &at, mode, most, declaration).await,
             Request::Trace { at, mode, depth, most } => trace::trace(&desk, &at, mode, depth, most).await,
-            Request::Rename { at, name } => change::rename(&desk, &at, &name).await,
-            Request::Action(action) => change::action(&desk, &action).await,
+            Request::Rename { at, name } => change::rename(&desk, consent, &at, &name).await,
+            Request::Action(action) => change::action(&desk, consent, &action).await,
         }
     };
     tokio::select! {

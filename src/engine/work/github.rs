@@ -15,15 +15,9 @@ use super::super::fault::Fault;
 use super::super::prepare;
 use super::super::publish::{self, Forge};
 use super::super::shared::Shared;
-use super::Bench;
 
 /// Performs a call.
-pub(super) async fn perform(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    _bench: &Arc<Bench>,
-    request: Request,
-) -> Result<Answer, String> {
+pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Request) -> Result<Answer, String> {
     let repo = prepare::open_repo(&caller.record).await.map_err(told)?;
     let asks = Asks { shared, caller, repo };
     let text = match request {

@@ -22,15 +22,9 @@ use super::super::delegate::Caller;
 use super::super::fault::Fault;
 use super::super::shared::Shared;
 use super::super::{clock, prepare};
-use super::Bench;
 
 /// Performs a call.
-pub(super) async fn perform(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    _bench: &Arc<Bench>,
-    request: Request,
-) -> Result<Answer, String> {
+pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Request) -> Result<Answer, String> {
     let repo = prepare::open_repo(&caller.record).await.map_err(told)?;
     let tree = prepare::tree_of(&caller.record, &repo).map_err(told)?;
     let floor = floor(caller, &tree).map_err(told)?;

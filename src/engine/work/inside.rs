@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::backend::Access;
 use crate::permission::Level;
 use crate::sandbox::cage::Network;
 use crate::sandbox::launch::{self, Process, Spawn, Stop};
@@ -88,7 +89,9 @@ async fn start(shared: &Shared, caller: &Caller) -> Result<Running, String> {
     let work = Work { record, repo: &repo, config, access: prepare::access(role, record), plan: plan.as_deref() };
     let (mut cage, mut env) = confine::of_work(shared, &work).map_err(|error| error.to_string())?;
     let mut proxy = None;
-    if let Some(cage) = cage.as_mut().filter(|_| config.sandbox.level == Level::Restricted) {
+    // Whoever only reads reaches what is listed, whatever the level: a page that is asked for tells what was read.
+    let is_held = config.sandbox.level == Level::Restricted || role.native.access == Access::ReadOnly;
+    if let Some(cage) = cage.as_mut().filter(|_| is_held) {
         let listening = proxy::start(config.sandbox.hosts.clone()).await.map_err(|error| error.to_string())?;
         cage.network = Network::Ports(vec![listening.port()]);
         env.extend(confine::through_proxy(listening.port()));

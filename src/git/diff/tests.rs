@@ -136,3 +136,15 @@ fn a_change_of_attributes_is_noticed() {
     assert!(touches_attributes(&[plain.clone(), file("deep/.gitattributes", Kind::Added, None)]));
     assert!(touches_attributes(&[plain, file("x", Kind::Renamed { from: ".gitattributes".into() }, None)]));
 }
+
+#[test]
+fn texts_are_compared_without_a_repository() {
+    for (before, after, expected) in [
+        (Some("a\nb\n"), Some("a\nc\n"), "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n"),
+        (None, Some("a\n"), "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"),
+        (Some("a\n"), None, "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-a\n"),
+        (Some("a\n"), Some("a\n"), ""),
+    ] {
+        assert_eq!(texts("x", before, after).unwrap(), expected);
+    }
+}

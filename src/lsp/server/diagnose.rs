@@ -29,7 +29,7 @@ impl Server {
             Ok(Ok(pulled)) => (pulled, None),
             Ok(Err(error @ LspError::Ended { .. })) => return Err(error),
             Ok(Err(error)) => (Vec::new(), Some(error.to_string())),
-            Err(_) => (Vec::new(), Some(format!("no complete answer within {} s", limit.as_secs_f32()))),
+            Err(_) => (Vec::new(), Some(format!("no complete answer within {} s", limit.as_secs_f32().ceil()))),
         };
         let mut diagnostics = pulled;
         // A server that answers may still publish what other programs find.

@@ -64,6 +64,11 @@ pub(super) enum PageError {
     Inward { host: String },
     #[error("`{url}` leads on more than {REDIRECTS} times")]
     Redirects { url: String },
+    #[error(
+        "the proxy does not lead to `{url}`: at `restricted`, and for agents that only read, it leads to the hosts of \
+         `sandbox.hosts` alone"
+    )]
+    Closed { url: String },
     #[error("failed to fetch `{url}`: {source}")]
     Failed { url: String, source: Box<ureq::Error> },
     #[error("failed to read `{url}`: {source}")]
@@ -159,6 +164,8 @@ fn failed(error: ureq::Error, url: &str) -> PageError {
             Ok(refused) => *refused,
             Err(cause) => PageError::Failed { url, source: Box::new(ureq::Error::Other(cause)) },
         },
+        // Other programs' proxies say the same to what they do not carry.
+        ureq::Error::ConnectProxyFailed(said) if said.contains("403") => PageError::Closed { url },
         error => PageError::Failed { url, source: Box::new(error) },
     }
 }

@@ -32,6 +32,9 @@ A list of todos and a search of the web stay the agent's own in every profile, a
 Codex has no shell in `enforced` and `readonly`; its tool for patches stays in the list, in a sandbox that writes nothing. An agent whose tools
 cannot be taken away is not started (`surface_not_enforceable`) unless `tools.surface = \"advisory\"`.
 
+An agent that only reads, by its definition or by `readonly`, reaches with these tools no host but those of `sandbox.hosts`: `fetch_url` reads pages
+there, and says about others why it does not.
+
 Results are texts. A parameter with a star must be given. *Asked about* is what happens where no rule and no posture decides.
 ";
 

@@ -1,11 +1,12 @@
 //! Changes that a server works out: made by us, inside the work tree, in all files or in none.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::git::diff::texts;
 use crate::lsp::answer::{self, Action as Offered};
 use crate::lsp::edit::{Applied, Document, Edit};
 use crate::lsp::position::{Position, Range};
@@ -19,11 +20,12 @@ use super::super::super::delegate::Caller;
 use super::super::super::judge::Made;
 use super::super::super::prepare;
 use super::super::super::record::CallOrigin;
-use super::desk::{self, Desk, Opened, blocking, told};
-use super::watch::{self, Snapshot};
+use super::super::{Allowed, Consent};
+use super::desk::{self, Desk, Opened, blocking, notices, told};
+use super::watch::{self, Seen};
 
 /// Renames the symbol at a place everywhere.
-pub(super) async fn rename(desk: &Desk<'_>, at: &Place, name: &str) -> Result<Value, String> {
+pub(super) async fn rename(desk: &Desk<'_>, consent: &Consent, at: &Place, name: &str) -> Result<Value, String> {
     let opened = desk.ask_about(&at.path).await?;
     if let Some(notice) = opened.lacks("textDocument/rename") {
         return Ok(json!({ "supported": false, "notice": notice }));
@@ -42,14 +44,14 @@ pub(super) async fn rename(desk: &Desk<'_>, at: &Place, name: &str) -> Result<Va
     if edit.is_null() {
         return Err(format!("there is nothing to rename at {at}"));
     }
-    let mut made = make(desk, &opened, "rename_symbol", &edit).await?;
+    let mut made = make(desk, consent, opened, "rename_symbol", &edit).await?;
     made["symbol"] = json!(exact.name);
     made["new_name"] = json!(name);
     Ok(made)
 }
 
 /// Makes the one change that is meant, or lists those that may be.
-pub(super) async fn action(desk: &Desk<'_>, wanted: &Action) -> Result<Value, String> {
+pub(super) async fn action(desk: &Desk<'_>, consent: &Consent, wanted: &Action) -> Result<Value, String> {
     let opened = desk.ask_about(&wanted.path).await?;
     let server = &opened.lease.server;
     if let Some(notice) = opened.lacks("textDocument/codeAction") {
@@ -81,10 +83,13 @@ pub(super) async fn action(desk: &Desk<'_>, wanted: &Action) -> Result<Value, St
     let Some(edit) = &chosen.edit else {
         return Err(format!("`{}` only runs a command of the server, which is not done", chosen.title));
     };
-    let mut made = make(desk, &opened, "code_action", edit).await?;
+    let mut made = make(desk, consent, opened, "code_action", edit).await?;
     made["title"] = json!(chosen.title);
-    if chosen.has_command {
-        made["notice"] = json!("the action also has a command of the server, which was not run");
+    let command =
+        chosen.has_command.then(|| "the action also has a command of the server, which was not run".to_owned());
+    let said = made["notice"].as_str().map(str::to_owned);
+    if let Some(notice) = notices([command, said]) {
+        made["notice"] = json!(notice);
     }
     Ok(made)
 }
@@ -128,7 +133,7 @@ fn listed(actions: &[Offered]) -> Value {
 }
 
 /// Makes an edit of the server, once everything about it is sound.
-async fn make(desk: &Desk<'_>, opened: &Opened, tool: &str, edit: &Value) -> Result<Value, String> {
+async fn make(desk: &Desk<'_>, consent: &Consent, opened: Opened, tool: &str, edit: &Value) -> Result<Value, String> {
     let edit = Edit::read(edit).map_err(|error| error.to_string())?;
     let paths: Vec<PathBuf> = edit.paths().into_iter().map(Path::to_owned).collect();
     if paths.is_empty() {
@@ -138,66 +143,120 @@ async fn make(desk: &Desk<'_>, opened: &Opened, tool: &str, edit: &Value) -> Res
     for path in &paths {
         names.insert(path.clone(), desk.inside(path)?);
     }
-    permit(desk, tool, &paths).await?;
+    let open = to_ask(desk, consent.allowed, &opened.path, tool, &paths).await?;
     let versions = opened.lease.server.versions().await.map_err(told)?;
-    let known = opened.lease.files.lock().await.clone().unwrap_or_default();
-    let root = Arc::clone(&desk.root);
-    let applied = blocking(move || {
-        is_as_known(&known, &watch::look(&root)?, names.values())?;
-        let mut before = BTreeMap::new();
-        for (path, name) in &names {
-            if root.find(name).map_err(|error| error.to_string())?.is_some() {
-                let version = versions.get(path).copied();
-                before.insert(path.clone(), Document { text: desk::read(&root, name)?, version });
-            }
-        }
-        let applied = edit.apply(&before).map_err(|error| error.to_string())?;
-        write(&root, &names, &before, &applied)?;
-        Ok::<_, String>(applied)
-    });
-    let applied = applied.await??;
+    let known = Arc::clone(&opened.seen);
+    // A person takes their time, and nobody is kept from the server meanwhile.
+    drop(opened);
+    let change = Arc::new(Change { root: Arc::clone(&desk.root), names, versions, known, edit });
+    if open == Open::Asked {
+        let change = Arc::clone(&change);
+        let preview = blocking(move || change.preview()).await??;
+        consent.widen(tool, Reach::Paths(paths), preview).await?;
+    }
+    let applied = blocking(move || change.make()).await??;
     let mut summary = summary(desk, &applied);
     // The server sees what became of its files before anybody asks it again.
-    let lease = desk.lease(opened.lease.server.program()).await?;
-    let changed = applied.after.iter().filter(|(_, text)| text.is_some()).map(|(path, _)| path.clone());
-    let found = super::diagnose::lines(desk, &lease, changed).await;
-    if !found.is_empty() {
-        summary["diagnostics"] = json!(found);
+    let changed = applied.after.iter().filter(|(_, text)| text.is_some()).map(|(path, _)| path);
+    match super::diagnose::broken(desk, changed).await {
+        Some(found) if found.is_empty() => {}
+        Some(found) => summary["diagnostics"] = json!(found),
+        None => summary["notice"] = json!("the files are changed; whether they have errors could not be asked"),
     }
     Ok(summary)
 }
 
-/// Whether the rules let the call change each of the files. The call itself was decided about by the one that it names.
-async fn permit(desk: &Desk<'_>, tool: &str, paths: &[PathBuf]) -> Result<(), String> {
+/// A change that is about to be made.
+struct Change {
+    root: Arc<Root>,
+    /// The files that it reaches, and what they are called from the root of the tree.
+    names: BTreeMap<PathBuf, String>,
+    /// What the server called their texts.
+    versions: HashMap<PathBuf, i64>,
+    /// The files as the server knew them.
+    known: Arc<Seen>,
+    edit: Edit,
+}
+
+impl Change {
+    /// The texts before and after, if the files are those that the server meant. Reads the disk.
+    fn apply(&self) -> Result<(BTreeMap<PathBuf, Document>, Applied), String> {
+        let found = watch::look(&self.root)?;
+        if let Some(name) = self.names.values().find(|name| self.known.differs(&found, Path::new(name))) {
+            return Err(format!("nothing was changed, because `{name}` changed meanwhile; try again"));
+        }
+        let mut before = BTreeMap::new();
+        for (path, name) in &self.names {
+            if self.root.find(name).map_err(|error| error.to_string())?.is_some() {
+                let version = self.versions.get(path).copied();
+                before.insert(path.clone(), Document { text: desk::read(&self.root, name)?, version });
+            }
+        }
+        let applied = self.edit.apply(&before).map_err(|error| error.to_string())?;
+        Ok((before, applied))
+    }
+
+    fn make(&self) -> Result<Applied, String> {
+        let (before, applied) = self.apply()?;
+        write(&self.root, &self.names, &before, &applied)?;
+        Ok(applied)
+    }
+
+    /// What a person sees of it: the files, and what becomes of their texts.
+    fn preview(&self) -> Result<String, String> {
+        let (before, applied) = self.apply()?;
+        let (mut files, mut patches) = (String::new(), String::new());
+        for (path, text) in &applied.after {
+            let Some(name) = self.names.get(path) else { continue };
+            let was = before.get(path).map(|document| document.text.as_str());
+            let word = match (was, text) {
+                (None, _) => "creates",
+                (Some(_), None) => "deletes",
+                (Some(_), Some(_)) => "changes",
+            };
+            files.push_str(&format!("{word} {name}\n"));
+            patches.push_str(&texts(name, was, text.as_deref()).map_err(|error| error.to_string())?);
+        }
+        Ok(format!("{files}\n{patches}"))
+    }
+}
+
+/// Whether a change is still to be decided about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    No,
+    Asked,
+}
+
+/// Whether the rules let the call change each of the files, and whether a person has to be asked about them. The call
+/// itself was decided about by the one file that it names.
+async fn to_ask(
+    desk: &Desk<'_>,
+    allowed: Allowed,
+    named: &Path,
+    tool: &str,
+    paths: &[PathBuf],
+) -> Result<Open, String> {
     let Caller { record, role, config, .. } = desk.caller;
     let judge = prepare::judge_of(desk.shared, record).await;
     let judge = judge.map_err(|fault| format!("the rules cannot be read: {fault}"))?;
+    let mut open = Open::No;
     for path in paths {
         let reach = Reach::Paths(vec![path.clone()]);
         let (_, verdict) =
             judge.verdict(record, role, config, Made { tool, reach: &reach, origin: CallOrigin::Served });
-        let is_refused = match verdict.action {
-            Ruled::Allow => false,
-            // Who allowed the call allowed what it changes, but not what has to be asked for each time.
-            Ruled::Ask => verdict.layer == Layer::HardAsk,
-            Ruled::Deny => true,
-        };
-        if is_refused {
-            let path = desk.told(path);
-            return Err(format!("nothing was changed, because the edit reaches `{path}`: {}", verdict.reason));
+        match (verdict.action, allowed) {
+            (Ruled::Allow, _) => {}
+            // A person who allowed the call allowed what it changes, but not what has to be asked about each time.
+            (Ruled::Ask, Allowed::ByPerson) if verdict.layer != Layer::HardAsk || path == named => {}
+            (Ruled::Ask, Allowed::ByPerson | Allowed::ByRule) => open = Open::Asked,
+            (Ruled::Deny, _) => {
+                let path = desk.told(path);
+                return Err(format!("nothing was changed, because the edit reaches `{path}`: {}", verdict.reason));
+            }
         }
     }
-    Ok(())
-}
-
-/// Whether the files are those that the server meant.
-fn is_as_known<'n>(known: &Snapshot, found: &Snapshot, names: impl Iterator<Item = &'n String>) -> Result<(), String> {
-    for name in names.map(Path::new) {
-        if known.get(name) != found.get(name) {
-            return Err(format!("nothing was changed, because `{}` changed meanwhile; try again", name.display()));
-        }
-    }
-    Ok(())
+    Ok(open)
 }
 
 /// Writes what an edit comes to. Where one file fails, those before it are put back.

@@ -13,11 +13,10 @@ use crate::lsp::{LspError, uri};
 use crate::tools::inside::root::Root;
 
 use super::super::super::delegate::Caller;
-use super::super::super::settings;
 use super::super::super::shared::Shared;
 use super::keep::{Key, Lease};
-use super::start;
-use super::watch::{self, Snapshot};
+use super::start::{self, Rights};
+use super::watch::{self, Seen};
 
 /// The bytes of the longest file that a server is shown.
 const LONGEST: u64 = 4 << 20;
@@ -33,6 +32,8 @@ pub(super) struct Desk<'a> {
 /// A file that a server was shown.
 pub(super) struct Opened {
     pub(super) lease: Lease,
+    /// The files as the server knew them then.
+    pub(super) seen: Arc<Seen>,
     pub(super) path: PathBuf,
     pub(super) text: String,
     pub(super) version: i64,
@@ -50,45 +51,44 @@ impl<'a> Desk<'a> {
     }
 
     /// The server for a program, told of all that became of the files.
-    pub(super) async fn lease(&self, program: &'static Program) -> Result<Lease, String> {
-        let files = self.files().await?;
-        let caller = self.caller;
-        let paths: Vec<PathBuf> = files.keys().cloned().collect();
-        let root = program.root(&self.tree, &paths);
-        let start = start::start(self.shared, &caller.record, &caller.config.sandbox, program, &root);
+    pub(super) async fn lease(&self, program: &'static Program) -> Result<(Lease, Arc<Seen>), String> {
+        let Caller { record, role, config, .. } = self.caller;
+        let rights = Rights::of(record, role, config);
+        let (shared, root, tree) = (Arc::clone(self.shared), Arc::clone(&self.root), self.tree.clone());
+        let start = start::start(shared, record.clone(), rights, program, start::Place { root, tree });
         let lease = self.shared.languages.lease(self.key(program), start).await?;
-        self.refresh(&lease, files).await?;
-        Ok(lease)
+        let seen = self.refresh(&lease).await?;
+        Ok((lease, seen))
     }
 
     /// The server for a program, if it runs.
     pub(super) async fn running(&self, program: &'static Program) -> Option<Lease> {
         let lease = self.shared.languages.find(&self.key(program))?;
-        let files = self.files().await.ok()?;
-        self.refresh(&lease, files).await.ok()?;
+        self.refresh(&lease).await.ok()?;
         Some(lease)
     }
 
     fn key(&self, program: &'static Program) -> Key {
-        let sandbox = &self.caller.config.sandbox;
-        let tree = PathBuf::from(&self.caller.record.body.worktree);
-        Key { tree, program: program.name, made_of: settings::hash(&format!("{sandbox:?}")) }
+        let Caller { record, role, config, .. } = self.caller;
+        let tree = PathBuf::from(&record.body.worktree);
+        Key { tree, program: program.name, made_of: Rights::of(record, role, config).name() }
     }
 
     /// The files that servers care about.
-    pub(super) async fn files(&self) -> Result<Snapshot, String> {
+    pub(super) async fn files(&self) -> Result<Seen, String> {
         let root = Arc::clone(&self.root);
         blocking(move || watch::look(&root)).await?
     }
 
     /// Tells a server what agents, builds and people did to the files since it was last asked.
-    async fn refresh(&self, lease: &Lease, files: Snapshot) -> Result<(), String> {
+    async fn refresh(&self, lease: &Lease) -> Result<Arc<Seen>, String> {
+        // Calls look one after the other: what one of them has told is never older than what it replaces.
         let mut known = lease.files.lock().await;
-        let changes = known.as_ref().map(|known| watch::changes(known, &files)).unwrap_or_default();
+        let seen = Arc::new(self.files().await?);
+        let changes = known.as_ref().map(|known| watch::changes(known, &seen)).unwrap_or_default();
         let versions = lease.server.versions().await.map_err(told)?;
         for path in versions.keys() {
-            let is_changed =
-                path.strip_prefix(&self.tree).is_ok_and(|inside| changes.iter().any(|(one, _)| one == inside));
+            let is_changed = path.strip_prefix(&self.tree).is_ok_and(|inside| changes.contains_key(inside));
             if !is_changed {
                 continue;
             }
@@ -101,8 +101,8 @@ impl<'a> Desk<'a> {
             let named: Vec<_> = changes.iter().map(|(path, what)| (self.tree.join(path), *what)).collect();
             lease.server.happened(&named).await.map_err(told)?;
         }
-        *known = Some(files);
-        Ok(())
+        *known = Some(Arc::clone(&seen));
+        Ok(seen)
     }
 
     /// Opens a file that a call names with the server for it, and waits until the server can be asked about it.
@@ -116,9 +116,9 @@ impl<'a> Desk<'a> {
     pub(super) async fn file(&self, path: &Path) -> Result<Opened, String> {
         let path = self.place(path).await?;
         let program = servers::for_file(&path).ok_or_else(|| unserved(&path))?;
-        let lease = self.lease(program).await?;
+        let (lease, seen) = self.lease(program).await?;
         let (text, version) = self.show(&lease, &path).await?;
-        Ok(Opened { lease, path, text, version, is_ready: false })
+        Ok(Opened { lease, seen, path, text, version, is_ready: false })
     }
 
     /// Where a path that a call names is, by the name that servers know.
@@ -196,7 +196,7 @@ pub(super) fn unready(program: &Program) -> String {
     format!("language server `{}` still looks at the project; there may be more", program.name)
 }
 
-fn unserved(path: &Path) -> String {
+pub(super) fn unserved(path: &Path) -> String {
     let ends = PROGRAMS.iter().flat_map(|program| program.languages).map(|(end, _)| format!(".{end}"));
     let ends: Vec<_> = ends.collect();
     format!("no language server serves `{}`; served are {}", path.display(), ends.join(", "))

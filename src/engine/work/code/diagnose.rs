@@ -1,19 +1,21 @@
 //! What servers find wrong in files: asked for by a call, or told after a write.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use tokio::time::{self, Instant};
 
 use crate::lsp::answer::Diagnostic;
-use crate::lsp::servers;
+use crate::lsp::servers::{self, Program};
 use crate::tools::inside::root::Kind;
 
 use super::super::super::delegate::Caller;
 use super::super::super::shared::Shared;
-use super::desk::{Desk, blocking, told};
+use super::desk::{self, Desk, blocking, told};
 use super::keep::Lease;
 
 /// How long one file may take.
@@ -28,11 +30,70 @@ const FILES: usize = 16;
 
 /// The diagnostics of files, each on its own: what one lacks does not hide the others.
 pub(super) async fn diagnostics(desk: &Desk<'_>, paths: &[PathBuf], limit: Duration) -> Result<Value, String> {
+    let deadline = Instant::now() + limit;
     for path in paths {
         is_file(desk, path).await?;
     }
-    let files = join_all(paths.iter().map(|path| file(desk, path, limit))).await;
+    let (groups, unserved) = by_program(desk, paths).await;
+    let asked = groups.iter().map(|(program, files)| group(desk, program, files, deadline, limit));
+    let mut found: HashMap<&Path, Value> = join_all(asked).await.into_iter().flatten().collect();
+    found.extend(unserved.iter().map(|(path, error)| (*path, failed(path, error))));
+    let files: Vec<_> = paths.iter().filter_map(|path| found.remove(path.as_path())).collect();
     Ok(json!({ "files": files }))
+}
+
+/// A file as a call names it, and by the name that servers know.
+type Named<'p> = (&'p Path, PathBuf);
+
+/// Files by the program that serves them: it is asked once for all of its files. Those that nobody serves are told why.
+async fn by_program<'p>(
+    desk: &Desk<'_>,
+    paths: &'p [PathBuf],
+) -> (Vec<(&'static Program, Vec<Named<'p>>)>, Vec<(&'p Path, String)>) {
+    let (mut groups, mut unserved): (Vec<(&'static Program, Vec<Named<'p>>)>, _) = (Vec::new(), Vec::new());
+    for named in paths {
+        let place = match desk.place(named).await {
+            Ok(place) => place,
+            Err(error) => {
+                unserved.push((named.as_path(), error));
+                continue;
+            }
+        };
+        let Some(program) = servers::for_file(&place) else {
+            unserved.push((named.as_path(), desk::unserved(&place)));
+            continue;
+        };
+        match groups.iter_mut().find(|(known, _)| known.name == program.name) {
+            Some((_, files)) => files.push((named, place)),
+            None => groups.push((program, vec![(named, place)])),
+        }
+    }
+    (groups, unserved)
+}
+
+/// The diagnostics of the files of one program. Its start is part of the time that they have.
+async fn group<'p>(
+    desk: &Desk<'_>,
+    program: &'static Program,
+    files: &[Named<'p>],
+    deadline: Instant,
+    limit: Duration,
+) -> Vec<(&'p Path, Value)> {
+    let unfinished = || format!("no complete answer within {} s: the language server still starts", limit.as_secs());
+    let leased = match time::timeout_at(deadline, desk.lease(program)).await {
+        Ok(leased) => leased.map(|(lease, _)| lease),
+        Err(_) => Err(unfinished()),
+    };
+    match leased {
+        Ok(lease) => {
+            let asked = files.iter().map(|(named, path)| {
+                let lease = &lease;
+                async move { (*named, file(desk, lease, named, path, deadline).await) }
+            });
+            join_all(asked).await
+        }
+        Err(error) => files.iter().map(|(named, _)| (*named, failed(named, &error))).collect(),
+    }
 }
 
 /// A path that is no file is a mistake in the call, and not one of the code.
@@ -48,24 +109,28 @@ async fn is_file(desk: &Desk<'_>, path: &Path) -> Result<(), String> {
     }
 }
 
-async fn file(desk: &Desk<'_>, path: &Path, limit: Duration) -> Value {
-    let named = path.to_string_lossy();
+async fn file(desk: &Desk<'_>, lease: &Lease, named: &Path, path: &Path, deadline: Instant) -> Value {
     let diagnosed = async {
-        let opened = desk.file(path).await?;
-        let diagnosed = opened.lease.server.diagnostics(&opened.path, opened.version, limit).await;
-        diagnosed.map_err(told)
+        let shown = time::timeout_at(deadline, desk.show(lease, path)).await;
+        let (_, version) = shown.map_err(|_| "the language server takes in no file".to_owned())??;
+        let left = deadline.saturating_duration_since(Instant::now());
+        lease.server.diagnostics(path, version, left).await.map_err(told)
     };
     match diagnosed.await {
         Ok(diagnosed) => {
             let list: Vec<_> = diagnosed.diagnostics.iter().map(diagnostic).collect();
-            let mut told = json!({ "path": named, "diagnostics": list });
+            let mut told = json!({ "path": named.to_string_lossy(), "diagnostics": list });
             if let Some(error) = diagnosed.unfinished {
                 told["error"] = json!(error);
             }
             told
         }
-        Err(error) => json!({ "path": named, "diagnostics": [], "error": error }),
+        Err(error) => failed(named, &error),
     }
+}
+
+fn failed(named: &Path, error: &str) -> Value {
+    json!({ "path": named.to_string_lossy(), "diagnostics": [], "error": error })
 }
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {
@@ -98,37 +163,54 @@ fn severity(diagnostic: &Diagnostic) -> &'static str {
 
 /// What the servers that run find wrong in files that were just written; nothing where none runs or nothing is wrong.
 pub(in crate::engine) async fn after_write(shared: &Arc<Shared>, caller: &Caller, paths: &[PathBuf]) -> Option<String> {
-    if !shared.languages.is_any_running() {
+    if paths.is_empty() || !shared.languages.is_any_running() {
         return None;
     }
-    let desk = Desk::open(shared, caller).await.ok()?;
-    let mut found = Vec::new();
-    for path in paths {
-        let Ok(path) = desk.place(path).await else { continue };
-        let Some(program) = servers::for_file(&path) else { continue };
-        if let Some(lease) = desk.running(program).await {
-            found.extend(lines(&desk, &lease, std::iter::once(path)).await);
-        }
+    let looked = async {
+        let desk = Desk::open(shared, caller).await.ok()?;
+        let found = broken(&desk, paths.iter()).await?;
+        (!found.is_empty()).then(|| format!("## diagnostics\n{}", found.join("\n")))
+    };
+    tokio::select! {
+        found = looked => found,
+        // What was written is written; nobody waits for what is wrong with it.
+        () = caller.cancel.cancelled() => None,
     }
-    (!found.is_empty()).then(|| format!("## diagnostics\n{}", found.join("\n")))
 }
 
-/// The errors and warnings of files that were just written, a line each, as far as they are known within a short time.
-pub(super) async fn lines(desk: &Desk<'_>, lease: &Lease, paths: impl Iterator<Item = PathBuf>) -> Vec<String> {
-    let found = join_all(paths.filter(|path| lease.server.program().language(path).is_some()).take(FILES).map(
-        |path| async move {
-            let (_, version) = desk.show(lease, &path).await.ok()?;
-            let diagnosed = lease.server.diagnostics(&path, version, AFTER_WRITE).await.ok()?;
-            Some(diagnosed.diagnostics.iter().filter_map(|found| line(&desk.told(&path), found)).collect::<Vec<_>>())
-        },
-    ));
-    let mut lines: Vec<String> = found.await.into_iter().flatten().flatten().collect();
+/// The errors and warnings of files that were just written, a line each, as far as the servers that run know them within
+/// a short time; none where no server was heard.
+pub(super) async fn broken<'p>(desk: &Desk<'_>, paths: impl Iterator<Item = &'p PathBuf>) -> Option<Vec<String>> {
+    let deadline = Instant::now() + AFTER_WRITE;
+    let served: Vec<_> = paths.filter(|path| servers::for_file(path).is_some()).take(FILES).cloned().collect();
+    let (groups, _) = by_program(desk, &served).await;
+    let asked = groups.iter().map(|(program, files)| async move {
+        let lease = time::timeout_at(deadline, desk.running(program)).await.ok()??;
+        lines(desk, &lease, files, deadline).await
+    });
+    let heard: Vec<_> = join_all(asked).await.into_iter().flatten().collect();
+    if heard.is_empty() {
+        return None;
+    }
+    let mut lines: Vec<String> = heard.into_iter().flatten().collect();
     let more = lines.len().saturating_sub(TOLD);
     lines.truncate(TOLD);
     if more > 0 {
         lines.push(format!("… {more} more"));
     }
-    lines
+    Some(lines)
+}
+
+/// What one server finds; none where it could be asked about no file.
+async fn lines(desk: &Desk<'_>, lease: &Lease, files: &[Named<'_>], deadline: Instant) -> Option<Vec<String>> {
+    let found = join_all(files.iter().map(|(_, path)| async move {
+        let (_, version) = time::timeout_at(deadline, desk.show(lease, path)).await.ok()?.ok()?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let diagnosed = lease.server.diagnostics(path, version, left).await.ok()?;
+        Some(diagnosed.diagnostics.iter().filter_map(|found| line(&desk.told(path), found)).collect::<Vec<_>>())
+    }));
+    let heard: Vec<_> = found.await.into_iter().flatten().collect();
+    (!heard.is_empty()).then(|| heard.into_iter().flatten().collect())
 }
 
 /// One error or warning; what is less is not told after a write.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{self, Instant};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -16,7 +16,7 @@ use tracing::debug;
 use crate::lsp::Server;
 use crate::sandbox::launch::Process;
 
-use super::watch::Snapshot;
+use super::watch::Seen;
 
 /// How long servers are kept, and how many.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,9 @@ pub(super) struct Key {
 }
 
 /// All servers of a daemon.
-pub(in crate::engine) struct Languages {
+pub(in crate::engine) struct Languages(Arc<Kept>);
+
+struct Kept {
     bounds: Bounds,
     seats: Mutex<HashMap<Key, Arc<Seat>>>,
     /// One for each server that may run; held until its process is gone.
@@ -61,9 +63,13 @@ pub(in crate::engine) struct Languages {
     stop: CancellationToken,
 }
 
-/// The place of one server; held while it is started, so that two calls do not start two.
+/// The place of one server; its state is held while it is started, so that two calls do not start two.
 #[derive(Default)]
-struct Seat(tokio::sync::Mutex<State>);
+struct Seat {
+    state: Arc<tokio::sync::Mutex<State>>,
+    /// The tree goes, or its servers get other rights: nobody starts here any more.
+    closed: CancellationToken,
+}
 
 #[derive(Default)]
 enum State {
@@ -80,7 +86,7 @@ enum State {
 pub(super) struct Running {
     pub(super) server: Server,
     /// The files as the server was last told of them.
-    pub(super) files: tokio::sync::Mutex<Option<Snapshot>>,
+    pub(super) files: tokio::sync::Mutex<Option<Arc<Seen>>>,
     used: watch::Sender<Used>,
     end: CancellationToken,
     gone: CancellationToken,
@@ -108,29 +114,90 @@ impl Languages {
 
     pub(super) fn bounded(bounds: Bounds, tasks: &TaskTracker, stop: &CancellationToken) -> Self {
         let (tasks, stop) = (tasks.clone(), stop.clone());
-        Self { bounds, seats: Mutex::default(), places: Arc::new(Semaphore::new(bounds.most)), tasks, stop }
+        let places = Arc::new(Semaphore::new(bounds.most));
+        Self(Arc::new(Kept { bounds, seats: Mutex::default(), places, tasks, stop }))
     }
 
-    /// The server of a work tree, started if it does not run.
+    /// The server of a work tree, started if it does not run. A start goes on when nobody waits for it any more: whoever
+    /// asks next finds the server. One that runs for the same files with other rights is ended first.
     pub(super) async fn lease(
         &self,
         key: Key,
-        start: impl Future<Output = Result<Started, String>>,
+        start: impl Future<Output = Result<Started, String>> + Send + 'static,
     ) -> Result<Lease, String> {
-        let seat = Arc::clone(self.seats().entry(key.clone()).or_default());
-        let mut state = seat.0.lock().await;
+        let is_other =
+            |other: &Key| (&other.tree, other.program) == (&key.tree, key.program) && other.made_of != key.made_of;
+        self.0.close(is_other).await;
+        let seat = Arc::clone(self.0.seats().entry(key).or_default());
+        let state = Arc::clone(&seat.state).lock_owned().await;
         match &*state {
             State::Running(running) if !running.is_ending() => return Ok(Lease::of(running)),
-            State::Failed { at, message } if at.elapsed() < self.bounds.failed => return Err(message.clone()),
+            State::Failed { at, message } if at.elapsed() < self.0.bounds.failed => return Err(message.clone()),
             State::Running(_) | State::Failed { .. } | State::Empty => {}
         }
-        if self.stop.is_cancelled() {
-            return Err("the daemon is ending".to_owned());
+        let kept = Arc::clone(&self.0);
+        let started = self.0.tasks.spawn(async move { kept.start(&seat, state, start).await });
+        started.await.map_err(|error| format!("the start of the language server was broken off: {error}"))?
+    }
+
+    /// The server of a work tree if it runs.
+    pub(super) fn find(&self, key: &Key) -> Option<Lease> {
+        let seat = self.0.seats().get(key).cloned()?;
+        let state = seat.state.try_lock().ok()?;
+        match &*state {
+            State::Running(running) if !running.is_ending() => Some(Lease::of(running)),
+            State::Running(_) | State::Failed { .. } | State::Empty => None,
         }
-        let place = self.place().await?;
-        match start.await {
+    }
+
+    /// Whether there is anybody to ask.
+    pub(super) fn is_any_running(&self) -> bool {
+        self.0.places.available_permits() < self.0.bounds.most
+    }
+
+    /// Ends the servers of a work tree, which goes; returns when they are gone.
+    pub(in crate::engine) async fn end(&self, tree: &Path) {
+        self.0.close(|key| key.tree == tree).await;
+    }
+}
+
+impl Kept {
+    /// Ends servers, also those that are about to start; returns when they are gone.
+    async fn close(&self, is_meant: impl Fn(&Key) -> bool) {
+        let seats: Vec<_> = self.seats().extract_if(|key, _| is_meant(key)).map(|(_, seat)| seat).collect();
+        for seat in seats {
+            seat.closed.cancel();
+            if let State::Running(running) = std::mem::take(&mut *seat.state.lock().await) {
+                running.end.cancel();
+                running.gone.cancelled().await;
+            }
+        }
+    }
+
+    /// Starts a server on its seat.
+    async fn start(
+        &self,
+        seat: &Seat,
+        mut state: OwnedMutexGuard<State>,
+        start: impl Future<Output = Result<Started, String>>,
+    ) -> Result<Lease, String> {
+        let starts = async {
+            // One that ends has its place until it is gone.
+            if let State::Running(last) = &*state {
+                last.gone.cancelled().await;
+            }
+            let place = self.place().await?;
+            Ok::<_, String>((place, start.await))
+        };
+        let (place, started) = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err("the daemon is ending".to_owned()),
+            () = seat.closed.cancelled() => return Err("the language server was ended meanwhile; try again".to_owned()),
+            started = starts => started?,
+        };
+        match started {
             Ok(started) => {
-                let running = self.seat(started, place);
+                let running = self.seat(started, place, &seat.state);
                 let lease = Lease::of(&running);
                 *state = State::Running(running);
                 Ok(lease)
@@ -142,74 +209,60 @@ impl Languages {
         }
     }
 
-    /// The server of a work tree if it runs.
-    pub(super) fn find(&self, key: &Key) -> Option<Lease> {
-        let seat = self.seats().get(key).cloned()?;
-        let state = seat.0.try_lock().ok()?;
-        match &*state {
-            State::Running(running) if !running.is_ending() => Some(Lease::of(running)),
-            State::Running(_) | State::Failed { .. } | State::Empty => None,
-        }
-    }
-
-    /// Whether there is anybody to ask.
-    pub(super) fn is_any_running(&self) -> bool {
-        self.places.available_permits() < self.bounds.most
-    }
-
-    /// Ends the servers of a work tree, which goes; returns when they are gone.
-    pub(in crate::engine) async fn end(&self, tree: &Path) {
-        let seats: Vec<_> = {
-            let mut seats = self.seats();
-            let keys: Vec<Key> = seats.keys().filter(|key| key.tree == tree).cloned().collect();
-            keys.iter().filter_map(|key| seats.remove(key)).collect()
-        };
-        for seat in seats {
-            if let State::Running(running) = std::mem::take(&mut *seat.0.lock().await) {
-                running.end.cancel();
-                running.gone.cancelled().await;
-            }
-        }
-    }
-
     /// A place for another server; the one that was idle longest is ended for it where there is none.
     async fn place(&self) -> Result<OwnedSemaphorePermit, String> {
         loop {
             if let Ok(place) = Arc::clone(&self.places).try_acquire_owned() {
                 return Ok(place);
             }
-            let Some(oldest) = self.longest_idle() else {
+            let Some(oldest) = self.give_way() else {
                 let most = self.bounds.most;
                 return Err(format!("{most} language servers are at work, and no more may run; try again later"));
             };
             debug!(server = oldest.server.program().name, "language server gives way to another");
-            oldest.end.cancel();
             oldest.gone.cancelled().await;
         }
     }
 
-    fn longest_idle(&self) -> Option<Arc<Running>> {
-        let running = |seat: &Arc<Seat>| match &*seat.0.try_lock().ok()? {
-            State::Running(running) if !running.gone.is_cancelled() => Some(Arc::clone(running)),
+    /// Tells the server to end that was idle longest, if one is.
+    fn give_way(&self) -> Option<Arc<Running>> {
+        let seats: Vec<_> = self.seats().values().cloned().collect();
+        // Leases are given with the state in hand: held here, nobody is given the one that is told to end.
+        let states: Vec<_> = seats.iter().filter_map(|seat| seat.state.try_lock().ok()).collect();
+        let running = states.iter().filter_map(|state| match &**state {
+            State::Running(running) if !running.gone.is_cancelled() => Some(running),
             State::Running(_) | State::Failed { .. } | State::Empty => None,
-        };
-        let running: Vec<_> = self.seats().values().filter_map(running).collect();
-        let idle = running.into_iter().map(|running| (*running.used.borrow(), running.clone()));
-        idle.filter(|(used, _)| used.by == 0).min_by_key(|(used, _)| used.last).map(|(_, running)| running)
+        });
+        let idle = running.map(|running| (*running.used.borrow(), running)).filter(|(used, _)| used.by == 0);
+        let (_, oldest) = idle.min_by_key(|(used, _)| used.last)?;
+        oldest.end.cancel();
+        Some(Arc::clone(oldest))
     }
 
     /// Begins to mind a server: it ends when it is idle too long, gives way, or the daemon ends.
-    fn seat(&self, started: Started, place: OwnedSemaphorePermit) -> Arc<Running> {
+    fn seat(
+        &self,
+        started: Started,
+        place: OwnedSemaphorePermit,
+        state: &Arc<tokio::sync::Mutex<State>>,
+    ) -> Arc<Running> {
         let Started { server, process } = started;
         let (used, uses) = watch::channel(Used { by: 0, last: Instant::now() });
         let (end, gone) = (CancellationToken::new(), CancellationToken::new());
         let minded = Minded { server: server.clone(), process, uses, end: end.clone(), stop: self.stop.clone() };
         let running = Running { server, files: tokio::sync::Mutex::default(), used, end, gone: gone.clone() };
-        let (idle, grace) = (self.bounds.idle, self.bounds.grace);
+        let (idle, grace, state) = (self.bounds.idle, self.bounds.grace, Arc::clone(state));
         self.tasks.spawn(async move {
             minded.run(idle, grace).await;
             drop(place);
             gone.cancel();
+            // What it knew of the files is of no use to the next one.
+            let mut state = state.lock().await;
+            if let State::Running(running) = &*state
+                && running.gone.is_cancelled()
+            {
+                *state = State::Empty;
+            }
         });
         Arc::new(running)
     }

@@ -16,7 +16,7 @@ const MOST: usize = 200;
 
 /// The symbols of all languages of the work tree.
 pub(super) async fn symbols(desk: &Desk<'_>, query: &str) -> Result<Value, String> {
-    let files: Vec<PathBuf> = desk.files().await?.into_keys().collect();
+    let files: Vec<PathBuf> = desk.files().await?.files.into_keys().collect();
     let programs = servers::for_files(&files);
     if programs.is_empty() {
         return Ok(
@@ -56,7 +56,7 @@ async fn ask(
     files: &[PathBuf],
     query: &str,
 ) -> Result<(Vec<Symbol>, Option<String>), String> {
-    let lease = desk.lease(program).await?;
+    let (lease, _) = desk.lease(program).await?;
     let server = &lease.server;
     if !server.can("workspace/symbol") {
         return Err(desk::lacks(program, "workspace/symbol"));

@@ -3,38 +3,92 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::backend::Access;
+use crate::config::Config;
 use crate::config::confine::Sandbox;
 use crate::lsp::servers::Program;
 use crate::lsp::{self, Io, Limits};
-use crate::permission::Posture;
+use crate::permission::Level;
 use crate::sandbox::launch::{self, Spawn};
+use crate::tools::inside::root::Root;
 
+use super::super::super::agents::role::Role;
 use super::super::super::confine::{self, Task};
-use super::super::super::prepare;
-use super::super::super::record::{ChildAccess, Record};
+use super::super::super::record::Record;
 use super::super::super::shared::Shared;
+use super::super::super::{prepare, settings};
+use super::desk::blocking;
 use super::keep::Started;
+use super::watch;
 
-/// Starts a program for the project at `root`; where it fails, the words for the model.
+/// What a server may do. It runs code of the project, so it may do no more than the agent that it works for.
+#[derive(Debug)]
+pub(super) struct Rights {
+    sandbox: Sandbox,
+    /// Whether it may write the work tree.
+    tree: Access,
+    /// Whether its agent is one that only reads: such a one has nothing to fetch and nothing to send.
+    agent: Access,
+}
+
+impl Rights {
+    pub(super) fn of(record: &Record, role: &Role, config: &Config) -> Self {
+        Self { sandbox: config.sandbox.clone(), tree: prepare::access(role, record), agent: role.native.access }
+    }
+
+    /// Names them: a server with others is another server.
+    pub(super) fn name(&self) -> String {
+        settings::hash(&format!("{self:?}"))
+    }
+
+    /// What the cage writes of the work tree.
+    fn writes(&self, tree: &Path) -> Vec<PathBuf> {
+        match self.tree {
+            Access::Write => vec![tree.to_owned()],
+            Access::ReadOnly => Vec::new(),
+        }
+    }
+
+    /// The level whose network it has.
+    fn level(&self) -> Level {
+        match (self.sandbox.level, self.agent) {
+            (Level::Workspace, Access::ReadOnly) => Level::Restricted,
+            (level @ (Level::Off | Level::Workspace | Level::Restricted), _) => level,
+        }
+    }
+}
+
+/// Where a server works.
+pub(super) struct Place {
+    pub(super) root: Arc<Root>,
+    /// The work tree by the name that servers know.
+    pub(super) tree: PathBuf,
+}
+
+/// Starts a program for the project in a work tree; where it fails, the words for the model.
 pub(super) async fn start(
-    shared: &Arc<Shared>,
-    record: &Record,
-    sandbox: &Sandbox,
+    shared: Arc<Shared>,
+    record: Record,
+    rights: Rights,
     program: &'static Program,
-    root: &Path,
+    place: Place,
 ) -> Result<Started, String> {
     let failed = |what: String| format!("language server `{}` did not start: {what}", program.name);
-    let repo = prepare::open_repo(record).await.map_err(|fault| failed(fault.to_string()))?;
+    let looked = blocking(move || {
+        let files: Vec<PathBuf> = watch::look(&place.root)?.files.into_keys().collect();
+        Ok(program.root(&place.tree, &files))
+    });
+    let root = looked.await.flatten().map_err(failed)?;
+    let repo = prepare::open_repo(&record).await.map_err(|fault| failed(fault.to_string()))?;
     let tree = PathBuf::from(&record.body.worktree);
-    let writes = may_write(record).then(|| tree.clone()).into_iter().collect();
-    let task = Task { record, repo: &repo, level: sandbox.level, writes };
-    let (mut cage, mut env) = confine::of_program(shared, task).map_err(|error| failed(error.to_string()))?;
+    let task = Task { record: &record, repo: &repo, level: rights.level(), writes: rights.writes(&tree) };
+    let (mut cage, mut env) = confine::of_program(&shared, task).map_err(|error| failed(error.to_string()))?;
     let path = env.get("PATH").cloned().unwrap_or_default();
     let found = find(program.name, &path, &tree).ok_or_else(|| missing(program))?;
     if let Some(cage) = &mut cage {
         cage.read.push(tree.clone());
         cage.read.extend(places_of(&found));
-        cage.read.extend(confine::listed(sandbox, &env));
+        cage.read.extend(confine::listed(&rights.sandbox, &env));
     }
     env.insert("COPPICE_WORKTREE".to_owned(), tree.to_string_lossy().into_owned());
     let mut argv = vec![found.to_string_lossy().into_owned()];
@@ -49,7 +103,7 @@ pub(super) async fn start(
         tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await.ok();
     });
     let io = Io { stdin: Box::new(stdin), stdout: Box::new(stdout) };
-    match lsp::connect(program, root, io, Limits::default()).await {
+    match lsp::connect(program, &root, io, Limits::default()).await {
         Ok(server) => Ok(Started { server, process: Some(process) }),
         Err(error) => Err(failed(error.to_string())),
     }
@@ -76,18 +130,29 @@ fn places_of(program: &Path) -> Vec<PathBuf> {
     beside.into_iter().flatten().map(Path::to_owned).collect()
 }
 
-/// Whether the session may change its work tree at all.
-fn may_write(record: &Record) -> bool {
-    let is_reader = record.body.child.as_ref().is_some_and(|child| child.access == ChildAccess::ReadOnly);
-    !is_reader && record.body.posture.posture() != Posture::Plan
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn a_server_may_do_what_its_agent_may() {
+        let tree = Path::new("/t");
+        for (level, access, agent, expected) in [
+            (Level::Workspace, Access::Write, Access::Write, (Level::Workspace, 1)),
+            // A plan is made by an agent that writes at other times, and reaches what it always does.
+            (Level::Workspace, Access::ReadOnly, Access::Write, (Level::Workspace, 0)),
+            (Level::Workspace, Access::ReadOnly, Access::ReadOnly, (Level::Restricted, 0)),
+            (Level::Restricted, Access::Write, Access::Write, (Level::Restricted, 1)),
+            (Level::Off, Access::ReadOnly, Access::ReadOnly, (Level::Off, 0)),
+        ] {
+            let sandbox = Sandbox { level, hosts: Vec::new(), caches: Vec::new(), read: Vec::new() };
+            let rights = Rights { sandbox, tree: access, agent };
+            assert_eq!((rights.level(), rights.writes(tree).len()), expected, "{rights:?}");
+        }
+    }
 
     #[test]
     fn a_program_of_the_work_tree_is_not_the_users() {

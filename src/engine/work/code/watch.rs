@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use ignore::WalkState;
 
@@ -21,8 +21,22 @@ const MOST: usize = 50_000;
 /// How many entries are met in search of them.
 const MOST_SEEN: usize = 1_000_000;
 
-/// What tells one state of a file from another, by its path from the root of the tree.
-pub(super) type Snapshot = BTreeMap<PathBuf, Stamp>;
+/// The files of a tree at one moment.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    /// What tells one state of a file from another, by its path from the root of the tree.
+    pub(super) files: BTreeMap<PathBuf, Stamp>,
+    part: Part,
+}
+
+/// How much of a tree was looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Part {
+    #[default]
+    All,
+    /// Which files these are is chance: that one is missing says nothing.
+    Some,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stamp {
@@ -32,14 +46,19 @@ pub(super) struct Stamp {
 }
 
 /// Looks at a work tree. Reads the disk.
-pub(super) fn look(root: &Root) -> Result<Snapshot, String> {
-    let found = Mutex::new(Snapshot::new());
+pub(super) fn look(root: &Root) -> Result<Seen, String> {
+    look_at(root, MOST)
+}
+
+fn look_at(root: &Root, most: usize) -> Result<Seen, String> {
+    let found = Mutex::new(Seen::default());
     let (tree, seen) = (root.path(), AtomicUsize::new(0));
     let walk = ignored::walk(root, Path::new(""), |_| true)
         .map_err(|error| format!("the work tree cannot be read: {error}"))?;
     walk.build_parallel().run(|| {
         Box::new(|entry| {
             if seen.fetch_add(1, Ordering::Relaxed) > MOST_SEEN {
+                found.lock().unwrap_or_else(PoisonError::into_inner).part = Part::Some;
                 return WalkState::Quit;
             }
             let Ok(entry) = entry else { return WalkState::Continue };
@@ -53,22 +72,44 @@ pub(super) fn look(root: &Root) -> Result<Snapshot, String> {
                 size: metadata.size(),
                 inode: metadata.ino(),
             };
-            let mut found = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            found.insert(path.to_owned(), stamp);
-            if found.len() < MOST { WalkState::Continue } else { WalkState::Quit }
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            if found.files.len() == most {
+                found.part = Part::Some;
+                return WalkState::Quit;
+            }
+            found.files.insert(path.to_owned(), stamp);
+            WalkState::Continue
         })
     });
-    Ok(found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner))
+    Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// What became of the files between two looks.
-pub(super) fn changes(before: &Snapshot, after: &Snapshot) -> Vec<(PathBuf, Happened)> {
-    let gone = before.keys().filter(|path| !after.contains_key(*path)).map(|path| (path.clone(), Happened::Deleted));
-    let there = after.iter().filter_map(|(path, stamp)| match before.get(path) {
-        None => Some((path.clone(), Happened::Created)),
+/// What became of the files between two looks. Of a tree that was not looked at as a whole only changes are told: a file
+/// that one look met and the other did not may be there all the time.
+pub(super) fn changes(before: &Seen, after: &Seen) -> BTreeMap<PathBuf, Happened> {
+    let are_whole = before.are_whole(after);
+    let gone = before.files.keys().filter(|path| are_whole && !after.files.contains_key(*path));
+    let gone = gone.map(|path| (path.clone(), Happened::Deleted));
+    let there = after.files.iter().filter_map(|(path, stamp)| match before.files.get(path) {
+        None => are_whole.then(|| (path.clone(), Happened::Created)),
         Some(known) => (known != stamp).then(|| (path.clone(), Happened::Changed)),
     });
     gone.chain(there).collect()
+}
+
+impl Seen {
+    /// Whether a file is another one in a later look, as far as both can tell.
+    pub(super) fn differs(&self, later: &Self, path: &Path) -> bool {
+        match (self.files.get(path), later.files.get(path)) {
+            (Some(known), Some(found)) => known != found,
+            (Some(_), None) | (None, Some(_)) => self.are_whole(later),
+            (None, None) => false,
+        }
+    }
+
+    fn are_whole(&self, other: &Self) -> bool {
+        (self.part, other.part) == (Part::All, Part::All)
+    }
 }
 
 fn is_of_interest(path: &Path) -> bool {
@@ -96,14 +137,17 @@ mod tests {
         let root = Root::open(tree, None).unwrap();
         let look = || look(&root).unwrap();
         let before = look();
-        let names: Vec<_> = before.keys().map(|path| path.to_str().unwrap()).collect();
+        let names: Vec<_> = before.files.keys().map(|path| path.to_str().unwrap()).collect();
         assert_eq!(names, ["Cargo.toml", "a.rs", "b.rs"]);
-        assert_eq!(changes(&before, &look()), []);
+        assert_eq!(changes(&before, &look()), BTreeMap::new());
         fs::write(tree.join("a.rs"), "12").unwrap();
         fs::remove_file(tree.join("b.rs")).unwrap();
         fs::write(tree.join("c.rs"), "1").unwrap();
         let expected = [("b.rs", Happened::Deleted), ("a.rs", Happened::Changed), ("c.rs", Happened::Created)];
-        assert_eq!(changes(&before, &look()), expected.map(|(path, what)| (PathBuf::from(path), what)));
+        let after = look();
+        assert_eq!(changes(&before, &after), expected.map(|(path, what)| (PathBuf::from(path), what)).into());
+        let differs = ["a.rs", "b.rs", "c.rs", "Cargo.toml"].map(|path| before.differs(&after, Path::new(path)));
+        assert_eq!(differs, [true, true, true, false]);
     }
 
     #[test]
@@ -117,7 +161,31 @@ mod tests {
             let pipe = tree.join("deep").join(name);
             rustix::fs::mknodat(rustix::fs::CWD, pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
             let found = look(&Root::open(tree, None).unwrap()).unwrap();
-            assert_eq!(found.keys().collect::<Vec<_>>(), [Path::new("deep/a.rs")]);
+            assert_eq!(found.files.keys().collect::<Vec<_>>(), [Path::new("deep/a.rs")]);
         }
+    }
+
+    #[test]
+    fn what_a_look_did_not_meet_is_neither_made_nor_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let tree = directory.path();
+        for number in 0..40 {
+            fs::write(tree.join(format!("{number}.rs")), "1").unwrap();
+        }
+        let root = Root::open(tree, None).unwrap();
+        let look_at = |most| look_at(&root, most).unwrap();
+        let whole = look_at(MOST);
+        let parts = [look_at(20), look_at(20)];
+        assert_eq!(parts.each_ref().map(|part| part.files.len()), [20, 20]);
+        for (before, after) in [(&whole, &parts[0]), (&parts[0], &parts[1]), (&parts[1], &whole)] {
+            assert_eq!(changes(before, after), BTreeMap::new());
+        }
+        assert_eq!(look_at(40), whole, "a tree that just fits is looked at as a whole");
+        for number in 0..40 {
+            fs::write(tree.join(format!("{number}.rs")), "12").unwrap();
+        }
+        let changed = changes(&whole, &look_at(20));
+        assert_eq!(changed.len(), 20);
+        assert!(changed.values().all(|happened| *happened == Happened::Changed));
     }
 }

@@ -39,7 +39,7 @@ async fn answer_all(theirs: tokio::io::DuplexStream) {
 
 struct World {
     languages: Languages,
-    starts: AtomicUsize,
+    starts: Arc<AtomicUsize>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -47,7 +47,7 @@ struct World {
 impl World {
     fn new() -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        Self { languages: Languages::bounded(BOUNDS, &tasks, &stop), starts: AtomicUsize::new(0), tasks, stop }
+        Self { languages: Languages::bounded(BOUNDS, &tasks, &stop), starts: Arc::default(), tasks, stop }
     }
 
     fn key(tree: &str) -> Key {
@@ -55,16 +55,23 @@ impl World {
     }
 
     async fn lease(&self, tree: &str) -> Result<Lease, String> {
-        let start = async {
-            self.starts.fetch_add(1, Ordering::Relaxed);
+        self.lease_after(Self::key(tree), Duration::ZERO).await
+    }
+
+    /// The same of a server that takes its time to start.
+    async fn lease_after(&self, key: Key, takes: Duration) -> Result<Lease, String> {
+        let (starts, tree) = (Arc::clone(&self.starts), key.tree.clone());
+        let start = async move {
+            starts.fetch_add(1, Ordering::Relaxed);
+            time::sleep(takes).await;
             let (ours, theirs) = tokio::io::duplex(4096);
             tokio::spawn(answer_all(theirs));
             let (stdout, stdin) = tokio::io::split(ours);
             let io = Io { stdin: Box::new(stdin), stdout: Box::new(stdout) };
-            let server = lsp::connect(&PROGRAMS[0], Path::new(tree), io, Limits::default()).await.unwrap();
+            let server = lsp::connect(&PROGRAMS[0], &tree, io, Limits::default()).await.unwrap();
             Ok(Started { server, process: None })
         };
-        self.languages.lease(Self::key(tree), start).await
+        self.languages.lease(key, start).await
     }
 
     fn started(&self) -> usize {
@@ -147,4 +154,55 @@ async fn servers_end_with_their_tree_and_with_the_daemon() {
     world.tasks.wait().await;
     assert!(!world.runs("/b"));
     assert_eq!(world.lease("/b").await.err().as_deref(), Some("the daemon is ending"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_goes_on_though_nobody_waits_for_it() {
+    let world = World::new();
+    let takes = Duration::from_secs(20);
+    let waited = time::timeout(Duration::from_secs(15), world.lease_after(World::key("/a"), takes)).await;
+    assert!(waited.is_err());
+    assert!(world.lease("/a").await.is_ok());
+    assert_eq!(world.started(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tree_that_goes_waits_for_no_start() {
+    let world = World::new();
+    let begun = Instant::now();
+    let starting = world.lease_after(World::key("/a"), Duration::from_secs(20));
+    let ending = async {
+        tokio::task::yield_now().await;
+        world.languages.end(Path::new("/a")).await;
+    };
+    let (started, ()) = tokio::join!(starting, ending);
+    assert_eq!(started.err().as_deref(), Some("the language server was ended meanwhile; try again"));
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    assert!(!world.languages.is_any_running());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_with_other_rights_takes_the_place_of_the_first() {
+    let world = World::new();
+    let narrow = || Key { made_of: "less".to_owned(), ..World::key("/a") };
+    drop(world.lease("/a").await.unwrap());
+    drop(world.lease("/b").await.unwrap());
+    drop(world.lease_after(narrow(), Duration::ZERO).await.unwrap());
+    assert_eq!(["/a", "/b"].map(|tree| world.runs(tree)), [false, true]);
+    assert!(world.languages.find(&narrow()).is_some());
+    assert_eq!(world.started(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_kept_of_a_server_that_is_gone() {
+    let world = World::new();
+    let lease = world.lease("/a").await.unwrap();
+    let kept = Arc::downgrade(&lease.0);
+    let gone = lease.gone.clone();
+    drop(lease);
+    gone.cancelled().await;
+    world.stop.cancel();
+    world.tasks.close();
+    world.tasks.wait().await;
+    assert!(kept.upgrade().is_none());
 }
