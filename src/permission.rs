@@ -23,7 +23,7 @@ mod verb;
 use std::path::{Component, Path, PathBuf};
 
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
-pub use decide::{decide, usual};
+pub use decide::{decide, is_spared, usual};
 pub use floor::catastrophe;
 pub use kept::{Keeper, Kept};
 pub use posture::{Hold, Level, Posture, UnknownWord};

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use super::handoff::{Handoff, Origin};
 use super::image::Attached;
+use super::permission::AutoApproval;
 use super::session::{Approval, AskedQuestion, Base, Changes, Response, TurnError, Usage};
 use super::workflow::Workflow;
 
@@ -113,6 +114,9 @@ pub enum Payload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = Option<Object>)]
         input: Option<serde_json::Value>,
+        /// What let it pass, where that is known before it begins.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        auto: Option<AutoApproval>,
     },
     ToolFinished {
         turn: u32,
@@ -122,6 +126,10 @@ pub enum Payload {
         ok: bool,
         /// Bounded; a mark at its end says when something was cut.
         output: String,
+        /// What let it pass although its tool is one that is asked about; absent when a person did, and for calls
+        /// that nobody has to allow.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        auto: Option<AutoApproval>,
     },
     ApprovalRequested {
         turn: u32,

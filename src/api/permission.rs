@@ -44,6 +44,18 @@ pub struct RuleFileInfo {
     pub note: Option<String>,
 }
 
+/// What let a call go ahead without a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AutoApproval {
+    /// The step that decided.
+    pub layer: String,
+    /// The rule that decided, with its file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<String>,
+    /// The posture of the session when it was decided.
+    pub posture: String,
+}
+
 /// A plan that was left for later.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SavedPlan {

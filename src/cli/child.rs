@@ -170,7 +170,14 @@ mod tests {
     }
 
     fn tool(title: &str) -> Payload {
-        Payload::ToolStarted { turn: 1, call: "c".into(), tool: "read".into(), title: title.into(), input: None }
+        Payload::ToolStarted {
+            turn: 1,
+            call: "c".into(),
+            tool: "read".into(),
+            title: title.into(),
+            input: None,
+            auto: None,
+        }
     }
 
     fn done(answer: &str) -> Payload {

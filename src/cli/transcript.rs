@@ -37,9 +37,9 @@ impl Teller {
         if let Payload::ToolStarted { call, input: Some(input), .. } = &inner.payload {
             self.inputs.insert(place(call), input.clone());
         }
-        if let Payload::ToolFinished { call, tool, title, ok, output, .. } = &inner.payload {
+        if let Payload::ToolFinished { call, tool, title, ok, output, auto, .. } = &inner.payload {
             let input = self.inputs.remove(&place(call));
-            let card = card::finished(tool, title, input.as_ref(), Outcome::from(*ok), output);
+            let card = card::finished(tool, title, input.as_ref(), Outcome::from(*ok), output).passed(auto.as_ref());
             let below = card::rows(&card, CARD, Fold::Folded).into_iter().skip(1);
             let below = below.map(|row| Line::new().plain("        ").then(row));
             return std::iter::once(head.then(card.header)).chain(below).collect();
@@ -62,6 +62,9 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         Payload::ToolStarted { tool, title, input, .. } => {
             said(Tone::Dim, format!("· {}", called(tool, title, input.as_ref())))
         }
+        Payload::ToolFinished { tool, title, ok: true, auto: Some(auto), .. } => {
+            Some(card::passed(&called(tool, title, None), auto))
+        }
         Payload::ToolFinished { ok: false, .. } => said(Tone::Warn, format!("· {}", detail(payload))),
         Payload::ApprovalResolved { .. } => said(Tone::Dim, format!("approval {}", detail(payload))),
         Payload::QuestionAnswered { .. } => said(Tone::Dim, format!("answered {}", detail(payload))),
@@ -81,7 +84,7 @@ pub(super) fn talk(payload: &Payload) -> Option<Line> {
         | Payload::TurnStarted { .. }
         | Payload::Message { .. }
         | Payload::Thought { .. }
-        | Payload::ToolFinished { ok: true, .. }
+        | Payload::ToolFinished { ok: true, auto: None, .. }
         | Payload::ApprovalRequested { .. }
         | Payload::QuestionAsked { .. }
         | Payload::QuestionGone { .. }
@@ -293,6 +296,7 @@ mod tests {
             title: title.clone(),
             ok,
             output: "a\nno such file\n".into(),
+            auto: None,
         };
         vec![
             Payload::SessionCreated {
@@ -312,7 +316,14 @@ mod tests {
             Payload::TurnStarted { turn, prompt: 1, delivery: "bootstrap_full".into(), exec_at: 0, agent: None },
             Payload::Thought { turn, text: "hm".into() },
             Payload::Message { turn, text: "I look.".into() },
-            Payload::ToolStarted { turn, call: call.clone(), tool: tool.clone(), title: title.clone(), input: None },
+            Payload::ToolStarted {
+                turn,
+                call: call.clone(),
+                tool: tool.clone(),
+                title: title.clone(),
+                input: None,
+                auto: None,
+            },
             output(true),
             output(false),
             Payload::ApprovalRequested { turn, approval: sample::approval().approvals.remove(0) },

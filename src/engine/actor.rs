@@ -13,6 +13,7 @@ mod effect;
 mod external;
 mod integrate;
 mod naming;
+mod passed;
 mod persist;
 mod plan;
 mod plan_mode;

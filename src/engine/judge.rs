@@ -63,6 +63,14 @@ pub(super) struct Made<'a> {
     pub(super) origin: CallOrigin,
 }
 
+/// A call of a turn with what was decided about it.
+pub(super) struct Judged {
+    pub(super) call: Call,
+    pub(super) verdict: Verdict,
+    /// Whether it goes ahead though its tool is one that is asked about.
+    pub(super) is_spared: bool,
+}
+
 /// Which tools the caller has.
 #[derive(Clone, Copy)]
 pub(super) struct Tools<'a> {
@@ -95,7 +103,7 @@ impl Judge {
     }
 
     /// What the rules say about a call of a session's turn.
-    pub(super) fn verdict(&self, record: &Record, role: &Role, config: &Config, made: Made<'_>) -> (Call, Verdict) {
+    pub(super) fn verdict(&self, record: &Record, role: &Role, config: &Config, made: Made<'_>) -> Judged {
         let body = &record.body;
         let is_background = body.child.as_ref().is_some_and(|child| child.hold == ChildHold::Background);
         let denies = config.delegation.background_approvals == BackgroundApprovals::Deny;
@@ -120,28 +128,33 @@ impl Judge {
             grants: &grants,
         };
         let call = self.call(made.tool, made.reach);
-        let verdict = self.decide(&call, &caller);
-        (call, verdict)
+        let (verdict, is_spared) = self.in_scene(&caller, |scene| {
+            let verdict = permission::decide(&call, scene);
+            let is_spared = permission::is_spared(&verdict, &call, scene);
+            (verdict, is_spared)
+        });
+        Judged { call, verdict, is_spared }
     }
 
     pub(super) fn decide(&self, call: &Call, caller: &Caller<'_>) -> Verdict {
+        self.in_scene(caller, |scene| permission::decide(call, scene))
+    }
+
+    fn in_scene<T>(&self, caller: &Caller<'_>, act: impl FnOnce(&Scene<'_>) -> T) -> T {
         let has_tool = |name: &str| caller.tools.has(name);
-        permission::decide(
-            call,
-            &Scene {
-                posture: caller.posture,
-                overlay: caller.overlay,
-                hold: caller.hold,
-                access: caller.access,
-                has_tool: &has_tool,
-                agent: caller.permission,
-                agent_word: caller.word,
-                rules: &self.rules,
-                grants: caller.grants,
-                audience: caller.audience,
-                places: &self.places,
-            },
-        )
+        act(&Scene {
+            posture: caller.posture,
+            overlay: caller.overlay,
+            hold: caller.hold,
+            access: caller.access,
+            has_tool: &has_tool,
+            agent: caller.permission,
+            agent_word: caller.word,
+            rules: &self.rules,
+            grants: caller.grants,
+            audience: caller.audience,
+            places: &self.places,
+        })
     }
 
     /// The rules that a wider consent to the call saves; none when it can only be allowed once.

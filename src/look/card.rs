@@ -13,7 +13,8 @@ mod tests;
 
 use serde_json::Value;
 
-use super::line::{Line, Tone, columns_of, cut};
+use super::line::{Line, Tone, columns_of, cut, one_line};
+use crate::api::permission::AutoApproval;
 
 /// A folded card shows so many lines.
 const FOLDED: usize = 10;
@@ -24,6 +25,33 @@ pub(crate) struct Card {
     pub(crate) header: Line,
     pub(crate) body: Vec<Line>,
     pub(crate) footer: Option<Line>,
+}
+
+/// A longer call would push what let it pass off the row.
+const PASSED: usize = 40;
+
+impl Card {
+    /// The card with a word about what let the call pass, where no person did.
+    pub(crate) fn passed(mut self, auto: Option<&AutoApproval>) -> Card {
+        if let Some(auto) = auto {
+            let word = passed(&self.header.text(), auto);
+            self.footer = Some(match self.footer {
+                Some(footer) => footer.dim(" · ").then(word),
+                None => word,
+            });
+        }
+        self
+    }
+}
+
+/// A call that went ahead by itself, and by what: a rule, or else the posture or another step that let it pass.
+pub(crate) fn passed(call: &str, auto: &AutoApproval) -> Line {
+    let source = match (&auto.rule, auto.layer.as_str()) {
+        (Some(rule), _) => rule,
+        (None, "posture") => &auto.posture,
+        (None, layer) => layer,
+    };
+    Line::new().dim(format!("✓ auto · {} · {}", cut(&one_line(call), PASSED), one_line(source)))
 }
 
 /// How a call ended.

@@ -38,6 +38,11 @@ pub fn decide(call: &Call, scene: &Scene<'_>) -> Verdict {
     })
 }
 
+/// Whether a call that a verdict lets go ahead would be asked about by what its tool is.
+pub fn is_spared(verdict: &Verdict, call: &Call, scene: &Scene<'_>) -> bool {
+    verdict.action == Action::Allow && tool_class(&Case::new(call, scene)).action == Action::Ask
+}
+
 /// What happens with a call of a tool that nothing else decides about; `None` where that depends on the call, and for
 /// tools that nobody knows.
 pub fn usual(tool: &str) -> Option<Action> {

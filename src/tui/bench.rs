@@ -83,8 +83,15 @@ fn story(session: &str, lines: usize) -> Vec<Event> {
         let input = Some(json!({ "command": title }));
         [
             Payload::Message { turn: 1, text: message.clone() },
-            Payload::ToolStarted { turn: 1, call: call.clone(), tool: tool.clone(), title: title.clone(), input },
-            Payload::ToolFinished { turn: 1, call, tool, title, ok: true, output: output.clone() },
+            Payload::ToolStarted {
+                turn: 1,
+                call: call.clone(),
+                tool: tool.clone(),
+                title: title.clone(),
+                input,
+                auto: None,
+            },
+            Payload::ToolFinished { turn: 1, call, tool, title, ok: true, output: output.clone(), auto: None },
         ]
     });
     let event = |(payload, seq)| Event { seq, session: session.to_owned(), at: 1, v: 1, payload };

@@ -386,3 +386,27 @@ fn explaining_says_what_is_wrong_with_the_question() {
     hint: `coppice agents` tells about all of them; builder, engineer, orchestrator, planner, reviewer can be chosen
     ");
 }
+
+/// What let the calls of a session pass, in their order.
+fn passed(env: &TestEnv, id: &str) -> Vec<Value> {
+    let ended = env.events(id).into_iter().filter(|event| event["type"] == "tool_finished");
+    ended.map(|event| event["auto"].clone()).collect()
+}
+
+#[test]
+fn a_call_that_went_ahead_by_itself_says_by_what() {
+    let env = TestEnv::new();
+    let yolo = ["--model", "demo", "--posture", "attended", "--yolo"];
+    let id = env.create_with(&yolo, &requests(&["touch made.txt", "git status"]));
+    env.wait_for(&id, "ready");
+    assert_eq!(passed(&env, &id), [json!({"layer": "yolo", "posture": "attended"}), Value::Null]);
+    let events = env.coppice(&["events", &id]).stdout();
+    assert!(events.contains("✓ auto · Bash(touch made.txt) · yolo\n"), "{events}");
+
+    // A person allowed the first; what they said lets the second pass.
+    let id = waiting(&env, &["touch made.txt", "touch made.txt"]);
+    env.coppice(&["approve", &id, "--session"]).succeeds();
+    env.wait_for(&id, "ready");
+    let rule = "Bash(touch made.txt) for this session";
+    assert_eq!(passed(&env, &id), [Value::Null, json!({"layer": "rules", "rule": rule, "posture": "attended"})]);
+}

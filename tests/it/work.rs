@@ -193,3 +193,14 @@ fn r105_who_only_reads_fetches_pages_of_listed_hosts_alone() {
         assert!(answer.contains("pages.example") && answer.contains("`sandbox.hosts`"), "{answer}");
     }
 }
+
+#[test]
+fn a_served_call_that_went_ahead_by_itself_says_by_what() {
+    let env = enforced();
+    let read = call("read_file", &json!({ "path": "made" }));
+    let id = create(&env, "unattended", &steps(&[bash("echo in > made"), read]));
+    env.wait_for(&id, "ready");
+    let ended = env.events(&id).into_iter().filter(|event| event["type"] == "tool_finished");
+    let passed: Vec<_> = ended.map(|event| event["auto"].clone()).collect();
+    assert_eq!(passed, [json!({"layer": "posture", "posture": "unattended"}), Value::Null]);
+}

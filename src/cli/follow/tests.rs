@@ -70,7 +70,7 @@ fn what_is_not_the_answer_is_talk() {
 
 fn of_child(title: &str) -> Payload {
     let (call, tool, title) = ("c".to_owned(), "read".to_owned(), title.to_owned());
-    let payload = Payload::ToolStarted { turn: 1, call, tool, title, input: None };
+    let payload = Payload::ToolStarted { turn: 1, call, tool, title, input: None, auto: None };
     let event = Box::new(Event { seq: 1, session: "efgh3456".into(), at: 0, v: 1, payload });
     let path = vec!["efgh3456".to_owned()];
     Payload::SubagentEvent { origin: Origin { agent_type: "explore".into(), path, ..Origin::default() }, event }

@@ -13,13 +13,14 @@ use crate::session::{Event, Wait};
 use crate::store::Durability;
 
 use super::super::fault::Fault;
-use super::super::judge::{self, Made};
+use super::super::judge::{self, Judged, Made};
 use super::super::record::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
 use super::super::rules::Files;
 use super::super::settings::hex;
 use super::super::work::Allowed;
 use super::super::{clock, prepare, view};
 use super::Actor;
+use super::passed::CardOf;
 use super::turn::tool_name;
 
 /// The request that stands for the oldest open one.
@@ -36,6 +37,7 @@ pub(super) struct Asked {
     pub(super) preview: String,
     pub(super) call_hash: String,
     pub(super) origin: CallOrigin,
+    pub(super) card: CardOf,
 }
 
 /// What is to happen with a call.
@@ -66,6 +68,7 @@ impl Actor {
             title: request.title,
             preview: request.preview,
             origin: CallOrigin::Backend,
+            card: CardOf::Call(request.call),
         };
         match self.rule(asked).await {
             Ruling::Allow(_) => self.decide_at_once(name, DecisionRecord::Allow).await,
@@ -78,7 +81,7 @@ impl Actor {
 
     /// Decides about a call, or has a person decide.
     pub(super) async fn rule(&mut self, asked: Asked) -> Ruling {
-        let Some((call, verdict)) = self.verdict(&asked.tool, &asked.reach, asked.origin) else {
+        let Some(Judged { call, verdict, is_spared }) = self.verdict(&asked.tool, &asked.reach, asked.origin) else {
             return Ruling::Deny("the turn is over".to_owned());
         };
         match verdict.action {
@@ -88,7 +91,12 @@ impl Actor {
                 self.tell(|_| Payload::Warning { message }).await;
                 return Ruling::Deny(verdict.reason);
             }
-            Action::Allow => return Ruling::Allow(Allowed::ByRule),
+            Action::Allow => {
+                if is_spared {
+                    self.passed(asked.card, verdict);
+                }
+                return Ruling::Allow(Allowed::ByRule);
+            }
             Action::Ask => {}
         }
         match self.carried(&asked.call_hash) {
@@ -133,7 +141,7 @@ impl Actor {
     }
 
     /// What the rules say about a call of the turn in progress.
-    fn verdict(&self, tool: &str, reach: &Reach, origin: CallOrigin) -> Option<(Call, Verdict)> {
+    fn verdict(&self, tool: &str, reach: &Reach, origin: CallOrigin) -> Option<Judged> {
         let turn = self.turn.as_ref()?;
         let (judge, role) = (turn.judge.as_ref()?, turn.role.as_ref()?);
         Some(judge.verdict(&self.record, role, &turn.config, Made { tool, reach, origin }))
@@ -224,7 +232,8 @@ impl Actor {
         let open = self.record.body.approvals.iter().filter(|open| open.decision.is_none() && !open.expired);
         let calls = open.filter_map(|open| Some((open.id.clone(), open.request.clone(), open.call.clone()?)));
         for (id, request, call) in calls.collect::<Vec<_>>() {
-            let Some((_, verdict)) = self.verdict(&call.tool, &call.reach.into(), call.origin) else { return Ok(()) };
+            let judged = self.verdict(&call.tool, &call.reach.into(), call.origin);
+            let Some(Judged { verdict, .. }) = judged else { return Ok(()) };
             let by = verdict.rule.unwrap_or_else(|| verdict.layer.as_str().to_owned());
             let (outcome, decision) = match verdict.action {
                 Action::Ask => continue,

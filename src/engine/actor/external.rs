@@ -13,6 +13,7 @@ use super::super::delegate::{News, What};
 use super::super::record::CallOrigin;
 use super::Actor;
 use super::approval::{self, Asked};
+use super::passed::CardOf;
 use super::work::Act;
 
 impl Actor {
@@ -28,6 +29,7 @@ impl Actor {
             call_hash: approval::hash([&tool.name, &preview]),
             preview,
             origin: CallOrigin::Served,
+            card: CardOf::Served { tool: tool.name.clone(), arguments: arguments.clone() },
         };
         self.decide_and_act(asked, Act::External { tool: Box::new(tool), arguments }).await;
     }

@@ -29,6 +29,7 @@ use super::super::timing::Overdue;
 use super::super::work::Bench;
 use super::super::{clock, view};
 use super::Actor;
+use super::passed::Passes;
 
 /// The turn in progress, from the moment its prompt is chosen.
 pub(super) struct TurnRun {
@@ -39,6 +40,8 @@ pub(super) struct TurnRun {
     pub(super) started: Option<Begun>,
     pub(super) blocks: Blocks,
     pub(super) tools: Vec<ToolCall>,
+    /// What let its calls pass.
+    pub(super) passes: Passes,
     pub(super) response: Option<protocol::Response>,
     pub(super) refusal: Option<protocol::ResponseError>,
     pub(super) raw: Option<String>,
@@ -86,6 +89,7 @@ impl TurnRun {
             started: None,
             blocks: Blocks::default(),
             tools: Vec::new(),
+            passes: Passes::default(),
             response: None,
             refusal: None,
             raw: None,
@@ -305,6 +309,7 @@ impl Actor {
         let Some(turn) = &mut self.turn else { return };
         let number = turn.number;
         let ended = turn.blocks.interlude();
+        let auto = turn.passes.begun(&call);
         let ToolCall { call: id, title, kind, input } = call.clone();
         turn.tools.push(call);
         let limit = turn.role.as_ref().and_then(|role| role.max_steps);
@@ -312,7 +317,7 @@ impl Actor {
         let is_over = delegation::is_out_of_steps(limit, turn.steps);
         self.store_blocks(number, ended).await;
         let tool = tool_name(kind).to_owned();
-        self.tell(|turn| Payload::ToolStarted { turn, call: id, tool, title, input }).await;
+        self.tell(|turn| Payload::ToolStarted { turn, call: id, tool, title, input, auto }).await;
         if let (true, Some(limit)) = (is_over, limit) {
             let message = format!("the agent may make {limit} tool calls in a turn and wanted another");
             self.time_out(FailureKind::StepLimit, message).await;
@@ -322,7 +327,8 @@ impl Actor {
     async fn tool_finished(&mut self, call: String, status: ToolStatus, output: String) {
         self.timing.tool_finished();
         let Some(turn) = &mut self.turn else { return };
-        let known = turn.tools.iter().position(|tool| tool.call == call).map(|at| turn.tools.swap_remove(at));
+        let known = turn.tools.iter().position(|tool| tool.call == call).map(|at| turn.tools.remove(at));
+        let auto = turn.passes.ended(&call, known.as_ref());
         let (tool, title) = match known {
             Some(ToolCall { title, kind, .. }) => (tool_name(kind).to_owned(), title),
             None => (tool_name(ToolKind::Other).to_owned(), call.clone()),
@@ -332,7 +338,7 @@ impl Actor {
             ToolStatus::Failed | ToolStatus::Unfinished => false,
         };
         self.shared.live.settle(self.id);
-        self.tell(|turn| Payload::ToolFinished { turn, call, tool, title, ok, output }).await;
+        self.tell(|turn| Payload::ToolFinished { turn, call, tool, title, ok, output, auto }).await;
     }
 
     async fn usage(&mut self, usage: &crate::backend::event::Usage) {

@@ -16,6 +16,7 @@ use super::super::record::{CallOrigin, DecisionRecord};
 use super::super::work::{self, Allowed, Consent, Wider};
 use super::Actor;
 use super::approval::{self, Asked, Ruling};
+use super::passed::CardOf;
 
 /// A call that a person decides about.
 pub(super) struct Held {
@@ -52,6 +53,7 @@ impl Actor {
             preview: work.preview(),
             call_hash: approval::hash([&tool, &arguments.to_string()]),
             origin: CallOrigin::Served,
+            card: CardOf::Served { tool: tool.clone(), arguments: arguments.clone() },
             tool,
         };
         self.decide_and_act(asked, Act::Work(Box::new(work))).await;

@@ -332,3 +332,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_call_that_went_ahead_by_itself_says_so_at_its_foot() {
+    let auto = |layer: &str, rule: Option<&str>| AutoApproval {
+        layer: layer.into(),
+        rule: rule.map(str::to_owned),
+        posture: "unattended".into(),
+    };
+    let command = |command: &str| json!({ "command": command });
+    let ran = done("execute", "cargo test", command("cargo test"), "ok");
+    let rule = Some("Bash(cargo:*) in .coppice/permissions.json");
+    let edit = done("write", "", json!({"path": "a.rs"}), "");
+    let long = started("execute", "", Some(&command(&"cargo build && ".repeat(9))));
+    let rows = [
+        drawn(&ran.clone().passed(Some(&auto("posture", None))), 100, Fold::Folded),
+        drawn(&ran.clone().passed(Some(&auto("rules", rule))), 100, Fold::Folded),
+        drawn(&edit.passed(Some(&auto("yolo", None))), 100, Fold::Folded),
+        drawn(&long.passed(Some(&auto("plan file", None))), 100, Fold::Folded),
+    ];
+    insta::assert_snapshot!(rows.join("\n"), @"
+    ╭ Bash(cargo test)
+    │   ok
+    ╰ exit 0 · ✓ auto · Bash(cargo test) · unattended
+    ╭ Bash(cargo test)
+    │   ok
+    ╰ exit 0 · ✓ auto · Bash(cargo test) · Bash(cargo:*) in .coppice/permissions.json
+    ╭ Write(a.rs)
+    ╰ ✓ auto · Write(a.rs) · yolo
+    ╭ Bash(cargo build && cargo build && cargo build && cargo build && cargo build && cargo build && c…)
+    ╰ running · ✓ auto · Bash(cargo build && cargo build && carg… · plan file
+    ");
+    assert_eq!(ran.clone().passed(None), ran);
+}

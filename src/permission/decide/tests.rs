@@ -80,6 +80,10 @@ impl World {
     }
 
     fn decide(&self, call: &Call) -> Verdict {
+        self.in_scene(|scene| decide(call, scene))
+    }
+
+    fn in_scene<T>(&self, act: impl FnOnce(&Scene<'_>) -> T) -> T {
         let has_tool = |tool: &str| !self.missing.contains(&tool);
         let places = places();
         let scene = Scene {
@@ -95,7 +99,7 @@ impl World {
             audience: self.audience,
             places: &places,
         };
-        decide(call, &scene)
+        act(&scene)
     }
 
     #[track_caller]
@@ -157,4 +161,30 @@ fn mcp(server: &str, tool: &str, effect: Effect) -> Call {
 
 fn nothing(tool: &str) -> Call {
     call(tool, Subject::Nothing)
+}
+
+#[test]
+fn a_call_is_spared_when_only_its_tool_would_be_asked_about() {
+    let spared = |world: &World, call: &Call| {
+        let verdict = world.decide(call);
+        world.in_scene(|scene| is_spared(&verdict, call, scene))
+    };
+    let (write, read, test) = (files("write", &["a.rs"]), files("read", &["a.rs"]), bash("cargo test"));
+    for (world, call, expected) in [
+        (world().posture(Posture::Edits), &write, true),
+        (world().posture(Posture::Unattended), &test, true),
+        (world().yolo(), &test, true),
+        (world().grant("Bash(cargo test)"), &test, true),
+        (world().shared(&["Bash(cargo test)"], &[], &[]), &test, true),
+        (world().posture(Posture::Plan), &files("write", &[PLAN]), true),
+        // A person decides, or nobody may.
+        (world(), &test, false),
+        (world().shared(&[], &[], &["Bash(cargo test)"]), &test, false),
+        // Nobody has to.
+        (world(), &read, false),
+        (world().posture(Posture::Unattended), &read, false),
+        (world().yolo(), &read, false),
+    ] {
+        assert_eq!(spared(&world, call), expected, "{call:?} in {world:?}");
+    }
 }

@@ -34,8 +34,9 @@ fn tool(seq: u64, name: &str, input: serde_json::Value, output: &str) -> [Event;
         tool: tool.clone(),
         title: title.clone(),
         input: Some(input),
+        auto: None,
     };
-    let finished = Payload::ToolFinished { turn: 1, call, tool, title, ok: true, output: output.into() };
+    let finished = Payload::ToolFinished { turn: 1, call, tool, title, ok: true, output: output.into(), auto: None };
     [event(PARENT, seq, started), event(PARENT, seq + 1, finished)]
 }
 
@@ -113,8 +114,14 @@ fn a_session_on_a_wide_screen() {
     let mut model = shown_at(WIDE, story());
     let child = |seq, payload| Msg::Fact(Box::new(event(CHILD, seq, payload)));
     let input = None;
-    let call =
-        Payload::ToolStarted { turn: 1, call: "x".into(), tool: "execute".into(), title: "cargo test".into(), input };
+    let call = Payload::ToolStarted {
+        turn: 1,
+        call: "x".into(),
+        tool: "execute".into(),
+        title: "cargo test".into(),
+        input,
+        auto: None,
+    };
     update(&mut model, child(50, Payload::Message { turn: 1, text: "two cases\nleft".into() }));
     update(&mut model, child(51, call));
     insta::assert_snapshot!(main(&mut model), @r#"
@@ -239,6 +246,7 @@ fn r118_a_row_tells_what_its_child_does_and_keeps_its_height() {
         tool: "execute".into(),
         title: title.into(),
         input: None,
+        auto: None,
     };
     let finished = Payload::ToolFinished {
         turn: 1,
@@ -247,6 +255,7 @@ fn r118_a_row_tells_what_its_child_does_and_keeps_its_height() {
         title: "ls".into(),
         ok: true,
         output: String::new(),
+        auto: None,
     };
     let says = |text: &str| {
         let block = crate::api::event::Block::Message;

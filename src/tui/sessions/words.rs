@@ -205,6 +205,7 @@ mod tests {
             tool: tool.into(),
             title: title.into(),
             input: None,
+            auto: None,
         };
         let mut model = model(WIDE, vec![session.clone()]);
         let mut at = session.updated_at;

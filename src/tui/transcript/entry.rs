@@ -2,6 +2,7 @@
 
 use super::text::Text;
 use crate::api::handoff::HandoffStatus;
+use crate::api::permission::AutoApproval;
 use crate::api::session::Changes;
 use crate::look::card::Outcome;
 use crate::look::line::{Line, Tone};
@@ -72,6 +73,8 @@ pub(super) struct Tool {
     /// JSON, as text: few calls are seen, and values take several times the room.
     pub(super) input: Option<Box<str>>,
     pub(super) end: Option<(Outcome, Box<str>)>,
+    /// What let it pass without a person.
+    pub(super) auto: Option<Box<AutoApproval>>,
     /// The last of what it wrote, while it runs.
     pub(super) live: String,
 }

@@ -5,6 +5,7 @@ mod card;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use self::card::End;
 use super::Transcript;
 use super::entry::{Asked, Entry, Failure, Place, Step, Tool, Turn};
 use super::talk::talk;
@@ -79,7 +80,7 @@ impl Transcript {
             }
             Payload::Message { turn, text } => self.said(place, *turn, text),
             Payload::Thought { text, .. } => self.add(place, || Entry::Thought(Text::new(text))),
-            Payload::ToolStarted { turn, call, tool, title, input } => {
+            Payload::ToolStarted { turn, call, tool, title, input, auto } => {
                 let input = input.as_ref().map(|input| input.to_string().into());
                 self.call_started(place, *turn, call, |ended| Tool {
                     turn: *turn,
@@ -87,11 +88,13 @@ impl Transcript {
                     title: title.as_str().into(),
                     input,
                     end: ended.end,
+                    auto: ended.auto.or_else(|| auto.clone().map(Box::new)),
                     live: ended.live,
                 });
             }
-            Payload::ToolFinished { turn, call, tool, title, ok, output } => {
-                self.call_finished(place, *turn, call, (tool, title), (Outcome::from(*ok), output));
+            Payload::ToolFinished { turn, call, tool, title, ok, output, auto } => {
+                let end = End { outcome: Outcome::from(*ok), output, auto: auto.as_ref() };
+                self.call_finished(place, *turn, call, (tool, title), end);
             }
             Payload::ApprovalRequested { approval, .. } => {
                 self.approval(place, &approval.id, |entry| entry.title = approval.title.as_str().into());

@@ -99,6 +99,10 @@ fn plain(text: &str, tone: Tone, width: u16) -> Vec<Line> {
 }
 
 fn tool_card(tool: &Tool, joins: &Joins) -> Card {
+    call_card(tool, joins).passed(tool.auto.as_deref())
+}
+
+fn call_card(tool: &Tool, joins: &Joins) -> Card {
     let input: Option<serde_json::Value> = tool.input.as_deref().and_then(|text| serde_json::from_str(text).ok());
     match &tool.end {
         Some((outcome, output)) => card::finished(&tool.tool, &tool.title, input.as_ref(), *outcome, output),

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::api::event::{Block, Engine, Payload, PlanEntry};
 use crate::api::handoff::HandoffStatus;
+use crate::api::permission::AutoApproval;
 use crate::api::session::{AskedQuestion, Base, Changes, Response, TurnError};
 use crate::look::sample;
 
@@ -40,12 +41,12 @@ pub(super) fn completed(turn: u32, answer: &str) -> Payload {
 
 pub(super) fn call(turn: u32, call: &str, title: &str) -> Payload {
     let input = Some(json!({ "command": title }));
-    Payload::ToolStarted { turn, call: call.into(), tool: "execute".into(), title: title.into(), input }
+    Payload::ToolStarted { turn, call: call.into(), tool: "execute".into(), title: title.into(), input, auto: None }
 }
 
 pub(super) fn called(turn: u32, call: &str, title: &str, output: &str) -> Payload {
     let (tool, title) = ("execute".into(), title.into());
-    Payload::ToolFinished { turn, call: call.into(), tool, title, ok: true, output: output.into() }
+    Payload::ToolFinished { turn, call: call.into(), tool, title, ok: true, output: output.into(), auto: None }
 }
 
 fn todo(turn: u32, statuses: &[&str]) -> Payload {
@@ -525,4 +526,35 @@ proptest! {
         let (expected, got) = (expected.get(SESSION).unwrap(), transcripts.get(SESSION).unwrap());
         prop_assert_eq!(&expected.entries, &got.entries);
     }
+}
+
+#[test]
+fn a_call_that_went_ahead_by_itself_says_by_what_whichever_fact_tells_it() {
+    let auto = Some(AutoApproval { layer: "posture".into(), rule: None, posture: "edits".into() });
+    let with = |payload: Payload| match payload {
+        Payload::ToolStarted { turn, call, tool, title, input, .. } => {
+            Payload::ToolStarted { turn, call, tool, title, input, auto: auto.clone() }
+        }
+        Payload::ToolFinished { turn, call, tool, title, ok, output, .. } => {
+            Payload::ToolFinished { turn, call, tool, title, ok, output, auto: auto.clone() }
+        }
+        other => other,
+    };
+    let mut told = transcript(vec![
+        with(call(1, "a", "touch a")),
+        with(call(1, "b", "touch b")),
+        called(1, "b", "touch b", "ok"),
+        call(1, "c", "touch c"),
+        with(called(1, "c", "touch c", "ok")),
+        call(1, "d", "touch d"),
+        called(1, "d", "touch d", "ok"),
+    ]);
+    let shown = text(&mut told);
+    let feet: Vec<_> = shown.lines().filter(|line| line.contains('╰')).map(|line| line.trim().to_owned()).collect();
+    insta::assert_snapshot!(feet.join("\n"), @"
+    ╰ running · ✓ auto · Bash(touch a) · edits
+    ╰ exit 0 · ✓ auto · Bash(touch b) · edits
+    ╰ exit 0 · ✓ auto · Bash(touch c) · edits
+    ╰ exit 0
+    ");
 }

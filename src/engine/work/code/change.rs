@@ -17,7 +17,7 @@ use crate::tools::code::{Action, Choice, Place};
 use crate::tools::inside::root::{Permissions, Root};
 
 use super::super::super::delegate::Caller;
-use super::super::super::judge::Made;
+use super::super::super::judge::{Judged, Made};
 use super::super::super::prepare;
 use super::super::super::record::CallOrigin;
 use super::super::{Allowed, Consent};
@@ -243,7 +243,7 @@ async fn to_ask(
     let mut open = Open::No;
     for path in paths {
         let reach = Reach::Paths(vec![path.clone()]);
-        let (_, verdict) =
+        let Judged { verdict, .. } =
             judge.verdict(record, role, config, Made { tool, reach: &reach, origin: CallOrigin::Served });
         match (verdict.action, allowed) {
             (Ruled::Allow, _) => {}

@@ -3,10 +3,18 @@
 use super::TurnFacts;
 use crate::api::event::PlanEntry;
 use crate::api::handoff::Handoff;
+use crate::api::permission::AutoApproval;
 use crate::api::workflow::{Task, Workflow};
 use crate::look::card::Outcome;
 use crate::tui::transcript::Transcript;
 use crate::tui::transcript::entry::{Approval, Delegation, Entry, Mark, Place, Step, Tool};
+
+/// How a call ended, and what had let it pass.
+pub(super) struct End<'a> {
+    pub(super) outcome: Outcome,
+    pub(super) output: &'a str,
+    pub(super) auto: Option<&'a AutoApproval>,
+}
 
 impl Transcript {
     /// A call that ended before its beginning was known stands where it ended until then.
@@ -33,7 +41,7 @@ impl Transcript {
         turn: u32,
         call: &str,
         (tool, title): (&str, &str),
-        (outcome, output): (Outcome, &str),
+        end: End<'_>,
     ) {
         let key = (turn, Box::from(call));
         let at = *self.joins.calls.entry(key).or_insert(place);
@@ -44,7 +52,8 @@ impl Transcript {
         if let Some(Entry::Tool(tool)) = self.entry_mut(at)
             && tool.end.is_none()
         {
-            tool.end = Some((outcome, output.into()));
+            tool.end = Some((end.outcome, end.output.into()));
+            tool.auto = end.auto.cloned().map(Box::new).or(tool.auto.take());
             tool.live = String::new();
         }
     }
@@ -140,7 +149,7 @@ impl Transcript {
 }
 
 fn blank(turn: u32) -> Tool {
-    Tool { turn, tool: "".into(), title: "".into(), input: None, end: None, live: String::new() }
+    Tool { turn, tool: "".into(), title: "".into(), input: None, end: None, auto: None, live: String::new() }
 }
 
 fn delegation(seq: u64, handoff: &Handoff) -> Delegation {
