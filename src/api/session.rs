@@ -31,6 +31,9 @@ pub struct Session {
     /// the session asked for.
     #[serde(default)]
     pub profile: String,
+    /// The file that the plan is written to, while the posture is `plan`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan_file: Option<String>,
     pub sandbox: Sandbox,
     /// The repository's common git directory.
     pub project: String,

@@ -329,7 +329,7 @@ impl Actor {
     fn answer_stops(&mut self) {
         for reply in self.stopping.drain(..) {
             // The client may be gone.
-            reply.send(Ok(super::view::session(&self.record))).ok();
+            reply.send(Ok(super::view::session(&self.shared, &self.record))).ok();
         }
     }
 
@@ -358,7 +358,8 @@ impl Actor {
                 if stops && result.is_ok() {
                     return self.stopping.push(reply);
                 }
-                let result = result.map(|()| super::view::session(&self.record)).map_err(api::error::Error::from);
+                let result =
+                    result.map(|()| super::view::session(&self.shared, &self.record)).map_err(api::error::Error::from);
                 // The client may be gone.
                 reply.send(result).ok();
             }

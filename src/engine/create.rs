@@ -65,7 +65,7 @@ pub(super) async fn create(shared: &Arc<Shared>, request: CreateSession) -> Resu
         super::naming::ask_title(shared, &record, &prompt);
     }
     match start {
-        Start::AsDraft => Ok(view::session(&record)),
+        Start::AsDraft => Ok(view::session(shared, &record)),
         Start::AtOnce => begin(shared, &record).await,
     }
 }
@@ -224,7 +224,7 @@ async fn begin(shared: &Arc<Shared>, record: &Record) -> Result<Session, Fault> 
     match answer.await {
         Ok(Ok(session)) => Ok(session),
         // The session exists and its prompt is stored: whatever happened shows in its status.
-        Ok(Err(_)) | Err(_) => Ok(view::session(record)),
+        Ok(Err(_)) | Err(_) => Ok(view::session(shared, record)),
     }
 }
 

@@ -29,7 +29,7 @@ impl Engine {
 
     pub async fn session(&self, id: &str) -> Result<Session, Error> {
         let record = self.record(id).await?;
-        Ok(self.in_family(view::session(&record)).await?)
+        Ok(self.in_family(view::session(&self.shared, &record)).await?)
     }
 
     pub async fn turns(&self, id: &str, query: ListTurns) -> Result<Vec<Turn>, Error> {
@@ -80,7 +80,7 @@ impl Engine {
         records.retain(|record| common_dir.as_deref().is_none_or(|dir| Path::new(&record.body.common_dir) == dir));
         let family = self.family(&records, std::iter::empty()).await?;
         let seen = records.iter().map(|record| {
-            let mut session = view::session(record);
+            let mut session = view::session(&self.shared, record);
             family.complete(record.id, &mut session);
             session
         });

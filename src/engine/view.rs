@@ -9,19 +9,21 @@ use crate::protocol;
 use crate::session;
 use crate::workflow::PLAN_DECISION;
 
+use super::plan_mode;
 use super::record::{
     ApprovalRecord, ChildHold, EngineRecord, ImageRecord, QuestionRecord, Record, SurfaceHold, TurnBody,
 };
+use super::shared::Shared;
 
 /// The session object.
-pub(super) fn session(record: &Record) -> Session {
+pub(super) fn session(shared: &Shared, record: &Record) -> Session {
     let body = &record.body;
     Session {
         id: record.id.to_string(),
         title: body.title.clone(),
         status: record.status,
         waiting_for: waiting_for(record),
-        next: next(record).into_iter().map(str::to_owned).collect(),
+        next: next_names(record),
         backend: body.backend.clone(),
         model: body.model.clone(),
         reasoning: body.reasoning.clone(),
@@ -37,6 +39,7 @@ pub(super) fn session(record: &Record) -> Session {
             ("", asked) => asked.unwrap_or_default().as_str().to_owned(),
             (used, _) => used.to_owned(),
         },
+        plan_file: plan_mode::is_on(record).then(|| plan_mode::file(shared, record).to_string_lossy().into_owned()),
         sandbox: Sandbox {
             level: if body.reach.level.is_empty() { "off".to_owned() } else { body.reach.level.clone() },
             enforced: body.reach.enforced,
@@ -68,6 +71,11 @@ pub(super) fn session(record: &Record) -> Session {
         last_error: body.last_error.clone(),
         conflicts: body.conflicts.clone(),
     }
+}
+
+/// What can be done with a session in its state.
+pub(super) fn next_names(record: &Record) -> Vec<String> {
+    next(record).into_iter().map(str::to_owned).collect()
 }
 
 /// What a session wants of a person, if it wants something.

@@ -31,6 +31,7 @@ pub(crate) fn session(status: Status) -> Session {
         posture: "unattended".into(),
         yolo: false,
         profile: "native".into(),
+        plan_file: None,
         sandbox: Sandbox { level: "workspace".into(), enforced: true, note: None },
         project: "/src/app/.git".into(),
         base: Base { name: "main".into(), commit: "0123456789abcdef0123456789abcdef01234567".into() },

@@ -299,3 +299,12 @@ fn r91_only_the_plan_can_be_written() {
     assert_eq!(answer.matches("tool unavailable in plan mode").count(), 2, "{answer}");
     assert_eq!((count(&env, &id, "approval_requested"), count(&env, &id, "plan_updated")), (0, 1));
 }
+
+#[test]
+fn a_session_names_the_file_of_its_plan_while_it_plans() {
+    let env = planning();
+    let id = env.create_ready(&say("hello"));
+    assert_eq!(env.session(&id)["plan_file"], json!(plan_file(&env, &id)));
+    env.coppice(&["posture", &id, "attended"]).succeeds();
+    assert_eq!(env.session(&id).get("plan_file"), None);
+}

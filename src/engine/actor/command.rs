@@ -62,7 +62,7 @@ impl Actor {
     }
 
     pub(super) fn wrong_state(&self, act: &'static str) -> Fault {
-        let next = view::session(&self.record).next;
+        let next = view::next_names(&self.record);
         let next: Vec<_> = next.iter().map(|name| format!("`coppice {name} {}`", self.id)).collect();
         let hint = Some(format!("possible are {}", next.join(", ")));
         Fault::WrongState { id: self.id, status: self.record.status, act, hint }

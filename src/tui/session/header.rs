@@ -40,7 +40,9 @@ pub(super) fn banner(model: &Model, session: &Session, plan: Option<&str>) -> Op
     let changes = key.map(|key| format!(" · {key} changes that")).unwrap_or_default();
     let posture = match session.posture.as_str() {
         "plan" => {
-            let file = plan.map(|plan| format!(" · {}", one_line(plan))).unwrap_or_default();
+            // Its own name tells it from others; its directory is the same for all.
+            let written = session.plan_file.as_deref().map(|path| path.rsplit('/').next().unwrap_or(path));
+            let file = written.or(plan).map(|plan| format!(" · {}", one_line(plan))).unwrap_or_default();
             Some(format!(" plan: it reads, writes a plan and asks{file}"))
         }
         "edits" => Some(" edits: files are changed without asking".to_owned()),

@@ -382,6 +382,12 @@ fn banners_say_what_holds_and_what_frees() {
         with(&mut model, |session| (session.posture, session.yolo) = (posture.into(), yolo));
         rows.push(main(&mut model).lines().nth(1).unwrap().to_owned());
     }
+    let mut planning = shown_at(WIDE, vec![]);
+    with(&mut planning, |session| {
+        session.posture = "plan".into();
+        session.plan_file = Some("/data/plans/p/add-a-bucket-k3f/add-a-bucket-k3f.md".into());
+    });
+    rows.push(main(&mut planning).lines().nth(1).unwrap().to_owned());
     let mut model = model(WIDE, sessions());
     model.open_session("faiaaaaa");
     rows.push(main(&mut model).lines().nth(1).unwrap().to_owned());
@@ -391,6 +397,7 @@ fn banners_say_what_holds_and_what_frees() {
     edits: files are changed without asking · alt+m changes that
     edits: files are changed without asking · YOLO · alt+m changes that
     YOLO: everything goes ahead that no rule forbids · /yolo ends it
+    plan: it reads, writes a plan and asks · add-a-bucket-k3f.md · alt+m changes that
     ✗ the backend exited before it answered · R goes on
     ");
 }
