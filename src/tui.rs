@@ -31,4 +31,5 @@ mod view;
 mod welcome;
 mod world;
 
+pub(crate) use review::digests as patch_digests;
 pub use shell::{TuiError, run};

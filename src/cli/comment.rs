@@ -8,7 +8,7 @@ use clap::builder::NonEmptyStringValueParser;
 use super::line::{Line, Tone, one_line};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::DiffQuery;
-use crate::api::review::{AddComment, Side};
+use crate::api::review::{AddComment, EditComment, Side};
 
 /// Comments on one line of what a session changed.
 ///
@@ -18,19 +18,23 @@ use crate::api::review::{AddComment, Side};
 Examples:
   coppice comment k3f src/limit.rs:11 \"read it once in new(), not per call\"
   coppice comment k3f src/limit.rs:4 --old \"this check must stay\"
+  coppice comment k3f --edit 1 \"read it once, in new()\"
   coppice review k3f --send")]
 pub(super) struct Args {
     #[command(flatten)]
     id: super::IdArg,
     /// The file, as `coppice diff` names it, and the number of the line.
-    #[arg(value_name = "PATH:LINE")]
-    place: LineAt,
+    #[arg(value_name = "PATH:LINE", required_unless_present = "edit")]
+    place: Option<LineAt>,
     /// What is to be said about it.
-    #[arg(value_parser = NonEmptyStringValueParser::new())]
-    text: String,
+    #[arg(value_parser = NonEmptyStringValueParser::new(), required_unless_present = "edit")]
+    text: Option<String>,
     /// The line as it was before the changes.
     #[arg(long)]
     old: bool,
+    /// Say the draft with this number in other words.
+    #[arg(long, num_args = 2, value_names = ["N", "TEXT"], conflicts_with_all = ["place", "text", "old"])]
+    edit: Vec<String>,
     #[command(flatten)]
     format: super::FormatArg,
 }
@@ -53,7 +57,12 @@ impl FromStr for LineAt {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let Args { id, place, text, old, format } = args;
+    let Args { id, place, text, old, edit, format } = args;
+    let (place, text) = match (edit.as_slice(), place, text) {
+        ([number, text], ..) => return reword(&id.id, number, text, format.choice(), context).await,
+        (_, Some(place), Some(text)) => (place, text),
+        (..) => return Err(Failure::usage("a comment is about PATH:LINE and has a text")),
+    };
     let side = if old { Side::Old } else { Side::New };
     let client = context.client().await?;
     let diff = client.diff(&id.id, &DiffQuery { turn: None }).await?;
@@ -73,6 +82,25 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             let said = Line::new().strong(format!("comment {}", comment.id)).plain(" on ").with(Tone::Accent, place);
             let waits = format!(", a draft; `coppice review {} --send` sends all", id.id);
             context.output.say(&said.dim(waits))?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// Says a draft in other words.
+async fn reword(id: &str, number: &str, text: &str, format: Format, context: &mut Context) -> Result<Exit, Failure> {
+    let number: u32 =
+        number.parse().map_err(|_| Failure::usage(format!("`{number}` is not the number of a comment")))?;
+    if text.trim().is_empty() {
+        return Err(Failure::usage("a comment needs a text").hint(format!("`coppice review {id} --drop {number}`")));
+    }
+    let edit = EditComment { text: text.to_owned() };
+    let review = context.client().await?.edit_comment(id, number, &edit).await?;
+    let Some(comment) = review.comments.iter().find(|comment| comment.id == number) else { return Ok(Exit::Done) };
+    match format {
+        Format::Json => context.output.json(comment)?,
+        Format::Human => {
+            context.output.say(&Line::new().strong(format!("comment {number}")).plain(" has other words"))?;
         }
     }
     Ok(Exit::Done)

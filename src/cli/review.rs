@@ -4,7 +4,10 @@ use super::age::age;
 use super::line::{Line, Tone, one_line, visible};
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
-use crate::api::review::{Comment, Review, Side};
+use crate::api::request::DiffQuery;
+use crate::api::review::{Comment, LookAt, Review, Side};
+use crate::client::connection::Connection;
+use crate::tui::patch_digests;
 
 /// Shows what you said about a session's changes and which files you looked at; sends it as one prompt.
 #[derive(Debug, clap::Args)]
@@ -13,16 +16,24 @@ Examples:
   coppice comment k3f src/limit.rs:11 \"read it once in new(), not per call\"
   coppice review k3f
   coppice review k3f --drop 2
+  coppice review k3f --looked-at src/limit.rs src/main.rs
+  coppice review k3f --not-looked-at src/main.rs
   coppice review k3f --send")]
 pub(super) struct Args {
     #[command(flatten)]
     id: super::IdArg,
     /// Send all drafts to the agent as one prompt.
-    #[arg(long, conflicts_with = "drop")]
+    #[arg(long, conflicts_with_all = ["drop", "looked_at", "not_looked_at"])]
     send: bool,
     /// Forget the comment with this number.
     #[arg(long, value_name = "N")]
     drop: Option<u32>,
+    /// Mark changed files as looked at; a mark counts until the file changes again.
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "drop")]
+    looked_at: Vec<String>,
+    /// Take the mark from these files.
+    #[arg(long, value_name = "PATH", num_args = 1.., conflicts_with = "drop")]
+    not_looked_at: Vec<String>,
     #[command(flatten)]
     format: super::FormatArg,
 }
@@ -41,6 +52,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
         return Ok(Exit::Done);
     }
+    mark(&client, id, &args.looked_at, &args.not_looked_at).await?;
     let review = match args.drop {
         Some(comment) => client.drop_comment(id, comment).await?,
         None => client.review(id).await?,
@@ -60,6 +72,25 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         }
     }
     Ok(Exit::Done)
+}
+
+/// Keeps which files were looked at. A path that is not among the changes marks nothing at all.
+async fn mark(client: &Connection, id: &str, looked: &[String], not_looked: &[String]) -> Result<(), Failure> {
+    let mut marks: Vec<LookAt> = not_looked.iter().map(|path| LookAt { path: path.clone(), digest: None }).collect();
+    if !looked.is_empty() {
+        let changed = patch_digests(&client.diff(id, &DiffQuery { turn: None }).await?.patch);
+        for path in looked {
+            let Some((_, digest)) = changed.iter().find(|(known, _)| known == path) else {
+                let failure = Failure::new(Exit::NotFound, format!("`{path}` is not among the changed files"));
+                return Err(failure.hint(format!("`coppice diff {id} --stat` lists them")));
+            };
+            marks.push(LookAt { path: path.clone(), digest: Some(digest.clone()) });
+        }
+    }
+    for mark in marks {
+        client.look_at(id, &mark).await?;
+    }
+    Ok(())
 }
 
 fn lines(review: &Review, now: i64) -> Vec<Line> {

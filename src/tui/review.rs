@@ -47,6 +47,11 @@ impl State {
     }
 }
 
+/// The changed files of a patch, each with what names its part of it: a file counts as looked at while that is the same.
+pub(crate) fn digests(patch: &str) -> Vec<(String, String)> {
+    patch::read(patch).into_iter().map(|file| (file.path, file.digest)).collect()
+}
+
 /// Shows the changes of the session in hand; what was looked at last is where it was.
 pub(crate) fn open(model: &mut Model) -> Vec<Request> {
     let Some(id) = model.current_id().map(str::to_owned) else {

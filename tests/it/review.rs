@@ -243,3 +243,42 @@ fn a_daemon_that_dies_while_comments_are_sent_sends_them_once() {
         assert_history(&env.events(&id));
     }
 }
+
+#[test]
+fn files_are_marked_as_looked_at_until_they_change() {
+    let env = TestEnv::new();
+    let id = changed(&env);
+    let looked = |arguments: &[&str]| env.coppice(&[&["review", &id], arguments].concat()).stdout();
+    assert_eq!(looked(&["--looked-at", "a.txt", "b.txt"]), "looked at  a.txt\nlooked at  b.txt\n");
+    assert_eq!(looked(&["--not-looked-at", "a.txt"]), "looked at  b.txt\n");
+    assert_snapshot!(env.coppice(&["review", &id, "--looked-at", "a.txt", "none.rs"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: `none.rs` is not among the changed files
+
+    hint: `coppice diff [ID1] --stat` lists them
+    ");
+    assert_eq!(looked(&[]), "looked at  b.txt\n", "all or none");
+}
+
+#[test]
+fn a_draft_is_said_in_other_words() {
+    let env = TestEnv::new();
+    let id = changed(&env);
+    comment(&env, &id, "b.txt:1", "Say it.");
+    env.coppice(&["comment", &id, "--edit", "1", "Say it in words."]).succeeds();
+    assert_eq!(review(&env, &id)["comments"][0]["text"], "Say it in words.");
+    assert_snapshot!(env.coppice(&["comment", &id, "--edit", "9", "x"]).transcript(), @r"
+    exit: 5
+    -- stderr
+    error: session `[ID1]` has no comment 9
+
+    hint: `coppice review [ID1]` lists the comments
+    ");
+    assert_snapshot!(env.coppice(&["comment", &id, "--edit", "one", "x"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: `one` is not the number of a comment
+    ");
+    env.coppice(&["comment", &id, "b.txt:1", "--edit", "1", "x"]).exits(2);
+}
