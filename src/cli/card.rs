@@ -5,6 +5,7 @@ use super::age::age;
 use super::line::{Line, Tone, one_line};
 use super::status::count;
 use crate::api::session::Approval;
+use crate::look::verdict::{rules, warning};
 
 /// A short card has so many lines of preview.
 const SHORT: usize = 10;
@@ -46,16 +47,6 @@ pub(super) fn commands(session: &str, request: Option<&str>, approval: &Approval
         Tone::Accent,
         format!("coppice approve {target}{allow}   or   coppice deny {target} [--message '…']{deny}"),
     )
-}
-
-/// Something to look at twice.
-pub(super) fn warning(text: &str) -> Line {
-    Line::toned(Tone::Bad, format!("⚠ {}", one_line(text.trim_start_matches(['⚠', ' ']))))
-}
-
-/// Rules as they stand in a file.
-pub(super) fn rules(rules: &[String]) -> String {
-    rules.iter().map(|rule| one_line(rule)).collect::<Vec<_>>().join(", ")
 }
 
 fn preview(approval: &Approval, length: Length) -> Vec<Line> {

@@ -1,10 +1,11 @@
 //! `coppice approve` and `coppice deny`: one decision about one call of an agent.
 
 use super::line::{Line, Tone, one_line};
-use super::{Context, Exit, Failure, Format, card, permissions};
+use super::{Context, Exit, Failure, Format, permissions};
 use crate::api::error::ErrorKind;
 use crate::api::request::{AllowScope, Decide, DenyScope};
 use crate::api::session::{Approval, Session};
+use crate::look::verdict;
 
 /// Allows the call that a session waits with: once, for the session, or always.
 ///
@@ -150,7 +151,7 @@ fn told(decision: &Decide, approval: &Approval, file: Option<&str>, covered: &[&
         Saved::ForGood => Some(file.map_or_else(|| "for this repository".to_owned(), |file| format!("in {file}"))),
     };
     lines.extend(place.map(|place| {
-        let rules = card::rules(&approval.saves);
+        let rules = verdict::rules(&approval.saves);
         Line::new().dim(format!("{word} {place}: ")).plain(rules)
     }));
     lines.extend(covered.iter().map(|approval| {

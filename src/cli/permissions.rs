@@ -4,13 +4,13 @@ mod explain;
 
 use serde::Serialize;
 
-use super::line::{Line, Tone, one_line, table};
-use super::status::count;
+use super::line::{Line, one_line, table};
 use super::{Context, Exit, Failure, Format, posture};
 use crate::api::permission::{Explanation, RuleFileInfo};
 use crate::api::request::ExplainPermission;
 use crate::api::session::{Sandbox, Session};
 use crate::client::connection::Connection;
+use crate::look::verdict::{file_lines, standing};
 
 /// The file of a person's own rules, which "always" and "never" write.
 const OWN: &str = "/permissions.local.json";
@@ -79,7 +79,7 @@ impl Here {
             |file| Line::new().dim("is saved in ").plain(one_line(file)),
         );
         let facts = [
-            ("posture", posture::standing(&self.posture, false)),
+            ("posture", standing(&self.posture, false)),
             ("sandbox", posture::sandbox(&self.sandbox)),
             ("always", always),
         ];
@@ -111,38 +111,10 @@ fn own(files: &[RuleFileInfo]) -> Option<&str> {
     files.iter().map(|file| file.path.as_str()).find(|path| path.ends_with(OWN))
 }
 
-/// The files with the number of their rules, and why some of them do not count.
-fn file_lines(files: &[RuleFileInfo]) -> Vec<Line> {
-    let row = |file: &RuleFileInfo| {
-        let rules = match file.rules {
-            Some(rules) => Line::new().plain(count(rules as usize, "rule")),
-            None => Line::new().dim("no file"),
-        };
-        let path = Line::new().plain(one_line(&file.path));
-        let path = match &file.note {
-            Some(note) => path.plain("  ").with(Tone::Warn, one_line(note)),
-            None => path,
-        };
-        vec![rules, path]
-    };
-    table(&files.iter().map(row).collect::<Vec<_>>())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    pub(super) fn files() -> Vec<RuleFileInfo> {
-        let file = |path: &str, rules, note: Option<&str>| RuleFileInfo {
-            path: format!("/src/app/.coppice/{path}"),
-            rules,
-            note: note.map(str::to_owned),
-        };
-        vec![
-            file("permissions.json", Some(12), Some("2 allow rules need `coppice trust`")),
-            file("permissions.local.json", None, None),
-        ]
-    }
+    use crate::look::sample::rule_files as files;
 
     #[test]
     fn a_place_says_what_counts_in_it() {

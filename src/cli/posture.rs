@@ -4,6 +4,7 @@ use super::line::{Line, Tone, one_line, table};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::SetPosture;
 use crate::api::session::{Sandbox, Session};
+use crate::look::verdict::standing;
 
 /// From the tightest to the widest.
 pub(super) const WORDS: [&str; 4] = ["plan", "attended", "edits", "unattended"];
@@ -80,12 +81,6 @@ fn lines(session: &Session) -> Vec<Line> {
         vec![Line::new().dim("means"), Line::new().plain(means)],
         vec![Line::new().dim("sandbox"), sandbox(&session.sandbox)],
     ])
-}
-
-/// The posture, and loudly what lies over it.
-pub(super) fn standing(posture: &str, yolo: bool) -> Line {
-    let posture = Line::new().plain(one_line(posture));
-    if yolo { posture.plain(", ").with(Tone::Bad, "YOLO") } else { posture }
 }
 
 /// The level, and whether the kernel holds the session to it.

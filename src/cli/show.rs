@@ -16,6 +16,7 @@ use crate::api::request::ListTurns;
 use crate::api::session::{Question, Session, Turn, TurnState};
 use crate::api::workflow::Workflow;
 use crate::client::connection::Connection;
+use crate::look::verdict;
 
 /// Shows one session: where it stands, what it waits for and what you can do next.
 #[derive(Debug, clap::Args)]
@@ -135,7 +136,7 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
     if session.profile != "native" {
         facts.push(("profile", Line::new().plain(one_line(&session.profile))));
     }
-    facts.push(("posture", posture::standing(&session.posture, session.yolo)));
+    facts.push(("posture", verdict::standing(&session.posture, session.yolo)));
     facts.push(("sandbox", posture::sandbox(&session.sandbox)));
     facts.extend(session.parent.as_ref().map(|parent| ("parent", Line::new().plain(parent))));
     if let Some(origin) = &kin.origin {

@@ -2,6 +2,7 @@
 
 use crate::api::handoff::{Handoff, HandoffStatus, Integration};
 use crate::api::image::Attached;
+use crate::api::permission::RuleFileInfo;
 use crate::api::project::{Backend, ListedBy};
 use crate::api::session::{
     Approval, Base, Changes, Question, Response, Sandbox, Session, Status, Summary, Turn, TurnError, TurnState, Usage,
@@ -209,4 +210,17 @@ pub(crate) fn backend(name: &str) -> Backend {
         note: None,
         models: vec![],
     }
+}
+
+/// Files of rules, one of which is not there.
+pub(crate) fn rule_files() -> Vec<RuleFileInfo> {
+    let file = |path: &str, rules, note: Option<&str>| RuleFileInfo {
+        path: format!("/src/app/.coppice/{path}"),
+        rules,
+        note: note.map(str::to_owned),
+    };
+    vec![
+        file("permissions.json", Some(12), Some("2 allow rules need `coppice trust`")),
+        file("permissions.local.json", None, None),
+    ]
 }
