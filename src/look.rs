@@ -7,6 +7,9 @@ pub(crate) mod card;
 pub(crate) mod highlight;
 pub(crate) mod line;
 pub(crate) mod markdown;
+pub(crate) mod pull;
 #[cfg(test)]
 pub(crate) mod sample;
 pub(crate) mod status;
+pub(crate) mod tool;
+pub(crate) mod verdict;

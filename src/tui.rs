@@ -15,6 +15,8 @@ mod model;
 mod mouse;
 mod msg;
 mod notice;
+mod order;
+mod panel;
 mod picker;
 mod review;
 #[cfg(test)]

@@ -14,12 +14,15 @@ use crate::api::review::{AddComment, EditComment, Side};
 ///
 /// A comment is a draft: `coppice review ID --send` sends all of them as one prompt.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "coppice comment [OPTIONS] <ID> <PATH:LINE> <TEXT>\n       coppice comment [OPTIONS] <ID> --edit <N> <TEXT>",
+    after_help = "\
 Examples:
   coppice comment k3f src/limit.rs:11 \"read it once in new(), not per call\"
   coppice comment k3f src/limit.rs:4 --old \"this check must stay\"
   coppice comment k3f --edit 1 \"read it once, in new()\"
-  coppice review k3f --send")]
+  coppice review k3f --send"
+)]
 pub(super) struct Args {
     #[command(flatten)]
     id: super::IdArg,

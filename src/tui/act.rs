@@ -6,7 +6,7 @@ use super::keymap::{Action, Context};
 use super::model::{Model, Opening, View};
 use super::msg::Request;
 use super::update::{back, help, redraw, show};
-use super::{composer, confirm, decide, notice, picker, review, session, sessions, settings};
+use super::{composer, confirm, decide, notice, order, panel, picker, review, session, sessions, settings};
 use crate::api::attach::Program;
 use crate::api::session::Session;
 
@@ -59,6 +59,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
             View::Session(_) => session::edit(model),
             View::Sessions | View::Settings => Vec::new(),
         },
+        Action::Copy if model.context() == Context::Panel => panel::copy(model),
         Action::Copy => match model.view {
             View::Review(_) => review::copy(model),
             View::Session(_) => session::copy(model),
@@ -74,6 +75,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::DropQueued => session::drop_queued(model),
         Action::Login => session::login(model),
         Action::Trust => vec![Request::Trust],
+        Action::Order(order) => order::alone(model, order),
         Action::NextCard => session::next_card(model),
         Action::PreviousCard => session::previous_card(model),
         Action::Expand => match model.view {
@@ -151,6 +153,7 @@ fn step(model: &mut Model, step: Step) -> Vec<Request> {
         Context::Question | Context::Approval | Context::Words => decide::step(model, step),
         Context::Help => super::help::step(model, step),
         Context::Confirm => confirm::step(model, step),
+        Context::Panel => panel::step(model, step),
     }
 }
 
@@ -166,6 +169,7 @@ fn open(model: &mut Model) -> Vec<Request> {
         Context::Question | Context::Words | Context::Approval => decide::enter(model),
         Context::Comment => review::keep_comment(model),
         Context::Confirm => confirm::agree(model),
+        Context::Panel => panel::enter(model),
         Context::Composer | Context::Diff | Context::Help => Vec::new(),
     }
 }

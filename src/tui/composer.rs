@@ -27,13 +27,13 @@ use crate::look::line::one_line;
 use crate::permission::Posture;
 
 pub(crate) use choice::{
-    Choices, choose_agent, choose_models, choose_posture, choose_reasoning, in_force, toggle_yolo,
+    Choices, choose_agent, choose_for_task, choose_models, choose_posture, choose_reasoning, in_force, toggle_yolo,
 };
 pub(crate) use command::{leaves, levels};
 pub(crate) use draft::Content;
 pub(crate) use saved::{adopt, merge, restore, saved};
 pub(crate) use screen::{height, view};
-pub(crate) use send::{dropped, recall, refused, send, send_now, taken};
+pub(crate) use send::{carry_out, dropped, recall, refused, send, send_now, taken};
 
 use super::keymap::Action;
 use draft::Draft;
@@ -145,6 +145,18 @@ pub(crate) fn command(model: &mut Model) -> Vec<Request> {
     }
     let mut requests = focus(model, target);
     draft(model).set("/");
+    requests.extend(changed(model));
+    requests
+}
+
+/// Begins a command whose words are still to be written; what is written already stays.
+pub(crate) fn begin(model: &mut Model, word: &str) -> Vec<Request> {
+    let target = target(model);
+    if model.composer.drafts.get(&target).is_some_and(|draft| !draft.is_blank()) {
+        return notice::say(model, format!("`/{word} …` is written where nothing else is"));
+    }
+    let mut requests = focus(model, target);
+    draft(model).set(&format!("/{word} "));
     requests.extend(changed(model));
     requests
 }

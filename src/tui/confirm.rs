@@ -13,9 +13,10 @@ use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 use super::act::Step;
 use super::composer::{self, Target};
 use super::model::{Focus, Model, Overlay};
-use super::msg::Request;
+use super::msg::{Publish, Request};
 use super::notice;
 use crate::api::project::{Trust, TrustState};
+use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{MergeStyle, SetPosture};
 use crate::look::line::Line;
 use said::{Said, commit};
@@ -46,6 +47,7 @@ enum About {
     Remove {
         session: String,
     },
+    Publish(Publish),
     Yolo {
         /// `None` is the task that is being written.
         session: Option<String>,
@@ -68,7 +70,7 @@ enum Weight {
 impl About {
     fn weight(&self) -> Weight {
         match self {
-            About::Merge { .. } | About::Undo { .. } | About::Remove { .. } => Weight::Light,
+            About::Merge { .. } | About::Undo { .. } | About::Remove { .. } | About::Publish(_) => Weight::Light,
             About::Yolo { .. } | About::Trust { .. } => Weight::Heavy,
         }
     }
@@ -92,6 +94,19 @@ pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
 
 pub(crate) fn remove(model: &mut Model) -> Vec<Request> {
     ask(model, |session| About::Remove { session })
+}
+
+/// Asks before a branch leaves the machine.
+pub(crate) fn push(model: &mut Model, session: String, branch: Option<String>) -> Vec<Request> {
+    open(model, About::Publish(Publish::Push { session, branch }))
+}
+
+pub(crate) fn create_pull(model: &mut Model, session: String, create: CreatePull) -> Vec<Request> {
+    open(model, About::Publish(Publish::Create { session, create }))
+}
+
+pub(crate) fn update_pull(model: &mut Model, session: String, update: UpdatePull) -> Vec<Request> {
+    open(model, About::Publish(Publish::Update { session, update }))
 }
 
 /// Asks before everything goes ahead; the way back needs no question.
@@ -136,7 +151,7 @@ pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
             notice::say(model, "y agrees, esc leaves it as it is".to_owned())
         }
         Some(Overlay::Confirm(_)) => agreed(model),
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_)) | None => Vec::new(),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Panel(_)) | None => Vec::new(),
     }
 }
 
@@ -165,7 +180,9 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
             let (area, lines) = laid_out(model, state, area);
             lines.len().saturating_sub(area.height.saturating_sub(2).into())
         }
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_)) | None => return Vec::new(),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Panel(_)) | None => {
+            return Vec::new();
+        }
     };
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
     if let About::Undo { session, to } = &mut state.about {
@@ -253,6 +270,7 @@ fn agreed(model: &mut Model) -> Vec<Request> {
         About::Merge { session, style } => vec![Request::Merge { session, style: Some(style) }],
         About::Undo { session, to } => vec![Request::Undo { session, to }],
         About::Remove { session } => vec![Request::Remove(session)],
+        About::Publish(publish) => vec![Request::Publish(publish)],
         About::Yolo { session } => turn_yolo(model, session),
         About::Trust { hash, .. } => vec![Request::GrantTrust { hash }],
     }

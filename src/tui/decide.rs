@@ -238,7 +238,9 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let furthest = match &model.overlay {
         Some(Overlay::Decide(state)) => sheet(model, state).rows(model.size.width, room(model)).furthest,
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => return Vec::new(),
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => {
+            return Vec::new();
+        }
     };
     let Some(state) = state(model) else { return Vec::new() };
     let from = state.scroll.min(furthest);
@@ -265,7 +267,7 @@ pub(crate) fn height(model: &Model, width: u16) -> u16 {
             let rows = sheet(model, state).rows(width, room(model));
             u16::try_from(rows.lines.len()).unwrap_or(u16::MAX)
         }
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => 0,
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => 0,
     }
 }
 
@@ -300,21 +302,22 @@ fn sheet(model: &Model, state: &State) -> Sheet {
 pub(crate) fn ready_at(model: &Model) -> Option<i64> {
     match &model.overlay {
         Some(Overlay::Decide(state)) if matches!(state.face, Face::Card(None)) => Some(state.came + model.patience),
-        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => None,
+        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_))
+        | None => None,
     }
 }
 
 fn state(model: &mut Model) -> Option<&mut State> {
     match &mut model.overlay {
         Some(Overlay::Decide(state)) => Some(state),
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => None,
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => None,
     }
 }
 
 fn need_of(model: &Model) -> Need {
     match &model.overlay {
         Some(Overlay::Decide(state)) => state.need.clone(),
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => {
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => {
             Need { session: String::new(), what: What::Questions(Asked::default()) }
         }
     }

@@ -200,5 +200,6 @@ fn place(context: Context) -> &'static str {
         Context::Picker => "of a list to choose from",
         Context::Help => "of this help",
         Context::Confirm => "of a question",
+        Context::Panel => "of a text",
     }
 }

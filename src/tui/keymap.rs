@@ -9,6 +9,7 @@ pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use super::order::Order;
 pub(crate) use chord::Chord;
 pub(crate) use table::{BINDINGS, Binding};
 
@@ -74,6 +75,8 @@ pub(crate) enum Action {
     DropQueued,
     Login,
     Trust,
+    /// A command that may have words behind it.
+    Order(Order),
     // The transcript.
     NextCard,
     PreviousCard,
@@ -153,11 +156,13 @@ pub(crate) enum Context {
     Help,
     /// A question of the face itself, yes or no.
     Confirm,
+    /// A text to read.
+    Panel,
 }
 
 impl Context {
     #[cfg(test)]
-    pub(crate) const ALL: [Context; 15] = [
+    pub(crate) const ALL: [Context; 16] = [
         Context::Sessions,
         Context::Filter,
         Context::Session,
@@ -173,6 +178,7 @@ impl Context {
         Context::Picker,
         Context::Help,
         Context::Confirm,
+        Context::Panel,
     ];
 
     /// Whether letters are text here.
@@ -193,7 +199,8 @@ impl Context {
             | Context::Diff
             | Context::Settings
             | Context::Help
-            | Context::Confirm => false,
+            | Context::Confirm
+            | Context::Panel => false,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::msg::Request;
 use super::theme::{Terminal, Theme};
 use super::transcript::Transcripts;
 use super::world::World;
-use super::{composer, confirm, decide, help, notice, picker, review, session, sessions, settings};
+use super::{composer, confirm, decide, help, notice, panel, picker, review, session, sessions, settings};
 use crate::api::attach::Program;
 use crate::api::session::Session;
 use crate::look::status::Signs;
@@ -81,6 +81,7 @@ pub(crate) enum Overlay {
     Picker(Box<picker::State>),
     Decide(Box<decide::State>),
     Confirm(Box<confirm::State>),
+    Panel(Box<panel::State>),
 }
 
 impl Model {
@@ -91,6 +92,7 @@ impl Model {
             (Some(Overlay::Picker(_)), ..) => Context::Picker,
             (Some(Overlay::Decide(state)), ..) => state.context(),
             (Some(Overlay::Confirm(_)), ..) => Context::Confirm,
+            (Some(Overlay::Panel(_)), ..) => Context::Panel,
             (None, Focus::Composer, _) => Context::Composer,
             (None, Focus::Main, View::Sessions) => self.sessions.context(),
             (None, Focus::Main, View::Session(_)) => self.session.context(),
@@ -136,7 +138,8 @@ impl Model {
             | Context::Setting
             | Context::Picker
             | Context::Help
-            | Context::Confirm => false,
+            | Context::Confirm
+            | Context::Panel => false,
         }
     }
 
@@ -144,7 +147,7 @@ impl Model {
     pub(crate) fn close_overlay(&mut self) {
         self.overlay = match self.overlay.take() {
             Some(Overlay::Help(help)) => help.below.map(|below| *below),
-            Some(Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => None,
+            Some(Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => None,
         };
     }
 }

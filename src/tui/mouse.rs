@@ -86,7 +86,9 @@ fn wheel(model: &mut Model, at: Position, rows: i32) -> Vec<Request> {
     match (&model.overlay, &model.view) {
         // The dock is what is to be decided; the rest of the screen scrolls behind it.
         (Some(Overlay::Decide(_)), _) if parts.dock.contains(at) => perform(model, step),
-        (Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)), _) => perform(model, step),
+        (Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)), _) => {
+            perform(model, step)
+        }
         (Some(Overlay::Decide(_)) | None, View::Sessions) => {
             match sessions::hit(model, parts.main, at) {
                 Hit::Preview => sessions::scroll_preview(model, rows),

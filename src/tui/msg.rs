@@ -10,14 +10,17 @@ use crate::api::attach::Program;
 use crate::api::error::Error;
 use crate::api::event::{Event, Live};
 use crate::api::image::Image;
+use crate::api::permission::SavedPlan;
 use crate::api::project::{Backend, Check, ConfigValue, Trust};
+use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
 use crate::api::review::{Review, Side};
-use crate::api::session::{Diff, Session};
+use crate::api::session::{Diff, QueuedPrompt, Session};
 use crate::api::workflow::Workflow;
 
 use super::composer::Target;
 use super::notice::Notice;
+use super::panel::{Look, Seen};
 use super::world::Repository;
 
 /// One thing that happened.
@@ -130,6 +133,14 @@ pub(crate) enum Request {
     GrantTrust {
         hash: String,
     },
+    /// Sends a branch or a pull request away.
+    Publish(Publish),
+    /// Asks for a text to read.
+    Look(Look),
+    /// The plans of the repository that wait.
+    Plans,
+    /// The prompts of a session that wait.
+    Queue(String),
     Doctor,
     /// The tasks and the plan of a session.
     Workflow(String),
@@ -210,6 +221,24 @@ pub(crate) enum ReviewAct {
     },
 }
 
+/// What leaves the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Publish {
+    Push { session: String, branch: Option<String> },
+    Create { session: String, create: CreatePull },
+    Update { session: String, update: UpdatePull },
+}
+
+impl Publish {
+    pub(crate) fn session(&self) -> &str {
+        match self {
+            Publish::Push { session, .. } | Publish::Create { session, .. } | Publish::Update { session, .. } => {
+                session
+            }
+        }
+    }
+}
+
 /// Names a prompt until the daemon has taken it, so that a refusal gives the text back.
 pub(crate) type Ticket = u64;
 
@@ -266,6 +295,13 @@ pub(crate) enum Reply {
     Agents(AgentFiles),
     Config(Vec<ConfigValue>),
     Trust(Box<Trust>),
+    /// A text to read.
+    Seen(Box<Seen>),
+    Plans(Vec<SavedPlan>),
+    Queue {
+        session: String,
+        prompts: Vec<QueuedPrompt>,
+    },
     Doctor(Vec<Check>),
     Workflow {
         session: String,

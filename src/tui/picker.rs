@@ -14,8 +14,10 @@ use super::act::{self, Step};
 use super::composer::{self, Target};
 use super::model::{Focus, Model, Overlay};
 use super::msg::Request;
+use super::panel::Look;
 use super::{notice, sessions};
-use crate::api::session::Session;
+use crate::api::permission::SavedPlan;
+use crate::api::session::{QueuedPrompt, Session};
 use crate::look::line::one_line;
 use fuzzy::Fuzzy;
 use rows::{Pick, Row};
@@ -51,13 +53,23 @@ enum Kind {
     Reasoning,
     Agent,
     Posture,
+    Plans,
+    /// The prompts of a session that wait.
+    Queue,
 }
 
 impl Kind {
     fn takes_marks(&self) -> bool {
         match self {
             Kind::Backend | Kind::Model(_) => true,
-            Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture => false,
+            Kind::Palette
+            | Kind::Jump
+            | Kind::Removed
+            | Kind::Reasoning
+            | Kind::Agent
+            | Kind::Posture
+            | Kind::Plans
+            | Kind::Queue => false,
         }
     }
 }
@@ -129,6 +141,30 @@ pub(crate) fn removed_came(model: &mut Model, sessions: Vec<Session>) -> Vec<Req
     open(model, state)
 }
 
+/// The plans that wait.
+pub(crate) fn plans_came(model: &mut Model, plans: Vec<SavedPlan>) -> Vec<Request> {
+    if plans.is_empty() {
+        return notice::say(model, "no plan waits in this repository".to_owned());
+    }
+    if !model.can_be_interrupted() {
+        return notice::say(model, "plans wait: `/plans` lists them".to_owned());
+    }
+    let state = State::new(Kind::Plans, rows::plans(model, plans));
+    open(model, state)
+}
+
+/// The prompts of a session that wait: the one that is chosen is taken back.
+pub(crate) fn queue_came(model: &mut Model, session: &str, prompts: Vec<QueuedPrompt>) -> Vec<Request> {
+    if prompts.is_empty() {
+        return notice::say(model, "no prompt waits".to_owned());
+    }
+    if !model.can_be_interrupted() {
+        return notice::say(model, "prompts wait: `/queue` lists them".to_owned());
+    }
+    let state = State::new(Kind::Queue, rows::queue(model, session, prompts));
+    open(model, state)
+}
+
 /// The backend first, then its models.
 pub(crate) fn model(model: &mut Model) -> Vec<Request> {
     let state = State::new(Kind::Backend, rows::backends(model));
@@ -143,7 +179,8 @@ pub(crate) fn model(model: &mut Model) -> Vec<Request> {
 pub(crate) fn backends_came(model: &mut Model) -> Vec<Request> {
     let rows = match &model.overlay {
         Some(Overlay::Picker(state)) if state.kind == Kind::Backend => rows::backends(model),
-        Some(Overlay::Picker(_) | Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => {
+        Some(Overlay::Picker(_) | Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_) | Overlay::Panel(_))
+        | None => {
             return Vec::new();
         }
     };
@@ -207,6 +244,9 @@ pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
         Pick::Reasoning(level) => composer::choose_reasoning(model, level),
         Pick::Agent(agent) => composer::choose_agent(model, agent),
         Pick::Posture(posture) => composer::choose_posture(model, posture),
+        Pick::Plan(plan) => vec![Request::Look(Look::Plan(plan))],
+        Pick::Prompt { session, number, text } => composer::recall(model, session, number, text),
+        Pick::Broken(why) => notice::warn(model, &why),
     }
 }
 
@@ -302,6 +342,6 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
 fn state(model: &mut Model) -> Option<&mut State> {
     match &mut model.overlay {
         Some(Overlay::Picker(state)) => Some(state),
-        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => None,
+        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => None,
     }
 }

@@ -24,6 +24,7 @@ mod daemon;
 mod errand;
 mod keep;
 mod keys;
+mod look;
 mod outside;
 mod pulse;
 mod stream;
@@ -372,6 +373,10 @@ impl Shell {
             | Request::Trust
             | Request::GrantTrust { .. }
             | Request::Doctor
+            | Request::Publish(_)
+            | Request::Look(_)
+            | Request::Plans
+            | Request::Queue(_)
             | Request::Repository) => self.desk.perform(request),
         }
         Ok(())

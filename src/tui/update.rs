@@ -6,7 +6,7 @@ use super::keymap::{Action, Context};
 use super::model::{Focus, Model, Overlay, View, Window};
 use super::msg::{Msg, Reply, Request};
 use super::world::{Link, Stale};
-use super::{act, composer, confirm, decide, help, mouse, notice, picker, review, session, sessions, settings};
+use super::{act, composer, confirm, decide, help, mouse, notice, panel, picker, review, session, sessions, settings};
 use crate::api::event::{Event, Live, Payload};
 use crate::api::session::Session;
 
@@ -98,7 +98,7 @@ fn typed(model: &mut Model, context: Context, key: KeyEvent) -> Vec<Request> {
         Context::Setting => settings::typed(model, key),
         Context::Picker => picker::typed(model, key),
         Context::Confirm => confirm::typed(model, key),
-        Context::Session | Context::Diff | Context::Settings | Context::Help => Vec::new(),
+        Context::Session | Context::Diff | Context::Settings | Context::Help | Context::Panel => Vec::new(),
     }
 }
 
@@ -122,7 +122,8 @@ fn paste(model: &mut Model, text: &str) -> Vec<Request> {
         | Context::Diff
         | Context::Settings
         | Context::Help
-        | Context::Confirm => Vec::new(),
+        | Context::Confirm
+        | Context::Panel => Vec::new(),
     }
 }
 
@@ -195,6 +196,9 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         }
         Reply::Trust(trust) => confirm::trust_came(model, *trust),
         Reply::Workflow { session, workflow } => decide::workflow_came(model, session, *workflow),
+        Reply::Seen(seen) => panel::came(model, *seen),
+        Reply::Plans(plans) => picker::plans_came(model, plans),
+        Reply::Queue { session, prompts } => picker::queue_came(model, &session, prompts),
         Reply::Doctor(checks) => settings::checks_came(model, checks),
         Reply::Repository(repository) => {
             model.world.repository = repository;
@@ -264,7 +268,7 @@ fn settle(model: &mut Model) -> Vec<Request> {
 /// Leaves what lies on top, or the view.
 pub(crate) fn back(model: &mut Model) -> Vec<Request> {
     match model.context() {
-        Context::Confirm => model.close_overlay(),
+        Context::Confirm | Context::Panel => model.close_overlay(),
         Context::Help => {
             model.close_overlay();
             // What comes back may have been decided meanwhile.

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 
 use super::model::{Model, Overlay, View};
-use super::{bar, composer, confirm, decide, help, notice, picker, review, session, sessions, settings, theme};
+use super::{bar, composer, confirm, decide, help, notice, panel, picker, review, session, sessions, settings, theme};
 use crate::look::status::Signs;
 
 /// Narrower than this, a view has one pane.
@@ -75,6 +75,7 @@ pub(crate) fn view(model: &Model, frame: &mut Frame) {
         Some(Overlay::Help(state)) => help::view(model, state, frame, frame.area()),
         Some(Overlay::Picker(state)) => picker::view(model, state, frame, frame.area()),
         Some(Overlay::Confirm(state)) => confirm::view(model, state, frame, frame.area()),
+        Some(Overlay::Panel(state)) => panel::view(model, state, frame, frame.area()),
         Some(Overlay::Decide(_)) | None => {}
     }
     match model.signs {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::script::{call, run, say, steps, write};
+use crate::seat::Seat;
 use server::{Api, Route, route};
 
 const TOKEN: &str = "ghp_TheTokenOfThisTest";
@@ -93,6 +94,34 @@ fn a_session_is_pushed_and_gets_a_pull_request() {
     -- stderr
     [ID1] pushed to origin/fix/pump
     "#);
+}
+
+#[test]
+fn the_terminal_interface_pushes_and_opens_a_pull_request_too() {
+    let api = Api::new(vec![route("POST /repos/ada/engine/pulls ", 201, pull(12))]);
+    let env = world(&api);
+    let id = session(&env);
+    let mut face = Seat::sized(&env.to_start(&[]), 120, 36);
+    face.shows("merge?");
+    // A pull request needs its branch at the remote: the refusal comes with its hint.
+    face.types("/pr create\r");
+    face.shows("Open a pull request for");
+    face.types("\r");
+    face.shows("is not at `origin`");
+    face.shows(&format!("hint: `coppice push {id}` brings it there"));
+    face.types("/push --branch fix/pump\r");
+    face.shows("to origin?");
+    face.types("\r");
+    face.shows("pushed to origin/fix/pump");
+    face.types("/pr create --title Fix the pump\r");
+    face.shows("Open a pull request for");
+    face.types("\r");
+    face.shows("https://github.com/ada/engine/pull/12");
+    face.types("\x1b");
+    face.hides("copies the address");
+    face.types("q");
+    assert_eq!(face.ends(), 0);
+    assert_eq!(api.asked().pop().unwrap().body()["title"], "Fix the pump");
 }
 
 #[test]

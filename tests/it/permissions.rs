@@ -407,6 +407,6 @@ fn a_call_that_went_ahead_by_itself_says_by_what() {
     let id = waiting(&env, &["touch made.txt", "touch made.txt"]);
     env.coppice(&["approve", &id, "--session"]).succeeds();
     env.wait_for(&id, "ready");
-    let rule = "Bash(touch made.txt) for this session";
+    let rule = "Bash(touch *) for this session";
     assert_eq!(passed(&env, &id), [Value::Null, json!({"layer": "rules", "rule": rule, "posture": "attended"})]);
 }

@@ -193,7 +193,7 @@ fn a_comment_needs_a_place_among_the_changes() {
     assert_snapshot!(env.coppice(&["comment", &id, "b.txt", "x"]).transcript(), @r"
     exit: 2
     -- stderr
-    error: invalid value 'b.txt' for '<PATH:LINE>': expected PATH:LINE
+    error: invalid value 'b.txt' for '[PATH:LINE]': expected PATH:LINE
 
     For more information, try '--help'.
     ");
@@ -280,5 +280,6 @@ fn a_draft_is_said_in_other_words() {
     -- stderr
     error: `one` is not the number of a comment
     ");
-    env.coppice(&["comment", &id, "b.txt:1", "--edit", "1", "x"]).exits(2);
+    let both = env.coppice(&["comment", &id, "b.txt:1", "--edit", "1", "x"]).exits(2);
+    assert!(both.stderr.contains("cannot be used with"), "{}", both.stderr);
 }

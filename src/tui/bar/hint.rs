@@ -245,6 +245,11 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Always, Action::Back, "leave"),
         ],
         Context::Confirm => &[(When::Always, Action::Open, "yes"), (When::Always, Action::Back, "no")],
+        Context::Panel => &[
+            (When::Always, Action::Down, "down"),
+            (When::Always, Action::Copy, "copy"),
+            (When::Always, Action::Back, "leave"),
+        ],
     }
 }
 

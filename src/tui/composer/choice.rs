@@ -23,11 +23,35 @@ pub(crate) struct Choices {
     pub(crate) agent: Option<String>,
     pub(crate) posture: Option<String>,
     pub(crate) yolo: bool,
+    /// What a task starts from.
+    pub(crate) base: Option<String>,
+    pub(crate) title: Option<String>,
+    /// Whose tools a task works with.
+    pub(crate) profile: Option<String>,
+    /// Whether a task is created without being started.
+    pub(crate) draft: bool,
 }
 
 impl Choices {
-    pub(super) const NONE: Choices =
-        Choices { models: Vec::new(), reasoning: None, agent: None, posture: None, yolo: false };
+    pub(super) const NONE: Choices = Choices {
+        models: Vec::new(),
+        reasoning: None,
+        agent: None,
+        posture: None,
+        yolo: false,
+        base: None,
+        title: None,
+        profile: None,
+        draft: false,
+    };
+
+    /// What only a task is given, in a few words.
+    fn of_task(&self) -> Vec<String> {
+        let base = self.base.as_ref().map(|base| format!("from {}", one_line(base)));
+        let title = self.title.as_ref().map(|title| format!("\"{}\"", one_line(title)));
+        let draft = self.draft.then(|| "draft".to_owned());
+        [title, base, self.profile.clone(), draft].into_iter().flatten().collect()
+    }
 }
 
 /// What a prompt would run with, as far as it is known.
@@ -38,6 +62,8 @@ pub(crate) struct InForce {
     pub(crate) reasoning: Option<String>,
     pub(crate) posture: Option<String>,
     pub(crate) yolo: bool,
+    /// What only a task is given.
+    pub(crate) task: Vec<String>,
 }
 
 impl InForce {
@@ -50,7 +76,8 @@ impl InForce {
         };
         let agent = self.agent.as_deref().map(one_line);
         let words = [agent, engines, self.reasoning.clone(), self.posture.clone()];
-        let line = Line::new().dim(words.into_iter().flatten().collect::<Vec<_>>().join(" · "));
+        let words = words.into_iter().flatten().chain(self.task.iter().cloned());
+        let line = Line::new().dim(words.collect::<Vec<_>>().join(" · "));
         match (self.yolo, line.width()) {
             (false, _) => line,
             (true, 0) => Line::toned(Tone::Bad, "YOLO"),
@@ -71,6 +98,7 @@ pub(crate) fn in_force(model: &Model, target: &Target) -> InForce {
             reasoning: session.reasoning.clone().or_else(|| setting(&model.world, "default.reasoning")),
             posture: Some(session.posture.clone()),
             yolo: session.yolo,
+            task: Vec::new(),
         }),
         Target::Task => None,
     };
@@ -82,6 +110,7 @@ pub(crate) fn in_force(model: &Model, target: &Target) -> InForce {
         }
     });
     InForce {
+        task: choices.of_task(),
         agent: choices.agent.or(kept.agent),
         engines: if choices.models.is_empty() { kept.engines } else { choices.models },
         reasoning: choices.reasoning.or(kept.reasoning),
@@ -111,6 +140,12 @@ pub(crate) fn choose_reasoning(model: &mut Model, level: String) -> Vec<Request>
 
 pub(crate) fn choose_agent(model: &mut Model, agent: String) -> Vec<Request> {
     draft(model).choices.agent = Some(agent);
+    vec![Request::Save]
+}
+
+/// What only the next task is given.
+pub(crate) fn choose_for_task(model: &mut Model, choose: impl FnOnce(&mut Choices)) -> Vec<Request> {
+    choose(&mut draft(model).choices);
     vec![Request::Save]
 }
 
@@ -161,6 +196,7 @@ fn of_settings(world: &World, chosen: Option<&str>) -> InForce {
         reasoning: file.and_then(|file| file.reasoning_effort.clone()).or_else(|| setting(world, "default.reasoning")),
         posture: setting(world, "default.posture"),
         yolo: false,
+        task: Vec::new(),
         agent,
     }
 }

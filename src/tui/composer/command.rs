@@ -8,7 +8,7 @@ use crate::permission::Posture;
 use crate::tui::keymap::{Action, BINDINGS};
 use crate::tui::model::{Focus, Model};
 use crate::tui::msg::Request;
-use crate::tui::{act, notice};
+use crate::tui::{act, notice, order};
 
 /// A word behind a slash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +51,7 @@ impl Command {
             Does::Act(Action::Merge) => Some(words(&STYLES.map(|(word, _)| word))),
             // A number, and a text: there is nothing to choose from.
             Does::Act(Action::Undo | Action::Plan) => Some(Vec::new()),
+            Does::Act(Action::Order(order)) => order.arguments(),
             Does::Act(_) | Does::GoAlone => None,
         }
     }
@@ -185,6 +186,14 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             super::draft(model).set(text);
             requests
         }
+        (Action::Order(order), words) => {
+            let requests = order::run(model, order, words)?;
+            cleared(model);
+            if leaves(action) {
+                model.focus = Focus::Main;
+            }
+            requests
+        }
         (action, _) => {
             cleared(model);
             if leaves(action) {
@@ -201,6 +210,9 @@ fn backends(engines: &[String]) -> Vec<String> {
 
 /// Acts about what is written leave the person there; after all others letters are acts again.
 pub(crate) fn leaves(action: Action) -> bool {
+    if let Action::Order(order) = action {
+        return !order.is_of_task();
+    }
     !matches!(
         action,
         Action::Command

@@ -4,7 +4,7 @@ use super::draft::Content;
 use super::popup::{By, Completed};
 use super::{Target, changed, command, draft, history, popup, target};
 use crate::api::error::Error;
-use crate::api::request::{CreateSession, SendPrompt, When};
+use crate::api::request::{CreateSession, SendPrompt, Start, When};
 use crate::look::line::one_line;
 use crate::tui::model::{Focus, Model, View};
 use crate::tui::msg::{Request, Ticket};
@@ -38,6 +38,10 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
     if content.text.starts_with('/') {
         let mut requests = command::run(model, &content.text);
         requests.extend(popup::refresh(model));
+        if draft(model).content().text == content.text {
+            // What is not understood stays written, and what could complete it does not cover the reason.
+            popup::dismiss(model);
+        }
         return requests;
     }
     let (text, images) = content.outgoing();
@@ -70,6 +74,10 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
                     agent: choices.agent,
                     posture: choices.posture,
                     yolo: choices.yolo,
+                    base: choices.base,
+                    title: choices.title,
+                    profile: choices.profile,
+                    start: if choices.draft { Start::AsDraft } else { Start::AtOnce },
                     ..CreateSession::default()
                 };
                 Request::Create { ticket: ticket(model, &target, content), create: Box::new(create) }
@@ -96,6 +104,13 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
     };
     requests.extend(changed(model));
     requests
+}
+
+/// Starts a task that carries out a plan that waits.
+pub(crate) fn carry_out(model: &mut Model, plan: String) -> Vec<Request> {
+    let create = CreateSession { plan: Some(plan), model: model.composer.engine.clone(), ..CreateSession::default() };
+    let ticket = ticket(model, &Target::Task, Content::NOTHING);
+    vec![Request::Create { ticket, create: Box::new(create) }]
 }
 
 /// The same prompt once for each model that was marked.

@@ -7,6 +7,7 @@ use crate::api::session::Session;
 use crate::look::line::{Line, Tone, one_line, visible};
 use crate::look::status::{count, title};
 use crate::tui::model::Model;
+use crate::tui::msg::Publish;
 use crate::tui::sessions::changes;
 
 pub(super) struct Said {
@@ -23,6 +24,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
         About::Merge { session: id, style } => merge(session(id), *style),
         About::Undo { session: id, to } => undo(session(id), *to),
         About::Remove { session: id } => remove(model, session(id)),
+        About::Publish(publish) => publishing(model.world.sessions.get(publish.session()), publish),
         About::Yolo { session: id } => yolo(id.as_ref().and_then(session)),
         About::Trust { trust, .. } => trusting(trust),
     }
@@ -112,6 +114,48 @@ fn remove(model: &Model, session: Option<&Session>) -> Said {
         lines,
         keys: keys(&[("enter", "removes"), ("esc", "keeps it")]),
     }
+}
+
+fn publishing(session: Option<&Session>, publish: &Publish) -> Said {
+    let fact = |name: &str, value: Line| Line::new().dim(format!("{name:<7}")).then(value);
+    let said = |text: &Option<String>, usual: &str| match text {
+        Some(text) => Line::new().plain(one_line(text)),
+        None => Line::new().plain(usual),
+    };
+    let (title, lines, does) = match publish {
+        Publish::Push { branch, .. } => {
+            let own = session.map(|session| one_line(&session.branch)).unwrap_or_default();
+            let lines = vec![
+                fact("branch", Line::new().plain(own)),
+                fact("as", said(branch, "its own name at `origin`, or the one it has there")),
+                Line::new(),
+                Line::new().dim("Nothing is forced and no hook runs. What a turn in progress does is not part of it."),
+            ];
+            (format!("Push \"{}\" to origin?", name(session)), lines, "pushes")
+        }
+        Publish::Create { create, .. } => {
+            let base = session.map(|session| one_line(&session.base.name)).unwrap_or_default();
+            let draft = if create.draft { ", as a draft" } else { "" };
+            let lines = vec![
+                fact("title", said(&create.title, &name(session))),
+                fact("into", said(&create.base, &base).plain(draft)),
+                fact("text", said(&create.body, "the session's summary and its commits")),
+                Line::new(),
+                Line::new().dim("Everybody who can see the repository at GitHub sees it. `/push` comes first."),
+            ];
+            (format!("Open a pull request for \"{}\"?", name(session)), lines, "opens it")
+        }
+        Publish::Update { update, .. } => {
+            let lines = vec![
+                fact("title", said(&update.title, "stays")),
+                fact("text", said(&update.body, "stays")),
+                Line::new(),
+                Line::new().dim("A text takes the place of the one that is there."),
+            ];
+            (format!("Change the pull request of \"{}\"?", name(session)), lines, "changes it")
+        }
+    };
+    Said { title, tone: Tone::Accent, lines, keys: keys(&[("enter", does), ("esc", "not yet")]) }
 }
 
 fn yolo(session: Option<&Session>) -> Said {

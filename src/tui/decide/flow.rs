@@ -32,7 +32,8 @@ pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
             let home = state.home.clone();
             advance(model, home)
         }
-        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => Vec::new(),
+        Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_))
+        | None => Vec::new(),
     }
 }
 

@@ -35,41 +35,41 @@ fn help_lies_over_the_view_and_scrolls() {
     model.overlay = Some(Overlay::Help(State::of(Context::Approval, None)));
     insta::assert_snapshot!(screen(&mut model), @r"
     ╭ Keys of an approval ─────────────────────────────────────────────────────────────────────────────────────────────────╮
-    │ Here                                                         /answer     answer the questions                        │
-    │   y                allow it once                             /approve    look at the approval and decide             │
-    │   s                allow it in this session                  /stop       stop the turn; what it changed is kept      │
-    │   a                allow it always: saves the rule that…     /resume     go on with a failed or interrupted session  │
-    │   n                refuse, with a word why                   /merge      merge into the base branch                  │
-    │   d                refuse it always: saves the rule tha…     /rebase     rebase onto the base branch                 │
-    │   space            the next that waits; marks where sev…     /integrate  bring a child's result into its parent      │
-    │   ctrl+c           end the turn without a reply              /undo       take back the last turn's changes           │
-    │                                                              /diff       look at the changes                         │
-    │ Moving                                                       /archive    put the session away; nothing is lost       │
-    │   k up             one up                                    /rm         remove the session; `restore` brings it b…  │
-    │   j down           one down                                  /restore    bring a removed session back                │
-    │   pageup ctrl+b    a page up                                 /attach     the agent's own interface on this convers…  │
-    │   pagedown ctrl+f  a page down                               /shell      a shell in the worktree                     │
-    │   g home           to the beginning                          /edit       open the file in your editor                │
-    │   G end            to the end, and follow it                 /copy       copy the card, or the answer                │
-    │   enter            go in, or decide                          /model      choose backend and model                    │
-    │   esc              go out                                    /reasoning  how hard the model thinks                   │
-    │                                                              /agent      choose the agent                            │
-    │ Anywhere                                                     /posture    what happens with a call that no rule dec…  │
-    │   ?                every key of this view                    /plan       plan first: read, write a plan, ask         │
-    │                                                              /yolo       everything goes ahead that no rule forbids  │
-    │ Commands, in the composer and the palette                    /unqueue    take back the last queued prompt            │
-    │   /next       the next that needs you                        /login      log in to the backend                       │
-    │   /help       every key of this view                         /trust      look at what the repository asks for, and…  │
-    │   /settings   settings                                       /expand     show all of every card, or less             │
-    │   /quit       leave; the sessions go on                      /search     search the transcript                       │
-    │   /new        a new task                                     /thoughts   show or hide what the agent thought         │
-    │   /sessions   jump to a session by a few letters             /summary    what the session has done so far            │
-    │   /all        show or hide what is merged or archived        /editor     write the prompt in your editor             │
-    │   /decide     decide what waits here                         /demo       the tour with scripted agents               │
-    │                                                                                                                      │
-    │                                                                                                                      │
-    │                                                                                                                      │
-    ╰────────────────────────────────────────────────────────────────────────────────────────────────────────── esc closes ╯
+    │ Here                                                         /integrate    bring a child's result into its parent    │
+    │   y                allow it once                             /undo         take back the last turn's changes         │
+    │   s                allow it in this session                  /diff         look at the changes                       │
+    │   a                allow it always: saves the rule that…     /archive      put the session away; nothing is lost     │
+    │   n                refuse, with a word why                   /rm           remove the session; `restore` brings it…  │
+    │   d                refuse it always: saves the rule tha…     /restore      bring a removed session back              │
+    │   space            the next that waits; marks where sev…     /attach       the agent's own interface on this conve…  │
+    │   ctrl+c           end the turn without a reply              /shell        a shell in the worktree                   │
+    │                                                              /edit         open the file in your editor              │
+    │ Moving                                                       /copy         copy the card, or the answer              │
+    │   k up             one up                                    /model        choose backend and model                  │
+    │   j down           one down                                  /reasoning    how hard the model thinks                 │
+    │   pageup ctrl+b    a page up                                 /agent        choose the agent                          │
+    │   pagedown ctrl+f  a page down                               /posture      what happens with a call that no rule d…  │
+    │   g home           to the beginning                          /plan         plan first: read, write a plan, ask       │
+    │   G end            to the end, and follow it                 /yolo         everything goes ahead that no rule forb…  │
+    │   enter            go in, or decide                          /unqueue      take back the last queued prompt          │
+    │   esc              go out                                    /login        log in to the backend                     │
+    │                                                              /push         push the branch to `origin`               │
+    │ Anywhere                                                     /pr           show, create, update or review the pull…  │
+    │   ?                every key of this view                    /plans        plans that were left for later            │
+    │                                                              /queue        the prompts that wait; take one of them…  │
+    │ Commands, in the composer and the palette                    /permissions  which rules count, and what they say of…  │
+    │   /next         the next that needs you                      /tools        the tools that the agent gets, and why…   │
+    │   /help         every key of this view                       /show         the agent's last response as it came      │
+    │   /settings     settings                                     /base         what the next task starts from            │
+    │   /quit         leave; the sessions go on                    /title        a title for the next task                 │
+    │   /new          a new task                                   /profile      whose tools the next task works with      │
+    │   /sessions     jump to a session by a few letters           /draft        create the next task without starting i…  │
+    │   /all          show or hide what is merged or archived      /trust        look at what the repository asks for, a…  │
+    │   /decide       decide what waits here                       /expand       show all of every card, or less           │
+    │   /answer       answer the questions                         /search       search the transcript                     │
+    │   /approve      look at the approval and decide              /thoughts     show or hide what the agent thought       │
+    │   /stop         stop the turn; what it changed is kept       /summary      what the session has done so far          │
+    ╰───────────────────────────────────────────────────────────────────────────────────── 3 more, j/k scroll · esc closes ╯
     ");
     model.size = NARROW;
     press(&mut model, &["j", "pagedown", "k"]);
@@ -88,16 +88,16 @@ fn help_lies_over_the_view_and_scrolls() {
     │   ?                every key of this view                                    │
     │                                                                              │
     │ Commands, in the composer and the palette                                    │
-    │   /next       the next that needs you                                        │
-    │   /help       every key of this view                                         │
-    │   /settings   settings                                                       │
-    │   /quit       leave; the sessions go on                                      │
-    │   /new        a new task                                                     │
-    │   /sessions   jump to a session by a few letters                             │
-    │   /all        show or hide what is merged or archived                        │
-    │   /decide     decide what waits here                                         │
-    │   /answer     answer the questions                                           │
-    ╰──────────────────────────────────────────── 30 more, j/k scroll · esc closes ╯
+    │   /next         the next that needs you                                      │
+    │   /help         every key of this view                                       │
+    │   /settings     settings                                                     │
+    │   /quit         leave; the sessions go on                                    │
+    │   /new          a new task                                                   │
+    │   /sessions     jump to a session by a few letters                           │
+    │   /all          show or hide what is merged or archived                      │
+    │   /decide       decide what waits here                                       │
+    │   /answer       answer the questions                                         │
+    ╰──────────────────────────────────────────── 41 more, j/k scroll · esc closes ╯
     ");
     press(&mut model, &["G"]);
     let end = screen(&mut model);

@@ -1,6 +1,6 @@
 //! The table of acts.
 
-use super::{Action, Context};
+use super::{Action, Context, Order};
 
 /// One act: its name in the configuration, where it holds, its keys and what help says.
 #[derive(Debug)]
@@ -26,84 +26,33 @@ const fn row(
     Binding { action, name, contexts, keys, help, command }
 }
 
+/// Where something is gone through with the same keys.
+const READ: &[Context] = &[
+    Context::Sessions,
+    Context::Session,
+    Context::Diff,
+    Context::Settings,
+    Context::Help,
+    Context::Question,
+    Context::Approval,
+    Context::Confirm,
+    Context::Panel,
+];
+
 /// All acts, in the order in which help lists them.
 pub(crate) const BINDINGS: &[Binding] = &[
-    row(
-        Action::Up,
-        "up",
-        &[
-            Context::Sessions,
-            Context::Session,
-            Context::Diff,
-            Context::Settings,
-            Context::Help,
-            Context::Question,
-            Context::Approval,
-            Context::Confirm,
-        ],
-        &["k", "up"],
-        "one up",
-        None,
-    ),
-    row(
-        Action::Down,
-        "down",
-        &[
-            Context::Sessions,
-            Context::Session,
-            Context::Diff,
-            Context::Settings,
-            Context::Help,
-            Context::Question,
-            Context::Approval,
-            Context::Confirm,
-        ],
-        &["j", "down"],
-        "one down",
-        None,
-    ),
+    row(Action::Up, "up", READ, &["k", "up"], "one up", None),
+    row(Action::Down, "down", READ, &["j", "down"], "one down", None),
     row(Action::Up, "up-in-picker", &[Context::Picker], &["up", "ctrl+p"], "one up", None),
     row(Action::Down, "down-in-picker", &[Context::Picker], &["down", "ctrl+n"], "one down", None),
     row(Action::Left, "left", &[Context::Sessions, Context::Diff], &["h", "left"], "fold, or to the left", None),
     row(Action::Right, "right", &[Context::Sessions, Context::Diff], &["l", "right"], "unfold, or to the right", None),
     row(Action::Left, "question-before", &[Context::Question], &["h", "left"], "the question before", None),
     row(Action::Right, "question-after", &[Context::Question], &["l", "right"], "the question after it", None),
-    row(
-        Action::PageUp,
-        "page-up",
-        &[
-            Context::Sessions,
-            Context::Session,
-            Context::Diff,
-            Context::Settings,
-            Context::Help,
-            Context::Approval,
-            Context::Question,
-            Context::Confirm,
-        ],
-        &["pageup", "ctrl+b"],
-        "a page up",
-        None,
-    ),
+    row(Action::PageUp, "page-up", READ, &["pageup", "ctrl+b"], "a page up", None),
     // Where text is written, `ctrl+b` moves the cursor.
     row(Action::PageUp, "page-up-in-text", &[Context::Composer, Context::Words], &["pageup"], "a page up", None),
-    row(
-        Action::PageDown,
-        "page-down",
-        &[
-            Context::Sessions,
-            Context::Session,
-            Context::Diff,
-            Context::Settings,
-            Context::Help,
-            Context::Approval,
-            Context::Question,
-            Context::Confirm,
-        ],
-        &["pagedown", "ctrl+f"],
-        "a page down",
-        None,
-    ),
+    row(Action::PageDown, "page-down", READ, &["pagedown", "ctrl+f"], "a page down", None),
     // Where text is written, `ctrl+f` moves the cursor.
     row(
         Action::PageDown,
@@ -113,40 +62,8 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "a page down",
         None,
     ),
-    row(
-        Action::Top,
-        "top",
-        &[
-            Context::Sessions,
-            Context::Session,
-            Context::Diff,
-            Context::Settings,
-            Context::Help,
-            Context::Approval,
-            Context::Question,
-            Context::Confirm,
-        ],
-        &["g", "home"],
-        "to the beginning",
-        None,
-    ),
-    row(
-        Action::Bottom,
-        "bottom",
-        &[
-            Context::Sessions,
-            Context::Session,
-            Context::Diff,
-            Context::Settings,
-            Context::Help,
-            Context::Approval,
-            Context::Question,
-            Context::Confirm,
-        ],
-        &["G", "end"],
-        "to the end, and follow it",
-        None,
-    ),
+    row(Action::Top, "top", READ, &["g", "home"], "to the beginning", None),
+    row(Action::Bottom, "bottom", READ, &["G", "end"], "to the end, and follow it", None),
     row(
         Action::Open,
         "open",
@@ -158,6 +75,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
             Context::Question,
             Context::Approval,
             Context::Confirm,
+            Context::Panel,
             Context::Filter,
             Context::Search,
             Context::Words,
@@ -180,6 +98,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
             Context::Question,
             Context::Approval,
             Context::Confirm,
+            Context::Panel,
             Context::Filter,
             Context::Search,
             Context::Words,
@@ -399,6 +318,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
     ),
     row(Action::Copy, "copy", &[Context::Session, Context::Diff], &["c"], "copy the card, or the answer", Some("copy")),
     row(Action::Copy, "copy-id", &[Context::Sessions], &["c"], "copy the session's id", None),
+    row(Action::Copy, "copy-text", &[Context::Panel], &["c"], "copy what is read", None),
     row(
         Action::Model,
         "model",
@@ -428,6 +348,38 @@ pub(crate) const BINDINGS: &[Binding] = &[
         Some("unqueue"),
     ),
     row(Action::Login, "login", &[Context::Sessions, Context::Session], &["L"], "log in to the backend", Some("login")),
+    row(Action::Order(Order::Push), "push", &[], &[], "push the branch to `origin`", Some("push")),
+    row(Action::Order(Order::Pull), "pr", &[], &[], "show, create, update or review the pull request", Some("pr")),
+    row(Action::Order(Order::Plans), "plans", &[], &[], "plans that were left for later", Some("plans")),
+    row(Action::Order(Order::Queue), "queue", &[], &[], "the prompts that wait; take one of them back", Some("queue")),
+    row(
+        Action::Order(Order::Permissions),
+        "permissions",
+        &[],
+        &[],
+        "which rules count, and what they say of a call",
+        Some("permissions"),
+    ),
+    row(
+        Action::Order(Order::Tools),
+        "tools",
+        &[],
+        &[],
+        "the tools that the agent gets, and why not others",
+        Some("tools"),
+    ),
+    row(Action::Order(Order::Raw), "show", &[], &[], "the agent's last response as it came", Some("show")),
+    row(Action::Order(Order::Base), "base", &[], &[], "what the next task starts from", Some("base")),
+    row(Action::Order(Order::Title), "title", &[], &[], "a title for the next task", Some("title")),
+    row(Action::Order(Order::Profile), "profile", &[], &[], "whose tools the next task works with", Some("profile")),
+    row(
+        Action::Order(Order::Draft),
+        "draft",
+        &[],
+        &[],
+        "create the next task without starting it, or start it",
+        Some("draft"),
+    ),
     row(Action::Trust, "trust", &[], &[], "look at what the repository asks for, and agree", Some("trust")),
     row(Action::NextCard, "next-card", &[Context::Session], &["]", "ctrl+down"], "the next card or row", None),
     row(Action::PreviousCard, "previous-card", &[Context::Session], &["[", "ctrl+up"], "the card or row before", None),

@@ -1,7 +1,9 @@
 //! What each list offers, and which row is in force at this moment.
 
+use crate::api::agent::AgentFile;
+use crate::api::permission::SavedPlan;
 use crate::api::project::Backend;
-use crate::api::session::Session;
+use crate::api::session::{QueuedPrompt, Session};
 use crate::look::age::age;
 use crate::look::line::one_line;
 use crate::look::status;
@@ -32,6 +34,16 @@ pub(super) enum Pick {
     Reasoning(String),
     Agent(String),
     Posture(Posture),
+    /// A plan that waits.
+    Plan(SavedPlan),
+    /// A prompt that waits.
+    Prompt {
+        session: String,
+        number: u32,
+        text: String,
+    },
+    /// What cannot be chosen, and why.
+    Broken(String),
 }
 
 impl Pick {
@@ -44,7 +56,10 @@ impl Pick {
             | Pick::Removed(_)
             | Pick::Reasoning(_)
             | Pick::Agent(_)
-            | Pick::Posture(_) => None,
+            | Pick::Posture(_)
+            | Pick::Plan(_)
+            | Pick::Prompt { .. }
+            | Pick::Broken(_) => None,
         }
     }
 }
@@ -194,7 +209,40 @@ pub(super) fn agents(model: &Model) -> Vec<Row> {
         let personas = personas.map(|persona| row(format!("{}:{}", agent.id, persona.name), &persona.description));
         std::iter::once(row(agent.id.clone(), &agent.description)).chain(personas.collect::<Vec<_>>())
     });
-    rows.collect()
+    rows.chain(model.world.agents.iter().filter(|agent| agent.broken).map(broken)).collect()
+}
+
+/// A file that defines no agent, with the reason.
+fn broken(agent: &AgentFile) -> Row {
+    let file = agent.source.path.rsplit('/').next().unwrap_or_default();
+    let label = if agent.id.is_empty() { one_line(file) } else { one_line(&agent.id) };
+    let error = agent.diagnostics.iter().find(|said| said.severity == "error").or(agent.diagnostics.first());
+    let why = error.map(|error| {
+        let line = error.line.map(|line| format!(":{line}")).unwrap_or_default();
+        format!("{} ({}{line})", one_line(&error.message), one_line(&error.path))
+    });
+    let why = why.unwrap_or_else(|| format!("the file cannot be read ({})", one_line(&agent.source.path)));
+    let detail = ["cannot be used".to_owned(), why.clone()];
+    row(Pick::Broken(format!("agent `{label}` cannot be used: {why}")), label, detail)
+}
+
+/// Plans that wait, the last one first.
+pub(super) fn plans(model: &Model, plans: Vec<SavedPlan>) -> Vec<Row> {
+    let row = |plan: SavedPlan| {
+        let detail = [age(model.now, plan.saved_at), plan.id.clone(), plan.session.clone().unwrap_or_default()];
+        Row { alias: plan.id.clone(), ..row(Pick::Plan(plan.clone()), one_line(&plan.title), detail) }
+    };
+    plans.into_iter().map(row).collect()
+}
+
+/// Prompts that wait, the one that is sent next first.
+pub(super) fn queue(model: &Model, session: &str, prompts: Vec<QueuedPrompt>) -> Vec<Row> {
+    let row = |prompt: QueuedPrompt| {
+        let QueuedPrompt { number, text, queued_at, .. } = prompt;
+        let label = format!("{number}  {}", one_line(&text));
+        row(Pick::Prompt { session: session.to_owned(), number, text }, label, [age(model.now, queued_at)])
+    };
+    prompts.into_iter().map(row).collect()
 }
 
 pub(super) fn postures(model: &Model) -> Vec<Row> {

@@ -56,6 +56,8 @@ fn title(model: &Model, state: &State) -> String {
         Kind::Model(backend) => format!("2/2 model of {} for {whose}", one_line(backend)),
         Kind::Reasoning => format!("reasoning for {whose}"),
         Kind::Agent => format!("agent for {whose}"),
+        Kind::Plans => "plans that wait".to_owned(),
+        Kind::Queue => "prompts that wait: ⏎ takes one back".to_owned(),
         Kind::Posture => match composer::target(model) {
             Target::Task => "posture for the next task".to_owned(),
             Target::Session(_) => "posture of this session".to_owned(),
@@ -70,6 +72,8 @@ fn hint(state: &State) -> String {
         }
         (Kind::Backend, count) => format!("{count} marked · ⏎ takes them · space marks · → models"),
         (Kind::Model(_), count) => format!("{count} marked · ⏎ takes them · space marks · ← backends"),
+        (Kind::Plans, _) => "⏎ reads it · esc goes back".to_owned(),
+        (Kind::Queue, _) => "⏎ takes it back into the composer · esc goes back".to_owned(),
         (Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture, _) => {
             "⏎ chooses · esc goes back".to_owned()
         }

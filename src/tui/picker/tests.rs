@@ -125,7 +125,8 @@ fn backends_that_are_still_looked_for_are_shown_when_they_come() {
 fn hidden_agents_are_absent_and_the_others_say_what_they_are_for() {
     let mut model = equipped(WIDE);
     agent(&mut model);
-    assert_eq!(labels(&mut model), ["builder", "planner", "reviewer"]);
+    // One whose file is broken is there with the reason, and cannot be chosen.
+    assert_eq!(labels(&mut model), ["builder", "planner", "reviewer", "broken"]);
     write(&mut model, "plan");
     press(&mut model, &["enter"]);
     assert_eq!(in_force(&model, &Target::Task).agent.as_deref(), Some("planner"));
@@ -300,4 +301,34 @@ fn lists_fit_into_the_smallest_screens() {
             }
         }
     }
+}
+
+#[test]
+fn an_agent_whose_file_is_broken_is_a_row_with_the_reason() {
+    use crate::api::agent::{AgentDiagnostic, AgentFile, AgentSource};
+    let mut model = equipped(WIDE);
+    let path = "/src/app/.coppice/agents/critic.md";
+    let error = AgentDiagnostic {
+        path: path.into(),
+        line: Some(4),
+        severity: "error".into(),
+        code: "yaml".into(),
+        message: "`tools` is not a list".into(),
+    };
+    model.world.agents.push(AgentFile {
+        broken: true,
+        source: AgentSource { path: path.into(), ..AgentSource::default() },
+        diagnostics: vec![error],
+        ..AgentFile::default()
+    });
+    press(&mut model, &["n"]);
+    write(&mut model, "/agent");
+    press(&mut model, &["enter"]);
+    assert_eq!(labels(&mut model).last().map(String::as_str), Some("critic.md"));
+    write(&mut model, "critic");
+    let before = in_force(&model, &Target::Task).agent;
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert_eq!(in_force(&model, &Target::Task).agent, before);
+    let screen = sample::screen(&mut model);
+    assert!(screen.contains("agent `critic.md` cannot be used: `tools` is not a list"), "{screen}");
 }

@@ -27,7 +27,7 @@ pub(super) fn whole(model: &mut Model, width: u16, height: u16, up: usize) -> (V
     let mut wants = match model.overlay {
         // The card below says it already.
         Some(Overlay::Decide(_)) => Vec::new(),
-        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_)) | None => {
+        Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => {
             wants(model, &session, columns.saturating_sub(2))
         }
     };

@@ -15,7 +15,8 @@ use crate::api::request::Environment;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
 use crate::client::start::Daemon;
-use crate::tui::msg::{Msg, Reply, Request, ReviewAct, Ticket};
+use crate::tui::msg::{Msg, Publish, Reply, Request, ReviewAct, Ticket};
+use crate::tui::panel::Look;
 
 /// So many events are one page of a transcript.
 const PAGE: u32 = 200;
@@ -203,6 +204,7 @@ fn kind(request: &Request) -> Kind<'_> {
     match request {
         Request::Create { ticket, .. } => Kind::Create { ticket: *ticket },
         Request::Prompt { ticket, session, .. } => Kind::Prompt { ticket: *ticket, session },
+        Request::Publish(publish) => Kind::Act { session: publish.session() },
         Request::Answer { session, .. }
         | Request::Decide { session, .. }
         | Request::Merge { session, .. }
@@ -236,6 +238,9 @@ fn kind(request: &Request) -> Kind<'_> {
         | Request::Agents
         | Request::Config
         | Request::Trust
+        | Request::Look(_)
+        | Request::Plans
+        | Request::Queue(_)
         | Request::Doctor
         | Request::Repository
         | Request::Edit { .. }
@@ -286,6 +291,15 @@ fn doing(request: &Request) -> &'static str {
         Request::Config => "read the settings",
         Request::SetConfig { .. } => "change the setting",
         Request::Trust | Request::GrantTrust { .. } => "trust the repository",
+        Request::Publish(Publish::Push { .. }) => "push the branch",
+        Request::Publish(Publish::Create { .. }) => "open the pull request",
+        Request::Publish(Publish::Update { .. }) => "change the pull request",
+        Request::Look(Look::Pull { .. }) => "read the pull request",
+        Request::Look(Look::Plan(_)) | Request::Plans => "read the plans",
+        Request::Look(Look::Explain { .. }) => "ask the rules",
+        Request::Look(Look::Tools { .. }) => "list the tools",
+        Request::Look(Look::Raw(_)) => "read the response",
+        Request::Queue(_) => "read the queue",
         Request::Doctor => "examine the machine",
         Request::Workflow(_) => "read the plan",
         Request::Repository => "look at the repository",

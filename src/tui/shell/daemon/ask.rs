@@ -1,5 +1,6 @@
 //! Requests in the words of the API, and its answers in those of the face.
 
+use super::super::look;
 use super::{Desk, END, PAGE};
 use crate::api::agent::AgentPlace;
 use crate::api::error::{Error, ErrorKind};
@@ -67,6 +68,13 @@ impl Desk {
             Request::GrantTrust { hash } => {
                 to.grant_trust(&GrantTrust { cwd: self.cwd.clone(), hash }).await?;
                 Reply::Done { said: "trusted".to_owned(), session: None }
+            }
+            Request::Publish(act) => look::publish(to, act).await?,
+            Request::Look(look) => self.look(to, look).await?,
+            Request::Plans => self.plans(to).await?,
+            Request::Queue(session) => {
+                let prompts = to.queue(&session).await?.items;
+                Reply::Queue { session, prompts }
             }
             Request::Doctor => {
                 let query = DoctorQuery { cwd: Some(self.cwd.clone()), path: self.path.clone() };
