@@ -128,18 +128,34 @@ pub enum Request {
     Delegate(Order),
     Wait(Wait),
     SendInput(Input),
-    CloseAgent { id: String },
+    CloseAgent {
+        id: String,
+    },
     ListActiveAgents(ListActive),
-    SetThreadNote { id: String, note: Option<String> },
-    ResumeAgent { id: String },
-    ListAgents { agent: Option<String>, detail: Detail },
+    SetThreadNote {
+        id: String,
+        note: Option<String>,
+    },
+    ResumeAgent {
+        id: String,
+    },
+    ListAgents {
+        agent: Option<String>,
+        detail: Detail,
+    },
     TaskWorkflow(Change),
     TaskReview(ReviewChange),
     TodoWrite(Vec<Todo>),
     Question(Question),
     ExitPlanMode,
-    Skill { name: String },
-    SearchSkills { query: String },
+    /// All of a skill, or what stands below one of its headings.
+    Skill {
+        name: String,
+        section: Option<String>,
+    },
+    SearchSkills {
+        query: String,
+    },
     Work(Work),
 }
 
@@ -154,10 +170,35 @@ pub enum Detail {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
     pub text: String,
-    pub options: Vec<String>,
+    pub options: Vec<Alternative>,
     pub choice: Choice,
     /// What the question is for, where the engine takes part.
     pub purpose: Option<String>,
+}
+
+/// An answer to choose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alternative {
+    pub label: String,
+    pub role: Option<Consent>,
+}
+
+/// What choosing an answer means, where the model says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    Approve,
+    Reject,
+}
+
+impl Alternative {
+    /// The answer as a person reads it, and as the model hears it again: with what it means.
+    pub fn shown(&self) -> String {
+        match self.role {
+            None => self.label.clone(),
+            Some(Consent::Approve) => format!("{} (approve)", self.label),
+            Some(Consent::Reject) => format!("{} (reject)", self.label),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -25,6 +25,67 @@ pub enum SkillError {
     Description { name: String },
 }
 
+/// Why a skill has no such part.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SectionError {
+    #[error("skill `{skill}` has no headings; load all of it")]
+    NoHeadings { skill: String },
+    #[error("skill `{skill}` has no section `{section}`; there are {}", known.join(", "))]
+    Unknown { skill: String, section: String, known: Vec<String> },
+}
+
+impl Skill {
+    /// What stands below a heading of the text, up to the next one that is not below it; the heading comes with it.
+    pub fn section(&self, wanted: &str) -> Result<&str, SectionError> {
+        let wanted = wanted.trim_start_matches('#').trim();
+        let headings = headings(&self.text);
+        let is_meant = |heading: &&Heading<'_>| heading.title.to_lowercase() == wanted.to_lowercase();
+        let Some(start) = headings.iter().find(is_meant) else {
+            let (skill, section) = (self.name.clone(), wanted.to_owned());
+            return Err(match headings.is_empty() {
+                true => SectionError::NoHeadings { skill },
+                false => {
+                    let known = headings.iter().map(|heading| heading.title.to_owned()).collect();
+                    SectionError::Unknown { skill, section, known }
+                }
+            });
+        };
+        let end = headings.iter().find(|next| next.at > start.at && next.level <= start.level);
+        Ok(self.text[start.at..end.map_or(self.text.len(), |end| end.at)].trim_end())
+    }
+}
+
+struct Heading<'a> {
+    /// Where its line begins.
+    at: usize,
+    level: usize,
+    title: &'a str,
+}
+
+/// The headings of a text, in order. What is between fences is no heading.
+fn headings(text: &str) -> Vec<Heading<'_>> {
+    let (mut at, mut fence): (usize, Option<&str>) = (0, None);
+    let mut found = Vec::new();
+    for line in text.split_inclusive('\n') {
+        let words = line.trim();
+        let mark = ["```", "~~~"].into_iter().find(|mark| words.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some(_), Some(_) | None) => {}
+            (None, None) => {
+                let level = line.bytes().take_while(|byte| *byte == b'#').count();
+                let title = line[level..].strip_prefix(' ').map(|title| title.trim().trim_end_matches('#').trim_end());
+                if let (1..=6, Some(title)) = (level, title) {
+                    found.push(Heading { at, level, title });
+                }
+            }
+        }
+        at += line.len();
+    }
+    found
+}
+
 /// Reads a `SKILL.md`; `directory` is the name of the directory it is in, and of the skill that says none.
 pub fn parse(path: &str, directory: &str, text: &str) -> Result<Skill, SkillError> {
     let text = frontmatter::normalised(text);

@@ -88,7 +88,7 @@ pub(super) async fn perform(
         Request::ListAgents { agent, detail } => list_agents(&shared, &caller, agent.as_deref(), detail).await,
         Request::TaskWorkflow(change) => workflow::change(&shared, &caller.record, &change).await,
         Request::TaskReview(change) => workflow::review(&shared, &caller.record, &change).await,
-        Request::Skill { name } => skill(&shared, &caller, &name).await,
+        Request::Skill { name, section } => skill(&shared, &caller, &name, section.as_deref()).await,
         Request::SearchSkills { query } => search_skills(&shared, &caller, &query).await,
         // The session's own task answers these.
         Request::Question(_) | Request::TodoWrite(_) | Request::ExitPlanMode | Request::Work(_) => {
@@ -198,14 +198,17 @@ async fn known(shared: &Arc<Shared>, record: &Record) -> Result<Arc<Agents>, Fau
     agents::read(shared, Ground::of_session(record, &repo)?).await
 }
 
-/// `skill`: the whole text of one.
-async fn skill(shared: &Arc<Shared>, caller: &Caller, name: &str) -> Result<String, String> {
+/// `skill`: the text of one, or a part of it.
+async fn skill(shared: &Arc<Shared>, caller: &Caller, name: &str, section: Option<&str>) -> Result<String, String> {
     let known = known(shared, &caller.record).await.map_err(text)?;
-    let found = known.skills.iter().find(|skill| skill.name == name);
-    found.map(|skill| skill.text.clone()).ok_or_else(|| {
+    let Some(skill) = known.skills.iter().find(|skill| skill.name == name) else {
         let names: Vec<_> = known.skills.iter().map(|skill| skill.name.as_str()).collect();
-        format!("no skill is called `{name}`; there are {}", names.join(", "))
-    })
+        return Err(format!("no skill is called `{name}`; there are {}", names.join(", ")));
+    };
+    match section {
+        None => Ok(skill.text.clone()),
+        Some(section) => skill.section(section).map(str::to_owned).map_err(|error| error.to_string()),
+    }
 }
 
 /// `search_skills`: those that a few words are about.

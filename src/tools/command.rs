@@ -75,6 +75,7 @@ struct Tests {
     /// What runs the tests, if not the usual command of such a project.
     command: Option<String>,
     /// The directory to run it in, below the work tree; the work tree itself unless said otherwise.
+    #[schemars(extend("default" = "."))]
     path: Option<String>,
 }
 
@@ -87,6 +88,7 @@ struct Fetch {
     /// How many bytes of the page to read: 65536 unless said otherwise, at most 262144.
     // Some models write 1000.0; the schema asks for a whole number all the same.
     #[schemars(with = "Option<i64>")]
+    #[schemars(extend("default" = 65_536))]
     max_bytes: Option<f64>,
 }
 

@@ -67,6 +67,7 @@ pub(super) struct Agent {
     /// Three to five words that a person sees while it runs.
     pub(super) description: Option<String>,
     /// Return at once with an id and let the agent work on, even after your turn.
+    #[schemars(extend("default" = false))]
     pub(super) run_in_background: Option<bool>,
 }
 
@@ -103,6 +104,7 @@ pub(super) struct Wait {
     /// How long at most: 300000 unless said otherwise, between 10000 and 1800000.
     // Some models write 60000.0; the schema asks for a whole number all the same.
     #[schemars(with = "Option<i64>")]
+    #[schemars(extend("default" = 300_000))]
     pub(super) timeout_ms: Option<f64>,
 }
 
@@ -117,6 +119,7 @@ pub(super) struct SendInput {
     /// The same in pieces. Give either this or `message`.
     pub(super) items: Option<Vec<Item>>,
     /// Interrupt what it does instead of queueing behind it.
+    #[schemars(extend("default" = false))]
     pub(super) interrupt: Option<bool>,
 }
 
@@ -134,10 +137,13 @@ pub(super) struct OneAgent {
 pub(super) struct ListActive {
     /// Your own children unless said otherwise.
     #[schemars(with = "Option<ScopeName>")]
+    #[schemars(extend("default" = "children"))]
     pub(super) scope: Option<String>,
     /// Tell the parent and the depth of each agent.
+    #[schemars(extend("default" = false))]
     pub(super) include_tree: Option<bool>,
     /// Also list agents that were closed.
+    #[schemars(extend("default" = false))]
     pub(super) include_closed: Option<bool>,
 }
 
@@ -166,6 +172,7 @@ pub(super) struct ListAgents {
     /// Only this agent.
     pub(super) agent_type: Option<String>,
     /// Tell models, efforts and prompts too.
+    #[schemars(extend("default" = false))]
     pub(super) expanded: Option<bool>,
 }
 
@@ -270,21 +277,34 @@ pub(super) struct Question {
     /// One short question, complete in itself.
     #[schemars(required)]
     pub(super) question: Option<String>,
-    /// Answers to choose from, the recommended one first. Leave it out for a free answer.
-    #[schemars(with = "Option<Vec<String>>")]
+    /// Answers to choose from, the recommended one first; an empty list for a free answer. One may be a text, or a text
+    /// with the role `approve` or `reject`, which is shown and told back with the answer.
+    #[schemars(required)]
     pub(super) options: Option<Vec<QuestionOption>>,
     /// Whether several options may be chosen.
+    #[schemars(extend("default" = false))]
     pub(super) multiple: Option<bool>,
     /// What the question is for. `planner_save_plan` ends a plan that you have shown in full.
     pub(super) purpose: Option<String>,
 }
 
-/// Some models attach a role to each option; the label is what a person reads.
-#[derive(Debug, Deserialize)]
-#[serde(untagged, expecting = "expected a string")]
+/// A label alone, or with what choosing it means.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(
+    untagged,
+    deny_unknown_fields,
+    expecting = "expected a string, or an object with a label and the role approve or reject"
+)]
 pub(super) enum QuestionOption {
     Label(String),
-    Labelled { label: String },
+    Labelled { label: String, role: Option<QuestionRole> },
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum QuestionRole {
+    Approve,
+    Reject,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -293,6 +313,8 @@ pub(super) struct Skill {
     /// The name without `$`.
     #[schemars(required)]
     pub(super) name: Option<String>,
+    /// Only what stands below this heading of its text; all of it if you name none.
+    pub(super) section: Option<String>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

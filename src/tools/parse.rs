@@ -9,8 +9,8 @@ use crate::delegation::{Closed, Facade, Hold, Input, ListActive, Order, Scope, S
 use crate::protocol::naming::title_from;
 use crate::workflow::{Change, Fields, ReviewChange, ReviewFields, Todo, TodoStatus, todos};
 
-use super::params::{self, Item, ItemKind, QuestionOption};
-use super::{Choice, Detail, Question, Request, Work};
+use super::params::{self, Item, ItemKind, QuestionOption, QuestionRole};
+use super::{Alternative, Choice, Consent, Detail, Question, Request, Work};
 
 const CONTEXT_CHARS: usize = 2000;
 
@@ -254,11 +254,19 @@ fn todo_write(given: params::TodoWrite) -> Result<Request, String> {
 
 fn question(given: params::Question) -> Result<Request, String> {
     let text = said(given.question).ok_or("question failed: question is required.")?;
-    let label = |option| match option {
-        QuestionOption::Label(label) | QuestionOption::Labelled { label } => said(Some(label)),
+    let alternative = |option| {
+        let (label, role) = match option {
+            QuestionOption::Label(label) => (label, None),
+            QuestionOption::Labelled { label, role } => (label, role),
+        };
+        let role = role.map(|role| match role {
+            QuestionRole::Approve => Consent::Approve,
+            QuestionRole::Reject => Consent::Reject,
+        });
+        Some(Alternative { label: said(Some(label))?, role })
     };
-    let given_options = given.options.unwrap_or_default();
-    let options: Option<Vec<_>> = given_options.into_iter().map(label).collect();
+    // Whoever leaves the list out wants a free answer too.
+    let options: Option<Vec<_>> = given.options.unwrap_or_default().into_iter().map(alternative).collect();
     let options = options.ok_or("question failed: an option must not be blank.")?;
     let choice = if given.multiple.unwrap_or(false) { Choice::Several } else { Choice::One };
     Ok(Request::Question(Question { text, options, choice, purpose: said(given.purpose) }))
@@ -266,7 +274,7 @@ fn question(given: params::Question) -> Result<Request, String> {
 
 fn skill(given: params::Skill) -> Result<Request, String> {
     let name = said(given.name).ok_or("skill: name is required")?;
-    Ok(Request::Skill { name: name.trim_start_matches('$').to_owned() })
+    Ok(Request::Skill { name: name.trim_start_matches('$').to_owned(), section: said(given.section) })
 }
 
 fn search_skills(given: params::SearchSkills) -> Result<Request, String> {

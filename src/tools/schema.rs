@@ -8,7 +8,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 /// What is kept, in the order in which a reader wants it.
-const KEYWORDS: &[&str] = &["type", "description", "enum", "properties", "required", "additionalProperties", "items"];
+const KEYWORDS: &[&str] =
+    &["type", "description", "enum", "default", "anyOf", "properties", "required", "additionalProperties", "items"];
 
 /// The schema of a tool's parameters.
 pub(super) fn of<T: JsonSchema>() -> Value {
@@ -42,6 +43,9 @@ fn plain(schema: Value) -> Value {
     if let Some(items) = object.get_mut("items") {
         *items = plain(items.take());
     }
+    if let Some(Value::Array(choices)) = object.get_mut("anyOf") {
+        choices.iter_mut().for_each(|choice| *choice = plain(choice.take()));
+    }
     let place = |keyword: &str| KEYWORDS.iter().position(|known| *known == keyword);
     let mut entries: Vec<_> = object.into_iter().filter(|(keyword, _)| place(keyword).is_some()).collect();
     entries.sort_by_key(|(keyword, _)| place(keyword));
@@ -50,11 +54,14 @@ fn plain(schema: Value) -> Value {
 
 /// Spells what is optional as if it were there: `null` is read like an absent value but never asked for.
 fn without_null(mut object: Map<String, Value>) -> Map<String, Value> {
-    if let Some(Value::Array(choices)) = object.shift_remove("anyOf") {
-        let some = choices.into_iter().find(|choice| choice.get("type") != Some(&json!("null")));
-        if let Some(Value::Object(some)) = some {
-            let outer = std::mem::replace(&mut object, some);
-            object.extend(outer);
+    if let Some(Value::Array(mut choices)) = object.shift_remove("anyOf") {
+        choices.retain(|choice| choice.get("type") != Some(&json!("null")));
+        match choices.as_mut_slice() {
+            [Value::Object(some)] => {
+                let outer = std::mem::replace(&mut object, std::mem::take(some));
+                object.extend(outer);
+            }
+            _ => drop(object.insert("anyOf".to_owned(), Value::Array(choices))),
         }
     }
     if let Some(Value::Array(names)) = object.get_mut("type") {

@@ -70,7 +70,8 @@ fn names(context: &Context<'_>) -> Vec<String> {
 fn schemas(schema: &Value) -> Vec<&Value> {
     let inside = schema["properties"].as_object().into_iter().flat_map(|properties| properties.values());
     let items = schema.get("items");
-    std::iter::once(schema).chain(inside.chain(items).flat_map(schemas)).collect()
+    let choices = schema["anyOf"].as_array().into_iter().flatten();
+    std::iter::once(schema).chain(inside.chain(items).chain(choices).flat_map(schemas)).collect()
 }
 
 /// Any JSON, with the keys and words that the tools know more often than not.
@@ -158,6 +159,11 @@ fn a_call_that_fits_its_schema_is_read() {
         ("task_review", json!({ "action": "list" })),
         ("todo_write", json!({ "todos": [{ "content": "a", "status": "pending" }] })),
         ("question", json!({ "question": "q", "options": ["a"] })),
+        (
+            "question",
+            json!({ "question": "q", "options": ["a", { "label": "b", "role": "reject" }, { "label": "c" }] }),
+        ),
+        ("skill", json!({ "name": "x", "section": "y" })),
     ] {
         let schema = &tools.iter().find(|tool| tool.name == name).unwrap().input_schema;
         assert!(is_valid(schema, &arguments), "{name}: {schema}");

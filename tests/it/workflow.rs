@@ -304,15 +304,36 @@ fn r100_todos_are_replaced_as_a_whole() {
 }
 
 #[test]
+fn what_an_answer_means_is_shown_and_told_back() {
+    let env = TestEnv::new();
+    let options = json!([{ "label": "Ship it", "role": "approve" }, { "label": "Drop it", "role": "reject" }, "Wait"]);
+    let id = env.create(&call("question", &json!({ "question": "And then?", "options": options })));
+    env.wait_for(&id, "asking");
+    let asked = env.session(&id)["questions"][0].clone();
+    assert_eq!(asked["options"], json!(["Ship it (approve)", "Drop it (reject)", "Wait"]));
+    env.coppice(&["answer", &id, "2"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(env.last_answer(&id), "Drop it (reject)");
+}
+
+#[test]
 fn skills_are_found_by_their_words_and_read_by_their_name() {
     let env = TestEnv::new();
-    env.write(".coppice/skills/pdf/SKILL.md", "---\ndescription: Makes PDFs\n---\nUse the tool.\n");
+    env.write(
+        ".coppice/skills/pdf/SKILL.md",
+        "---\ndescription: Makes PDFs\n---\nUse the tool.\n# Fonts\nEmbed them.\n",
+    );
     let id = env.create_ready(&steps(&[
         call("search_skills", &json!({ "query": "pdf" })),
         call("skill", &json!({ "name": "$pdf" })),
+        call("skill", &json!({ "name": "pdf", "section": "fonts" })),
+        call("skill", &json!({ "name": "pdf", "section": "Colours" })),
         call("skill", &json!({ "name": "none" })),
     ]));
     let answer = env.last_answer(&id);
     assert!(answer.contains("Makes PDFs") && answer.contains("Use the tool."), "{answer}");
+    assert_eq!(answer.matches("Use the tool.").count(), 1, "{answer}");
+    assert_eq!(answer.matches("# Fonts\nEmbed them.").count(), 2, "{answer}");
+    assert!(answer.contains("error: skill `pdf` has no section `Colours`; there are Fonts"), "{answer}");
     assert!(answer.ends_with("error: no skill is called `none`; there are pdf"), "{answer}");
 }

@@ -144,6 +144,22 @@ fn r38_skills_are_listed_and_found() {
 }
 
 #[test]
+fn a_skill_is_read_in_parts() {
+    let text = "---\ndescription: d\n---\nFirst words.\n# Usage\nUse it.\n## In a hurry ##\nUse it fast.\n```sh\n\
+                # no heading\n```\n#nor this\n# Limits\nNone.\n";
+    let skill = skill::parse("p", "pdf", text).unwrap();
+    let section = |wanted| skill.section(wanted).map_err(|error| error.to_string());
+    assert_eq!(section("limits"), Ok("# Limits\nNone."));
+    let hurry = "## In a hurry ##\nUse it fast.\n```sh\n# no heading\n```\n#nor this";
+    assert_eq!(section("## In a hurry"), Ok(hurry));
+    assert_eq!(section("Usage"), Ok(format!("# Usage\nUse it.\n{hurry}").as_str()));
+    let unknown = "skill `pdf` has no section `Other`; there are Usage, In a hurry, Limits";
+    assert_eq!(section("Other"), Err(unknown.to_owned()));
+    let plain = Skill { text: "Words.".to_owned(), ..skill.clone() };
+    assert_eq!(plain.section("x").unwrap_err().to_string(), "skill `pdf` has no headings; load all of it");
+}
+
+#[test]
 fn a_file_that_is_no_skill_says_why() {
     let refused = |text| skill::parse("p", "dir", text).unwrap_err();
     assert_eq!(refused("---\nname: a b\n---\n"), SkillError::Name { name: "a b".to_owned() });

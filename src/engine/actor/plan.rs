@@ -53,7 +53,8 @@ impl Actor {
     /// The planner says that its plan is complete. The question that a person gets comes with the end of the turn.
     pub(super) async fn plan_shown(&mut self, request: String, question: &Question) {
         let shown = self.turn.as_ref().and_then(|turn| turn.said.clone()).unwrap_or_default();
-        let outcome = plans::check_save_plan(&question.options, &shown).map(|()| {
+        let options: Vec<String> = question.options.iter().map(|option| option.label.clone()).collect();
+        let outcome = plans::check_save_plan(&options, &shown).map(|()| {
             if let Some(turn) = &mut self.turn {
                 turn.plan = Some(shown);
             }

@@ -7,7 +7,7 @@ use crate::api::session::AskedQuestion;
 use crate::config::family::BackgroundApprovals;
 use crate::session::{Event, Wait};
 use crate::store::Durability;
-use crate::tools::{Choice, Question};
+use crate::tools::{Alternative, Choice, Question};
 use crate::workflow::{PlanAction, PlanDecision, read_action, read_decision};
 
 use super::super::clock;
@@ -32,6 +32,7 @@ impl Actor {
         }
         // Any other purpose is the model's own word and means nothing here.
         let Question { text, options, choice, purpose: _ } = question;
+        let options = options.iter().map(Alternative::shown).collect();
         let call_hash = hash(&arguments.to_string());
         let calls = &mut self.record.body.calls;
         let carried = calls.iter().position(|old| old.expired && old.answer.is_some() && old.call_hash == call_hash);

@@ -50,10 +50,13 @@ pub(super) struct Refs {
     pub(super) symbol: Option<String>,
     /// All places, or only those that read it or that write it; all if you say nothing.
     #[schemars(with = "Option<RefsMode>")]
+    #[schemars(extend("default" = "all"))]
     pub(super) mode: Option<RefsMode>,
     /// How many places at most; 200 if you say nothing, never more than 500.
+    #[schemars(extend("default" = 200))]
     pub(super) max_results: Option<u32>,
     /// Whether the declaration itself counts; it does not if you say nothing.
+    #[schemars(extend("default" = false))]
     pub(super) include_declaration: Option<bool>,
 }
 
@@ -83,8 +86,10 @@ pub(super) struct Trace {
     #[schemars(with = "Option<TraceMode>")]
     pub(super) mode: Option<TraceMode>,
     /// How many calls away, 1 to 4; 2 if you say nothing.
+    #[schemars(extend("default" = 2))]
     pub(super) depth: Option<u32>,
     /// How many functions at most; 200 if you say nothing, never more than 500.
+    #[schemars(extend("default" = 200))]
     pub(super) max_nodes: Option<u32>,
 }
 
@@ -137,5 +142,6 @@ pub(super) struct CodeAction {
     /// Only actions of this kind or below it, such as `quickfix` or `source.organizeImports`.
     pub(super) kind: Option<String>,
     /// Only actions that the server prefers.
+    #[schemars(extend("default" = false))]
     pub(super) only_preferred: Option<bool>,
 }

@@ -10,8 +10,10 @@ pub(super) struct ReadFile {
     #[schemars(required)]
     pub(super) path: Option<String>,
     /// The first line to read, counted from 1; 1 if absent.
+    #[schemars(extend("default" = 1))]
     pub(super) offset: Option<i64>,
     /// How many lines to read; 2000 if absent.
+    #[schemars(extend("default" = 2000))]
     pub(super) limit: Option<i64>,
 }
 
@@ -22,8 +24,10 @@ pub(super) struct ReadManyFiles {
     #[schemars(required)]
     pub(super) paths: Option<Vec<String>>,
     /// How many bytes of each file to pass over; 0 if absent.
+    #[schemars(extend("default" = 0))]
     pub(super) offset: Option<i64>,
     /// How many bytes of each file to read; 524288 if absent, and at most.
+    #[schemars(extend("default" = 524_288))]
     pub(super) limit: Option<i64>,
 }
 
@@ -51,6 +55,7 @@ pub(super) struct EditFile {
     #[schemars(required)]
     pub(super) new_string: Option<String>,
     /// Whether to replace every occurrence; false if absent.
+    #[schemars(extend("default" = false))]
     pub(super) replace_all: Option<bool>,
 }
 
@@ -85,6 +90,7 @@ pub(super) struct TwoPaths {
 #[serde(deny_unknown_fields)]
 pub(super) struct ListDir {
     /// The directory; the work tree if absent.
+    #[schemars(extend("default" = "."))]
     pub(super) path: Option<String>,
 }
 
@@ -105,11 +111,15 @@ pub(super) struct Grep {
     #[schemars(required)]
     pub(super) pattern: Option<String>,
     /// The file or directory to search; the work tree if absent.
+    #[schemars(extend("default" = "."))]
     pub(super) path: Option<String>,
     /// Whether the pattern is a regular expression; false if absent: every character means itself.
+    #[schemars(extend("default" = false))]
     pub(super) regex: Option<bool>,
     /// Whether upper and lower case are the same; false if absent.
+    #[schemars(extend("default" = false))]
     pub(super) ignore_case: Option<bool>,
     /// How many lines to return at most; 50 if absent.
+    #[schemars(extend("default" = 50))]
     pub(super) max_results: Option<i64>,
 }

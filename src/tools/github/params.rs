@@ -47,6 +47,7 @@ pub(super) struct IssueRead {
     #[schemars(required)]
     pub(super) number: Option<u64>,
     /// How many comments to show, oldest first: 0 means 20, -1 means none.
+    #[schemars(extend("default" = 0))]
     pub(super) max_comments: Option<i64>,
 }
 
@@ -74,6 +75,7 @@ pub(super) struct PullCreate {
     #[schemars(required)]
     pub(super) body: Option<String>,
     /// Open it as a draft.
+    #[schemars(extend("default" = false))]
     pub(super) draft: Option<bool>,
 }
 

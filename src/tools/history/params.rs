@@ -7,10 +7,13 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub(super) struct Changed {
     /// List what is staged; true unless said otherwise.
+    #[schemars(extend("default" = true))]
     pub(super) staged: Option<bool>,
     /// List what is changed and not staged; true unless said otherwise.
+    #[schemars(extend("default" = true))]
     pub(super) unstaged: Option<bool>,
     /// List files that git does not know yet; true unless said otherwise.
+    #[schemars(extend("default" = true))]
     pub(super) untracked: Option<bool>,
 }
 
@@ -21,6 +24,7 @@ pub(super) struct Show {
     #[schemars(required)]
     pub(super) path: Option<String>,
     /// A commit, branch or tag; HEAD unless said otherwise.
+    #[schemars(extend("default" = "HEAD"))]
     pub(super) rev: Option<String>,
 }
 
@@ -44,6 +48,7 @@ pub(super) struct Log {
     /// How many commits at most: 10 unless said otherwise, up to 200.
     // Some models write 10.0; the schema asks for a whole number all the same.
     #[schemars(with = "Option<i64>")]
+    #[schemars(extend("default" = 10))]
     pub(super) limit: Option<f64>,
 }
 
@@ -86,6 +91,7 @@ pub(super) struct Stage {
     /// Files or directories whose changes are staged. Give either this or `all`.
     pub(super) paths: Option<Vec<String>>,
     /// Stage every change, files that git does not know yet included. Give either this or `paths`.
+    #[schemars(extend("default" = false))]
     pub(super) all: Option<bool>,
 }
 
@@ -104,6 +110,7 @@ pub(super) struct CreateBranch {
     #[schemars(required)]
     pub(super) name: Option<String>,
     /// Where it points: a commit, branch or tag; HEAD unless said otherwise.
+    #[schemars(extend("default" = "HEAD"))]
     pub(super) start_point: Option<String>,
 }
 
@@ -127,6 +134,7 @@ pub(super) struct CommitApply {
 #[serde(deny_unknown_fields)]
 pub(super) struct Checkpoint {
     /// The message; `checkpoint` unless said otherwise.
+    #[schemars(extend("default" = "checkpoint"))]
     pub(super) message: Option<String>,
 }
 
@@ -134,5 +142,6 @@ pub(super) struct Checkpoint {
 #[serde(deny_unknown_fields)]
 pub(super) struct Rollback {
     /// The commit to go back to; HEAD~1 unless said otherwise.
+    #[schemars(extend("default" = "HEAD~1"))]
     pub(super) target: Option<String>,
 }

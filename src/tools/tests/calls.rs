@@ -318,7 +318,10 @@ fn a_question_has_options_of_two_kinds() {
         }),
         Request::Question(Question {
             text: "Which?".into(),
-            options: vec!["a".into(), "b".into()],
+            options: vec![
+                Alternative { label: "a".into(), role: None },
+                Alternative { label: "b".into(), role: Some(Consent::Reject) },
+            ],
             choice: Choice::Several,
             purpose: Some("planner_save_plan".into()),
         }),
@@ -328,6 +331,10 @@ fn a_question_has_options_of_two_kinds() {
         json!({ "question": "Why?" }),
         Request::Question(Question { text: "Why?".into(), options: vec![], choice: Choice::One, purpose: None }),
     );
+    let parsed =
+        parse("question", &json!({ "question": "q", "options": [{ "label": "Go", "role": "approve" }, "No"] }));
+    let Ok(Request::Question(question)) = parsed else { panic!("{parsed:?}") };
+    assert_eq!(question.options.iter().map(Alternative::shown).collect::<Vec<_>>(), ["Go (approve)", "No"]);
     refuses("question", json!({ "options": ["a"] }), "question failed: question is required.");
     refuses(
         "question",
@@ -338,7 +345,9 @@ fn a_question_has_options_of_two_kinds() {
 
 #[test]
 fn skills_are_named_with_or_without_the_sign() {
-    check("skill", json!({ "name": "$tidy" }), Request::Skill { name: "tidy".into() });
+    check("skill", json!({ "name": "$tidy" }), Request::Skill { name: "tidy".into(), section: None });
+    let section = Some("Usage".into());
+    check("skill", json!({ "name": "tidy", "section": " Usage" }), Request::Skill { name: "tidy".into(), section });
     check("search_skills", json!({ "query": "x" }), Request::SearchSkills { query: "x".into() });
     refuses("skill", json!({}), "skill: name is required");
     refuses("search_skills", json!({ "query": "" }), "search_skills: query is required");
@@ -351,14 +360,22 @@ fn what_does_not_fit_is_named() {
         ("wait", json!([["a"]]), "wait: arguments must be an object"),
         ("skill", json!("x"), "skill: arguments must be an object"),
         ("skill", json!({ "name": 3 }), "skill: `name`: invalid type: integer `3`, expected a string"),
-        ("skill", json!({ "name": "x", "section": "y" }), "skill: `section`: unknown field `section`, expected `name`"),
+        (
+            "skill",
+            json!({ "name": "x", "part": "y" }),
+            "skill: `part`: unknown field `part`, expected `name` or `section`",
+        ),
         (
             "todo_write",
             json!({ "todos": [{ "content": "a", "status": "done" }] }),
             "todo_write: `todos[0].status`: unknown variant `done`, expected one of `pending`, `in_progress`, \
              `completed`, `skipped`",
         ),
-        ("question", json!({ "question": "q", "options": [1] }), "question: `options[0]`: expected a string"),
+        (
+            "question",
+            json!({ "question": "q", "options": [{ "label": "a", "role": "maybe" }] }),
+            "question: `options[0]`: expected a string, or an object with a label and the role approve or reject",
+        ),
     ] {
         refuses(name, arguments, expected);
     }

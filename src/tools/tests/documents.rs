@@ -54,12 +54,7 @@ fn described() -> Vec<Described> {
         name: facade.name(),
         family: Family::Session,
         description: describe::delegation(facade, &[]).trim_end().trim_end_matches("Agents:").trim_end().to_owned(),
-        schema: match facade {
-            Facade::Delegate => schema::of::<params::Delegate>(),
-            Facade::Task => schema::of::<params::Task>(),
-            Facade::SpawnAgent => schema::of::<params::SpawnAgent>(),
-            Facade::Agent => schema::of::<params::Agent>(),
-        },
+        schema: facade_schema(facade),
         effect: DELEGATES,
         class: 1,
         served: "as `delegation.facade` says, where work can be handed out",
@@ -89,6 +84,16 @@ fn described() -> Vec<Described> {
         },
     };
     FACADES.into_iter().map(facade).chain(rows().map(row)).collect()
+}
+
+/// What a façade takes, whatever agents there are.
+pub(super) fn facade_schema(facade: Facade) -> Value {
+    match facade {
+        Facade::Delegate => schema::of::<params::Delegate>(),
+        Facade::Task => schema::of::<params::Task>(),
+        Facade::SpawnAgent => schema::of::<params::SpawnAgent>(),
+        Facade::Agent => schema::of::<params::Agent>(),
+    }
 }
 
 #[test]
