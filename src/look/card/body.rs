@@ -12,6 +12,15 @@ use crate::permission::flag;
 /// Before what a command wrote to its second stream.
 const STDERR: &str = "── stderr ──";
 
+/// Behind the number of what is there when there is more.
+const CUT: &str = " (truncated)";
+
+/// The last line of a text that goes on.
+const MARKS: &[&str] = &["[truncated]", "…[truncated]"];
+
+/// How words about a file begin that stand in the place of its text.
+const ABOUT: &[&str] = &["image: ", "skipped: ", "error: ", "empty file"];
+
 /// What a call that runs can show already.
 pub(super) fn announced(call: &Call) -> Vec<Line> {
     match &call.shape {
@@ -20,6 +29,7 @@ pub(super) fn announced(call: &Call) -> Vec<Line> {
             change::of_pieces(path, pieces).map(|change| change.lines).unwrap_or_default()
         }
         Shape::Read
+        | Shape::ReadMany
         | Shape::Written(_)
         | Shape::Entries
         | Shape::Matches
@@ -35,6 +45,7 @@ pub(super) fn shaped(call: &Call, outcome: Outcome, output: &str) -> (Vec<Line>,
         (Shape::Command(command), outcome) => ran(command.as_deref(), outcome, output),
         (_, Outcome::Failed) => failed(output),
         (Shape::Read, Outcome::Done) => (Vec::new(), read(output)),
+        (Shape::ReadMany, Outcome::Done) => (Vec::new(), read_many(output)),
         (Shape::Written(bytes), Outcome::Done) => (Vec::new(), written(*bytes, output)),
         (Shape::Change { path, pieces }, Outcome::Done) => {
             let told = change::read(path, output);
@@ -156,11 +167,68 @@ fn read(output: &str) -> Option<Line> {
     if output.is_empty() {
         return None;
     }
-    let lines: Vec<&str> = output.lines().map(unnumbered).collect();
-    let bytes: usize = lines.iter().map(|line| line.len() + 1).sum();
-    let (left_out, is_cut) = left_out(output);
-    let mark = if is_cut { " (truncated)" } else { "" };
-    Some(Line::new().dim(format!("{} · {}{mark}", count(lines.len(), "line"), size(bytes + left_out))))
+    // A picture, or a file that is no text: words about it stand in its place.
+    if let Some(said) = output.trim_end().strip_prefix('[').and_then(|said| said.strip_suffix(']'))
+        && ABOUT.iter().any(|word| said.starts_with(word))
+        && !said.contains('\n')
+    {
+        return Some(Line::new().dim(said));
+    }
+    Some(Amount::of(output.lines().collect()).line())
+}
+
+/// The same for several files in one text, each below its name.
+fn read_many(output: &str) -> Option<Line> {
+    let is_name = |line: &&str| line.starts_with("==> ") && line.ends_with(" <==");
+    let lines: Vec<&str> = output.lines().collect();
+    let mut files = lines.split(is_name);
+    let before = files.next().unwrap_or_default();
+    let files: Vec<Amount> = files.map(|file| Amount::of_section(file.to_vec())).collect();
+    let all = files.into_iter().fold(Amount::of(before.to_vec()), Amount::and);
+    (!output.is_empty()).then(|| all.line())
+}
+
+/// How much was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Amount {
+    lines: usize,
+    bytes: usize,
+    is_cut: bool,
+}
+
+impl Amount {
+    /// What these lines hold; a line that says that something is left out is none of them.
+    fn of(mut lines: Vec<&str>) -> Amount {
+        let is_cut = lines.pop_if(|line| MARKS.contains(line)).is_some();
+        let left_out: Vec<usize> = lines.iter().filter_map(|line| counted(line)).collect();
+        lines.retain(|line| counted(line).is_none());
+        let bytes: usize = lines.iter().map(|line| unnumbered(line).len() + 1).sum();
+        Amount {
+            lines: lines.len(),
+            bytes: bytes + left_out.iter().sum::<usize>(),
+            is_cut: is_cut || !left_out.is_empty(),
+        }
+    }
+
+    /// One file of several: an empty line sets it off from the next, and there may be words in its place.
+    fn of_section(mut lines: Vec<&str>) -> Amount {
+        lines.pop_if(|line| line.is_empty());
+        match lines.as_slice() {
+            [said] if ABOUT.iter().any(|word| said.strip_prefix('[').is_some_and(|said| said.starts_with(word))) => {
+                Amount::default()
+            }
+            _ => Amount::of(lines),
+        }
+    }
+
+    fn and(self, other: Amount) -> Amount {
+        Amount { lines: self.lines + other.lines, bytes: self.bytes + other.bytes, is_cut: self.is_cut || other.is_cut }
+    }
+
+    fn line(self) -> Line {
+        let mark = if self.is_cut { CUT } else { "" };
+        Line::new().dim(format!("{} · {}{mark}", count(self.lines, "line"), in_bytes(self.bytes)))
+    }
 }
 
 /// Some agents number the lines that they read.
@@ -173,12 +241,9 @@ fn unnumbered(line: &str) -> &str {
     }
 }
 
-/// How many bytes were left out of a long text, and whether anything was.
-fn left_out(output: &str) -> (usize, bool) {
-    let counted = |line: &str| line.strip_prefix('[')?.strip_suffix(" bytes left out]")?.parse().ok();
-    let count: Option<usize> = output.lines().find_map(counted);
-    let is_marked = || output.lines().next_back().is_some_and(|line| line.ends_with("[truncated]"));
-    (count.unwrap_or(0), count.is_some() || is_marked())
+/// How much a line says is left out in its place.
+fn counted(line: &str) -> Option<usize> {
+    line.strip_prefix('[')?.strip_suffix(" bytes left out]")?.parse().ok()
 }
 
 fn written(bytes: Option<usize>, output: &str) -> Option<Line> {
@@ -188,7 +253,7 @@ fn written(bytes: Option<usize>, output: &str) -> Option<Line> {
         is_whole.then(|| output.lines().filter_map(|line| line.strip_prefix('+')).map(|line| line.len() + 1).sum())
     });
     match (told, change::read("", output)) {
-        (Some(bytes), _) => Some(Line::new().dim(format!("wrote {}", size(bytes)))),
+        (Some(bytes), _) => Some(Line::new().dim(format!("wrote {}", in_bytes(bytes)))),
         (None, Some(change)) => replaced(&change, 0),
         (None, None) => confirmation(output),
     }
@@ -211,6 +276,15 @@ fn confirmation(output: &str) -> Option<Line> {
 /// Lines that are counted, or what the tool says about their number.
 fn listed(output: &str, one: &str, many: &str) -> (Vec<Line>, Option<Line>) {
     let mut body = text(output);
+    // Whoever stops early says so in the last line: `the first 200 of 315 paths …[truncated]`.
+    let is_last_word = |line: &Line| {
+        let text = line.text();
+        text.starts_with("the first ") && text.ends_with("…[truncated]")
+    };
+    let all = body.len();
+    body.pop_if(|line| is_last_word(line));
+    body.retain(|line| counted(&line.text()).is_none());
+    let mark = if body.len() < all { CUT } else { "" };
     body.retain(|line| !line.text().trim().is_empty());
     let first = body.first().map(Line::text).unwrap_or_default();
     let is_said =
@@ -222,7 +296,7 @@ fn listed(output: &str, one: &str, many: &str) -> (Vec<Line>, Option<Line>) {
         body.remove(0);
     }
     let noun = if body.len() == 1 { one } else { many };
-    let footer = format!("{} {noun}", body.len());
+    let footer = format!("{} {noun}{mark}", body.len());
     (body, Some(Line::new().dim(footer)))
 }
 
@@ -231,6 +305,17 @@ fn fetched(output: &str) -> (Vec<Line>, Option<Line>) {
     let mut body = Vec::new();
     let mut tell = |name: &str, value: &str| body.push(Line::new().dim(format!("{name}: ")).plain(one_line(value)));
     let mut bytes = output.len();
+    if let Some((head, page)) = page(output) {
+        // Only what stands before the page is ours; the page may say anything.
+        for (name, key) in [("status", "status"), ("content-type", "content_type"), ("truncated", "truncated")] {
+            let value = head.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
+            if let Some(value) = value.filter(|value| (name, *value) != ("truncated", "false")) {
+                tell(name, value);
+            }
+        }
+        let left_out: usize = page.lines().filter_map(counted).sum();
+        return (body, Some(Line::new().dim(in_bytes(page.len() + left_out))));
+    }
     if let Some(record) = record(output) {
         let value = |names: &[&str]| names.iter().map(|name| &record[*name]).find(|value| !value.is_null());
         let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -246,7 +331,7 @@ fn fetched(output: &str) -> (Vec<Line>, Option<Line>) {
         let told = value(&["bytes", "size", "length"]).and_then(Value::as_u64).and_then(|bytes| bytes.try_into().ok());
         let page = value(&["body", "content", "text"]).and_then(Value::as_str).map(str::len);
         bytes = told.or(page).unwrap_or(bytes);
-    } else {
+    } else if output.starts_with("HTTP/") {
         for line in output.lines().take(20).take_while(|line| !line.trim().is_empty()) {
             let known = line.split_once(": ").map(|(name, value)| (name.to_ascii_lowercase(), value));
             match known {
@@ -259,11 +344,16 @@ fn fetched(output: &str) -> (Vec<Line>, Option<Line>) {
             }
         }
     }
-    let (left_out, is_cut) = left_out(output);
-    if is_cut {
+    let left_out: Vec<usize> = output.lines().filter_map(counted).collect();
+    if !left_out.is_empty() {
         tell("truncated", "true");
     }
-    (body, (bytes > 0).then(|| Line::new().dim(size(bytes + left_out))))
+    (body, (bytes > 0).then(|| Line::new().dim(in_bytes(bytes + left_out.iter().sum::<usize>()))))
+}
+
+/// What the served tool says before a page, and the page.
+fn page(output: &str) -> Option<(&str, &str)> {
+    output.starts_with("status=").then(|| output.split_once("\n## content\n"))?
 }
 
 fn record(output: &str) -> Option<Value> {
@@ -278,12 +368,6 @@ fn text(output: &str) -> Vec<Line> {
     shown.trim_start_matches('\n').lines().map(|line| Line::new().plain(line)).collect()
 }
 
-/// A number of bytes as a person reads it.
-fn size(bytes: usize) -> String {
-    match bytes {
-        1 => "1 byte".to_owned(),
-        ..1_000 => format!("{bytes} bytes"),
-        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
-        1_000_000.. => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
+fn in_bytes(bytes: usize) -> String {
+    count(bytes, "byte")
 }

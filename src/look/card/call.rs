@@ -13,6 +13,9 @@ const ARGUMENT: usize = 1_000;
 /// Stands for an argument that is not known.
 const UNKNOWN: &str = "…";
 
+/// The files as they are, where a commit could stand.
+const WORKTREE: &str = "worktree";
+
 /// The server of our own tools, before their names.
 const OWN_SERVER: &[&str] = &["coppice.", "mcp__coppice__"];
 
@@ -31,6 +34,8 @@ pub(super) enum Shape {
     Command(Option<String>),
     /// What was read is told by its size.
     Read,
+    /// Several files in one text.
+    ReadMany,
     /// How many bytes were written, where the call says it.
     Written(Option<usize>),
     Change {
@@ -63,16 +68,15 @@ impl Call {
 
 /// Reads a call as an event tells it: the tool or its kind, a title for people, and the input where there is one.
 pub(super) fn read(tool: &str, title: &str, input: Option<&Value>) -> Call {
-    let told = Told { title: title.trim(), input: Input(input) };
-    let name = match tool {
-        "" | "other" | "unknown" | "mcp_tool_call" | "dynamic_tool_call" => own_name(told.title),
-        tool => own_name(tool),
+    let title = title.trim();
+    let (name, title) = match tool {
+        // A title that names the tool says nothing about what the call is about.
+        "" | "other" | "unknown" | "mcp_tool_call" | "dynamic_tool_call" => (own_name(title), ""),
+        tool => (own_name(tool), title),
     };
-    let known = [git, github, code, served, native::read].into_iter().find_map(|family| family(name, told));
-    known.unwrap_or_else(|| {
-        let named = if name.is_empty() { told.title } else { name };
-        Call::new(named, UNKNOWN, Shape::Text)
-    })
+    let told = Told { title, input: Input(input) };
+    let known = [git, github, code, served, session, native::read].into_iter().find_map(|family| family(name, told));
+    known.unwrap_or_else(|| Call::new(name, UNKNOWN, Shape::Text))
 }
 
 /// What an event tells about a call.
@@ -99,15 +103,15 @@ impl<'a> Told<'a> {
     }
 
     fn pair(self) -> Option<String> {
-        let from = self.input.text(&["source", "src", "from", "old_path", "source_path"])?;
-        let to = self.input.text(&["destination", "dst", "dest", "to", "new_path", "destination_path"])?;
+        let [from, to] = [&["src"], &["dst"]].map(|names| self.input.text(names));
+        let (from, to) = (from?, to?);
         Some(format!("{from} → {to}"))
     }
 
-    /// From one commit to the other.
-    fn span(self) -> Option<String> {
-        let [from, to] = [&["base", "from", "a"], &["head", "to", "b"]].map(|names| self.input.text(names));
-        Some(format!("{}..{}", from?, to.unwrap_or("HEAD")))
+    /// From one commit to the other; `open` is where it ends if the call names no other.
+    fn span(self, open: &str) -> Option<String> {
+        let [from, to] = [&["base"], &["head"]].map(|names| self.input.text(names));
+        Some(format!("{}..{}", from?, to.unwrap_or(open)))
     }
 }
 
@@ -119,7 +123,7 @@ fn served(name: &str, told: Told<'_>) -> Option<Call> {
         "run_bash" => native::command("Bash", told),
         "run_tests" => native::command("Test", told),
         "read_file" => native::reading(told),
-        "read_many_files" => Call::maybe("Read", input.items(&["paths", "files"]).map(files), Shape::Read),
+        "read_many_files" => Call::maybe("Read", input.items(&["paths"]).map(files), Shape::ReadMany),
         "write_file" => native::writing(told),
         "edit_file" => native::editing(told),
         "apply_diff" | "apply_patch" => {
@@ -134,7 +138,7 @@ fn served(name: &str, told: Told<'_>) -> Option<Call> {
         "glob" => native::glob(told),
         "grep" => native::grep(told),
         "fetch_url" => native::fetching(told),
-        "rollback" => Call::maybe("Rollback", input.text(&["target", "to", "id", "path"]), Shape::Confirmed),
+        "rollback" => Call::new("Rollback", input.text(&["target"]).unwrap_or("HEAD~1"), Shape::Confirmed),
         _ => return None,
     })
 }
@@ -143,30 +147,26 @@ fn git(name: &str, told: Told<'_>) -> Option<Call> {
     let input = told.input;
     let path = || told.path().unwrap_or(UNKNOWN);
     let ran = |argument: String| Call::new("Git", argument, Shape::Command(None));
-    let staged = |verb: &str| match input.items(&["paths", "files"]).filter(|_| !input.is_set(&["all"])) {
+    let staged = |verb: &str| match input.items(&["paths"]).filter(|_| !input.is_set(&["all"])) {
         Some(paths) => format!("{verb} {}", files(paths)),
         None => format!("{verb} all"),
     };
     Some(match name {
         "git" => {
-            let words =
-                [input.text(&["subcommand", "command"]).map(str::to_owned), input.words(&["args", "arguments"])];
-            let words: Vec<String> = words.into_iter().flatten().collect();
-            let argument = if words.is_empty() { UNKNOWN.to_owned() } else { words.join(" ") };
+            let argument = input.words(&["args"]).unwrap_or_else(|| UNKNOWN.to_owned());
             let command = format!("git {argument}");
             Call::new("Git", argument, Shape::Command(Some(command)))
         }
         "git_branch_status" => ran("branch status".to_owned()),
-        "git_show_file_at_rev" => {
-            ran(format!("show {} @ {}", path(), input.text(&["rev", "revision", "commit"]).unwrap_or("HEAD")))
-        }
-        "git_diff_files" => ran(format!("diff {}", told.span().as_deref().unwrap_or(UNKNOWN))),
-        "git_merge_base" => ran(format!("merge-base {}", told.span().as_deref().unwrap_or(UNKNOWN))),
+        "git_show_file_at_rev" => ran(format!("show {} @ {}", path(), input.text(&["rev"]).unwrap_or("HEAD"))),
+        // Without a second commit it is compared with the files as they are; without a first one, with what is committed.
+        "git_diff_files" => ran(format!("diff {}", told.span(WORKTREE).as_deref().unwrap_or(WORKTREE))),
+        "git_merge_base" => ran(format!("merge-base {}", told.span(UNKNOWN).as_deref().unwrap_or(UNKNOWN))),
         "git_stage_files" => ran(staged("stage")),
         "git_unstage_files" => ran(staged("unstage")),
         "git_create_branch" => {
-            let from = input.text(&["start_point", "from"]).map(|from| format!(" from {from}")).unwrap_or_default();
-            ran(format!("create branch {}{from}", input.text(&["name", "branch"]).unwrap_or(UNKNOWN)))
+            let from = input.text(&["start_point"]).map(|from| format!(" from {from}")).unwrap_or_default();
+            ran(format!("create branch {}{from}", input.text(&["name"]).unwrap_or(UNKNOWN)))
         }
         "git_commit" | "git_commit_apply" => ran("commit".to_owned()),
         "git_commit_context" => ran("commit context".to_owned()),
@@ -175,7 +175,7 @@ fn git(name: &str, told: Told<'_>) -> Option<Call> {
         "git_log_file" => ran(format!("log {}", path())),
         "git_blame_lines" => {
             let line = |names: &[&str]| input.number(names).map_or_else(|| UNKNOWN.to_owned(), |line| line.to_string());
-            let (first, last) = (line(&["start", "start_line", "from"]), line(&["end", "end_line", "to"]));
+            let (first, last) = (line(&["start"]), line(&["end"]));
             ran(format!("blame {}:L{first}-L{last}", path()))
         }
         "list_git_changed_files" => ran("list changed".to_owned()),
@@ -186,9 +186,10 @@ fn git(name: &str, told: Told<'_>) -> Option<Call> {
 /// Pull requests and issues. Without a reference they are those of the branch.
 fn github(name: &str, told: Told<'_>) -> Option<Call> {
     let input = told.input;
-    let request = || match input.text(&["ref"]) {
-        Some(named) => format!(" {named}"),
-        None => String::new(),
+    let request = || match (input.text(&["ref"]), input.number(&["ref"])) {
+        (Some(named), _) => format!(" {named}"),
+        (None, Some(number)) => format!(" {number}"),
+        (None, None) => String::new(),
     };
     let (argument, shape) = match name {
         "gh_pr_context" => ("pr context".to_owned(), Shape::Text),
@@ -237,6 +238,37 @@ fn code(name: &str, told: Told<'_>) -> Option<Call> {
         "code_action" => {
             let wanted = input.text(&["title", "kind"]).map(|wanted| format!(": {wanted}")).unwrap_or_default();
             Call::new("Action", format!("{}{wanted}", told.path().unwrap_or(UNKNOWN)), Shape::Confirmed)
+        }
+        _ => return None,
+    })
+}
+
+/// Children, tasks and skills: what a session is asked for.
+fn session(name: &str, told: Told<'_>) -> Option<Call> {
+    let input = told.input;
+    let id = || input.text(&["id"]).unwrap_or(UNKNOWN);
+    let task = |verb: &str| {
+        let words = [input.text(&["action"]), input.text(&["title"]).or_else(|| input.text(&["task_id"]))];
+        let words: Vec<&str> = words.into_iter().flatten().chain(input.text(&["review_status"])).collect();
+        let argument = if words.is_empty() { UNKNOWN.to_owned() } else { words.join(" ") };
+        Call::new(verb, argument, Shape::Text)
+    };
+    Some(match name {
+        "wait" => Call::maybe("Wait", input.texts(&["ids"]).map(|ids| ids.join(", ")), Shape::Text),
+        "send_input" => {
+            let said = input.text(&["message"]).and_then(|said| said.lines().find(|line| !line.trim().is_empty()));
+            Call::new("Send", format!("{}: {}", id(), said.unwrap_or(UNKNOWN)), Shape::Text)
+        }
+        "close_agent" => Call::new("Close", id(), Shape::Text),
+        "resume_agent" => Call::new("Resume", id(), Shape::Text),
+        "set_thread_note" => Call::new("Note", id(), Shape::Text),
+        "list_active_agents" => Call::new("Agents", input.text(&["scope"]).unwrap_or("children"), Shape::Text),
+        "list_agents" => Call::new("Agents", input.text(&["agent_type"]).unwrap_or("all"), Shape::Text),
+        "task_workflow" => task("Tasks"),
+        "task_review" => task("Review"),
+        "exit_plan_mode" => Call::new("Plan", "show", Shape::Text),
+        "search_skills" => {
+            Call::maybe("Skills", input.text(&["query"]).map(|query| format!("\"{query}\"")), Shape::Text)
         }
         _ => return None,
     })

@@ -36,8 +36,8 @@ pub(super) fn read(name: &str, told: Told<'_>) -> Option<Call> {
         }
         "Task" | "Agent" | "agent" | "task" | "delegate" | "spawn_agent" => delegating(told),
         "question" | "AskUserQuestion" => Call::maybe("Ask", question(told), Shape::Text),
-        "Skill" | "skill" => Call::maybe("Skill", input.text(&["skill", "name"]), Shape::Text),
-        _ if told.title.starts_with("Skill ") => Call::maybe("Skill", input.text(&["skill"]), Shape::Text),
+        "Skill" | "skill" => Call::maybe("Skill", skill(told), Shape::Text),
+        _ if name.starts_with("Skill ") => Call::maybe("Skill", input.text(&["skill"]), Shape::Text),
         _ => return None,
     })
 }
@@ -51,7 +51,7 @@ pub(super) fn command(verb: &str, told: Told<'_>) -> Call {
 
 pub(super) fn reading(told: Told<'_>) -> Call {
     let place = object(told);
-    let [offset, limit] = [&["offset", "start_line"], &["limit", "line_count"]].map(|names| told.input.number(names));
+    let [offset, limit] = [&["offset"], &["limit"]].map(|names| told.input.number(names));
     let place = match (offset, limit) {
         (None, None) => place,
         (Some(offset), None) => format!("{place} @ L{offset}"),
@@ -136,7 +136,8 @@ fn pattern(told: Told<'_>) -> Option<&str> {
 
 fn root(told: Told<'_>) -> Option<&str> {
     let titled = || told.title.strip_prefix('\'')?.rsplit_once(" within ").map(|(_, root)| root);
-    told.input.text(&["root"]).or_else(|| told.path()).or_else(titled)
+    // Served tools and agents do not agree on what the place of a search is called.
+    told.input.text(&["cwd", "root"]).or_else(|| told.path()).or_else(titled)
 }
 
 pub(super) fn fetching(told: Told<'_>) -> Call {
@@ -161,6 +162,12 @@ fn delegating(told: Told<'_>) -> Call {
         (agent, task) => agent.or(task).map(str::to_owned),
     };
     Call::maybe("Delegate", argument, Shape::Text)
+}
+
+fn skill(told: Told<'_>) -> Option<String> {
+    let name = told.input.text(&["skill", "name"])?;
+    let section = told.input.text(&["section"]).map(|section| format!(": {section}")).unwrap_or_default();
+    Some(format!("{name}{section}"))
 }
 
 fn question(told: Told<'_>) -> Option<&str> {

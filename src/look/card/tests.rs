@@ -1,5 +1,8 @@
 //! Cards of calls: their headers, their bodies folded and open, and what each kind of call tells.
 
+use std::fs;
+use std::path::Path;
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -21,67 +24,137 @@ fn headers(rows: &[(&str, &str, Value, &str)]) {
     }
 }
 
+/// Calls of the served tools as their schemas have them, and what a card calls them.
+fn served() -> Vec<(&'static str, Value, &'static str)> {
+    vec![
+        ("run_bash", json!({"command": "ls -l"}), "Bash(ls -l)"),
+        ("read_file", json!({"path": "a.rs"}), "Read(a.rs)"),
+        ("read_file", json!({"path": "a.rs", "offset": 10, "limit": 5}), "Read(a.rs @ L10+5)"),
+        ("read_many_files", json!({"paths": ["a", "b", "c"]}), "Read(3 files)"),
+        ("write_file", json!({"path": "a", "content": "x"}), "Write(a)"),
+        ("edit_file", json!({"path": "a", "old_string": "x", "new_string": "y"}), "Edit(a, single)"),
+        ("edit_file", json!({"path": "a", "old_string": "x", "new_string": "y", "replace_all": true}), "Edit(a, all)"),
+        ("apply_diff", json!({"diff": "-a\n+b"}), "Patch(apply)"),
+        ("mkdir", json!({"path": "d"}), "Mkdir(d)"),
+        ("delete_file", json!({"path": "a"}), "Delete(a)"),
+        ("copy_file", json!({"src": "a", "dst": "b"}), "Copy(a → b)"),
+        ("move_file", json!({"src": "a", "dst": "b"}), "Move(a → b)"),
+        ("list_dir", json!({"path": "src"}), "List(src)"),
+        ("glob", json!({"pattern": "*.rs"}), "Glob(*.rs)"),
+        ("glob", json!({"pattern": "*.rs", "cwd": "src"}), "Glob(*.rs in src)"),
+        ("grep", json!({"pattern": "fn", "path": "src"}), "Grep(\"fn\" in src)"),
+        ("fetch_url", json!({"url": "https://a.example/x"}), "Fetch(https://a.example/x)"),
+        ("run_tests", json!({"command": "cargo test"}), "Test(cargo test)"),
+        ("rollback", json!({"target": "HEAD~3"}), "Rollback(HEAD~3)"),
+        ("rollback", json!({}), "Rollback(HEAD~1)"),
+        ("git_branch_status", json!({}), "Git(branch status)"),
+        ("git_show_file_at_rev", json!({"path": "a", "rev": "HEAD~1"}), "Git(show a @ HEAD~1)"),
+        ("git_diff_files", json!({"base": "main", "head": "x"}), "Git(diff main..x)"),
+        ("git_diff_files", json!({"base": "main"}), "Git(diff main..worktree)"),
+        ("git_diff_files", json!({"paths": ["a"]}), "Git(diff worktree)"),
+        ("git_stage_files", json!({"paths": ["a", "b"]}), "Git(stage 2 files)"),
+        ("git_stage_files", json!({"all": true}), "Git(stage all)"),
+        ("git_unstage_files", json!({"paths": ["a"]}), "Git(unstage 1 file)"),
+        ("git_create_branch", json!({"name": "n"}), "Git(create branch n)"),
+        ("git_create_branch", json!({"name": "n", "start_point": "main"}), "Git(create branch n from main)"),
+        ("git_commit", json!({"message": "m"}), "Git(commit)"),
+        ("git_checkpoint", json!({}), "Git(checkpoint)"),
+        ("git_log_file", json!({"path": "a"}), "Git(log a)"),
+        ("git_merge_base", json!({"base": "main", "head": "x"}), "Git(merge-base main..x)"),
+        ("git_blame_lines", json!({"path": "a", "start": 3, "end": 9}), "Git(blame a:L3-L9)"),
+        ("list_git_changed_files", json!({}), "Git(list changed)"),
+        ("git", json!({"args": ["status", "-s"]}), "Git(status -s)"),
+        ("git_commit_apply", json!({"message": "m"}), "Git(commit)"),
+        ("git_commit_context", json!({}), "Git(commit context)"),
+        ("git_push", json!({}), "Git(push)"),
+        ("gh_pr_context", json!({"base": "main"}), "GitHub(pr context)"),
+        ("gh_pr_read", json!({}), "GitHub(pr)"),
+        ("gh_pr_read", json!({"ref": "12"}), "GitHub(pr 12)"),
+        ("gh_pr_read", json!({"ref": 12}), "GitHub(pr 12)"),
+        ("gh_pr_review_context", json!({"ref": "12"}), "GitHub(review pr 12)"),
+        ("gh_issue_read", json!({"number": 7}), "GitHub(issue 7)"),
+        ("gh_issue_list", json!({"labels": ["bug"]}), "GitHub(issues)"),
+        (
+            "gh_pr_create",
+            json!({"base": "main", "title": "Cap the queue", "body": "b"}),
+            "GitHub(create pr \"Cap the queue\")",
+        ),
+        ("gh_pr_update", json!({"ref": "12", "title": "t", "body": "b"}), "GitHub(update pr 12)"),
+        ("gh_pr_add_comment", json!({"body": "b"}), "GitHub(comment on pr)"),
+        ("symbols", json!({"query": "Limit"}), "Symbols(\"Limit\")"),
+        ("definition", json!({"path": "a.rs", "line": 3, "symbol": "cap"}), "Definition(cap @ a.rs:3)"),
+        ("diagnostics", json!({"paths": ["a.rs", "b.rs"]}), "Diagnostics(2 files)"),
+        ("refs", json!({"path": "a.rs", "line": 3, "character": 4}), "References(a.rs:3)"),
+        ("trace", json!({"path": "a.rs", "line": 3, "mode": "callers"}), "Trace(callers of a.rs:3)"),
+        ("rename_symbol", json!({"path": "a", "line": 3, "symbol": "x", "new_name": "y"}), "Rename(x @ a:3 → y)"),
+        (
+            "code_action",
+            json!({"path": "a.rs", "start_line": 1, "start_character": 0, "end_line": 1, "end_character": 4, "title": "Fix"}),
+            "Action(a.rs: Fix)",
+        ),
+        ("read_file", json!({"path": "a.rs", "offset": 10}), "Read(a.rs @ L10)"),
+        ("delegate", json!({"agent_id": "worker", "task": "t\nu", "context_summary": "c"}), "Delegate(worker: t)"),
+        ("task", json!({"agentType": "worker", "description": "look", "prompt": "p"}), "Delegate(worker: look)"),
+        ("spawn_agent", json!({"agent_type": "worker", "message": "look"}), "Delegate(worker: look)"),
+        ("Agent", json!({"subagent_type": "worker", "prompt": "look"}), "Delegate(worker: look)"),
+        ("wait", json!({"ids": ["a1", "b2"]}), "Wait(a1, b2)"),
+        ("send_input", json!({"id": "a1", "message": "\ngo on\nplease"}), "Send(a1: go on)"),
+        ("close_agent", json!({"id": "a1"}), "Close(a1)"),
+        ("resume_agent", json!({"id": "a1"}), "Resume(a1)"),
+        ("set_thread_note", json!({"id": "a1", "note": "n"}), "Note(a1)"),
+        ("list_active_agents", json!({}), "Agents(children)"),
+        ("list_agents", json!({"agent_type": "worker"}), "Agents(worker)"),
+        ("task_workflow", json!({"action": "create", "title": "Cap it"}), "Tasks(create Cap it)"),
+        (
+            "task_review",
+            json!({"action": "review", "task_id": "t1", "review_status": "pass", "review_summary": "s"}),
+            "Review(review t1 pass)",
+        ),
+        ("todo_write", json!({"todos": [{"content": "a", "status": "pending"}]}), "Todo(1 step)"),
+        ("question", json!({"question": "Which?", "options": []}), "Ask(Which?)"),
+        ("exit_plan_mode", json!({}), "Plan(show)"),
+        ("skill", json!({"name": "tidy", "section": "Usage"}), "Skill(tidy: Usage)"),
+        ("search_skills", json!({"query": "tests"}), "Skills(\"tests\")"),
+        ("run_tests", json!({}), "Test(…)"),
+    ]
+}
+
 #[test]
 fn r113_every_served_tool_has_its_verb() {
-    let served = |name: &'static str, input: Value, expected: &'static str| (name, "", input, expected);
+    for (tool, input, expected) in served() {
+        for (name, title) in [(tool.to_owned(), ""), ("other".to_owned(), tool)] {
+            assert_eq!(started(&name, title, Some(&input)).header.text(), expected, "{tool}");
+        }
+    }
     headers(&[
-        served("run_bash", json!({"command": "ls -l"}), "Bash(ls -l)"),
-        served("read_file", json!({"path": "a.rs"}), "Read(a.rs)"),
-        served("read_file", json!({"path": "a.rs", "offset": 10, "limit": 5}), "Read(a.rs @ L10+5)"),
-        served("read_many_files", json!({"paths": ["a", "b", "c"]}), "Read(3 files)"),
-        served("write_file", json!({"path": "a", "content": "x"}), "Write(a)"),
-        served("edit_file", json!({"path": "a", "old_string": "x", "new_string": "y"}), "Edit(a, single)"),
-        served("edit_file", json!({"path": "a", "old": "x", "new": "y", "replace_all": true}), "Edit(a, all)"),
-        served("apply_diff", json!({"diff": "-a\n+b"}), "Patch(apply)"),
-        served("mkdir", json!({"path": "d"}), "Mkdir(d)"),
-        served("delete_file", json!({"path": "a"}), "Delete(a)"),
-        served("copy_file", json!({"src": "a", "dst": "b"}), "Copy(a → b)"),
-        served("move_file", json!({"source": "a", "destination": "b"}), "Move(a → b)"),
-        served("list_dir", json!({"path": "src"}), "List(src)"),
-        served("glob", json!({"pattern": "*.rs"}), "Glob(*.rs)"),
-        served("glob", json!({"pattern": "*.rs", "root": "src"}), "Glob(*.rs in src)"),
-        served("grep", json!({"pattern": "fn", "path": "src"}), "Grep(\"fn\" in src)"),
-        served("fetch_url", json!({"url": "https://a.example/x"}), "Fetch(https://a.example/x)"),
-        served("run_tests", json!({"command": "cargo test"}), "Test(cargo test)"),
-        served("rollback", json!({"target": "turn 2"}), "Rollback(turn 2)"),
-        served("git", json!({"subcommand": "log", "args": ["-1", "--oneline"]}), "Git(log -1 --oneline)"),
-        served("git_branch_status", json!({}), "Git(branch status)"),
-        served("git_show_file_at_rev", json!({"path": "a", "rev": "HEAD~1"}), "Git(show a @ HEAD~1)"),
-        served("git_diff_files", json!({"base": "main", "head": "x"}), "Git(diff main..x)"),
-        served("git_stage_files", json!({"paths": ["a", "b"]}), "Git(stage 2 files)"),
-        served("git_stage_files", json!({"all": true}), "Git(stage all)"),
-        served("git_unstage_files", json!({"paths": ["a"]}), "Git(unstage 1 file)"),
-        served("git_create_branch", json!({"name": "n"}), "Git(create branch n)"),
-        served("git_create_branch", json!({"name": "n", "start_point": "main"}), "Git(create branch n from main)"),
-        served("git_commit", json!({"message": "m"}), "Git(commit)"),
-        served("git_checkpoint", json!({}), "Git(checkpoint)"),
-        served("git_log_file", json!({"path": "a"}), "Git(log a)"),
-        served("git_merge_base", json!({"base": "main", "head": "x"}), "Git(merge-base main..x)"),
-        served("git_blame_lines", json!({"path": "a", "start": 3, "end": 9}), "Git(blame a:L3-L9)"),
-        served("list_git_changed_files", json!({}), "Git(list changed)"),
-        served("git", json!({"args": ["status", "-s"]}), "Git(status -s)"),
-        served("git_commit_apply", json!({"message": "m"}), "Git(commit)"),
-        served("git_commit_context", json!({}), "Git(commit context)"),
-        served("git_push", json!({}), "Git(push)"),
-        served("gh_pr_context", json!({"base": "main"}), "GitHub(pr context)"),
-        served("gh_pr_read", json!({}), "GitHub(pr)"),
-        served("gh_pr_read", json!({"ref": "12"}), "GitHub(pr 12)"),
-        served("gh_pr_review_context", json!({"ref": "12"}), "GitHub(review pr 12)"),
-        served("gh_issue_read", json!({"number": 7}), "GitHub(issue 7)"),
-        served("gh_issue_list", json!({"labels": ["bug"]}), "GitHub(issues)"),
-        served("gh_pr_create", json!({"title": "Cap the queue"}), "GitHub(create pr \"Cap the queue\")"),
-        served("gh_pr_update", json!({"ref": "12"}), "GitHub(update pr 12)"),
-        served("gh_pr_add_comment", json!({"body": "b"}), "GitHub(comment on pr)"),
-        served("symbols", json!({"query": "Limit"}), "Symbols(\"Limit\")"),
-        served("definition", json!({"path": "a.rs", "line": 3, "symbol": "cap"}), "Definition(cap @ a.rs:3)"),
-        served("diagnostics", json!({"paths": ["a.rs", "b.rs"]}), "Diagnostics(2 files)"),
-        served("refs", json!({"path": "a.rs", "line": 3, "character": 4}), "References(a.rs:3)"),
-        served("trace", json!({"path": "a.rs", "line": 3, "mode": "callers"}), "Trace(callers of a.rs:3)"),
-        served("rename_symbol", json!({"path": "a", "line": 3, "symbol": "x", "new_name": "y"}), "Rename(x @ a:3 → y)"),
-        served("code_action", json!({"path": "a.rs", "title": "Fix"}), "Action(a.rs: Fix)"),
         ("other", "coppice.run_bash", json!({"command": "ls"}), "Bash(ls)"),
         ("other", "run_bash (coppice MCP Server)", json!({"command": "ls"}), "Bash(ls)"),
+        // The name of a tool is not what it is called with.
+        ("other", "run_bash (coppice MCP Server)", Value::Null, "Bash(…)"),
+        ("other", "read_file", Value::Null, "Read(…)"),
     ]);
+}
+
+/// A card that reads a parameter that its tool does not have never shows it.
+#[test]
+fn r113_the_calls_of_this_table_are_calls_of_the_served_tools() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("schemas/tools");
+    let read = |path: &Path| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
+    let tools: Vec<Value> = fs::read_dir(directory).unwrap().map(|entry| read(&entry.unwrap().path())).collect();
+    let calls = served();
+    for tool in &tools {
+        assert!(calls.iter().any(|(name, ..)| tool["name"] == *name), "no call of {}", tool["name"]);
+    }
+    for (name, input, _) in calls {
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+        let schema = &tool["input_schema"];
+        for parameter in input.as_object().unwrap().keys() {
+            assert!(schema["properties"].get(parameter).is_some(), "{name} has no `{parameter}`");
+        }
+        let required = schema["required"].as_array().into_iter().flatten();
+        let missing: Vec<_> = required.filter(|one| input.get(one.as_str().unwrap()).is_none()).collect();
+        assert!(missing.is_empty(), "{name} needs {missing:?}");
+    }
 }
 
 #[test]
@@ -105,7 +178,6 @@ fn r113_native_tools_have_the_same_verbs() {
         ("fetch", "Search the web for `rust`", json!({"query": "rust"}), "Search(\"rust\")"),
         ("other", "Skill verify", json!({"skill": "verify"}), "Skill(verify)"),
         ("other", "Task", json!({"subagent_type": "worker", "description": "look"}), "Delegate(worker: look)"),
-        ("other", "delegate", json!({"agent_id": "worker", "task": "t\nu"}), "Delegate(worker: t)"),
         ("TodoWrite", "TodoWrite", json!({"todos": [{}, {}]}), "Todo(2 steps)"),
         ("Grep", "", json!({"pattern": "*a", "path": "b"}), "Grep(\"*a\" in b)"),
         // Codex.
@@ -258,16 +330,15 @@ fn r115_an_edit_is_lines_that_go_and_come() {
 
 #[test]
 fn r115_what_throws_work_away_is_told_first() {
-    for (tool, input) in [
-        ("git", json!({"subcommand": "push", "args": ["--force"]})),
-        ("execute", json!({"command": "git push --force"})),
-    ] {
+    for (tool, input) in
+        [("git", json!({"args": ["push", "--force"]})), ("execute", json!({"command": "git push --force"}))]
+    {
         let warning = Line::toned(Tone::Bad, "⚠ DESTRUCTIVE FLAG(S): --force");
         assert_eq!(started(tool, "", Some(&input)).body.first(), Some(&warning));
         assert_eq!(done(tool, "", input.clone(), "done").body[0], warning);
         assert_eq!(finished(tool, "", Some(&input), Outcome::Failed, "refused").body[0], warning);
     }
-    assert_eq!(started("git", "", Some(&json!({"subcommand": "log"}))).body, []);
+    assert_eq!(started("git", "", Some(&json!({"args": ["log"]}))).body, []);
 }
 
 #[test]
@@ -279,8 +350,21 @@ fn r115_a_page_is_told_by_what_the_server_said() {
     │   status: 200
     │   content-type: text/html
     │   truncated: true
-    ╰ 7.1 kB
+    ╰ 7140 bytes
     ");
+    let served = "status=200\ncontent_type=text/html\ntruncated=false\nurl=https://b.example\n## content\nStatus: x\n";
+    let card = done("fetch_url", "", json!({"url": "https://a.example"}), served);
+    insta::assert_snapshot!(drawn(&card, 60, Fold::Folded), @r"
+    ╭ Fetch(https://a.example)
+    │   status: 200
+    │   content-type: text/html
+    ╰ 10 bytes
+    ");
+    let cut = served.replace("truncated=false", "truncated=true");
+    let card = done("fetch_url", "", json!({"url": "u"}), &cut);
+    assert_eq!(card.body.last().unwrap().text(), "truncated: true");
+    let words = done("fetch", "", json!({"url": "u"}), "Status: x\nContent-Type: y");
+    assert_eq!(drawn(&words, 60, Fold::Open), "╭ Fetch(u)\n╰ 25 bytes");
     let plain = done("fetch", "", json!({"url": "u"}), "The page says hello.");
     assert_eq!(drawn(&plain, 60, Fold::Open), "╭ Fetch(u)\n╰ 20 bytes");
     let headed =
@@ -296,8 +380,39 @@ fn r115_files_are_told_by_their_size_and_lists_by_their_number() {
     let cut = format!("{}\n[2000 bytes left out]\nend", "x".repeat(976));
     for (tool, input, output, expected) in [
         ("read", json!({"path": "a"}), "1\thello\n2\tyou", "╭ Read(a)\n╰ 2 lines · 10 bytes"),
-        ("read", json!({"path": "a"}), cut.as_str(), "╭ Read(a)\n╰ 3 lines · 3.0 kB (truncated)"),
+        ("read", json!({"path": "a"}), cut.as_str(), "╭ Read(a)\n╰ 2 lines · 2981 bytes (truncated)"),
         ("read", json!({"path": "a"}), "", "╭ Read(a)\n╰"),
+        (
+            "read_file",
+            json!({"path": "a", "limit": 2}),
+            "     1\thello\n     2\tyou\n…[truncated]",
+            "╭ Read(a @ L1+2)\n╰ 2 lines · 10 bytes (truncated)",
+        ),
+        ("read_file", json!({"path": "a"}), "     1\t[truncated]\n", "╭ Read(a)\n╰ 1 line · 12 bytes"),
+        (
+            "read_file",
+            json!({"path": "p.png"}),
+            "[image: p.png, image/png, 70 bytes]",
+            "╭ Read(p.png)\n╰ image: p.png, image/png, 70 bytes",
+        ),
+        (
+            "read_many_files",
+            json!({"paths": ["a", "b", "c"]}),
+            "==> a <==\nhello\n\n==> b <==\nyou\n[truncated]\n\n==> c <==\n[error: `c` does not exist]\n",
+            "╭ Read(3 files)\n╰ 2 lines · 10 bytes (truncated)",
+        ),
+        (
+            "glob",
+            json!({"pattern": "*"}),
+            "a\nb\nthe first 2 of 315 paths …[truncated]",
+            "╭ Glob(*)\n│   a\n│   b\n╰ 2 matches (truncated)",
+        ),
+        (
+            "grep",
+            json!({"pattern": "p"}),
+            "a:1:p …[truncated]",
+            "╭ Grep(\"p\" in .)\n│   a:1:p …[truncated]\n╰ 1 match",
+        ),
         ("write_file", json!({"path": "a", "content": "hi\n"}), "ok", "╭ Write(a)\n╰ wrote 3 bytes"),
         ("edit", json!({"path": "write.txt"}), "write.txt:1\n+hi", "╭ Edit(write.txt)\n│   1  + hi\n╰ +1 −0"),
         ("list_dir", json!({}), "a\nb\n", "╭ List(.)\n│   a\n│   b\n╰ 2 entries"),
