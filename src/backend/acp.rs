@@ -12,7 +12,7 @@ pub(crate) mod policy;
 #[cfg(test)]
 mod tests;
 mod turn;
-mod update;
+pub(crate) mod update;
 
 use std::path::Path;
 
@@ -46,6 +46,7 @@ pub(crate) async fn run(
         stop: launch.spec.stop,
         images: launch.spec.images,
         reads: None,
+        retells: None,
         refusals: Refusals::Beside,
         starts: Starts::Update,
         asks: asks(launch.purpose),

@@ -112,6 +112,7 @@ pub(crate) async fn run(
         stop: launch.spec.stop,
         images: launch.spec.images,
         reads: Some(tool::read),
+        retells: Some(tool::retell),
         refusals: Refusals::AsOption,
         starts: Starts::Approval,
         asks: acp::asks(launch.purpose),

@@ -295,7 +295,10 @@ impl Client {
                 vec![Effect::Arm(REPLAY_LIMIT)]
             }
             Phase::Turn { turn, .. } if params["sessionId"].as_str() == Some(self.session.id.as_str()) => {
-                let update = self.session.cost.rise(update);
+                let update = match (self.session.cost.rise(update), self.policy.retells) {
+                    (Update::Tool(tool), Some(retell)) => Update::Tool(retell(tool)),
+                    (update, _) => update,
+                };
                 turn.apply(update).into_iter().map(Effect::Emit).collect()
             }
             Phase::Idle if self.session.cost.is_unknown() => {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::backend::acp::update::ToolUpdate;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Images, StopLadder};
 use crate::permission::{Posture, Reach};
@@ -17,6 +18,8 @@ pub(crate) struct Policy {
     pub(crate) images: Images,
     /// Reads what the agent's words tell about a call; without it, only what the protocol has a place for counts.
     pub(crate) reads: Option<Reading>,
+    /// Reads what the agent's words tell about a call as it goes on, where they are words of its own.
+    pub(crate) retells: Option<Retelling>,
     pub(crate) refusals: Refusals,
     pub(crate) starts: Starts,
     pub(crate) asks: Asks,
@@ -29,6 +32,8 @@ pub(crate) struct Policy {
 }
 
 pub(crate) type Reading = fn(call: &Value, cwd: &Path) -> Option<Known>;
+
+pub(crate) type Retelling = fn(ToolUpdate) -> ToolUpdate;
 
 /// A call as an agent's words tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -23,6 +23,7 @@ pub(super) const POLICY: Policy = Policy {
     stop: STOP,
     images: Images::Offered,
     reads: Some(gemini::tool::read),
+    retells: Some(gemini::tool::retell),
     refusals: Refusals::Beside,
     starts: Starts::Approval,
     asks: Asks::Owner,

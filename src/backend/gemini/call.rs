@@ -16,7 +16,10 @@ use crate::backend::door::caller::Caller;
 pub const ENTRY: &str = "gemini-call";
 
 /// An argument of the CLI's own, which it adds to every tool and leaves in the call.
-const ORDER: &str = "wait_for_previous";
+pub(super) const ORDER: &str = "wait_for_previous";
+
+/// Before the words of a tool that failed.
+pub(super) const FAILED: &str = "Error: ";
 
 /// What opens the door.
 #[derive(Debug, PartialEq, Eq)]
@@ -94,7 +97,7 @@ fn outcome(reply: &Value) -> Option<Result<String, String>> {
     let result = reply.get("result")?;
     let texts = result["content"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
     let text = texts.collect::<Vec<_>>().join("\n");
-    Some(Ok(if result["isError"] == true { format!("Error: {text}") } else { text }))
+    Some(Ok(if result["isError"] == true { format!("{FAILED}{text}") } else { text }))
 }
 
 fn describe(error: &dyn error::Error) -> String {

@@ -15,7 +15,7 @@ use crate::backend::gemini::call;
 use crate::backend::gemini::home::{HomeError, put};
 
 /// What the CLI puts before the name of a tool that it discovers.
-const PREFIX: &str = "discovered_tool_";
+pub(super) const PREFIX: &str = "discovered_tool_";
 
 /// The tools of one conversation and the way to them.
 #[derive(Debug)]

@@ -9,6 +9,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::backend::acp::policy::Known;
+use crate::backend::acp::update::ToolUpdate;
+use crate::backend::event::ToolStatus;
+use crate::backend::gemini::call::{FAILED, ORDER};
+use crate::backend::gemini::served::PREFIX;
 use crate::permission::Reach;
 
 /// The CLI's names that rules do not know, and theirs.
@@ -42,6 +46,28 @@ pub(crate) fn read(call: &Value, cwd: &Path) -> Option<Known> {
     let note = matches!(reach, Reach::Command { .. }).then(|| description(call).to_owned());
     let name = NAMES.iter().find(|(own, _)| *own == tool).map_or(tool, |(_, name)| name);
     Some(Known { tool: name.to_owned(), reach, note })
+}
+
+/// Tells the call of a served tool as others do. The CLI gives it a name of its own and the arguments for a title, and a
+/// call that failed in words ends like any other.
+pub(crate) fn retell(update: ToolUpdate) -> ToolUpdate {
+    let Some(tool) = update.call.split_once("__").and_then(|(tool, _)| tool.strip_prefix(PREFIX)) else {
+        return update;
+    };
+    let words = update.title.as_deref().unwrap_or_default();
+    let mut input: Option<Value> = serde_json::from_str(words).ok().filter(Value::is_object);
+    if let Some(Value::Object(arguments)) = &mut input {
+        arguments.shift_remove(ORDER);
+    }
+    let failed =
+        update.output.as_deref().filter(|_| update.finished.is_some()).and_then(|said| said.strip_prefix(FAILED));
+    ToolUpdate {
+        title: Some(tool.to_owned()),
+        input: input.or(update.input),
+        finished: if failed.is_some() { Some(ToolStatus::Failed) } else { update.finished },
+        output: failed.map(str::to_owned).or(update.output),
+        ..update
+    }
 }
 
 /// What the model says about a command; before it is the directory, which for the work tree is the wrong one.
@@ -232,6 +258,32 @@ mod tests {
         }
         let other = json!({"toolCallId": "glob__1", "title": "'*'"});
         assert_eq!(read(&other, Path::new("/repo")).unwrap().note, None);
+    }
+
+    #[test]
+    fn a_served_call_is_told_by_its_name_and_arguments() {
+        let update = |title: &str, finished: Option<ToolStatus>, output: Option<&str>| ToolUpdate {
+            call: "discovered_tool_run_bash__discovered_tool_run_bash_1794829538687_0".to_owned(),
+            title: Some(title.to_owned()).filter(|title| !title.is_empty()),
+            finished,
+            output: output.map(str::to_owned),
+            ..ToolUpdate::default()
+        };
+        let told = |input: Option<Value>, finished, output| ToolUpdate {
+            input,
+            title: Some("run_bash".to_owned()),
+            ..update("", finished, output)
+        };
+        let given = r#"{"command":"ls","wait_for_previous":true}"#;
+        assert_eq!(retell(update(given, None, None)), told(Some(json!({"command": "ls"})), None, None));
+        assert_eq!(retell(update("odd", None, None)), told(None, None, None));
+        let (done, failed) = (Some(ToolStatus::Completed), Some(ToolStatus::Failed));
+        let ls = Some(json!({"command": "ls"}));
+        assert_eq!(retell(update(given, done, Some("a"))), told(ls.clone(), done, Some("a")));
+        assert_eq!(retell(update(given, done, Some("Error: no"))), told(ls, failed, Some("no")));
+        // Of its own tools the CLI tells as it does.
+        let own = ToolUpdate { call: "run_shell_command__1".to_owned(), ..update("Error: ls", done, Some("Error: x")) };
+        assert_eq!(retell(own.clone()), own);
     }
 
     #[test]
