@@ -327,11 +327,17 @@ fn r109_no_backend_and_no_event_sees_the_token() {
     assert_eq!(api.asked().pop().unwrap().token(), Some(TOKEN));
     let seen = fs::read_to_string(env.worktree(&id).join("env.txt")).unwrap();
     assert!(seen.contains("PATH=") && !seen.contains(TOKEN), "{seen}");
-    let told = serde_json::to_string(&env.events(&id)).unwrap();
+    env.coppice(&["pr", "show", &id]).succeeds();
+    no_trace(&env, &id);
+}
+
+/// That no event, log or file has the token. The daemon has ended then.
+#[track_caller]
+fn no_trace(env: &TestEnv, id: &str) {
+    let told = serde_json::to_string(&env.events(id)).unwrap();
     assert!(!told.contains(TOKEN), "{told}");
     let log = env.coppice(&["daemon", "logs"]).stdout();
     assert!(!log.contains(TOKEN), "{log}");
-    env.coppice(&["pr", "show", &id]).succeeds();
     env.end_daemon(&[]);
     let kept = holds(&env.path("coppice"), TOKEN);
     assert_eq!(kept, Vec::<std::path::PathBuf>::new(), "no file keeps it");
@@ -374,6 +380,121 @@ fn r109_the_context_of_a_pull_request_follows_the_branch_to_its_remote() {
         answer.contains("base_resolution=explicit") && answer.contains("ahead_count=unknown\npushed_to_origin=true"),
         "{answer}"
     );
+}
+
+/// A world whose agents may write to GitHub, if a person lets them.
+fn writing(api: &Api) -> TestEnv {
+    let env = world(api);
+    env.configure(&format!(
+        "default.posture = \"attended\"\n[github]\napi_url = \"{}\"\n[tools]\ngit_mutations = \"allow\"\n",
+        api.address()
+    ));
+    env
+}
+
+/// A pushed session in which an agent makes a call that a person has to let pass; what the person is shown.
+fn asks(env: &TestEnv, id: &str, tool: &str, arguments: &Value) -> Value {
+    env.coppice(&["send", id, &call(tool, arguments)]).succeeds();
+    env.wait_for(id, "approval");
+    env.session(id)["approvals"][0].clone()
+}
+
+#[test]
+fn r109_an_agent_writes_to_github_what_a_person_has_read() {
+    let comment = json!({ "html_url": "https://github.com/ada/engine/pull/12#issuecomment-1" });
+    let api = Api::new(vec![
+        route("POST /repos/ada/engine/pulls ", 201, pull(12)),
+        route("PATCH /repos/ada/engine/pulls/12 ", 200, pull(12)),
+        route("POST /repos/ada/engine/issues/12/comments ", 201, comment),
+        route("GET /repos/ada/engine/pulls/12 ", 200, pull(12)),
+        found(json!([pull(12)])),
+    ]);
+    let env = writing(&api);
+    let id = env.create_ready(&say("hello"));
+    env.coppice(&["push", &id, "--branch", "fix/pump"]).succeeds();
+    let body = (1..=200).map(|line| format!("line {line} of the text")).collect::<Vec<_>>().join("\n");
+    let create = json!({ "base": "main", "title": "Fix the pump", "body": body, "draft": true });
+    let url = "https://github.com/ada/engine/pull/12";
+    for (tool, arguments, title, sent, answer) in [
+        (
+            "gh_pr_create",
+            create,
+            "open a draft of a pull request into main: Fix the pump",
+            json!({ "base": "main", "head": "fix/pump", "title": "Fix the pump", "body": body, "draft": true }),
+            format!("created=true url={url} number=12\n"),
+        ),
+        (
+            "gh_pr_update",
+            json!({ "title": "Fix it", "body": body }),
+            "",
+            json!({ "title": "Fix it", "body": body }),
+            format!("updated=true url={url} number=12\n"),
+        ),
+        (
+            "gh_pr_add_comment",
+            json!({ "ref": 12, "body": body }),
+            "comment on pull request #12",
+            json!({ "body": body }),
+            format!("posted=true url={url}#issuecomment-1\n"),
+        ),
+    ] {
+        let before = api.asked().len();
+        let approval = asks(&env, &id, tool, &arguments);
+        assert_eq!(approval["tool"], tool);
+        assert!(approval["title"].as_str().unwrap().starts_with(title), "{approval}");
+        assert!(approval["preview"].as_str().unwrap().ends_with(&body), "{approval}");
+        assert_eq!(api.asked().len(), before, "{tool} waits");
+        env.coppice(&["approve", &id]).succeeds();
+        env.wait_for(&id, "ready");
+        assert_eq!(env.last_answer(&id).trim_end(), answer.trim_end(), "{tool}");
+        let asked = api.asked().pop().unwrap();
+        assert_eq!((asked.body(), asked.token()), (sent, Some(TOKEN)), "{tool}");
+    }
+    // A call that a person does not want never gets there.
+    let before = api.asked().len();
+    asks(&env, &id, "gh_pr_add_comment", &json!({ "body": "no" }));
+    env.coppice(&["deny", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(api.asked().len(), before);
+    assert!(env.last_answer(&id).starts_with("error: "), "{}", env.last_answer(&id));
+    no_trace(&env, &id);
+}
+
+#[test]
+fn r109_what_github_refuses_an_agent_is_an_envelope_and_the_turn_goes_on() {
+    let details = json!({ "message": "Validation Failed", "errors": [{ "message": "A pull request already exists" }] });
+    let api = Api::new(vec![
+        route("POST /repos/ada/engine/pulls ", 422, details),
+        route("GET /repos/ada/engine/pulls/99 ", 404, json!({ "message": "Not Found" })),
+    ]);
+    let env = writing(&api);
+    let id = env.create_ready(&say("hello"));
+    let create = json!({ "base": "main", "title": "Fix the pump", "body": "It leaked." });
+    for (pushed, tool, arguments, told) in [
+        ("no", "gh_pr_create", create.clone(), "created=false reason=validation\n"),
+        ("yes", "gh_pr_create", create, "created=false reason=gh_error\n"),
+        ("yes", "gh_pr_update", json!({ "ref": "99", "title": "t", "body": "b" }), "updated=false reason=not_found\n"),
+        ("yes", "gh_pr_add_comment", json!({ "ref": "99", "body": "b" }), "posted=false reason=not_found\n"),
+    ] {
+        if pushed == "yes" {
+            env.coppice(&["push", &id]).succeeds();
+        }
+        asks(&env, &id, tool, &arguments);
+        env.coppice(&["approve", &id]).succeeds();
+        env.wait_for(&id, "ready");
+        let answer = env.last_answer(&id);
+        assert!(answer.contains(told), "{tool}: {answer}");
+    }
+    let told = serde_json::to_string(&env.events(&id)).unwrap();
+    assert!(told.contains("Validation Failed (A pull request already exists)"), "{told}");
+    // What is wrong with a call by itself is said before anybody is asked.
+    let before = api.asked().len();
+    let huge = json!({ "ref": "12", "body": "x".repeat(16_385) });
+    env.send_ready(&id, &[], &call("gh_pr_add_comment", &huge));
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("posted=false reason=validation\nthe body has 16385 bytes"), "{answer}");
+    assert_eq!(api.asked().len(), before);
+    no_trace(&env, &id);
 }
 
 #[test]
