@@ -11,6 +11,7 @@ mod confirm;
 mod decide;
 mod help;
 mod keymap;
+mod login;
 mod model;
 mod mouse;
 mod msg;

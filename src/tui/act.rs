@@ -6,7 +6,7 @@ use super::keymap::{Action, Context};
 use super::model::{Model, Opening, View};
 use super::msg::Request;
 use super::update::{back, help, redraw, show};
-use super::{composer, confirm, decide, notice, order, panel, picker, review, session, sessions, settings};
+use super::{composer, confirm, decide, login, notice, order, panel, picker, review, session, sessions, settings};
 use crate::api::attach::Program;
 use crate::api::session::Session;
 
@@ -43,7 +43,8 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::ToggleResting => sessions::toggle_resting(model),
         Action::Decide | Action::Answer | Action::Approve => decide::open(model),
         Action::Stop => on_current(model, |session| Request::Stop(session.id.clone())),
-        Action::Resume => on_current(model, |session| Request::Resume(session.id.clone())),
+        Action::Resume => composer::resume(model),
+        Action::Continue => composer::relay(model),
         Action::Merge => confirm::merge(model),
         Action::Rebase => on_current(model, |session| Request::Rebase(session.id.clone())),
         Action::Integrate => on_current(model, |session| Request::Integrate(session.id.clone())),
@@ -73,7 +74,7 @@ pub(crate) fn perform(model: &mut Model, action: Action) -> Vec<Request> {
         Action::Plan => composer::plan(model),
         Action::Yolo => confirm::yolo(model),
         Action::DropQueued => session::drop_queued(model),
-        Action::Login => session::login(model),
+        Action::Login => login::login(model),
         Action::Trust => vec![Request::Trust],
         Action::Order(order) => order::alone(model, order),
         Action::NextCard => session::next_card(model),

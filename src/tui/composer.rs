@@ -8,6 +8,7 @@ mod files;
 mod history;
 mod paste;
 mod popup;
+mod relay;
 mod saved;
 mod screen;
 mod send;
@@ -31,6 +32,7 @@ pub(crate) use choice::{
 };
 pub(crate) use command::{leaves, levels};
 pub(crate) use draft::Content;
+pub(crate) use relay::{offer, relay, resume};
 pub(crate) use saved::{adopt, merge, restore, saved};
 pub(crate) use screen::{height, view};
 pub(crate) use send::{carry_out, dropped, recall, refused, send, send_now, taken};

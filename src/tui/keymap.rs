@@ -54,6 +54,8 @@ pub(crate) enum Action {
     Approve,
     Stop,
     Resume,
+    /// To go on with another backend.
+    Continue,
     Merge,
     Rebase,
     Integrate,

@@ -266,12 +266,17 @@ fn conflict(model: &Model, session: Option<&Session>, files: &[String], with: &s
     let head = Line::toned(Tone::Bad, "⚑ nothing was merged: ")
         .strong(title)
         .plain(format!(" and {with} both changed {}{more}", named.join(", ")));
-    let way = Line::toned(Tone::Accent, "  hint: ").plain(format!(
-        "{} writes to the agent, such as \"rebase onto {with} and resolve the conflicts\"; {} opens a shell to do it \
-         yourself; then {} merges",
-        key(Action::Reply),
-        key(Action::Shell),
-        key(Action::Merge)
-    ));
-    vec![head, way]
+    let (reply, shell) = (key(Action::Reply), key(Action::Shell));
+    let way = match session.and_then(|session| session.parent.as_ref()) {
+        Some(_) => format!(
+            "make the two fit: {reply} writes to the agent, {shell} opens a shell here; then {} integrates",
+            key(Action::Integrate)
+        ),
+        None => format!(
+            "{with} is merged into the worktree, with marks where both changed the same: {reply} writes to the agent, \
+             such as \"resolve the conflict\", {shell} opens a shell to do it yourself; then {} merges",
+            key(Action::Merge)
+        ),
+    };
+    vec![head, Line::toned(Tone::Accent, "  hint: ").plain(way)]
 }

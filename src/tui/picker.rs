@@ -17,6 +17,7 @@ use super::msg::Request;
 use super::panel::Look;
 use super::{notice, sessions};
 use crate::api::permission::SavedPlan;
+use crate::api::project::Backend;
 use crate::api::session::{QueuedPrompt, Session};
 use crate::look::line::one_line;
 use fuzzy::Fuzzy;
@@ -56,6 +57,7 @@ enum Kind {
     Plans,
     /// The prompts of a session that wait.
     Queue,
+    Login,
 }
 
 impl Kind {
@@ -69,7 +71,8 @@ impl Kind {
             | Kind::Agent
             | Kind::Posture
             | Kind::Plans
-            | Kind::Queue => false,
+            | Kind::Queue
+            | Kind::Login => false,
         }
     }
 }
@@ -191,6 +194,10 @@ pub(crate) fn backends_came(model: &mut Model) -> Vec<Request> {
             fresh.query = std::mem::take(&mut state.query);
             fresh.sift();
         }
+        // The cursor stays on its row, which may have come to another place.
+        let stood_on = state.current().map(|row| &row.pick);
+        let place = |index: &usize| fresh.rows.get(*index).map(|row| &row.pick) == stood_on;
+        fresh.cursor = fresh.shown.iter().position(place).unwrap_or(fresh.cursor);
         *state = fresh;
     }
     Vec::new()
@@ -204,6 +211,19 @@ pub(crate) fn reasoning(model: &mut Model) -> Vec<Request> {
 pub(crate) fn agent(model: &mut Model) -> Vec<Request> {
     let state = State::new(Kind::Agent, rows::agents(model));
     open(model, state)
+}
+
+/// Which of the backends to log in to.
+pub(crate) fn login(model: &mut Model, backends: &[Backend]) -> Vec<Request> {
+    open(model, State::new(Kind::Login, rows::logins(backends)))
+}
+
+/// The backend under the cursor, where one is chosen.
+pub(crate) fn backend_under_cursor(model: &Model) -> Option<&str> {
+    match &model.overlay {
+        Some(Overlay::Picker(state)) => state.current()?.pick.backend(),
+        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => None,
+    }
 }
 
 pub(crate) fn posture(model: &mut Model) -> Vec<Request> {
@@ -247,6 +267,7 @@ pub(crate) fn choose(model: &mut Model) -> Vec<Request> {
         Pick::Plan(plan) => vec![Request::Look(Look::Plan(plan))],
         Pick::Prompt { session, number, text } => composer::recall(model, session, number, text),
         Pick::Broken(why) => notice::warn(model, &why),
+        Pick::Login(command) => vec![Request::Run(command)],
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod child;
 mod header;
-mod login;
 mod panel;
 mod search;
 #[cfg(test)]
@@ -19,7 +18,6 @@ use super::transcript::{Click, Transcript, Way};
 use super::{bar, composer, decide, notice, sessions, update};
 use crate::api::session::WaitingFor;
 
-pub(crate) use login::login;
 pub(crate) use search::{keep_search, leave_search, next_match, pasted, previous_match, search, typed};
 pub(crate) use view::{prepare, view};
 

@@ -229,6 +229,8 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         }
         Reply::Back => {
             let mut requests = vec![Request::Redraw];
+            // It may have been a login, or an editor that had the settings.
+            requests.extend(look_again(model));
             requests.extend(review::renew(model));
             requests
         }
@@ -243,10 +245,11 @@ pub(crate) fn redraw(model: &Model) -> Vec<Request> {
     }
 }
 
-/// What may have changed without a fact that tells of it: the branch of the checkout, settings, who is installed.
+/// What may have changed without a fact that tells of it: the branch of the checkout, settings, who is installed, the
+/// files of agents and skills.
 pub(crate) fn look_again(model: &Model) -> Vec<Request> {
     match model.world.link {
-        Link::Connected => vec![Request::Repository, Request::Config, Request::Backends],
+        Link::Connected => vec![Request::Repository, Request::Config, Request::Backends, Request::Agents],
         // What is asked for starts a daemon, and nobody asked for one.
         Link::Connecting | Link::Lost { .. } | Link::Stopped | Link::Silent { .. } => Vec::new(),
     }

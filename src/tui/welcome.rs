@@ -8,7 +8,7 @@ use super::act::Step;
 use super::keymap::{Action, Context};
 use super::model::{Model, View};
 use super::msg::Request;
-use super::{bar, composer};
+use super::{bar, composer, login};
 use crate::api::project::{Backend, ListedBy};
 use crate::look::line::{Line, Tone, one_line, table};
 
@@ -177,13 +177,9 @@ fn agent(backend: &Backend) -> Vec<Line> {
 fn noted(note: &str, login: Option<&str>) -> Line {
     let note = one_line(note);
     let note = note.trim_end_matches('.');
-    let words = note.to_lowercase();
-    // Each agent says it in its own words, and none says it in any other way.
-    let wants_login =
-        ["logged in", "log in", "login", "sign in", "authenticat", "api key"].iter().any(|word| words.contains(word));
     let line = Line::toned(Tone::Warn, note);
     match login.map(one_line) {
-        Some(login) if wants_login && !note.contains(&login) => line.dim(": ").plain(login).dim(" logs in"),
+        Some(login) if login::asks(note) && !note.contains(&login) => line.dim(": ").plain(login).dim(" logs in"),
         Some(_) | None => line,
     }
 }

@@ -1,15 +1,17 @@
 //! The last line: the keys that count where the person is, the most useful first, and how well the agent is held.
 
 use crate::api::session::{Session, Status, WaitingFor};
-use crate::look::line::{Line, Tone};
+use crate::look::line::{Line, Tone, one_line};
 use crate::look::status::Signs;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Focus, Model, Overlay, View};
 use crate::tui::transcript::Transcript;
-use crate::tui::{composer, sessions, welcome};
+use crate::tui::{composer, login, picker, sessions, welcome};
 
 /// Below this, keys say more than that all is as it should be.
 const BADGE: usize = 60;
+/// On whom is said behind it.
+const CONTINUE: &str = "continue";
 
 pub(super) fn line(model: &Model, width: usize) -> Line {
     let badge = in_hand(model).map(|session| badge(session, width)).unwrap_or_default();
@@ -55,10 +57,19 @@ fn badge(session: &Session, width: usize) -> Line {
 }
 
 /// Keys and what they do here.
-pub(super) fn hints(model: &Model) -> impl Iterator<Item = (String, &'static str)> {
+pub(super) fn hints(model: &Model) -> impl Iterator<Item = (String, String)> {
     let context = model.context();
     let counting = acts(context).iter().filter(|(when, ..)| when.holds(model));
-    counting.filter_map(move |(_, action, does)| Some((key(model, context, *action)?, *does)))
+    counting.filter_map(move |(_, action, does)| Some((key(model, context, *action)?, told(model, *action, does))))
+}
+
+/// What an act does here, with the name of whom it is about.
+fn told(model: &Model, action: Action, does: &str) -> String {
+    let on = in_hand(model).filter(|_| action == Action::Continue).and_then(|session| composer::offer(model, session));
+    match on {
+        Some(engine) => format!("{does} on {}", one_line(&engine)),
+        None => does.to_owned(),
+    }
 }
 
 /// The key of an act as it stands on a keyboard; `None` where it has none.
@@ -79,7 +90,10 @@ pub(super) enum When {
     Busy,
     Idle,
     Changed,
+    /// A login is what it lacks; without a session, what some backend lacks.
     LoggedOut,
+    /// Its backend cannot go on, and another one can.
+    Stuck,
     /// Its state allows the command of this name.
     Allows(&'static str),
     /// Somebody waits for the person.
@@ -114,10 +128,18 @@ impl When {
             When::Busy => of(|session| session.status.is_busy()),
             When::Idle => !When::Busy.holds(model),
             When::Changed => of(|session| session.changes.files > 0),
-            When::LoggedOut => of(|session| {
-                session.status == Status::Failed
-                    && session.last_error.as_ref().is_some_and(|error| error.kind == "auth")
-            }),
+            When::LoggedOut => match (&model.overlay, session) {
+                (Some(Overlay::Picker(_)), _) => {
+                    let name = picker::backend_under_cursor(model);
+                    login::lacking(model).any(|backend| Some(backend.name.as_str()) == name)
+                }
+                (_, Some(session)) => {
+                    let error = session.last_error.as_ref().filter(|_| session.status == Status::Failed);
+                    error.is_some_and(|error| error.kind == "auth")
+                }
+                (_, None) => login::lacking(model).next().is_some(),
+            },
+            When::Stuck => session.is_some_and(|session| composer::offer(model, session).is_some()),
             When::Allows(command) => session.is_some_and(|session| session.next.iter().any(|next| next == command)),
             When::Needed => sessions::waiting(&model.world) > 0,
             When::Filtered => model.sessions.is_filtered(),
@@ -142,6 +164,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Asks, Action::Answer, "answer"),
             (When::Requests, Action::Approve, "approve"),
             (When::LoggedOut, Action::Login, "log in"),
+            (When::Stuck, Action::Continue, CONTINUE),
             (When::Allows("resume"), Action::Resume, "resume"),
             (When::Changed, Action::Diff, "diff"),
             (When::Allows("merge"), Action::Merge, "merge"),
@@ -166,6 +189,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Asks, Action::Answer, "answer"),
             (When::Requests, Action::Approve, "approve"),
             (When::LoggedOut, Action::Login, "log in"),
+            (When::Stuck, Action::Continue, CONTINUE),
             (When::Allows("resume"), Action::Resume, "resume"),
             (When::Allows("stop"), Action::Stop, "stop"),
             (When::Changed, Action::Diff, "diff"),
@@ -236,6 +260,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
         Context::Setting => &[(When::Always, Action::Open, "keep"), (When::Always, Action::Back, "leave")],
         Context::Picker => &[
             (When::Always, Action::Open, "choose"),
+            (When::LoggedOut, Action::Login, "log in"),
             (When::Markable, Action::Mark, "mark"),
             (When::Always, Action::Back, "leave"),
         ],

@@ -231,6 +231,13 @@ impl Draft {
             *self = Draft::of(content);
             return;
         }
+        if content.text.is_empty() && content.with.is_empty() {
+            // Nothing was written; what was chosen counts unless it was chosen otherwise since.
+            if self.choices == Choices::NONE {
+                self.choices = content.choices;
+            }
+            return;
+        }
         if here.says_the_same(&content) {
             self.choices.models.extend(content.choices.models);
             return;

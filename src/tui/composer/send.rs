@@ -1,9 +1,11 @@
 //! Sending: a draft goes on its way under a ticket, and comes back whole when the daemon does not take it.
 
+use super::choice::Choices;
 use super::draft::Content;
 use super::popup::{By, Completed};
 use super::{Target, changed, command, draft, history, popup, target};
 use crate::api::error::Error;
+use crate::api::image::Image;
 use crate::api::request::{CreateSession, SendPrompt, Start, When};
 use crate::look::line::one_line;
 use crate::tui::model::{Focus, Model, View};
@@ -18,6 +20,8 @@ pub(super) struct Sent {
     pub(super) content: Content,
     /// Where the list's cursor stood.
     pub(super) cursor: Option<String>,
+    /// What is told when it is taken.
+    pub(super) said: Option<String>,
 }
 
 /// Completes a word, or sends what is written; a command that can be no other is obeyed at once.
@@ -48,15 +52,8 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
     if text.is_empty() {
         return Vec::new();
     }
-    match model.world.link {
-        // Sending is an act that starts one.
-        Link::Connected | Link::Stopped => {}
-        Link::Connecting | Link::Lost { .. } => {
-            return notice::warn(model, "the daemon is away: the draft is kept, send it when it is back");
-        }
-        Link::Silent { .. } => {
-            return notice::warn(model, "the daemon does not answer: the draft is kept, send it when it does");
-        }
+    if let Some(why) = away(model) {
+        return notice::warn(model, &format!("{why}: the draft is kept, send it when it is back"));
     }
     let target = target(model);
     history::remember(&mut model.composer.history, &content.words());
@@ -80,25 +77,15 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
                     start: if choices.draft { Start::AsDraft } else { Start::AtOnce },
                     ..CreateSession::default()
                 };
-                Request::Create { ticket: ticket(model, &target, content), create: Box::new(create) }
+                let cursor = model.sessions.selected().map(str::to_owned);
+                let sent = Sent { target: target.clone(), content, cursor, said: None };
+                Request::Create { ticket: ticket(model, sent), create: Box::new(create) }
             });
             creates.collect::<Vec<_>>()
         }
         Target::Session(session) => {
-            let choices = content.choices.clone();
-            let prompt = SendPrompt {
-                text,
-                images,
-                model: choices.models.into_iter().next(),
-                reasoning: choices.reasoning,
-                agent: choices.agent,
-                posture: choices.posture,
-                yolo: choices.yolo.then_some(true),
-                with: content.with.clone(),
-                when,
-                env: None,
-            };
-            let ticket = ticket(model, &target, content);
+            let prompt = prompt(text, images, &content, when);
+            let ticket = ticket(model, Sent { target: target.clone(), content, cursor: None, said: None });
             vec![Request::Prompt { ticket, session: session.clone(), prompt: Box::new(prompt) }]
         }
     };
@@ -109,8 +96,37 @@ fn dispatch(model: &mut Model, when: When) -> Vec<Request> {
 /// Starts a task that carries out a plan that waits.
 pub(crate) fn carry_out(model: &mut Model, plan: String) -> Vec<Request> {
     let create = CreateSession { plan: Some(plan), model: model.composer.engine.clone(), ..CreateSession::default() };
-    let ticket = ticket(model, &Target::Task, Content::NOTHING);
+    let cursor = model.sessions.selected().map(str::to_owned);
+    let sent = Sent { target: Target::Task, content: Content::NOTHING, cursor, said: None };
+    let ticket = ticket(model, sent);
     vec![Request::Create { ticket, create: Box::new(create) }]
+}
+
+/// Why nothing can be sent at this moment.
+pub(super) fn away(model: &Model) -> Option<&'static str> {
+    match model.world.link {
+        // Sending is an act that starts one.
+        Link::Connected | Link::Stopped => None,
+        Link::Connecting | Link::Lost { .. } => Some("the daemon is away"),
+        Link::Silent { .. } => Some("the daemon does not answer"),
+    }
+}
+
+/// A prompt to a session, with what was chosen for it.
+pub(super) fn prompt(text: String, images: Vec<Image>, content: &Content, when: When) -> SendPrompt {
+    let Choices { models, reasoning, agent, posture, yolo, .. } = content.choices.clone();
+    SendPrompt {
+        text,
+        images,
+        model: models.into_iter().next(),
+        reasoning,
+        agent,
+        posture,
+        yolo: yolo.then_some(true),
+        with: content.with.clone(),
+        when,
+        env: None,
+    }
 }
 
 /// The same prompt once for each model that was marked.
@@ -126,18 +142,18 @@ fn each_model(content: Content) -> Vec<Content> {
     content.choices.models.iter().map(on).collect()
 }
 
-fn ticket(model: &mut Model, target: &Target, content: Content) -> Ticket {
-    let cursor = model.sessions.selected().map(str::to_owned);
+pub(super) fn ticket(model: &mut Model, sent: Sent) -> Ticket {
     let state = &mut model.composer;
     state.tickets += 1;
-    state.sent.insert(state.tickets, Sent { target: target.clone(), content, cursor });
+    state.sent.insert(state.tickets, sent);
     state.tickets
 }
 
 /// The daemon has it. A task that was sent from the list stands under the cursor there.
 pub(crate) fn taken(model: &mut Model, ticket: Ticket, session: &str) -> Vec<Request> {
-    let Some(Sent { target, cursor, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
+    let Some(Sent { target, cursor, said, .. }) = model.composer.sent.remove(&ticket) else { return Vec::new() };
     let mut requests = vec![Request::Save];
+    requests.extend(said.map(|said| notice::say(model, said)).unwrap_or_default());
     if target == Target::Task {
         // What it starts from is what the first line should say.
         requests.push(Request::Repository);

@@ -51,7 +51,7 @@ pub(in crate::tui) fn equipped(size: ratatui::layout::Size) -> Model {
             models: vec![listed("opus", true), listed("sonnet", false)],
             ..backend("claude")
         },
-        Backend { models: vec![], warning: Some("nobody is logged in".into()), ..backend("codex") },
+        Backend { models: vec![], note: Some("codex is not logged in".into()), ..backend("codex") },
         Backend { problem: Some("`gemini` is not installed".into()), ..backend("gemini") },
     ]);
     let value = |key: &str, value: &str| ConfigValue {
@@ -85,7 +85,15 @@ fn text(model: &mut Model) -> String {
 /// What is asked for besides keeping the draft, and looking what changed elsewhere.
 fn beyond_saving(requests: Vec<Request>) -> Vec<Request> {
     let is_usual = |request: &Request| {
-        matches!(request, Request::Save | Request::Recall | Request::Repository | Request::Config | Request::Backends)
+        matches!(
+            request,
+            Request::Save
+                | Request::Recall
+                | Request::Repository
+                | Request::Config
+                | Request::Backends
+                | Request::Agents
+        )
     };
     requests.into_iter().filter(|request| !is_usual(request)).collect()
 }

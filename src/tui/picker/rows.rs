@@ -44,6 +44,8 @@ pub(super) enum Pick {
     },
     /// What cannot be chosen, and why.
     Broken(String),
+    /// The command that logs in.
+    Login(String),
 }
 
 impl Pick {
@@ -59,7 +61,26 @@ impl Pick {
             | Pick::Posture(_)
             | Pick::Plan(_)
             | Pick::Prompt { .. }
-            | Pick::Broken(_) => None,
+            | Pick::Broken(_)
+            | Pick::Login(_) => None,
+        }
+    }
+
+    /// The backend of a row that offers one.
+    pub(super) fn backend(&self) -> Option<&str> {
+        match self {
+            Pick::Backend(name) => Some(name),
+            Pick::Model(_)
+            | Pick::Act(_)
+            | Pick::Session(_)
+            | Pick::Removed(_)
+            | Pick::Reasoning(_)
+            | Pick::Agent(_)
+            | Pick::Posture(_)
+            | Pick::Plan(_)
+            | Pick::Prompt { .. }
+            | Pick::Broken(_)
+            | Pick::Login(_) => None,
         }
     }
 }
@@ -150,12 +171,23 @@ pub(super) fn backends(model: &Model) -> Vec<Row> {
             [
                 backend.version.as_deref().map(one_line).unwrap_or_default(),
                 if backend.scripted { "scripted".to_owned() } else { String::new() },
-                // Among others that nobody is logged in.
                 backend.warning.as_deref().map(one_line).unwrap_or_default(),
+                // Among others that nobody is logged in.
+                backend.note.as_deref().map(one_line).unwrap_or_default(),
             ],
         )
     };
     runs.map(row).collect()
+}
+
+/// The backends that a person can log in to, each with its command.
+pub(super) fn logins(backends: &[Backend]) -> Vec<Row> {
+    let row = |backend: &Backend| {
+        let login = backend.login.clone()?;
+        let said = one_line(&login);
+        Some(row(Pick::Login(login), one_line(&backend.name), [said]))
+    };
+    backends.iter().filter_map(row).collect()
 }
 
 /// The models of a backend; none where it tells of none.

@@ -58,6 +58,7 @@ fn title(model: &Model, state: &State) -> String {
         Kind::Agent => format!("agent for {whose}"),
         Kind::Plans => "plans that wait".to_owned(),
         Kind::Queue => "prompts that wait: ⏎ takes one back".to_owned(),
+        Kind::Login => "log in to a backend".to_owned(),
         Kind::Posture => match composer::target(model) {
             Target::Task => "posture for the next task".to_owned(),
             Target::Session(_) => "posture of this session".to_owned(),
@@ -74,9 +75,10 @@ fn hint(state: &State) -> String {
         (Kind::Model(_), count) => format!("{count} marked · ⏎ takes them · space marks · ← backends"),
         (Kind::Plans, _) => "⏎ reads it · esc goes back".to_owned(),
         (Kind::Queue, _) => "⏎ takes it back into the composer · esc goes back".to_owned(),
-        (Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture, _) => {
-            "⏎ chooses · esc goes back".to_owned()
-        }
+        (
+            Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture | Kind::Login,
+            _,
+        ) => "⏎ chooses · esc goes back".to_owned(),
     }
 }
 

@@ -1,12 +1,12 @@
 //! The first line of a session: what it is, who works on it, how it stands and since when; and what holds or frees it.
 
-use super::login;
 use crate::api::session::{Session, Status, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, cut, one_line};
 use crate::look::status;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
+use crate::tui::{composer, login};
 
 /// A reason is that long at most.
 const REASON: usize = 48;
@@ -34,10 +34,17 @@ pub(super) fn line(model: &Model, session: &Session, width: u16) -> Line {
     title.plain(" ".repeat(gap)).then(facts)
 }
 
-/// What a person must keep in mind: the session only plans, edits go ahead, everything does; or what would help it.
+/// What would help a session that failed; else what a person must keep in mind: it only plans, edits go ahead, all does.
 pub(super) fn banner(model: &Model, session: &Session, plan: Option<&str>) -> Option<Line> {
     let key = model.keymap.key(Context::Session, Action::Posture);
     let changes = key.map(|key| format!(" · {key} changes that")).unwrap_or_default();
+    if let Some(failure) = help(model, session) {
+        let posture = match session.posture.as_str() {
+            word @ ("plan" | "edits") => failure.with(Tone::Warn, format!(" · {word}")),
+            _ => failure,
+        };
+        return Some(if session.yolo { posture.with(Tone::Bad, " · YOLO") } else { posture });
+    }
     let posture = match session.posture.as_str() {
         "plan" => {
             // Its own name tells it from others; its directory is the same for all.
@@ -54,7 +61,7 @@ pub(super) fn banner(model: &Model, session: &Session, plan: Option<&str>) -> Op
         (None, true) => {
             Some(Line::toned(Tone::Bad, " YOLO: everything goes ahead that no rule forbids").dim(" · /yolo ends it"))
         }
-        (None, false) => help(model, session),
+        (None, false) => None,
     }
 }
 
@@ -66,7 +73,10 @@ fn help(model: &Model, session: &Session) -> Option<Line> {
     let login = login.and_then(|command| key(Action::Login, &format!("runs `{}`", one_line(command))));
     let limit =
         error.resets_at.filter(|at| *at > model.now).map(|at| format!(" · in {} the limit ends", age(at, model.now)));
-    let acts: String = limit.into_iter().chain(login).chain(key(Action::Resume, "goes on")).collect();
+    let other = composer::offer(model, session)
+        .and_then(|engine| key(Action::Continue, &format!("continues on {}", one_line(&engine))));
+    let acts = limit.into_iter().chain(login).chain(other).chain(key(Action::Resume, "goes on"));
+    let acts: String = acts.collect();
     Some(Line::toned(Tone::Bad, format!(" ✗ {}", cut(&one_line(&error.message), REASON))).plain(acts))
 }
 

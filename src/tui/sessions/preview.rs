@@ -8,7 +8,7 @@ use crate::look::markdown;
 use crate::look::status::{self, count};
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Model, Overlay};
-use crate::tui::{bar, decide};
+use crate::tui::{bar, composer, decide};
 
 /// An answer of their own stands behind the options, so there is one key more than there are options.
 const QUICK: usize = 9;
@@ -96,9 +96,13 @@ fn facts(session: &Session, columns: usize) -> Line {
     let rest: Vec<Line> = rest.chain(Some(status::marks(session)).filter(|marks| marks.width() > 0)).collect();
     let taken: usize = agent.iter().chain(&rest).map(|fact| fact.width() + DOT.chars().count()).sum();
     let branch = cut(&one_line(&session.branch), columns.saturating_sub(taken + 2).max(BRANCH));
-    let facts = agent.into_iter().chain([Line::new().dim(branch)]).chain(rest);
-    let join = |line: Line, fact: Line| if line.width() == 0 { fact } else { line.dim(DOT).then(fact) };
-    indented(facts.fold(Line::new(), join))
+    indented(joined(agent.into_iter().chain([Line::new().dim(branch)]).chain(rest)))
+}
+
+/// What there is, with dots between.
+fn joined(parts: impl Iterator<Item = Line>) -> Line {
+    let join = |line: Line, part: Line| if line.width() == 0 { part } else { line.dim(DOT).then(part) };
+    parts.filter(|part| part.width() > 0).fold(Line::new(), join)
 }
 
 /// The end of the transcript, or why there is none.
@@ -205,23 +209,27 @@ fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     if let Some(hint) = &error.hint {
         lines.extend(wrapped(Tone::Warn, &format!("hint: {}", visible(hint)), columns));
     }
-    let mut keys = key(model, Action::Resume, "goes on");
-    match error.kind.as_str() {
-        "auth" => keys = key(model, Action::Login, "logs in").dim(" · ").then(keys),
-        "rate_limit" | "quota" => {
-            keys = keys.dim(" · ").then(key(model, Action::Model, "goes on with another backend"))
-        }
-        _ => {}
-    }
-    lines.push(keys);
+    let login = (error.kind == "auth").then(|| key(model, Action::Login, "logs in"));
+    let other = composer::offer(model, session)
+        .map(|engine| key(model, Action::Continue, &format!("continues on {}", one_line(&engine))));
+    lines.push(joined(login.into_iter().chain(other).chain([key(model, Action::Resume, "goes on")])));
     lines
 }
 
 fn conflict(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let mut lines = wrapped(Tone::Bad, &format!("conflicts with {}", one_line(&session.base.name)), columns);
     lines.extend(session.conflicts.iter().map(|file| Line::new().plain("  ").plain(one_line(file))));
-    let keys = key(model, Action::Rebase, "rebases").dim(" · ").then(key(model, Action::Shell, "opens a shell there"));
-    lines.push(keys);
+    let (how, last) = match &session.parent {
+        Some(_) => ("make the two fit, here or in the session above".to_owned(), (Action::Integrate, "integrates")),
+        None => {
+            let base = one_line(&session.base.name);
+            let how = format!("{base} is merged into the worktree, with marks where both changed the same");
+            (how, (Action::Merge, "merges"))
+        }
+    };
+    lines.extend(wrapped(Tone::Plain, &how, columns));
+    let ways = [(Action::Reply, "writes to the agent"), (Action::Shell, "opens a shell there"), last];
+    lines.push(joined(ways.into_iter().map(|(action, does)| key(model, action, does))));
     lines
 }
 
