@@ -22,7 +22,7 @@ use ratatui_textarea::CursorMove;
 
 use super::model::{Focus, Model, View};
 use super::msg::{Request, Ticket};
-use super::{act, notice, picker, update};
+use super::{act, bar, notice, picker, update};
 use crate::api::image::Image;
 use crate::look::line::one_line;
 use crate::permission::Posture;
@@ -37,7 +37,7 @@ pub(crate) use saved::{adopt, merge, restore, saved};
 pub(crate) use screen::{height, view};
 pub(crate) use send::{carry_out, dropped, recall, refused, send, send_now, taken};
 
-use super::keymap::Action;
+use super::keymap::{Action, Context};
 use draft::Draft;
 use history::Found;
 use paste::Pasted;
@@ -56,8 +56,8 @@ pub(crate) struct State {
     engine: Option<String>,
     /// Queued prompts that are being taken back: session, number and words.
     recalled: Vec<(String, u32, String)>,
-    /// The oldest first.
-    history: Vec<String>,
+    /// What was sent, as its words, and what was put aside, as it was; the oldest first.
+    history: Vec<Content>,
     popup: Option<popup::Popup>,
     /// Where the word begins that is not to be completed.
     dismissed: Option<(usize, usize)>,
@@ -92,8 +92,8 @@ impl Target {
 pub(crate) fn target(model: &Model) -> Target {
     match (model.focus, &model.view) {
         (Focus::Composer, _) => model.composer.target.clone(),
-        (Focus::Main, View::Session(id)) => Target::Session(id.clone()),
-        (Focus::Main, View::Sessions | View::Review(_) | View::Settings) => Target::Task,
+        (Focus::Main, View::Session(id) | View::Review(id)) => Target::Session(id.clone()),
+        (Focus::Main, View::Sessions | View::Settings) => Target::Task,
     }
 }
 
@@ -236,14 +236,21 @@ pub(crate) fn clear(model: &mut Model) -> Vec<Request> {
         Target::Session(id) if is_blank && works(&id) => act::perform(model, Action::Stop),
         Target::Task | Target::Session(_) if is_blank => leave(model),
         Target::Task | Target::Session(_) => {
-            let words = draft(model).content().words();
-            history::remember(&mut model.composer.history, &words);
-            draft(model).browse = None;
-            draft(model).set("");
+            let content = draft(model).content();
+            *draft(model) = Draft::of(Content { choices: content.choices.clone(), ..Content::NOTHING });
+            history::put_aside(&mut model.composer.history, content);
             let mut requests = changed(model);
-            requests.extend(notice::say(model, "put aside: ctrl+up brings it back".to_owned()));
+            requests.extend(notice::say(model, format!("put aside: {}", way_back(model))));
             requests
         }
+    }
+}
+
+/// How what was put aside is found again.
+fn way_back(model: &Model) -> String {
+    match bar::key(model, Context::Composer, Action::HistoryBack) {
+        Some(key) => format!("{key} brings it back where nothing is written"),
+        None => "it stands among the earlier prompts".to_owned(),
     }
 }
 
@@ -312,7 +319,12 @@ fn moves(model: &mut Model, to: CursorMove) -> bool {
 
 pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
     let target = target(model);
-    let draft = draft(model);
+    text_came(model, target, text)
+}
+
+/// Puts a text into the draft that it was meant for, whoever is written to by then.
+pub(crate) fn text_came(model: &mut Model, target: Target, text: &str) -> Vec<Request> {
+    let draft = model.composer.drafts.entry(target.clone()).or_default();
     draft.browse = None;
     let mut requests = Vec::new();
     match paste::read(text) {

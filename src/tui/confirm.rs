@@ -12,7 +12,7 @@ use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 
 use super::act::Step;
 use super::composer::{self, Target};
-use super::model::{Focus, Model, Overlay};
+use super::model::{Model, Overlay};
 use super::msg::{Publish, Request};
 use super::notice;
 use crate::api::project::{Trust, TrustState};
@@ -111,10 +111,8 @@ pub(crate) fn update_pull(model: &mut Model, session: String, update: UpdatePull
 
 /// Asks before everything goes ahead; the way back needs no question.
 pub(crate) fn yolo(model: &mut Model) -> Vec<Request> {
-    let target = match model.focus {
-        Focus::Composer => composer::target(model).session().map(str::to_owned),
-        Focus::Main => model.current_id().map(str::to_owned),
-    };
+    // The same as a model or a posture: whoever would be written to.
+    let target = composer::target(model).session().map(str::to_owned);
     let is_free = match target.as_ref().and_then(|id| model.world.sessions.get(id)) {
         Some(session) => session.yolo,
         None => composer::in_force(model, &Target::Task).yolo,

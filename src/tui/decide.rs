@@ -32,8 +32,8 @@ use sheet::Sheet;
 use words::Words;
 
 pub(crate) use body::prepare;
-pub(crate) use flow::{Kept, failed, settle, workflow_came};
-pub(crate) use question::is_plan;
+pub(crate) use flow::{Kept, begun, failed, forget, restore, settle, workflow_came};
+pub(crate) use question::{Begun, is_plan};
 
 /// A page of what scrolls.
 const PAGE: usize = 10;
@@ -102,7 +102,7 @@ pub(crate) fn enter(model: &mut Model) -> Vec<Request> {
         Face::Asking(progress) => match progress.enter() {
             Answered::More => {
                 state.scroll = 0;
-                Vec::new()
+                vec![Request::Save]
             }
             Answered::All(answers) => {
                 let session = state.need.session.clone();
@@ -217,7 +217,10 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         Face::Asking(progress) => match (progress.focus(), key.code) {
             (Focus::Words, KeyCode::Up) if progress.words().is_at_top() => progress.up(),
             (Focus::Words, KeyCode::Down) if progress.words().is_at_bottom() => progress.down(),
-            (Focus::Words, _) => progress.words_mut().typed(key),
+            (Focus::Words, _) => {
+                progress.words_mut().typed(key);
+                return vec![Request::Save];
+            }
             (Focus::Options, KeyCode::Char(typed)) => match typed.to_digit(10) {
                 Some(digit) if progress.pick(digit as usize) == Picked::Nothing => {
                     return notice::say(model, format!("there is no option {digit}"));
@@ -232,7 +235,8 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
 }
 
 pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
-    with_words(model, |words| words.paste(text))
+    with_words(model, |words| words.paste(text));
+    vec![Request::Save]
 }
 
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {

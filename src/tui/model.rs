@@ -20,6 +20,8 @@ pub(crate) struct Model {
     /// How long a card has to stand before a key decides it, in milliseconds.
     pub(crate) patience: i64,
     pub(crate) window: Window,
+    /// When the person last did something here.
+    pub(crate) touched: i64,
     pub(crate) world: World,
     pub(crate) view: View,
     pub(crate) focus: Focus,
@@ -70,7 +72,9 @@ pub(crate) enum Focus {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Window {
+    /// The terminal has not told yet; some never do.
     #[default]
+    Unknown,
     Focused,
     Unfocused,
 }

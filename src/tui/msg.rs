@@ -156,7 +156,7 @@ pub(crate) enum Request {
         text: String,
     },
     Copy(String),
-    /// Takes an image from the clipboard, for this draft.
+    /// Takes an image, or else the text, from the clipboard, for this draft.
     TakeImage {
         target: Target,
     },
@@ -311,6 +311,11 @@ pub(crate) enum Reply {
     Edited(String),
     /// What was copied, in a word.
     Copied(String),
+    /// A text of the clipboard, for the draft that it was asked for.
+    Text {
+        target: Target,
+        text: String,
+    },
     /// An image for the draft that it was asked for.
     Image {
         target: Target,

@@ -30,6 +30,8 @@ const GOOD: i64 = 6_000;
 const ELSEWHERE: i64 = 15_000;
 /// A fact that is older is no news; it comes from before the face was there, or from while it was away.
 const FRESH: i64 = 60_000;
+/// Whoever did something within this time is taken to be in front of a terminal that does not tell whether it is.
+const PRESENT: i64 = 30_000;
 /// So many rows at most, whatever an error has to say.
 const ROWS: usize = 4;
 
@@ -185,11 +187,18 @@ fn show(model: &mut Model, lines: Vec<Line>, stays: Stays) {
 /// Whether what happens in a session can be seen where the person looks; the list shows all of them.
 fn sees(model: &Model, id: &str) -> bool {
     let parent = model.world.sessions.get(id).and_then(|session| session.parent.as_deref());
-    match (model.window, &model.view) {
-        (Window::Unfocused, _) | (Window::Focused, View::Settings) => false,
-        (Window::Focused, View::Sessions) => true,
-        (Window::Focused, View::Session(open) | View::Review(open)) => open == id || Some(open.as_str()) == parent,
-    }
+    let is_here = match model.window {
+        Window::Focused => true,
+        Window::Unfocused => false,
+        // Of a terminal that does not tell, only a key says that somebody is there.
+        Window::Unknown => model.touched.saturating_add(PRESENT) > model.now,
+    };
+    is_here
+        && match &model.view {
+            View::Settings => false,
+            View::Sessions => true,
+            View::Session(open) | View::Review(open) => open == id || Some(open.as_str()) == parent,
+        }
 }
 
 struct News {
@@ -273,8 +282,8 @@ fn conflict(model: &Model, session: Option<&Session>, files: &[String], with: &s
             key(Action::Integrate)
         ),
         None => format!(
-            "{with} is merged into the worktree, with marks where both changed the same: {reply} writes to the agent, \
-             such as \"resolve the conflict\", {shell} opens a shell to do it yourself; then {} merges",
+            "{with} is merged into the worktree, with marks: {reply} writes to the agent, such as \"resolve the \
+             conflict\", {shell} opens a shell there; then {} merges",
             key(Action::Merge)
         ),
     };

@@ -14,6 +14,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
@@ -32,6 +34,7 @@ use patch::Fate;
 use screen::Hit;
 use state::{Pane, Reading, Way};
 
+pub(crate) use comment::Unsaved;
 pub(crate) use state::State;
 
 impl State {
@@ -291,14 +294,14 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
     if let Some(writing) = &mut model.review.writing {
         writing.typed(key);
     }
-    Vec::new()
+    vec![Request::Save]
 }
 
 pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
     if let Some(writing) = &mut model.review.writing {
         writing.paste(text);
     }
-    Vec::new()
+    vec![Request::Save]
 }
 
 pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
@@ -306,6 +309,25 @@ pub(crate) fn newline(model: &mut Model) -> Vec<Request> {
         writing.newline();
     }
     Vec::new()
+}
+
+/// The words that the daemon does not have, those in the box included, by their places.
+pub(crate) fn unsaved(model: &Model) -> BTreeMap<String, Unsaved> {
+    let state = &model.review;
+    let mut unsaved = state.unkept.unsaved();
+    let written = state.writing.iter().map(|writing| Unsaved::of(&state.session, writing));
+    unsaved.extend(written.filter(|unsaved| !unsaved.is_blank()).map(|unsaved| (unsaved.place(), unsaved)));
+    unsaved
+}
+
+/// Brings words back; they are there when a comment is begun in their place.
+pub(crate) fn restore(model: &mut Model, comments: &BTreeMap<String, Unsaved>) {
+    comments.values().for_each(|unsaved| model.review.unkept.restore(unsaved));
+}
+
+/// Lets go of words that another face is done with.
+pub(crate) fn forget(model: &mut Model, places: &BTreeSet<String>) {
+    model.review.unkept.forget(places);
 }
 
 /// Hands the comment to the daemon; the words are held until it is among the comments.

@@ -323,7 +323,7 @@ impl Shell {
             }
             Request::TakeImage { target } => self.desk.aside(move || match outside::clip() {
                 Ok(outside::Clip::Image(image)) => Msg::Reply(Reply::Image { target, spelled: None, image }),
-                Ok(outside::Clip::Text(text)) => Msg::Paste(text),
+                Ok(outside::Clip::Text(text)) => Msg::Reply(Reply::Text { target, text }),
                 Err(error) => Msg::Reply(Reply::Failed { doing: "paste".to_owned(), error }),
             }),
             Request::ReadImage { target, path, spelled } => {

@@ -12,6 +12,9 @@ use crate::api::session::Session;
 
 /// Advances the model by one thing that happened.
 pub(crate) fn update(model: &mut Model, msg: Msg) -> Vec<Request> {
+    if matches!(msg, Msg::Key(_) | Msg::Mouse(_) | Msg::Paste(_)) {
+        model.touched = model.now;
+    }
     match msg {
         Msg::Key(key) => match key.kind {
             KeyEventKind::Press | KeyEventKind::Repeat => press(model, key),
@@ -206,6 +209,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
         }
         Reply::Edited(text) => composer::edited(model, text),
         Reply::Copied(what) => notice::say(model, format!("copied {what}")),
+        Reply::Text { target, text } => composer::text_came(model, target, &text),
         Reply::Image { target, spelled, image } => composer::image_came(model, target, spelled.as_deref(), image),
         Reply::Done { said, session } => {
             let mut requests = notice::say(model, said);

@@ -69,6 +69,12 @@ impl Content {
         *self == Content::NOTHING
     }
 
+    /// Whether it is nothing but words.
+    pub(crate) fn is_text(&self) -> bool {
+        let words = Content { text: self.text.clone(), ..Content::NOTHING };
+        *self == words
+    }
+
     /// What the daemon gets: pasted text in its place, images numbered in the order in which the text names them.
     pub(super) fn outgoing(&self) -> (String, Vec<Image>) {
         let mut named: Vec<_> =
@@ -148,6 +154,14 @@ impl Draft {
     /// Puts another text in place of all that is written, with the cursor behind it.
     pub(super) fn set(&mut self, text: &str) {
         self.area = area(text);
+    }
+
+    /// Shows an earlier prompt in place of what was written: the choices stay, and so do the results that go along where it
+    /// has none of its own.
+    pub(super) fn show(&mut self, earlier: &Content, written: &Content) {
+        let choices = std::mem::take(&mut self.choices);
+        let with = if earlier.with.is_empty() { &written.with } else { &earlier.with }.clone();
+        *self = Draft::of(Content { choices, with, ..earlier.clone() });
     }
 
     /// The draft as it counts: without what the text does not name.

@@ -201,15 +201,21 @@ mod tests {
     }
 
     #[test]
-    fn a_session_that_hit_a_limit_says_who_could_go_on() {
-        let mut model = model(vec![Session { posture: "edits".into(), ..stuck("rate_limit") }]);
-        let list = screen(&mut model);
-        assert!(list.contains("B continues on codex · r goes on"), "{list}");
-        assert!(list.contains("B continue on codex"), "{list}");
-        press(&mut model, &["enter"]);
-        let session = screen(&mut model);
-        let banner = " ✗ no more today · in 2h the limit ends · B continues on codex · R goes on · edits";
-        assert!(session.contains(banner), "{session}");
-        assert!(session.contains("B continue on codex"), "{session}");
+    fn in_whatever_posture_a_session_that_failed_says_first_what_helps() {
+        let helps = " ✗ no more today · in 2h the limit ends · B continues on codex · R goes on";
+        for (posture, yolo, suffix) in [
+            ("unattended", false, ""),
+            ("edits", false, " · edits"),
+            ("plan", false, " · plan"),
+            ("plan", true, " · plan · YOLO"),
+            ("unattended", true, " · YOLO"),
+        ] {
+            let mut model = model(vec![Session { posture: posture.into(), yolo, ..stuck("rate_limit") }]);
+            press(&mut model, &["enter"]);
+            let screen = screen(&mut model);
+            let banner = screen.lines().nth(2).unwrap_or_default();
+            assert_eq!(banner, format!("{helps}{suffix}"), "{screen}");
+            assert!(screen.contains("B continue on codex"), "{screen}");
+        }
     }
 }

@@ -3,7 +3,7 @@
 use super::choice::Choices;
 use super::draft::Content;
 use super::popup::{By, Completed};
-use super::{Target, changed, command, draft, history, popup, target};
+use super::{Target, changed, command, draft, history, popup, target, way_back};
 use crate::api::error::Error;
 use crate::api::image::Image;
 use crate::api::request::{CreateSession, SendPrompt, Start, When};
@@ -194,7 +194,7 @@ pub(crate) fn recall(model: &mut Model, session: String, number: u32, text: Stri
     vec![Request::Drop { session, number }]
 }
 
-/// It is taken back: its words are written again where nothing is, and are found by going back otherwise.
+/// It is taken back: its words are written again where nothing is, and are put aside otherwise.
 pub(crate) fn dropped(model: &mut Model, session: &str, number: u32) -> Vec<Request> {
     let state = &mut model.composer;
     let Some(at) = state.recalled.iter().position(|(of, known, _)| (of.as_str(), *known) == (session, number)) else {
@@ -202,9 +202,14 @@ pub(crate) fn dropped(model: &mut Model, session: &str, number: u32) -> Vec<Requ
     };
     let (session, _, text) = state.recalled.remove(at);
     let draft = state.drafts.entry(Target::Session(session)).or_default();
+    let mut requests = Vec::new();
     match draft.is_blank() {
         true => draft.set(&text),
-        false => history::remember(&mut state.history, text.trim()),
+        false => {
+            history::put_aside(&mut state.history, Content { text, ..Content::NOTHING });
+            requests.extend(notice::say(model, format!("the prompt is put aside: {}", way_back(model))));
+        }
     }
-    changed(model)
+    requests.extend(changed(model));
+    requests
 }

@@ -78,6 +78,10 @@ pub(in crate::tui) fn writing_to(id: &str) -> Model {
     model
 }
 
+fn past(text: &str) -> Content {
+    Content { text: text.into(), ..Content::default() }
+}
+
 fn text(model: &mut Model) -> String {
     draft(model).text()
 }
@@ -178,7 +182,7 @@ fn what_is_kept_comes_back_after_a_restart() {
 #[test]
 fn up_and_down_move_first_and_then_go_through_earlier_prompts() {
     let mut model = equipped(WIDE);
-    model.composer.history = vec!["one".into(), "two\nlines".into()];
+    model.composer.history = ["one", "two\nlines"].map(past).to_vec();
     press(&mut model, &["n"]);
     for (key, expected) in [
         ("up", "two\nlines"),
@@ -222,6 +226,36 @@ fn a_draft_that_is_put_aside_can_be_brought_back() {
     assert_eq!(text(&mut model), "never mind");
     press(&mut model, &["down"]);
     assert_eq!(press(&mut model, &["ctrl+c"]), [Request::Stop("runaaaaa".into())]);
+}
+
+#[test]
+fn a_draft_that_is_put_aside_comes_back_whole_by_the_key_that_is_told() {
+    let own = std::collections::BTreeMap::from([("history-back".to_owned(), vec!["alt+h".to_owned()])]);
+    let mut model = writing_to("runaaaaa");
+    model.keymap = crate::tui::keymap::Keymap::with(&own);
+    update(&mut model, Msg::Paste("line\n".repeat(9_000)));
+    attach(&mut model, None, Image { name: Some("a.gif".into()), data: "R0lGODlhAQABAAAA".into() });
+    with_handoff(&mut model, "h_1".into());
+    let content = draft(&mut model).content();
+    press(&mut model, &["ctrl+c"]);
+    assert!(draft(&mut model).content().is_empty());
+    assert!(sample::screen(&mut model).contains("put aside: Alt+h brings it back where nothing is written"));
+    press(&mut model, &["alt+h"]);
+    assert_eq!(draft(&mut model).content(), content);
+}
+
+#[test]
+fn a_clipboard_that_is_slow_pastes_where_it_was_meant() {
+    let mut model = writing_to("runaaaaa");
+    assert_eq!(press(&mut model, &["ctrl+v"]), [Request::TakeImage { target: Target::Session("runaaaaa".into()) }]);
+    press(&mut model, &["esc", "ctrl+n"]);
+    write(&mut model, "a task");
+    let target = Target::Session("runaaaaa".into());
+    update(&mut model, Msg::Reply(Reply::Text { target, text: "from the clipboard".into() }));
+    assert_eq!(text(&mut model), "a task");
+    model.open_session("runaaaaa");
+    press(&mut model, &["i"]);
+    assert_eq!(text(&mut model), "from the clipboard");
 }
 
 #[test]
@@ -329,7 +363,7 @@ fn where_no_earlier_prompt_fits_it_is_said() {
     let mut model = equipped(WIDE);
     press(&mut model, &["n", "ctrl+up"]);
     assert!(sample::screen(&mut model).contains("there is no earlier prompt"));
-    model.composer.history.push("fix the parser".into());
+    model.composer.history.push(past("fix the parser"));
     write(&mut model, "add");
     press(&mut model, &["ctrl+up"]);
     assert_eq!(text(&mut model), "add");

@@ -1,10 +1,10 @@
 //! What is decided, what is left, and what comes next. It lives longer than the card.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::body::Laid;
 use super::need::{self, Need, What};
-use super::question::Progress;
+use super::question::{Begun, Progress};
 use super::{Face, State};
 use crate::api::workflow::{Plan, Workflow};
 use crate::tui::model::{Model, Overlay};
@@ -35,6 +35,40 @@ pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
         Some(Overlay::Decide(_) | Overlay::Help(_) | Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_))
         | None => Vec::new(),
     }
+}
+
+/// The answers so far, by the sessions that ask: what is open, and what was left.
+pub(crate) fn begun(model: &Model) -> BTreeMap<String, Begun> {
+    let open = model.overlay.as_ref().and_then(decision).and_then(|state| match &state.face {
+        Face::Asking(progress) => Some((&state.need, &**progress)),
+        Face::Card(_) => None,
+    });
+    let all = model.decisions.progress.iter().chain(open);
+    all.filter_map(|(need, progress)| Some((need.session.clone(), progress.begun(need.turn()?)?))).collect()
+}
+
+/// The decision on the screen, or below the help that lies over it.
+fn decision(overlay: &Overlay) -> Option<&State> {
+    match overlay {
+        Overlay::Decide(state) => Some(state),
+        Overlay::Help(help) => help.below.as_deref().and_then(decision),
+        Overlay::Picker(_) | Overlay::Confirm(_) => None,
+    }
+}
+
+/// Brings answers back that were given before; whether they are still asked for shows when the sessions are listed.
+pub(crate) fn restore(model: &mut Model, answers: &BTreeMap<String, Begun>) {
+    for (session, begun) in answers {
+        model.decisions.progress.retain(|need, _| need.session != *session);
+        if let Some(progress) = begun.progress() {
+            model.decisions.progress.insert(Need::asked(session, begun.turn, &begun.questions), progress);
+        }
+    }
+}
+
+/// Lets go of answers to these sessions that another face is done with.
+pub(crate) fn forget(model: &mut Model, sessions: &BTreeSet<String>) {
+    model.decisions.progress.retain(|need, _| !sessions.contains(&need.session));
 }
 
 /// Something was refused: what was sent may have been that, so it can be decided again.

@@ -30,6 +30,22 @@ pub(crate) struct Asked {
     questions: Vec<(Option<String>, String)>,
 }
 
+impl Need {
+    /// These questions of a session, in the turn that asked them.
+    pub(super) fn asked(session: &str, turn: u32, questions: &[Question]) -> Need {
+        let questions = questions.iter().map(|question| (question.call.clone(), question.text.clone())).collect();
+        Need { session: session.to_owned(), what: What::Questions(Asked { turn, questions }) }
+    }
+
+    /// The turn that asked, for questions.
+    pub(super) fn turn(&self) -> Option<u32> {
+        match &self.what {
+            What::Questions(asked) => Some(asked.turn),
+            What::Approval(_) => None,
+        }
+    }
+}
+
 /// What can be decided at a session: its own first, then what its children want, the oldest first.
 pub(super) fn of_session(world: &World, id: &str) -> Vec<Need> {
     let mut found: Vec<_> = world.sessions.get(id).map(|session| needs(world, session)).unwrap_or_default();

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::words::Words;
 use crate::api::session::Question;
 
@@ -31,8 +33,43 @@ pub(super) struct Progress {
     words: Words,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The answers so far, as they are kept between two runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Begun {
+    /// How many turns the asker had begun.
+    pub(super) turn: u32,
+    pub(super) questions: Vec<Question>,
+    answers: Vec<Option<String>>,
+    at: usize,
+    cursor: usize,
+    marked: BTreeSet<usize>,
+    focus: Focus,
+    words: String,
+}
+
+impl Begun {
+    /// Where the person was; nothing of it is believed that does not fit to the questions.
+    pub(super) fn progress(&self) -> Option<Progress> {
+        if self.questions.is_empty() || self.answers.len() != self.questions.len() {
+            return None;
+        }
+        let mut progress = Progress::of(self.questions.clone());
+        progress.answers.clone_from(&self.answers);
+        progress.turn_to(self.at.min(self.questions.len() - 1));
+        let options = progress.question().options.len();
+        progress.cursor = self.cursor.min(options.saturating_sub(1));
+        progress.marked = self.marked.iter().copied().filter(|option| *option < options).collect();
+        progress.focus = if options == 0 { Focus::Words } else { self.focus };
+        progress.words = Words::of(&self.words);
+        Some(progress)
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Focus {
+    #[default]
     Options,
     /// The free answer.
     Words,
@@ -69,6 +106,21 @@ impl Progress {
         };
         progress.turn_to(0);
         progress
+    }
+
+    /// What there is to keep, unless nothing was answered, marked or written.
+    pub(super) fn begun(&self, turn: u32) -> Option<Begun> {
+        let is_blank = self.answers.iter().all(Option::is_none) && self.marked.is_empty() && self.words.is_blank();
+        (!is_blank).then(|| Begun {
+            turn,
+            questions: self.questions.clone(),
+            answers: self.answers.clone(),
+            at: self.at,
+            cursor: self.cursor,
+            marked: self.marked.clone(),
+            focus: self.focus,
+            words: self.words.text(),
+        })
     }
 
     /// Whether it is about exactly these questions.

@@ -247,7 +247,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         "continue",
         &[Context::Sessions, Context::Session],
         &["B"],
-        "let another backend go on where a turn failed",
+        "another backend goes on after a failure",
         Some("continue"),
     ),
     row(

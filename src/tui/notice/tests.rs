@@ -74,8 +74,31 @@ fn what_the_person_looks_at_is_no_news() {
     }
     // A child's need is on the row of its parent.
     let mut model = model(NARROW, sessions());
+    update(&mut model, Msg::Focused);
     model.view = View::Session("runaaaaa".into());
     assert_eq!(told(&mut model, fact(7, "kidaaaaa", wants())), Vec::<String>::new());
+}
+
+#[test]
+fn a_terminal_that_does_not_tell_whether_it_is_in_front_rings_unless_somebody_is_at_the_keys() {
+    let (open, other) = (View::Session("runaaaaa".into()), View::Session("askaaaaa".into()));
+    for (idle, view, is_told) in [
+        (None, View::Sessions, true),
+        (None, open.clone(), true),
+        (Some(PRESENT), View::Sessions, true),
+        (Some(PRESENT), open.clone(), true),
+        (Some(PRESENT - 1), View::Sessions, false),
+        (Some(PRESENT - 1), open, false),
+        (Some(PRESENT - 1), other, true),
+    ] {
+        let mut model = model(NARROW, sessions());
+        if let Some(idle) = idle {
+            press(&mut model, &["f1"]);
+            model.now += idle;
+        }
+        model.view = view.clone();
+        assert_eq!(!told(&mut model, fact(7, "runaaaaa", wants())).is_empty(), is_told, "{idle:?} {view:?}");
+    }
 }
 
 #[test]
@@ -146,8 +169,8 @@ fn a_conflict_teaches_the_ways_out() {
     insta::assert_snapshot!(shown, @r#"
     ⚑ nothing was merged: Split the config room and main both changed a.rs, b.rs,
     c.rs, …
-      hint: i writes to the agent, such as "rebase onto main and resolve the
-    conflicts"; ! opens a shell to do it yourself; then m merges
+      hint: main is merged into the worktree, with marks: i writes to the agent,
+    such as "resolve the conflict", ! opens a shell there; then m merges
     "#);
 }
 

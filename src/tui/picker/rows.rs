@@ -5,12 +5,15 @@ use crate::api::permission::SavedPlan;
 use crate::api::project::Backend;
 use crate::api::session::{QueuedPrompt, Session};
 use crate::look::age::age;
-use crate::look::line::one_line;
+use crate::look::line::{cut, one_line};
 use crate::look::status;
 use crate::permission::Posture;
-use crate::tui::composer::{self, in_force};
+use crate::tui::composer::{self, Target, in_force};
 use crate::tui::keymap::{Action, BINDINGS, Binding, Context};
 use crate::tui::model::Model;
+
+/// A title is cut to so many columns beside an act.
+const TITLE: usize = 24;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Row {
@@ -95,6 +98,13 @@ pub(super) fn acts(model: &Model) -> Vec<Row> {
     let here = model.context();
     let is_offered =
         |binding: &&Binding| !moves(binding.action) && (binding.command.is_some() || binding.contexts.contains(&here));
+    let whose = match composer::target(model) {
+        Target::Task => "for the next task".to_owned(),
+        Target::Session(id) => {
+            let session = model.world.sessions.get(&id).map(|session| cut(&status::title(session), TITLE));
+            format!("for {}", session.unwrap_or(id))
+        }
+    };
     let mut rows: Vec<Row> = Vec::new();
     for binding in BINDINGS.iter().filter(is_offered) {
         if rows.iter().any(|row| row.pick == Pick::Act(binding.action)) {
@@ -102,12 +112,21 @@ pub(super) fn acts(model: &Model) -> Vec<Row> {
         }
         let places = std::iter::once(&here).chain(binding.contexts);
         let key = places.into_iter().find_map(|context: &Context| model.keymap.key(*context, binding.action));
-        let words = [binding.command.map(|word| format!("/{word}")), key.map(ToOwned::to_owned)];
+        let words = [
+            binding.command.map(|word| format!("/{word}")),
+            key.map(ToOwned::to_owned),
+            choice(binding.action).then(|| whose.clone()),
+        ];
         let alias = words[0].clone().unwrap_or_default();
         let row = row(Pick::Act(binding.action), binding.help.to_owned(), words.into_iter().flatten());
         rows.push(Row { alias, ..row });
     }
     rows
+}
+
+/// Whether an act chooses what the next task or a session runs with, so that its row says which.
+fn choice(action: Action) -> bool {
+    matches!(action, Action::Model | Action::Reasoning | Action::Agent | Action::Posture | Action::Plan | Action::Yolo)
 }
 
 fn moves(action: Action) -> bool {

@@ -189,6 +189,43 @@ fn the_palette_does_what_a_key_does() {
 }
 
 #[test]
+fn what_a_choice_is_for_is_the_same_for_all_of_them_and_is_said() {
+    let session = || Some("reaaaaaa");
+    for (view, expected, said) in [
+        (View::Sessions, None, "for the next task"),
+        (View::Settings, None, "for the next task"),
+        (View::Session("reaaaaaa".into()), session(), "for Upgrade axum"),
+        (View::Review("reaaaaaa".into()), session(), "for Upgrade axum"),
+    ] {
+        for word in ["/model", "/reasoning", "/agent", "/posture", "/plan", "/yolo"] {
+            let mut model = equipped(WIDE);
+            sessions::select(&mut model, "reaaaaaa");
+            model.view = view.clone();
+            press(&mut model, &["ctrl+p"]);
+            write(&mut model, word);
+            let detail = state(&mut model).and_then(|state| state.current()).map(|row| row.detail.clone());
+            assert!(detail.as_ref().is_some_and(|detail| detail.ends_with(said)), "{view:?} {word}: {detail:?}");
+        }
+        // The three that change how much is asked, down to what they ask the daemon for.
+        for (word, keys) in
+            [("/posture", &["enter", "up", "enter"][..]), ("/plan", &["enter"]), ("/yolo", &["enter", "y"])]
+        {
+            let mut model = equipped(WIDE);
+            sessions::select(&mut model, "reaaaaaa");
+            model.view = view.clone();
+            press(&mut model, &["ctrl+p"]);
+            write(&mut model, word);
+            let asked = press(&mut model, keys);
+            let of = asked.iter().find_map(|request| match request {
+                Request::SetPosture { session, .. } => Some(session.as_str()),
+                _ => None,
+            });
+            assert_eq!(of, expected, "{view:?} {word}");
+        }
+    }
+}
+
+#[test]
 fn letters_are_edited_as_in_a_line() {
     let mut model = equipped(WIDE);
     press(&mut model, &["ctrl+k"]);
@@ -211,7 +248,7 @@ fn lists_fit_to_wide_and_narrow_screens() {
     ┌ 1/2 backend for the next task ───────────────────────────────────────────────────────┐
     │›                                                                                     │
     │+ claude  2.1.0                                                                       │
-    │  codex   nobody is logged in                                                         │
+    │  codex   codex is not logged in                                                      │
     │1 marked · ⏎ takes them · space marks · → models                                      │
     └──────────────────────────────────────────────────────────────────────────────────────┘
     ");

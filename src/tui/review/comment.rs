@@ -1,8 +1,11 @@
 //! The box in which a comment is written: what it is about, and the words so far.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crossterm::event::KeyEvent;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use serde::{Deserialize, Serialize};
 
 use super::super::decide::words::Words;
 use super::super::msg::ReviewAct;
@@ -14,7 +17,8 @@ use crate::look::line::{Line, Tone, one_line};
 const ROWS: u16 = 4;
 
 /// What a comment is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Target {
     Line {
         path: String,
@@ -31,6 +35,32 @@ pub(super) enum Target {
 pub(super) struct Writing {
     pub(super) target: Target,
     words: Words,
+}
+
+/// Words of a comment that the daemon does not have, as they are kept between two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Unsaved {
+    session: String,
+    target: Target,
+    text: String,
+}
+
+impl Unsaved {
+    pub(super) fn of(session: &str, writing: &Writing) -> Unsaved {
+        Unsaved { session: session.to_owned(), target: writing.target.clone(), text: writing.text() }
+    }
+
+    pub(super) fn is_blank(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// Where it stands.
+    pub(super) fn place(&self) -> String {
+        match &self.target {
+            Target::Line { path, line, side, .. } => format!("{} {path}:{line} {side:?}", self.session),
+            Target::Comment(id) => format!("{} #{id}", self.session),
+        }
+    }
 }
 
 impl Target {
@@ -62,6 +92,22 @@ impl Unkept {
         let is_it = |(of, writing): &(String, Writing)| of == session && writing.target.is_at(target);
         let (_, writing) = self.0.remove(self.0.iter().position(is_it)?);
         Some(Writing { target: target.clone(), ..writing })
+    }
+
+    /// All of it, by its places.
+    pub(super) fn unsaved(&self) -> BTreeMap<String, Unsaved> {
+        let unsaved = self.0.iter().map(|(session, writing)| Unsaved::of(session, writing));
+        unsaved.map(|unsaved| (unsaved.place(), unsaved)).collect()
+    }
+
+    pub(super) fn restore(&mut self, unsaved: &Unsaved) {
+        let Unsaved { session, target, text } = unsaved;
+        self.put(session, Writing::new(target.clone(), text));
+    }
+
+    /// Lets go of what stood in these places.
+    pub(super) fn forget(&mut self, places: &BTreeSet<String>) {
+        self.0.retain(|(session, writing)| !places.contains(&Unsaved::of(session, writing).place()));
     }
 
     /// Lets go of what the daemon holds, and of words for a comment that is gone.

@@ -563,7 +563,10 @@ fn a_prompt_that_is_taken_back_is_written_again() {
         assert!(update(&mut model, dropped(2)).contains(&Request::Save));
         let saved = composer::saved(&model);
         assert_eq!(saved.sessions[PARENT].text, expected);
-        assert_eq!(saved.history.last().map(String::as_str), (!draft.is_empty()).then_some("also the clock"));
+        assert_eq!(
+            saved.history.last().map(|past| past.text.as_str()),
+            (!draft.is_empty()).then_some("also the clock")
+        );
     }
     let mut model = shown_at(WIDE, story());
     update(&mut model, dropped(2));

@@ -181,7 +181,11 @@ fn failed(failure: &Failure, zone: &TimeZone, width: u16) -> Vec<Line> {
     let command = failure.command.as_deref().filter(|command| !is_told(command));
     let command =
         command.map(|command| Line::new().plain("  run ").with(Tone::Code, one_line(command)).fit(width.into()));
-    let limit = failure.resets_at.map(|at| Line::new().plain(format!("  the limit ends at {}", time(at, zone))));
+    // With its day: nobody knows on which one it is read.
+    let limit = failure.resets_at.map(|at| {
+        let clock = age::clock(at, zone);
+        Line::new().plain(format!("  the limit ends at {}", clock.get(..16).unwrap_or(&clock)))
+    });
     message.into_iter().chain(limit).chain(hint).chain(command).collect()
 }
 

@@ -212,7 +212,7 @@ fn what_a_person_is_asked_and_what_went_wrong_is_told_whole() {
     ✗ nobody is logged in
       run `agent login`, then `coppice resume`
     ✗ too much
-      the limit ends at 09:00
+      the limit ends at 2027-01-15 09:00
       run agent more
     ");
 }

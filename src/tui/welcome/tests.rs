@@ -65,7 +65,7 @@ fn with_some_agents_wide() {
 
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────── claude ──
      › Describe the next task, or / for commands
-     ⏎ take this task  n new  T tour  , settings  q quit
+     ⏎ take this task  n new  L log in  T tour  , settings  q quit
     ");
 }
 
@@ -100,7 +100,7 @@ fn with_some_agents_narrow_and_a_wish_of_the_repository() {
 
     ────────────────────────────────────────────────────────────────────── claude ──
      › Describe the next task, or / for commands
-     ⏎ take this task  n new  T tour  , settings  q quit
+     ⏎ take this task  n new  L log in  T tour  , settings  q quit
     ");
 }
 

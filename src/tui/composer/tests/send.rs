@@ -246,7 +246,7 @@ fn one_choice_holds_for_the_tasks_after_it_and_several_hold_once() {
 
 #[test]
 fn what_changes_elsewhere_is_read_before_a_task_is_written() {
-    let again = [Request::Repository, Request::Config, Request::Backends];
+    let again = [Request::Repository, Request::Config, Request::Backends, Request::Agents];
     let mut model = equipped(WIDE);
     model.world.link = Link::Connected;
     for requests in [update(&mut model, Msg::Focused), press(&mut model, &["n"])] {

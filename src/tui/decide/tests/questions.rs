@@ -5,9 +5,11 @@ use std::sync::Arc;
 use super::*;
 use crate::api::session::{Question, Status, WaitingFor};
 use crate::api::workflow::{Plan, Workflow};
+use crate::tui::composer;
 use crate::tui::decide::body::{self, Body};
 use crate::tui::model::Overlay;
 use crate::tui::sample::{NARROW, WIDE, model, screen, write};
+use crate::tui::state::Saved;
 use ratatui::layout::Size;
 
 fn question(text: &str, options: &[&str]) -> Question {
@@ -40,7 +42,50 @@ fn check(questions: Vec<Question>, keys: &[&str], expected: &[Request]) {
             None => press(&mut model, &[key]),
         });
     }
+    requests.retain(|request| *request != Request::Save);
     assert_eq!(requests, expected, "{keys:?}");
+}
+
+/// What a face keeps, as it comes back from the disk.
+fn kept(model: &Model) -> Saved {
+    Saved::parse(&serde_json::to_string(&composer::saved(model)).unwrap())
+}
+
+#[test]
+fn answers_so_far_are_there_after_a_restart() {
+    let two = || vec![library(), question("Which port?", &[])];
+    let several = Question { multiple: true, ..question("Which ones?", &["a", "b", "c"]) };
+    let later = |questions| Session { turns: 2, ..asking(questions) };
+    for (questions, keys, then, expected) in [
+        (two(), &["2", "enter"][..], &["\"80", "enter"][..], &["chrono", "80"][..]),
+        (two(), &["2", "enter", "\"80"], &["enter"], &["chrono", "80"]),
+        (two(), &["tab", "\"std", "tab", "?"], &["tab", "enter", "enter"], &["std", "no answer"]),
+        (two(), &["2", "enter", "\"80", "ctrl+c"], &["enter"], &["chrono", "80"]),
+        (two(), &["tab", "\"std"], &["enter", "enter"], &["std", "no answer"]),
+        (vec![several], &["2", "3"], &["enter"], &["b, c"]),
+    ] {
+        let typed = |model: &mut Model, keys: &[&str]| -> Vec<Request> {
+            let one = |key: &&str| match key.strip_prefix('"') {
+                Some(text) => write(model, text),
+                None => press(model, &[key]),
+            };
+            keys.iter().flat_map(one).filter(|request| *request != Request::Save).collect()
+        };
+        let (mut before, _) = opened(model(WIDE, vec![asking(questions.clone())]), "abcd2345", &["a"]);
+        typed(&mut before, keys);
+        let mut after = model(WIDE, vec![asking(questions.clone())]);
+        composer::restore(&mut after, kept(&before));
+        assert_eq!(kept(&after).answers, kept(&before).answers, "{keys:?}");
+        let (mut after, _) = opened(after, "abcd2345", &["a"]);
+        assert_eq!(typed(&mut after, then), answered(expected), "{keys:?}");
+        // Asked again in another turn, the question is another one.
+        let mut other = model(WIDE, vec![later(questions.clone())]);
+        composer::restore(&mut other, kept(&before));
+        came(&mut other, later(questions));
+        assert!(kept(&other).answers.is_empty(), "{keys:?}");
+    }
+    let (untouched, _) = opened(model(WIDE, vec![asking(two())]), "abcd2345", &["a", "j"]);
+    assert!(kept(&untouched).answers.is_empty(), "nothing is answered");
 }
 
 #[test]
@@ -121,7 +166,7 @@ fn r121_ctrl_c_ends_the_turn_that_waits_without_a_reply() {
 fn r121_ctrl_c_on_questions_that_ended_the_turn_keeps_the_answers() {
     let session = asking(vec![library(), question("Port?", &["80"])]);
     let (mut model, requests) = opened(model(WIDE, vec![session]), "abcd2345", &["a", "2", "enter", "ctrl+c"]);
-    assert_eq!((requests, is_open(&model)), (vec![], false));
+    assert_eq!((requests, is_open(&model)), (vec![Request::Save], false));
     assert_eq!(press(&mut model, &["a", "enter"]), answered(&["chrono", "80"]));
 }
 

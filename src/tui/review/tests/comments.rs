@@ -1,6 +1,8 @@
 //! Comments: written, kept until the daemon holds them, changed, dropped and sent.
 
 use super::*;
+use crate::tui::composer;
+use crate::tui::state::Saved;
 
 #[test]
 fn a_comment_is_written_under_its_line() {
@@ -43,6 +45,27 @@ fn a_comment_is_written_under_its_line() {
     };
     assert_eq!(press(&mut model, &["enter"]), [Request::Review(comment)]);
     assert_eq!(model.context(), Context::Diff);
+}
+
+#[test]
+fn words_that_are_not_kept_are_there_after_a_restart() {
+    for leave in [&[][..], &["esc"], &["enter"]] {
+        let mut before = model(NARROW);
+        press(&mut before, &["i"]);
+        assert_eq!(write(&mut before, "y"), [Request::Save]);
+        press(&mut before, leave);
+        let saved = Saved::parse(&serde_json::to_string(&composer::saved(&before)).unwrap());
+        let mut after = model(NARROW);
+        composer::restore(&mut after, saved.clone());
+        assert_eq!(composer::saved(&after), saved, "{leave:?}");
+        press(&mut after, &["i"]);
+        assert_eq!(after.review.writing.as_ref().map(Writing::text).as_deref(), Some("y"), "{leave:?}");
+        // Another face took them back.
+        let ours = composer::saved(&after);
+        press(&mut after, &["esc"]);
+        composer::adopt(&mut after, &ours, &Saved::default());
+        assert!(composer::saved(&after).comments.is_empty(), "{leave:?}");
+    }
 }
 
 #[test]

@@ -224,6 +224,69 @@ fn a_failure_says_what_helps() {
 }
 
 #[test]
+fn a_limit_says_until_when_and_who_could_go_on() {
+    let error = TurnError {
+        kind: "rate_limit".into(),
+        message: "You've hit your usage limit".into(),
+        hint: Some("wait until the limit resets, then run `coppice resume`".into()),
+        resets_at: Some(NOW + 120 * MINUTE),
+        ..TurnError::default()
+    };
+    let session = Session { backend: "claude".into(), last_error: Some(error), ..look::failed() };
+    let mut model = model(BROAD, vec![session]);
+    model.world.backends = Some(["claude", "codex"].map(look::backend).to_vec());
+    insta::assert_snapshot!(screen(&mut model), @r"
+     coppice  shop  main ↑2  [Sessions]  Settings                                                      1 needs you   ? help
+     NEEDS YOU                                                  │ ✗ Fix the parser                                   claude
+     ✗ Fix the parser          +12 −4 claude   limit for 2h   5s│   coppice/abcd2345/fix-the-parser · +12 −4 · 2 files
+                                                                │
+                                                                │   rate limit
+                                                                │   You've hit your usage limit
+                                                                │   the limit ends in 2h
+                                                                │   hint: wait until the limit resets, then run `coppice
+                                                                │   resume`
+                                                                │   B continues on codex · r goes on
+                                                                │
+                                                                │
+                                                                │
+                                                                │
+                                                                │
+                                                                │
+                                                                │
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
+     ⏎ open  n new  B continue on codex  r resume  d diff  f filter  Space next that needs you  i write    sandbox enforced
+    ");
+}
+
+#[test]
+fn a_conflict_says_where_it_is_and_how_it_ends() {
+    let mut model = model(BROAD, vec![look::conflict()]);
+    insta::assert_snapshot!(screen(&mut model), @r"
+     coppice  shop  main ↑2  [Sessions]  Settings                                                      1 needs you   ? help
+     NEEDS YOU                                                  │ ⚑ Fix the parser                                     demo
+     ⚑ Fix the parser          +12 −4 demo     2 conflicts    5s│   coppice/abcd2345/fix-the-parser · +12 −4 · 2 files
+                                                                │
+                                                                │   Parses.
+                                                                │
+                                                                │   conflicts with main
+                                                                │     a.rs
+                                                                │     b.rs
+                                                                │   main is merged into the worktree, with marks where both
+                                                                │   changed the same
+                                                                │   i writes to the agent · ! opens a shell there · m merges
+                                                                │
+                                                                │
+                                                                │
+                                                                │
+                                                                │
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+     › Describe the next task, or / for commands
+     ⏎ open  n new  d diff  m merge  f filter  Space next that needs you  t tree  z merged too             sandbox enforced
+    ");
+}
+
+#[test]
 fn a_filter_wide() {
     let mut model = model(BROAD, day());
     press(&mut model, &["f"]);
