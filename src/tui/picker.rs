@@ -222,7 +222,7 @@ pub(crate) fn login(model: &mut Model, backends: &[Backend]) -> Vec<Request> {
 pub(crate) fn backend_under_cursor(model: &Model) -> Option<&str> {
     match &model.overlay {
         Some(Overlay::Picker(state)) => state.current()?.pick.backend(),
-        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_)) | None => None,
+        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Confirm(_) | Overlay::Panel(_)) | None => None,
     }
 }
 

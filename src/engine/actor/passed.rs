@@ -22,6 +22,8 @@ pub(super) enum CardOf {
         tool: String,
         arguments: Value,
     },
+    /// One that says already by what its call went ahead.
+    Told,
 }
 
 /// What let the calls of a turn pass.
@@ -43,6 +45,7 @@ impl Passes {
     /// A call goes ahead; `open` are the cards of calls that run, the oldest first.
     fn passed(&mut self, card: CardOf, auto: AutoApproval, open: &[ToolCall]) {
         match card {
+            CardOf::Told => {}
             CardOf::Call(call) => {
                 self.known.insert(call, auto);
             }

@@ -80,6 +80,7 @@ impl Actor {
             title,
             preview,
             origin: CallOrigin::Served,
+            card: CardOf::Told,
             tool,
         };
         self.decide_and_act(asked, Act::Widened(answer)).await;

@@ -52,7 +52,7 @@ fn decision(overlay: &Overlay) -> Option<&State> {
     match overlay {
         Overlay::Decide(state) => Some(state),
         Overlay::Help(help) => help.below.as_deref().and_then(decision),
-        Overlay::Picker(_) | Overlay::Confirm(_) => None,
+        Overlay::Picker(_) | Overlay::Confirm(_) | Overlay::Panel(_) => None,
     }
 }
 
