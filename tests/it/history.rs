@@ -8,7 +8,7 @@ use coppice::sandbox::support::support;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
-use crate::script::{call, run, steps, write};
+use crate::script::{call, steps, write};
 
 /// A world in which a person is asked, with settings for tools.
 fn world(tools: &str) -> TestEnv {
@@ -105,10 +105,11 @@ fn what_is_kept_from_tools_that_read_is_kept_from_git_too() {
     env.commit("a secret that should not be there");
     let blob = env.git(&["rev-parse", "HEAD:.env"]);
     let git = |args: &[&str]| call("git", &json!({ "args": args }));
-    let id = env.create_ready(&steps(&[
-        run("printf 'TOKEN=%s\\n' changed > .env"),
-        run("printf 'TOKEN=%s\\n' ignored > .env.local"),
-        run("printf 'plain=%s\\n' changed > plain.txt"),
+    let id = env.create_ready(&call("git_branch_status", &json!({})));
+    for (name, text) in [(".env", "TOKEN=changed\n"), (".env.local", "TOKEN=ignored\n"), ("plain.txt", "plain=new\n")] {
+        fs::write(env.worktree(&id).join(name), text).unwrap();
+    }
+    let looks = steps(&[
         call("git_diff_files", &json!({})),
         call("git_diff_files", &json!({ "paths": ["."] })),
         call("git_diff_files", &json!({ "paths": [" .env"] })),
@@ -128,11 +129,12 @@ fn what_is_kept_from_tools_that_read_is_kept_from_git_too() {
         git(&["show", &blob]),
         git(&["cat-file", "-p", &blob[..12]]),
         git(&["archive", "HEAD", ".env"]),
-    ]));
+    ]);
+    env.send_ready(&id, &[], &looks);
     let answer = env.last_answer(&id);
     assert!(!answer.contains("TOKEN="), "{answer}");
     for said in [
-        "+plain=changed",
+        "+plain=new",
         "[left out: `.env` differs, and is kept from tools that read files]",
         "Binary files a/.env and b/.env differ",
         "is kept from tools that read files; a shell command can read it if a person allows that",
@@ -146,6 +148,8 @@ fn what_is_kept_from_tools_that_read_is_kept_from_git_too() {
 #[test]
 fn a_commit_message_is_not_written_from_a_secret() {
     let env = changing();
+    env.write(".gitignore", "/build\n");
+    env.commit("nothing is ignored that should be");
     let id = env.create(&steps(&[
         write(".env", "TOKEN=staged"),
         write("a.txt", "one"),
