@@ -27,7 +27,7 @@ pub(super) enum Place {
     /// No call needed it yet.
     #[default]
     Empty,
-    Running(Running),
+    Running(Box<Running>),
     /// The turn is over, and nothing starts any more.
     Ended,
 }
@@ -42,9 +42,9 @@ pub(super) struct Running {
 impl Place {
     /// Ends the process and all that it started, and returns when they are gone.
     pub(super) async fn end(&mut self) {
-        if let Self::Running(Running { mut process, .. }) = std::mem::replace(self, Self::Ended) {
-            process.stop(Stop::Kill);
-            process.wait().await;
+        if let Self::Running(mut running) = std::mem::replace(self, Self::Ended) {
+            running.process.stop(Stop::Kill);
+            running.process.wait().await;
         }
     }
 }
@@ -77,7 +77,7 @@ async fn running(shared: &Shared, caller: &Caller, bench: &Bench) -> Result<Arc<
     }
     let started = start(shared, caller).await.map_err(|error| format!("the work tree is out of reach: {error}"))?;
     let link = Arc::clone(&started.link);
-    *place = Place::Running(started);
+    *place = Place::Running(Box::new(started));
     Ok(link)
 }
 
