@@ -228,7 +228,7 @@ fn conflict(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         }
     };
     lines.extend(wrapped(Tone::Plain, &how, columns));
-    let ways = [(Action::Reply, "writes to the agent"), (Action::Shell, "opens a shell there"), last];
+    let ways = [(Action::Reply, "writes to the agent"), (Action::Shell, "opens a shell"), last];
     lines.push(joined(ways.into_iter().map(|(action, does)| key(model, action, does))));
     lines
 }

@@ -234,7 +234,8 @@ fn a_limit_says_until_when_and_who_could_go_on() {
     };
     let session = Session { backend: "claude".into(), last_error: Some(error), ..look::failed() };
     let mut model = model(BROAD, vec![session]);
-    model.world.backends = Some(["claude", "codex"].map(look::backend).to_vec());
+    let claude = crate::api::project::Backend { default: true, ..look::backend("claude") };
+    model.world.backends = Some(vec![claude, look::backend("codex")]);
     insta::assert_snapshot!(screen(&mut model), @r"
      coppice  shop  main ↑2  [Sessions]  Settings                                                      1 needs you   ? help
      NEEDS YOU                                                  │ ✗ Fix the parser                                   claude
@@ -253,7 +254,7 @@ fn a_limit_says_until_when_and_who_could_go_on() {
                                                                 │
                                                                 │
                                                                 │
-    ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    ────────────────────────────────────────────────────────────────────────────────────────────────────────────── claude ──
      › Describe the next task, or / for commands
      ⏎ open  n new  B continue on codex  r resume  d diff  f filter  Space next that needs you  i write    sandbox enforced
     ");
@@ -274,7 +275,7 @@ fn a_conflict_says_where_it_is_and_how_it_ends() {
                                                                 │     b.rs
                                                                 │   main is merged into the worktree, with marks where both
                                                                 │   changed the same
-                                                                │   i writes to the agent · ! opens a shell there · m merges
+                                                                │   i writes to the agent · ! opens a shell · m merges
                                                                 │
                                                                 │
                                                                 │
@@ -282,7 +283,7 @@ fn a_conflict_says_where_it_is_and_how_it_ends() {
                                                                 │
     ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
      › Describe the next task, or / for commands
-     ⏎ open  n new  d diff  m merge  f filter  Space next that needs you  t tree  z merged too             sandbox enforced
+     ⏎ open  n new  d diff  m merge  f filter  Space next that needs you  t tree  z merged too  , settings sandbox enforced
     ");
 }
 
