@@ -7,11 +7,12 @@ mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph};
 
 use super::act::Step;
 use super::composer::{self, Target};
+use super::keymap::{Action, Context};
 use super::model::{Model, Overlay};
 use super::msg::{Publish, Request};
 use super::notice;
@@ -19,7 +20,7 @@ use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{MergeStyle, SetPosture};
 use crate::look::line::Line;
-use said::{Said, commit};
+use said::{GAP, Press, Said, commit};
 
 /// Wider than this, lines are hard to read.
 const WIDEST: u16 = 92;
@@ -146,10 +147,38 @@ pub(crate) fn trust_came(model: &mut Model, trust: Trust) -> Vec<Request> {
 pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
     match &model.overlay {
         Some(Overlay::Confirm(state)) if state.about.weight() == Weight::Heavy => {
-            notice::say(model, "y agrees, esc leaves it as it is".to_owned())
+            let leave = model.keymap.key(Context::Confirm, Action::Back).unwrap_or("-");
+            notice::say(model, format!("y agrees, {leave} leaves it as it is"))
         }
         Some(Overlay::Confirm(_)) => agreed(model),
         Some(Overlay::Help(_) | Overlay::Picker(_) | Overlay::Decide(_) | Overlay::Panel(_)) | None => Vec::new(),
+    }
+}
+
+/// A click on one of the keys below the question presses it.
+pub(crate) fn clicked(model: &mut Model, at: Position) -> Vec<Request> {
+    let area = Rect::new(0, 0, model.size.width, model.size.height);
+    let Some(Overlay::Confirm(state)) = &model.overlay else { return Vec::new() };
+    let (around, _) = laid_out(model, state, area);
+    if at.y.checked_add(1) != Some(around.bottom()) {
+        return Vec::new();
+    }
+    // The corner and a blank stand before the first.
+    let mut from = usize::from(around.x) + 2;
+    let press = said::of(model, &state.about).keys.into_iter().find_map(|key| {
+        let to = from + key.line().width();
+        let is_here = (from..to).contains(&usize::from(at.x));
+        from = to + GAP.len();
+        is_here.then_some(key.press)
+    });
+    match press {
+        Some(Press::Agree) => agree(model),
+        Some(Press::Leave) => {
+            model.close_overlay();
+            Vec::new()
+        }
+        Some(Press::Letter(letter)) => typed(model, KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE)),
+        Some(Press::Move) | None => Vec::new(),
     }
 }
 
@@ -219,6 +248,10 @@ pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) 
         below => Line::new().dim(format!("… {below} more ")),
     };
     let width = usize::from(area.width.saturating_sub(FRAME));
+    let keys = keys.iter().enumerate().fold(Line::new(), |line, (place, key)| {
+        let gap = if place == 0 { "" } else { GAP };
+        line.plain(gap).then(key.line())
+    });
     let title = Line::new().plain(" ").with(tone, title).plain(" ").fit(width);
     let block = Block::bordered()
         .border_type(BorderType::Rounded)

@@ -11,7 +11,7 @@ use super::msg::Request;
 use super::sessions::Hit;
 use super::update::show;
 use super::view::parts;
-use super::{bar, review, session, sessions, settings, welcome};
+use super::{bar, confirm, picker, review, session, sessions, settings, welcome};
 
 /// Rows for one notch of the wheel.
 const NOTCH: i32 = 3;
@@ -36,9 +36,12 @@ pub(crate) fn update(model: &mut Model, mouse: MouseEvent) -> Vec<Request> {
 }
 
 fn click(model: &mut Model, at: Position) -> Vec<Request> {
-    // What lies over the view answers to keys; a click beside it must not change what it is about.
-    if model.overlay.is_some() {
-        return Vec::new();
+    // A click beside what lies over the view must not change what it is about.
+    match &model.overlay {
+        Some(Overlay::Picker(_)) => return picker::clicked(model, at),
+        Some(Overlay::Confirm(_)) => return confirm::clicked(model, at),
+        Some(Overlay::Help(_) | Overlay::Decide(_) | Overlay::Panel(_)) => return Vec::new(),
+        None => {}
     }
     let parts = parts(model);
     if parts.top.contains(at) {
@@ -76,7 +79,7 @@ fn click(model: &mut Model, at: Position) -> Vec<Request> {
             session::click(model, at.y)
         }
         View::Review(_) => review::clicked(model, parts.main, at),
-        View::Settings => Vec::new(),
+        View::Settings => settings::clicked(model, parts.main, at),
     }
 }
 
@@ -98,7 +101,7 @@ fn wheel(model: &mut Model, at: Position, rows: i32) -> Vec<Request> {
         }
         (Some(Overlay::Decide(_)) | None, View::Session(_)) => session::scroll(model, rows),
         (Some(Overlay::Decide(_)) | None, View::Review(_)) => repeat(model, rows, review::step),
-        (Some(Overlay::Decide(_)) | None, View::Settings) => repeat(model, rows.signum(), settings::step),
+        (Some(Overlay::Decide(_)) | None, View::Settings) => repeat(model, rows.signum(), settings::wheel),
     }
 }
 
@@ -118,7 +121,7 @@ mod tests {
     use crate::api::session::{Session, Status};
     use crate::look::sample as look;
     use crate::tui::msg::Msg;
-    use crate::tui::sample::{NARROW, WIDE, model, screen, sessions};
+    use crate::tui::sample::{NARROW, WIDE, model, press, screen, sessions};
     use crate::tui::update::update;
     use ratatui::layout::Size;
 
@@ -176,7 +179,7 @@ mod tests {
             screen(&mut model);
         }
         assert!(screen(&mut model).contains("task 159"));
-        crate::tui::sample::press(&mut model, &["j"]);
+        press(&mut model, &["j"]);
         assert!(screen(&mut model).contains("task 101"));
     }
 
@@ -188,5 +191,46 @@ mod tests {
         let column = u16::try_from(line[..line.find("Sessions").unwrap()].chars().count()).unwrap();
         update(&mut model, at(MouseEventKind::Down(MouseButton::Left), column, 0));
         assert_eq!(model.view, View::Sessions);
+    }
+
+    /// Clicks on the first place of the screen that shows this.
+    fn click_at(model: &mut Model, text: &str) -> Vec<Request> {
+        let screen = screen(model);
+        let found = screen
+            .lines()
+            .enumerate()
+            .find_map(|(row, line)| line.find(text).map(|at| (row, line[..at].chars().count())));
+        let (row, column) = found.unwrap_or_else(|| panic!("no `{text}`:\n{screen}"));
+        let (column, row) = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
+        update(model, at(MouseEventKind::Down(MouseButton::Left), column, row))
+    }
+
+    #[test]
+    fn a_click_in_a_list_selects_and_another_one_chooses() {
+        for size in [WIDE, NARROW] {
+            let mut model = model(size, sessions());
+            press(&mut model, &["ctrl+k"]);
+            assert_eq!(click_at(&mut model, "jump to a session"), [], "the frame is no row");
+            click_at(&mut model, "ready · demo");
+            assert!(matches!(model.overlay, Some(Overlay::Picker(_))));
+            click_at(&mut model, "ready · demo");
+            assert_eq!(model.view, View::Session("reaaaaaa".into()));
+            assert!(model.overlay.is_none());
+        }
+    }
+
+    #[test]
+    fn the_keys_of_a_question_can_be_clicked() {
+        let mut model = model(NARROW, sessions());
+        click_on(&mut model, "✓ Upgrade axum");
+        press(&mut model, &["m"]);
+        assert_eq!(click_at(&mut model, "rebase  esc"), []);
+        assert!(screen(&mut model).contains("rebase: the session's own commits"));
+        assert_eq!(click_at(&mut model, "Your checkout"), [], "a click beside the keys decides nothing");
+        let style = Some(crate::api::request::MergeStyle::Rebase);
+        assert_eq!(click_at(&mut model, "merges"), [Request::Merge { session: "reaaaaaa".into(), style }]);
+        press(&mut model, &["m"]);
+        assert_eq!(click_at(&mut model, "esc not yet"), []);
+        assert!(model.overlay.is_none());
     }
 }

@@ -9,6 +9,7 @@ mod screen;
 mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::layout::{Position, Rect};
 
 use super::act::{self, Step};
 use super::composer::{self, Target};
@@ -297,6 +298,20 @@ pub(crate) fn mark(model: &mut Model) -> Vec<Request> {
         None => state.marked.push(engine),
     }
     step(model, Step::Down)
+}
+
+/// A click selects a row; on the one in hand it is Enter.
+pub(crate) fn clicked(model: &mut Model, at: Position) -> Vec<Request> {
+    let area = Rect::new(0, 0, model.size.width, model.size.height);
+    let Some(state) = state(model) else { return Vec::new() };
+    match screen::hit(state, area, at) {
+        Some(place) if place == state.cursor => choose(model),
+        Some(place) => {
+            state.cursor = place;
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
 }
 
 /// Goes back a step, or away.

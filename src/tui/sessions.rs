@@ -287,19 +287,13 @@ fn fold(model: &mut Model, index: usize) -> Vec<Request> {
     parent.map_or_else(Vec::new, |parent| select(model, &parent))
 }
 
-/// Unfolds the children of the row, or goes to the first of them.
+/// Unfolds the children of the row, or goes into the session, whatever it waits for.
 fn unfold(model: &mut Model, index: usize) -> Vec<Request> {
     let Row::Session(place) = &model.sessions.rows[index] else { return Vec::new() };
-    let (id, depth) = (place.id.clone(), place.branches.len());
-    if model.sessions.folded.remove(&id) {
-        return settle(model);
-    }
-    match model.sessions.rows.get(index + 1) {
-        Some(Row::Session(child)) if child.branches.len() > depth => {
-            let child = child.id.clone();
-            select(model, &child)
-        }
-        Some(Row::Session(_) | Row::Heading(_)) | None => Vec::new(),
+    let id = place.id.clone();
+    match model.sessions.folded.remove(&id) {
+        true => settle(model),
+        false => model.open_session(&id),
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
 use super::act::Step;
 use super::decide::words::Words;
@@ -23,6 +23,7 @@ use super::theme::{Terminal, Theme};
 use crate::api::project::{Check, ConfigValue};
 use crate::look::status::Signs;
 use item::{Cursor, Item};
+use list::Hit;
 
 const PAGE: usize = 10;
 
@@ -167,6 +168,42 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     };
     let cursor = Cursor::at(&items, to);
     model.settings.cursor = cursor;
+    Vec::new()
+}
+
+/// A click selects a row or a value; on the one in hand it is Enter. What is being typed is not left by a click.
+pub(crate) fn clicked(model: &mut Model, area: Rect, at: Position) -> Vec<Request> {
+    let items = items(model);
+    let here = model.settings.cursor.place(&items);
+    let hit = list::hit(model, &items, area, at);
+    let cursor = match hit {
+        Some(Hit::Item(place)) => Some(Cursor::at(&items, place)),
+        Some(Hit::Choice(_)) | None => None,
+    };
+    match (hit, &mut model.settings.editing) {
+        (Some(Hit::Choice(place)), Some(Editing { how: How::Choice { cursor, .. }, .. })) => {
+            if *cursor == place {
+                return keep_edit(model);
+            }
+            *cursor = place;
+        }
+        (Some(Hit::Item(place)), None) if place == here => return edit(model),
+        (Some(Hit::Item(_)), None) => model.settings.cursor = cursor.unwrap_or_default(),
+        (Some(Hit::Item(_) | Hit::Choice(_)), _) | (None, _) => {}
+    }
+    Vec::new()
+}
+
+/// The wheel moves the choice where one is made, and the rows where none is.
+pub(crate) fn wheel(model: &mut Model, way: Step) -> Vec<Request> {
+    match (&mut model.settings.editing, way) {
+        (Some(Editing { how: How::Choice { cursor, .. }, .. }), Step::Up) => *cursor = cursor.saturating_sub(1),
+        (Some(Editing { how: How::Choice { options, cursor }, .. }), Step::Down) => {
+            *cursor = (*cursor + 1).min(options.len().saturating_sub(1));
+        }
+        (Some(_), _) => {}
+        (None, way) => return step(model, way),
+    }
     Vec::new()
 }
 

@@ -6,6 +6,7 @@ use crate::api::request::MergeStyle;
 use crate::api::session::Session;
 use crate::look::line::{Line, Tone, one_line, visible};
 use crate::look::status::{count, title};
+use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
 use crate::tui::msg::Publish;
 use crate::tui::sessions::changes;
@@ -15,18 +16,43 @@ pub(super) struct Said {
     /// Loud where something is at stake.
     pub(super) tone: Tone,
     pub(super) lines: Vec<Line>,
-    pub(super) keys: Line,
+    pub(super) keys: Vec<Key>,
 }
+
+/// A key of the question, and what it does.
+pub(super) struct Key {
+    pub(super) press: Press,
+    name: String,
+    act: &'static str,
+}
+
+/// What is pressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Press {
+    Agree,
+    Leave,
+    Move,
+    Letter(char),
+}
+
+impl Key {
+    pub(super) fn line(&self) -> Line {
+        Line::toned(Tone::Accent, self.name.as_str()).plain(format!(" {}", self.act))
+    }
+}
+
+/// Between two keys.
+pub(super) const GAP: &str = "  ";
 
 pub(super) fn of(model: &Model, about: &About) -> Said {
     let session = |id: &String| model.world.sessions.get(id);
     match about {
-        About::Merge { session: id, style } => merge(session(id), *style),
-        About::Undo { session: id, to } => undo(session(id), *to),
+        About::Merge { session: id, style } => merge(model, session(id), *style),
+        About::Undo { session: id, to } => undo(model, session(id), *to),
         About::Remove { session: id } => remove(model, session(id)),
-        About::Publish(publish) => publishing(model.world.sessions.get(publish.session()), publish),
-        About::Yolo { session: id } => yolo(id.as_ref().and_then(session)),
-        About::Trust { trust, .. } => trusting(trust),
+        About::Publish(publish) => publishing(model, model.world.sessions.get(publish.session()), publish),
+        About::Yolo { session: id } => yolo(model, id.as_ref().and_then(session)),
+        About::Trust { trust, .. } => trusting(model, trust),
     }
 }
 
@@ -35,7 +61,7 @@ pub(super) fn commit(name: &str) -> String {
     one_line(name).chars().take(10).collect()
 }
 
-fn merge(session: Option<&Session>, style: MergeStyle) -> Said {
+fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
     let base = session.map(|session| one_line(&session.base.name)).unwrap_or_default();
     let size = match session {
         Some(session) if session.changes.files > 0 => {
@@ -60,11 +86,20 @@ fn merge(session: Option<&Session>, style: MergeStyle) -> Said {
                  stays as it is."
             )),
         ],
-        keys: keys(&[("enter", "merges"), ("s", "squash"), ("n", "no-ff"), ("r", "rebase"), ("esc", "not yet")]),
+        keys: keys(
+            model,
+            &[
+                (Press::Agree, "merges"),
+                (Press::Letter('s'), "squash"),
+                (Press::Letter('n'), "no-ff"),
+                (Press::Letter('r'), "rebase"),
+                (Press::Leave, "not yet"),
+            ],
+        ),
     }
 }
 
-fn undo(session: Option<&Session>, to: Option<u32>) -> Said {
+fn undo(model: &Model, session: Option<&Session>, to: Option<u32>) -> Said {
     let turns = session.map_or(0, |session| session.turns);
     let back = match (to, session) {
         (None, _) => "Takes back the last turn that changed something.".to_owned(),
@@ -86,7 +121,10 @@ fn undo(session: Option<&Session>, to: Option<u32>) -> Said {
                  kept, and `coppice undo --to` goes forward again.",
             ),
         ],
-        keys: keys(&[("enter", "takes it back"), ("k/j", "an earlier or a later turn"), ("esc", "leaves it")]),
+        keys: keys(
+            model,
+            &[(Press::Agree, "takes it back"), (Press::Move, "an earlier or a later turn"), (Press::Leave, "leaves it")],
+        ),
     }
 }
 
@@ -112,11 +150,11 @@ fn remove(model: &Model, session: Option<&Session>) -> Said {
         title: format!("Remove \"{}\"?", name(session)),
         tone: Tone::Bad,
         lines,
-        keys: keys(&[("enter", "removes"), ("esc", "keeps it")]),
+        keys: keys(model, &[(Press::Agree, "removes"), (Press::Leave, "keeps it")]),
     }
 }
 
-fn publishing(session: Option<&Session>, publish: &Publish) -> Said {
+fn publishing(model: &Model, session: Option<&Session>, publish: &Publish) -> Said {
     let fact = |name: &str, value: Line| Line::new().dim(format!("{name:<7}")).then(value);
     let said = |text: &Option<String>, usual: &str| match text {
         Some(text) => Line::new().plain(one_line(text)),
@@ -155,10 +193,10 @@ fn publishing(session: Option<&Session>, publish: &Publish) -> Said {
             (format!("Change the pull request of \"{}\"?", name(session)), lines, "changes it")
         }
     };
-    Said { title, tone: Tone::Accent, lines, keys: keys(&[("enter", does), ("esc", "not yet")]) }
+    Said { title, tone: Tone::Accent, lines, keys: keys(model, &[(Press::Agree, does), (Press::Leave, "not yet")]) }
 }
 
-fn yolo(session: Option<&Session>) -> Said {
+fn yolo(model: &Model, session: Option<&Session>) -> Said {
     let held = match session {
         Some(session) if session.sandbox.enforced => Line::new().plain(format!(
             "The sandbox ({}) still holds what its commands can reach.",
@@ -184,11 +222,11 @@ fn yolo(session: Option<&Session>) -> Said {
                 "Rules that deny, secrets and commands that would wreck the machine stay refused. /yolo takes it back.",
             ),
         ],
-        keys: keys(&[("y", "lets everything go ahead"), ("esc", "leaves it as it is")]),
+        keys: keys(model, &[(Press::Letter('y'), "lets everything go ahead"), (Press::Leave, "leaves it as it is")]),
     }
 }
 
-fn trusting(trust: &Trust) -> Said {
+fn trusting(model: &Model, trust: &Trust) -> Said {
     let at = commit(&trust.commit);
     let (text, head) = match (&trust.difference, trust.state) {
         (Some(difference), _) => (difference.as_str(), format!("What changed since you trusted it, at {at}:")),
@@ -211,7 +249,7 @@ fn trusting(trust: &Trust) -> Said {
         title: "Trust this repository?".to_owned(),
         tone: Tone::Warn,
         lines,
-        keys: keys(&[("y", "trusts"), ("j/k", "scroll"), ("esc", "not yet")]),
+        keys: keys(model, &[(Press::Letter('y'), "trusts"), (Press::Move, "scroll"), (Press::Leave, "not yet")]),
     }
 }
 
@@ -219,9 +257,13 @@ fn name(session: Option<&Session>) -> String {
     session.map(title).unwrap_or_default()
 }
 
-fn keys(keys: &[(&str, &str)]) -> Line {
-    keys.iter().enumerate().fold(Line::new(), |line, (place, (key, act))| {
-        let gap = if place == 0 { "" } else { "  " };
-        line.plain(gap).with(Tone::Accent, *key).plain(format!(" {act}"))
-    })
+fn keys(model: &Model, keys: &[(Press, &'static str)]) -> Vec<Key> {
+    let named = |action| model.keymap.key(Context::Confirm, action).unwrap_or("-").to_owned();
+    let name = |press| match press {
+        Press::Agree => named(Action::Open),
+        Press::Leave => named(Action::Back),
+        Press::Move => format!("{}/{}", named(Action::Up), named(Action::Down)),
+        Press::Letter(letter) => letter.to_string(),
+    };
+    keys.iter().map(|(press, act)| Key { press: *press, name: name(*press), act }).collect()
 }

@@ -250,7 +250,7 @@ fn the_text_to_trust_is_shown_whole_and_scrolls() {
     │   setup = "make�[2J"                                                         │
     │                                                                              │
     │ You agree to exactly this text; when it changes you are asked again.         │
-    ╰ y trusts  j/k scroll  esc not yet ───────────────────────────────────────────╯
+    ╰ y trusts  k/j scroll  esc not yet ───────────────────────────────────────────╯
     "#);
     press(&mut model, &["esc"]);
     let long: String = (1..60).map(|line| format!("+setup = \"{line}\"\n-setup = \"\"\n")).collect();

@@ -1,32 +1,58 @@
 //! How a list looks: a box in the middle of the screen with a row for the letters, and what they leave.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Flex, Layout, Rect};
+use ratatui::layout::{Constraint, Flex, Layout, Position, Rect};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
 use super::rows::Row;
 use super::{Kind, State};
 use crate::look::line::{Line, Tone, columns_of, one_line};
+use crate::tui::bar;
 use crate::tui::composer::{self, Target};
+use crate::tui::keymap::{Action, Context};
 use crate::tui::model::Model;
 
 /// As wide as a row can be read.
 const WIDEST: u16 = 88;
 
-pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {
+/// Where everything stands.
+struct Parts {
+    around: Rect,
+    query: Rect,
+    list: Rect,
+    foot: Rect,
+}
+
+fn parts(state: &State, area: Rect) -> Parts {
     let height = u16::try_from(state.rows.len().max(1)).unwrap_or(u16::MAX).saturating_add(4);
     let [middle] = Layout::horizontal([Constraint::Max(WIDEST)]).flex(Flex::Center).areas(area);
     let most = (area.height / 4 * 3).max(6);
     let [around] = Layout::vertical([Constraint::Max(height.min(most))]).flex(Flex::Center).areas(middle);
+    let [query, list, foot] = Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)])
+        .areas(Block::bordered().inner(around));
+    Parts { around, query, list, foot }
+}
+
+/// The first row that a list of this height shows.
+fn first(state: &State, height: u16) -> usize {
+    (state.cursor + 1).saturating_sub(usize::from(height).max(1))
+}
+
+/// The place among the shown rows that lies here.
+pub(super) fn hit(state: &State, area: Rect, at: Position) -> Option<usize> {
+    let list = parts(state, area).list;
+    let place = list.contains(at).then(|| first(state, list.height) + usize::from(at.y - list.y))?;
+    (place < state.shown.len()).then_some(place)
+}
+
+pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {
+    let Parts { around, query, list, foot } = parts(state, area);
     let theme = model.theme;
     let title = format!(" {} ", title(model, state));
     let block = Block::bordered().border_style(theme.style(Tone::Dim)).title(title);
-    let inside = block.inner(around);
     frame.render_widget(Clear, around);
     frame.render_widget(block, around);
-    let [query, list, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(0), Constraint::Length(1)]).areas(inside);
-    let columns = usize::from(inside.width);
+    let columns = usize::from(query.width);
     let typed = Line::toned(Tone::Accent, "› ").plain(one_line_kept(&state.query)).fit(columns);
     if !query.is_empty() {
         let end = u16::try_from(typed.width()).unwrap_or(u16::MAX).min(query.width.saturating_sub(1));
@@ -34,7 +60,7 @@ pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) 
     }
     frame.render_widget(Paragraph::new(theme.line(&typed)), query);
     frame.render_widget(Paragraph::new(rows(model, state, list)), list);
-    frame.render_widget(Paragraph::new(theme.line(&Line::new().dim(hint(state)).fit(columns))), foot);
+    frame.render_widget(Paragraph::new(theme.line(&Line::new().dim(hint(model, state)).fit(columns))), foot);
 }
 
 /// The query as it is typed: blanks at its end are seen.
@@ -66,19 +92,21 @@ fn title(model: &Model, state: &State) -> String {
     }
 }
 
-fn hint(state: &State) -> String {
+fn hint(model: &Model, state: &State) -> String {
+    let choose = bar::key(model, Context::Picker, Action::Open).unwrap_or_default();
+    let back = model.keymap.key(Context::Picker, Action::Back).unwrap_or_default();
     match (&state.kind, state.marked.len()) {
         (Kind::Backend | Kind::Model(_), 0) => {
-            "⏎ chooses · space marks several: one session each · esc goes back".to_owned()
+            format!("{choose} chooses · space marks several: one session each · {back} goes back")
         }
-        (Kind::Backend, count) => format!("{count} marked · ⏎ takes them · space marks · → models"),
-        (Kind::Model(_), count) => format!("{count} marked · ⏎ takes them · space marks · ← backends"),
-        (Kind::Plans, _) => "⏎ reads it · esc goes back".to_owned(),
-        (Kind::Queue, _) => "⏎ takes it back into the composer · esc goes back".to_owned(),
+        (Kind::Backend, count) => format!("{count} marked · {choose} takes them · space marks · → models"),
+        (Kind::Model(_), count) => format!("{count} marked · {choose} takes them · space marks · ← backends"),
+        (Kind::Plans, _) => format!("{choose} reads it · {back} goes back"),
+        (Kind::Queue, _) => format!("{choose} takes it back into the composer · {back} goes back"),
         (
             Kind::Palette | Kind::Jump | Kind::Removed | Kind::Reasoning | Kind::Agent | Kind::Posture | Kind::Login,
             _,
-        ) => "⏎ chooses · esc goes back".to_owned(),
+        ) => format!("{choose} chooses · {back} goes back"),
     }
 }
 
@@ -92,8 +120,7 @@ fn rows(model: &Model, state: &State, area: Rect) -> Vec<ratatui::text::Line<'st
         };
         return vec![theme.line(&Line::new().dim(word).fit(usize::from(area.width)))];
     }
-    let height = usize::from(area.height).max(1);
-    let first = (state.cursor + 1).saturating_sub(height);
+    let (height, first) = (usize::from(area.height).max(1), first(state, area.height));
     let visible = || state.shown.iter().enumerate().skip(first).take(height);
     let label = visible().filter_map(|(_, index)| state.rows.get(*index)).map(|row| columns_of(&row.label)).max();
     let label = label.unwrap_or(0).min(usize::from(area.width) * 2 / 3);

@@ -95,7 +95,7 @@ fn panes(model: &Model, area: Rect) -> Panes {
 pub(crate) fn prepare(model: &mut Model, area: Rect) {
     let panes = panes(model, area);
     let lines = if panes.preview.is_empty() {
-        let rows = FOLD.min(panes.list.height / 3);
+        let rows = FOLD.min(panes.list.height / 3 + 1);
         preview::folded(model, panes.list.width.saturating_sub(5), rows)
     } else {
         let width = panes.preview.width.saturating_sub(2);

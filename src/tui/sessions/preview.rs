@@ -48,10 +48,16 @@ pub(super) fn whole(model: &mut Model, width: u16, height: u16, up: usize) -> (V
     (lines.into_iter().map(|line| line.fit(columns)).collect(), up)
 }
 
-/// The preview under the row of the cursor: what is to be decided, or the last words.
+/// The preview under the row of the cursor: who works where, then what is to be decided, or the last words.
 pub(super) fn folded(model: &mut Model, width: u16, rows: u16) -> Vec<Line> {
     let Some(session) = model.current().cloned() else { return Vec::new() };
     let (columns, rows) = (usize::from(width), usize::from(rows));
+    if rows == 0 {
+        return Vec::new();
+    }
+    let engine = Line::new().dim(one_line(&status::engine(&session.backend, session.model.as_deref())));
+    let head = facts(&session, Some(engine), columns);
+    let rows = rows - 1;
     let mut lines = wants(model, &session, columns);
     if lines.is_empty() {
         lines = tail(model, &session, columns, rows, 0).0;
@@ -62,7 +68,7 @@ pub(super) fn folded(model: &mut Model, width: u16, rows: u16) -> Vec<Line> {
         lines.drain(rows - 1..lines.len() - 1);
     }
     lines.truncate(rows);
-    lines.into_iter().map(|line| line.fit(columns)).collect()
+    std::iter::once(head).chain(lines).map(|line| line.fit(columns)).collect()
 }
 
 fn indented(line: Line) -> Line {
@@ -80,13 +86,14 @@ fn head(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         .fit(columns.saturating_sub(engine.width() + 2).max(columns / 2));
     let gap = columns.saturating_sub(title.width() + engine.width()).max(2);
     let first = title.plain(" ".repeat(gap)).then(engine);
-    vec![first, facts(session, columns)]
+    vec![first, indented(facts(session, None, columns.saturating_sub(2)))]
 }
 
 /// Who works where, and what came of it; the branch is cut for the rest.
-fn facts(session: &Session, columns: usize) -> Line {
+fn facts(session: &Session, engine: Option<Line>, columns: usize) -> Line {
     let changes = session.changes;
     let agent = session.agent.as_deref().map(|agent| Line::new().dim(one_line(agent)));
+    let who: Vec<Line> = agent.into_iter().chain(engine).collect();
     let rest = [
         (changes.files > 0).then(|| format!("+{} −{}", changes.insertions, changes.deletions)),
         (changes.files > 0).then(|| count(usize::try_from(changes.files).unwrap_or(usize::MAX), "file")),
@@ -94,9 +101,9 @@ fn facts(session: &Session, columns: usize) -> Line {
     ];
     let rest = rest.into_iter().flatten().map(|fact| Line::new().dim(fact));
     let rest: Vec<Line> = rest.chain(Some(status::marks(session)).filter(|marks| marks.width() > 0)).collect();
-    let taken: usize = agent.iter().chain(&rest).map(|fact| fact.width() + DOT.chars().count()).sum();
-    let branch = cut(&one_line(&session.branch), columns.saturating_sub(taken + 2).max(BRANCH));
-    indented(joined(agent.into_iter().chain([Line::new().dim(branch)]).chain(rest)))
+    let taken: usize = who.iter().chain(&rest).map(|fact| fact.width() + DOT.chars().count()).sum();
+    let branch = cut(&one_line(&session.branch), columns.saturating_sub(taken).max(BRANCH));
+    joined(who.into_iter().chain([Line::new().dim(branch)]).chain(rest))
 }
 
 /// What there is, with dots between.

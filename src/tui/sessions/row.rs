@@ -4,9 +4,12 @@ use super::order::{Branch, Place};
 use super::words;
 use crate::api::session::Session;
 use crate::look::age::age;
-use crate::look::line::{Line, cut, one_line};
+use crate::look::line::{Line, columns_of, cut, one_line};
 use crate::look::status::{self, Signs};
 use crate::tui::model::Model;
+
+/// The agent of a session where nobody chose another.
+const USUAL: &str = "builder";
 
 /// A title that is cut shorter than this says nothing.
 const TITLE: usize = 12;
@@ -59,7 +62,7 @@ pub(crate) fn row(model: &Model, session: &Session, place: &Place, columns: Colu
         .with(status::tone(session.status), model.signs.glyph(session.status))
         .plain(" ");
     let left = columns.width.saturating_sub(columns.right());
-    let head = padded(head.then(name(session, place, left)), left);
+    let head = padded(head.then(name(model, session, place, left)), left);
     let engine = match columns.engine {
         ..12 => one_line(&session.backend),
         12.. => one_line(&status::engine(&session.backend, session.model.as_deref())),
@@ -74,20 +77,24 @@ pub(crate) fn row(model: &Model, session: &Session, place: &Place, columns: Colu
 }
 
 /// The title with what belongs to it, and the changes at the right end where they have room.
-fn name(session: &Session, place: &Place, left: usize) -> Line {
+fn name(model: &Model, session: &Session, place: &Place, left: usize) -> Line {
     let indent = 3 + place.branches.len() * 2 + usize::from(!place.branches.is_empty()) * 2;
     let room = left.saturating_sub(indent);
     let changes = words::changes(session.changes);
     let shown = changes.width() > 0 && room >= TITLE + 2 + changes.width();
     let room = if shown { room - changes.width() - 2 } else { room };
+    let title = one_line(&session.title);
+    let usual = model.world.text_setting("default.agent").unwrap_or(USUAL);
+    let agent = session.agent.as_deref().map(|agent| format!("  ({})", one_line(agent))).unwrap_or_default();
     let mut rest = match (&session.parent, &session.agent) {
-        (Some(_), Some(agent)) => format!("  ({})", one_line(agent)),
-        _ => String::new(),
+        (Some(_), Some(_)) => agent,
+        // The title of one's own task says more than who works on it.
+        (None, Some(name)) if name != usual && columns_of(&title) + columns_of(&agent) <= room => agent,
+        (None, Some(_)) | (_, None) => String::new(),
     };
     if place.folded > 0 {
         rest.push_str(&format!("  +{}", place.folded));
     }
-    let title = one_line(&session.title);
     let rest = if Line::new().plain(&*rest).width() + TITLE > room { String::new() } else { rest };
     let title = cut(&title, room.saturating_sub(Line::new().plain(&*rest).width()));
     let line = Line::new().plain(title).dim(rest);

@@ -132,14 +132,24 @@ fn children_fold_and_unfold() {
         (&["j", "h"], "roo", "RUNNING oth roo(2)"),
         (&["j", "h", "h"], "roo", "RUNNING oth roo(2)"),
         (&["j", "h", "l"], "roo", "RUNNING oth roo +kid +-low -kid"),
-        (&["j", "l"], "kid", "RUNNING oth roo +kid +-low -kid"),
-        (&["j", "l", "h"], "kid", "RUNNING oth roo +kid(1) -kid"),
-        (&["j", "l", "h", "h"], "roo", "RUNNING oth roo +kid(1) -kid"),
+        (&["j", "j"], "kid", "RUNNING oth roo +kid +-low -kid"),
+        (&["j", "j", "h"], "kid", "RUNNING oth roo +kid(1) -kid"),
+        (&["j", "j", "h", "h"], "roo", "RUNNING oth roo +kid(1) -kid"),
         (&["G", "h"], "roo", "RUNNING oth roo +kid +-low -kid"),
     ] {
         let mut model = model(WIDE, family(Status::Running));
         press(&mut model, keys);
         assert_eq!((selected(&model), listed(&model).as_str()), (cursor, rows), "{keys:?}");
+    }
+}
+
+#[test]
+fn a_session_that_waits_is_gone_into_without_deciding() {
+    for keys in [&["l"], &["right"]] {
+        let mut model = model(WIDE, sessions());
+        press(&mut model, keys);
+        assert_eq!(model.view, View::Session("appaaaaa".into()), "{keys:?}");
+        assert!(model.overlay.is_none(), "{keys:?}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! The settings on the screen: the list, and below it what the row under the cursor means or is being changed to.
 
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::layout::{Constraint, Layout, Position, Rect};
 use ratatui::widgets::Paragraph;
 
 use super::item::{Entry, Item, is_shared};
@@ -21,8 +21,8 @@ const ABOUT: u16 = 4;
 /// So many choices are seen at once.
 const CHOICES: usize = 8;
 
-pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: Rect) {
-    let cursor = model.settings.cursor.place(items);
+/// Where everything stands: the title, the rows, and what is below them.
+fn parts(model: &Model, area: Rect) -> [Rect; 3] {
     let foot = match model.settings.editing.as_ref().map(|editing| &editing.how) {
         Some(How::Choice { options, .. }) => u16::try_from(options.len().min(CHOICES) + 2).unwrap_or(ABOUT),
         Some(How::Typed(words)) => {
@@ -30,8 +30,40 @@ pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: R
         }
         None => ABOUT,
     };
-    let [head, list, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(foot)]).areas(area);
+    Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(foot)]).areas(area)
+}
+
+/// What lies at a place of the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hit {
+    /// A row of the list.
+    Item(usize),
+    /// What the setting in hand can be set to.
+    Choice(usize),
+}
+
+pub(super) fn hit(model: &Model, items: &[Item<'_>], area: Rect, at: Position) -> Option<Hit> {
+    let [_, list, foot] = parts(model, area);
+    if list.contains(at) {
+        let cursor = model.settings.cursor.place(items);
+        let places = places(items);
+        let row = first(&places, cursor, list.height) + usize::from(at.y - list.y);
+        return places.get(row).copied().flatten().map(Hit::Item);
+    }
+    match model.settings.editing.as_ref().map(|editing| &editing.how) {
+        Some(How::Choice { options, cursor }) if foot.contains(at) => {
+            // Above the choices are a rule and the name of the setting.
+            let row = usize::from(at.y - foot.y).checked_sub(2)?;
+            let place = first_choice(options.len(), *cursor) + row;
+            (place < options.len()).then_some(Hit::Choice(place))
+        }
+        Some(How::Choice { .. } | How::Typed(_)) | None => None,
+    }
+}
+
+pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: Rect) {
+    let cursor = model.settings.cursor.place(items);
+    let [head, list, foot] = parts(model, area);
     let draw = |frame: &mut Frame, lines: &[Line], area: Rect| {
         let lines: Vec<_> = lines.iter().map(|line| model.theme.line(line)).collect();
         frame.render_widget(Paragraph::new(lines), area);
@@ -62,23 +94,40 @@ fn title(model: &Model, item: Option<&Item<'_>>) -> Line {
     head.with(Tone::Accent, here).dim(format!("  {key} {there}"))
 }
 
-/// The rows around the cursor, with the heads of their groups.
-fn rows(model: &Model, items: &[Item<'_>], cursor: usize, frame: &mut Frame, area: Rect) {
-    let width = usize::from(area.width);
-    let mut lines: Vec<(Option<usize>, Line)> = Vec::new();
+/// Which item stands in which row; the head of a group stands above its first.
+fn places(items: &[Item<'_>]) -> Vec<Option<usize>> {
     let mut group = "";
+    let mut places = Vec::with_capacity(items.len());
     for (place, item) in items.iter().enumerate() {
         if item.group() != group {
             group = item.group();
-            lines.push((None, Line::toned(Tone::Heading, format!(" {}", one_line(group).to_uppercase()))));
+            places.push(None);
         }
-        lines.push((Some(place), row(item, width)));
+        places.push(Some(place));
     }
-    let at = lines.iter().position(|(place, _)| *place == Some(cursor)).unwrap_or(0);
-    let room = usize::from(area.height);
-    let first = at.saturating_sub(room / 2).min(lines.len().saturating_sub(room));
-    let styled = lines.into_iter().skip(first).take(room).map(|(place, line)| {
-        let is_here = place == Some(cursor) && place.is_some();
+    places
+}
+
+/// The first row that is seen: the cursor stays in the middle.
+fn first(places: &[Option<usize>], cursor: usize, height: u16) -> usize {
+    let at = places.iter().position(|place| *place == Some(cursor)).unwrap_or(0);
+    let room = usize::from(height);
+    at.saturating_sub(room / 2).min(places.len().saturating_sub(room))
+}
+
+/// The rows around the cursor, with the heads of their groups.
+fn rows(model: &Model, items: &[Item<'_>], cursor: usize, frame: &mut Frame, area: Rect) {
+    let width = usize::from(area.width);
+    let places = places(items);
+    let first = first(&places, cursor, area.height);
+    let seen = places.iter().enumerate().skip(first).take(usize::from(area.height));
+    let styled = seen.map(|(at, place)| {
+        let is_here = *place == Some(cursor);
+        let line = match place.or_else(|| places.get(at + 1).copied().flatten()).and_then(|place| items.get(place)) {
+            Some(item) if place.is_some() => row(item, width),
+            Some(item) => Line::toned(Tone::Heading, format!(" {}", one_line(item.group()).to_uppercase())),
+            None => Line::new(),
+        };
         let mark = if is_here { "›" } else { " " };
         let line = Line::toned(Tone::Accent, mark).then(line).fit(width);
         let padding = if is_here { " ".repeat(width.saturating_sub(line.width())) } else { String::new() };
@@ -166,8 +215,13 @@ fn about(model: &Model, item: &Item<'_>, width: u16) -> Vec<Line> {
     std::iter::once(rule(width)).chain(lines.into_iter().map(|line| Line::new().plain(" ").then(line))).collect()
 }
 
+/// The first choice that is seen.
+fn first_choice(count: usize, cursor: usize) -> usize {
+    cursor.saturating_sub(CHOICES / 2).min(count.saturating_sub(CHOICES))
+}
+
 fn choices(model: &Model, key: &str, options: &[String], cursor: usize, width: u16) -> Vec<Line> {
-    let first = cursor.saturating_sub(CHOICES / 2).min(options.len().saturating_sub(CHOICES));
+    let first = first_choice(options.len(), cursor);
     let option = |(place, option): (usize, &String)| {
         let text = if option.is_empty() { "- (left open)".to_owned() } else { one_line(option) };
         match place == cursor {

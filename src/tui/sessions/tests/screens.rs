@@ -65,7 +65,7 @@ fn a_day_wide() {
      RUNNING                                                    │     2  postgres
      ● Rate limiter            +12 −4 gemini   running        2m│     3  write an answer…
      │ └ ● tests for it        +12 −4 claude   running        3m│
-     ◌ Upgrade sqlx                   codex    1st in line    4m│   2 questions · a answers
+     ◌ Upgrade sqlx  (engineer)       codex    1st in line    4m│   2 questions · a answers
      READY                                                      │
      ✓ Upgrade axum            +12 −4 gemini   merge?         5m│
      INTERRUPTED                                                │
@@ -89,18 +89,18 @@ fn a_day_narrow() {
      ◆ Pick a date library           +12 −4 claude   2 questions          $0.42   0s
      ◆ Fix flaky login test          +12 −4 codex    approval             $0.42  12s
      ✗ Port to edition 2024          +12 −4 claude   crashed              $0.42   6m
+       ▏ engineer · claude/opus · coppice/faiaaaaa/work · +12 −4 · 2 files · $0.42
        ▏ crashed
        ▏ the backend exited before it answered
        ▏ hint: `coppice resume abcd2345` goes on
        ▏ r goes on
      ⚑ Split the config room         +12 −4 codex    2 conflicts          $0.42   7m
      RUNNING
-     ● Rate limiter                  +12 −4 gemini   running              $0.42   2m
+     ● Rate limiter  (engineer)      +12 −4 gemini   running              $0.42   2m
      │ └ ● tests for it  (worker)    +12 −4 claude   running              $0.42   3m
-     ◌ Upgrade sqlx                         codex    1st in line          $0.42   4m
+     ◌ Upgrade sqlx  (engineer)             codex    1st in line          $0.42   4m
      READY
-     ✓ Upgrade axum                  +12 −4 gemini   merge?               $0.42   5m
-     INTERRUPTED
+     ✓ Upgrade axum  (engineer)      +12 −4 gemini   merge?               $0.42   5m
     ────────────────────────────────────────────────────────────────────────────────
      › Describe the next task, or / for commands
      ⏎ open  n new  r resume  d diff  f filter                     sandbox enforced
@@ -145,6 +145,7 @@ fn a_waiting_child_narrow() {
      ● Fix the parser                        +12 −4 demo     running              5s
      │ ├ ● Fix the parser  (worker)          +12 −4 demo     running              5s
      │ │ └ ◆ Fix the parser  (worker)        +12 −4 demo     approval            12s
+       ▏ worker · demo · coppice/abcd2345/fix-the-parser · +12 −4 · 2 files
        ▏ bash   run `git push --force origin main`
        ▏ │ git push --force origin main
        ▏ ⚠ DESTRUCTIVE FLAG(S): --force
@@ -153,7 +154,6 @@ fn a_waiting_child_narrow() {
      │ └ ✓ Fix the parser  (worker)          +12 −4 demo     merge?               5s
      RUNNING
      ● Fix the parser                        +12 −4 demo     running              5s
-
 
 
 
@@ -296,7 +296,7 @@ fn a_filter_wide() {
      coppice  shop  main ↑2  [Sessions]  Settings                        3 running · 4 need you · 412k tok · $4.20   ? help
      filter upgr█   2 of 10 sessions                            │ ◌ Upgrade sqlx                         codex/gpt-5 · high
      RUNNING                                                    │   engineer · coppice/queaaaaa/work · $0.42
-     ◌ Upgrade sqlx                   codex    1st in line    4m│
+     ◌ Upgrade sqlx  (engineer)       codex    1st in line    4m│
      READY                                                      │
      ✓ Upgrade axum            +12 −4 gemini   merge?         5m│
                                                                 │
@@ -354,6 +354,7 @@ fn a_lost_daemon_wide_and_narrow() {
      coppice  shop                    lost the daemon 12s ago, reconnecting  ? help
      NEEDS YOU
      ◆ Pick a date library           +12 −4 claude   2 questions          $0.42  12s
+       ▏ engineer · claude/opus · coppice/askaaaaa/work · +12 −4 · 2 files · $0.42
        ▏ Which database?
        ▏   1  sqlite
        ▏   2  postgres
@@ -363,11 +364,10 @@ fn a_lost_daemon_wide_and_narrow() {
      ✗ Port to edition 2024          +12 −4 claude   crashed              $0.42   6m
      ⚑ Split the config room         +12 −4 codex    2 conflicts          $0.42   7m
      RUNNING
-     ● Rate limiter                  +12 −4 gemini   running              $0.42   2m
+     ● Rate limiter  (engineer)      +12 −4 gemini   running              $0.42   2m
      │ └ ● tests for it  (worker)    +12 −4 claude   running              $0.42   3m
-     ◌ Upgrade sqlx                         codex    1st in line          $0.42   4m
+     ◌ Upgrade sqlx  (engineer)             codex    1st in line          $0.42   4m
      READY
-     ✓ Upgrade axum                  +12 −4 gemini   merge?               $0.42   5m
     ────────────────────────────────────────────────────────────────────────────────
      › Describe the next task, or / for commands
      ⏎ decide  n new  a answer  d diff  s stop  f filter           sandbox enforced
@@ -399,13 +399,13 @@ fn letters_are_enough() {
         .map(|row| format!("{}\n", row.chars().take(24).collect::<String>().trim_end()))
         .collect();
     insta::assert_snapshot!(list, @r"
-     NEEDS YOU
-     * Fix the parser
-     | | * Fix the parser  (
-     | | ` ? Fix the parser
-     | ` + Fix the parser  (
-     RUNNING
-     * Fix the parser
+    NEEDS YOU
+    * Fix the parser
+      | demo . coppice/abcd
+    | | * Fix the parser  (
+    | | ` ? Fix the parser
+    | ` + Fix the parser  (
+    RUNNING
     ");
 }
 
@@ -417,13 +417,13 @@ fn a_row_loses_columns_before_its_title() {
     };
     let rows: Vec<_> = [100, 80, 64, 52, 44, 32, 24].into_iter().map(row).collect();
     insta::assert_snapshot!(rows.join("\n"), @r"
-     ✗ Port to edition 2024                  +12 −4 claude/opus        crashed                $0.42   6m
-     ✗ Port to edition 2024          +12 −4 claude   crashed              $0.42   6m
-     ✗ Port to edition 2024        +12 −4 claude   crashed        6m
-     ✗ Port to editi…  +12 −4 claude   crashed        6m
-     ✗ Port to edition…  +12 −4 crashed       6m
-     ✗ Port to edition…  crashed
-     ✗ Port to edit…  +12 −4
+    ✗ Port to edition 2024  (engineer)      +12 −4 claude/opus        crashed                $0.42   6m
+    ✗ Port to edition 2024          +12 −4 claude   crashed              $0.42   6m
+    ✗ Port to edition 2024        +12 −4 claude   crashed        6m
+    ✗ Port to editi…  +12 −4 claude   crashed        6m
+    ✗ Port to edition…  +12 −4 crashed       6m
+    ✗ Port to edition…  crashed
+    ✗ Port to edit…  +12 −4
     ");
 }
 
