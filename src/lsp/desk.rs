@@ -29,8 +29,8 @@ pub struct Known {
     pub(super) working: BTreeSet<String>,
     /// Whether there was ever any.
     pub(super) has_worked: bool,
-    /// Methods that were registered after the start.
-    pub(super) registered: BTreeSet<String>,
+    /// Methods that were registered after the start, each with its id: some register one anew before they take it back.
+    registered: BTreeSet<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,16 @@ impl Known {
         }
     }
 
+    /// Whether a method was registered after the start.
+    pub(super) fn has_registered(&self, method: &str) -> bool {
+        self.registered.iter().any(|(known, _)| known == method)
+    }
+
+    /// How many registrations there are.
+    pub(super) fn registrations(&self) -> usize {
+        self.registered.len()
+    }
+
     /// The answer to a question of the server: a result, or the code and the words of a refusal.
     pub(super) fn asked(&mut self, method: &str, params: &Value) -> Result<Value, (i64, &'static str)> {
         match method {
@@ -64,15 +74,17 @@ impl Known {
                 Ok(Value::Array(vec![Value::Null; items.min(MANY)]))
             }
             "client/registerCapability" => {
-                for method in methods(params, "registrations") {
-                    keep(&mut self.registered, method);
+                for (method, id) in registrations(params, "registrations") {
+                    if method.len().max(id.len()) <= LONGEST && self.registered.len() < MANY {
+                        self.registered.insert((method, id));
+                    }
                 }
                 Ok(Value::Null)
             }
             "client/unregisterCapability" => {
                 // The misspelling is the protocol's.
-                for method in methods(params, "unregisterations") {
-                    self.registered.remove(&method);
+                for registration in registrations(params, "unregisterations") {
+                    self.registered.remove(&registration);
                 }
                 Ok(Value::Null)
             }
@@ -161,9 +173,10 @@ fn weight(value: &Value) -> usize {
     size_of::<Value>() + inside
 }
 
-fn methods(params: &Value, list: &str) -> Vec<String> {
+fn registrations(params: &Value, list: &str) -> Vec<(String, String)> {
     let list = params.get(list).and_then(Value::as_array).into_iter().flatten();
-    list.filter_map(|one| one.get("method")?.as_str().map(str::to_owned)).collect()
+    let word = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).map(str::to_owned);
+    list.filter_map(|one| Some((word(one, "method")?, word(one, "id").unwrap_or_default()))).collect()
 }
 
 #[cfg(test)]
@@ -181,10 +194,15 @@ mod tests {
         let edit = asked("workspace/applyEdit", json!({ "edit": { "changes": {} } })).unwrap();
         assert_eq!(edit["applied"], false);
         assert_eq!(asked("workspace/execute", json!({})).unwrap_err().0, METHOD_NOT_FOUND);
-        assert!(known.registered.contains("textDocument/rename"));
-        let gone = json!({ "unregisterations": [{ "id": "1", "method": "textDocument/rename" }] });
-        assert_eq!(known.asked("client/unregisterCapability", &gone), Ok(Value::Null));
-        assert!(known.registered.is_empty());
+        assert!(known.has_registered("textDocument/rename"));
+        // Registered anew, it is there although the first is taken back.
+        let again = json!({ "registrations": [{ "id": "2", "method": "textDocument/rename" }] });
+        assert_eq!(known.asked("client/registerCapability", &again), Ok(Value::Null));
+        for (id, is_left) in [("1", true), ("2", false)] {
+            let gone = json!({ "unregisterations": [{ "id": id, "method": "textDocument/rename" }] });
+            assert_eq!(known.asked("client/unregisterCapability", &gone), Ok(Value::Null));
+            assert_eq!(known.has_registered("textDocument/rename"), is_left);
+        }
     }
 
     #[test]

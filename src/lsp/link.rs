@@ -162,9 +162,9 @@ impl Talk {
             Ok(Message::Request { id, method, params }) => {
                 let mut answered = Ok(Value::Null);
                 self.known.send_if_modified(|known| {
-                    let registered = known.registered.len();
+                    let registered = known.registrations();
                     answered = known.asked(&method, &params);
-                    known.registered.len() != registered
+                    known.registrations() != registered
                 });
                 self.send(match answered {
                     Ok(result) => jsonrpc::response(&id, result),

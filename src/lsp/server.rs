@@ -121,7 +121,7 @@ impl Server {
         };
         let said = self.capabilities.pointer(place);
         let is_static = said.is_some_and(|said| !said.is_null() && *said != json!(false));
-        is_static || self.known.borrow().registered.contains(method)
+        is_static || self.known.borrow().has_registered(method)
     }
 
     /// Asks a question. A server whose answer nobody awaits any more, for the time is up or this future is dropped, is
