@@ -105,14 +105,14 @@ fn one_server_answers_as_long_as_its_session_asks() {
 }
 
 #[test]
-fn r110_typescript_sorts_its_imports_and_offers_what_it_would_fix() {
+fn r110_typescript_sorts_its_imports_and_fixes_a_name() {
     let env = world();
     env.write("tsconfig.json", "{ \"compilerOptions\": { \"strict\": true, \"noEmit\": true } }\n");
     env.write("b.ts", "export const b = 1;\n");
     env.write("a.ts", "export const a = 1;\n");
     env.write(
         "main.ts",
-        "import { b } from \"./b\";\nimport { a } from \"./a\";\n\nexport const c: number = a + b + d;\n",
+        "import { b } from \"./b\";\nimport { a } from \"./a\";\n\nconst count = a + b;\nexport const c: number = coutn;\n",
     );
     env.commit("imports out of order");
     let part = |line: u32, start: u32, end: u32, more: Value| {
@@ -128,11 +128,12 @@ fn r110_typescript_sorts_its_imports_and_offers_what_it_would_fix() {
     assert_eq!(sorted["paths"], json!(["main.ts"]), "{sorted}");
     let text = fs::read_to_string(env.worktree(&id).join("main.ts")).unwrap();
     assert!(text.starts_with("import { a } from \"./a\";\nimport { b } from \"./b\";\n"), "{text}");
-    // Nobody knows `d`: what could be done about it is listed, and nothing is done.
-    let offered = next(&env, &id, "code_action", &part(4, 33, 34, json!({})));
-    let titles: Vec<_> = offered["actions"].as_array().unwrap().iter().map(|one| one["title"].to_string()).collect();
-    assert!(titles.iter().any(|title| title.contains("'d'")), "{offered}");
-    assert_eq!(fs::read_to_string(env.worktree(&id).join("main.ts")).unwrap(), text);
+    let wrong = next(&env, &id, "diagnostics", &json!({ "path": "main.ts" }));
+    assert!(wrong.to_string().contains("'coutn'"), "{wrong}");
+    let fixed = next(&env, &id, "code_action", &part(5, 25, 30, json!({ "kind": "quickfix" })));
+    assert_eq!(fixed["title"], "Change spelling to 'count'", "{fixed}");
+    let text = fs::read_to_string(env.worktree(&id).join("main.ts")).unwrap();
+    assert!(text.ends_with("export const c: number = count;\n"), "{text}");
 }
 
 #[test]

@@ -22,6 +22,7 @@ use super::super::super::prepare;
 use super::super::super::record::CallOrigin;
 use super::super::{Allowed, Consent};
 use super::desk::{self, Desk, Opened, blocking, notices, told};
+use super::diagnose::LIMIT;
 use super::watch::{self, Seen};
 
 /// Renames the symbol at a place everywhere.
@@ -59,8 +60,8 @@ pub(super) async fn action(desk: &Desk<'_>, consent: &Consent, wanted: &Action) 
     }
     let position = |(line, character): (u32, u32)| Position { line: line - 1, character };
     let range = Range { start: position(wanted.start), end: position(wanted.end) };
-    let diagnosed =
-        server.diagnostics(&opened.path, opened.version, server.limits().settle * 10).await.map_err(told)?;
+    // What can be fixed is known only once the server has looked at the file.
+    let diagnosed = server.diagnostics(&opened.path, opened.version, LIMIT).await.map_err(told)?;
     let about =
         diagnosed.diagnostics.iter().filter(|known| known.range.start <= range.end && range.start <= known.range.end);
     let mut context = json!({ "diagnostics": about.collect::<Vec<_>>(), "triggerKind": 1 });
