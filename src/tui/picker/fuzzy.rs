@@ -94,10 +94,11 @@ impl Fuzzy {
             Some((atom.score(text, matcher)?, index))
         };
         let mut scored: Vec<(u16, usize)> = likely.into_iter().filter_map(score).collect();
-        // What is typed in full comes first, then the better match, then the shorter text.
+        // What is typed in full, as a whole or as one of its words, comes first; then the better match and the shorter text.
         let rank = |(score, index): &(u16, usize)| {
             let whole = &texts[*index].whole;
-            (whole != query, Reverse(*score), whole.len(), *index)
+            let is_typed = whole == query || whole.split(' ').any(|word| word == query);
+            (!is_typed, Reverse(*score), whole.len(), *index)
         };
         keep_least(&mut scored, count, rank);
         scored.sort_unstable_by_key(rank);
