@@ -49,10 +49,10 @@ impl Seat {
         let mut builder = CommandBuilder::new(command.get_program());
         builder.args(command.get_args());
         builder.env_clear();
+        builder.env("TERM", "xterm-256color");
         for (name, value) in command.get_envs().filter_map(|(name, value)| Some((name, value?))) {
             builder.env(name, value);
         }
-        builder.env("TERM", "xterm-256color");
         builder.cwd(command.get_current_dir().expect("a directory"));
         let child = pair.slave.spawn_command(builder).unwrap();
         let (mut reader, keys) = (pair.master.try_clone_reader().unwrap(), pair.master.take_writer().unwrap());

@@ -391,3 +391,122 @@ fn another_terminal_shows_the_same() {
     face.shows("READY");
     leave(face);
 }
+
+/// Marks of a program that was let through: a title of the window, a string for the terminal, another order of letters,
+/// letters without width, a single byte that begins a sequence.
+const HOSTILE: &str = "x\u{1b}]0;owned\u{7}\u{1b}Pq#0\u{1b}\\\u{9b}31m\u{202e}txet\u{2066}\u{200b}y";
+
+/// No piece of what others wrote reached the terminal as more than letters.
+#[track_caller]
+fn is_harmless(written: &str) {
+    for mark in ["\u{1b}]0;", "\u{1b}P", "\u{9b}", "\u{202e}", "\u{2066}"] {
+        assert!(!written.contains(mark), "{mark:?} in {written:?}");
+    }
+}
+
+#[test]
+fn hostile_names_and_endless_lines_leave_the_screen_whole() {
+    let env = world();
+    // Bytes that are no text and a line of ten megabytes, from a command and in a file.
+    let endless = "head -c 10485760 /dev/zero | tr '\\0' z";
+    let id = env.create(&steps(&[
+        format!("Title {HOSTILE}"),
+        format!("@run printf '\\377\\376\\033[2Jraw\\n'; {endless} > long.txt; {endless}"),
+        "@run printf 'a' > \"$(printf 'n\\033]0;owned\\007\\342\\200\\256ame.txt')\"".to_owned(),
+        say(HOSTILE),
+    ]));
+    env.wait_for(&id, "ready");
+    let mut face = face(&env);
+    face.shows("merge?");
+    face.types(ENTER);
+    face.shows("‹ Title x");
+    face.types("g");
+    face.shows("raw");
+    face.types("d");
+    face.shows("looked at 0/2 files");
+    face.types("]");
+    face.shows("kB more");
+    for (columns, rows) in [(80, 24), (120, 36)] {
+        face.resize(columns, rows);
+        face.shows("? help");
+        let contents = face.contents();
+        assert!(contents.lines().next().is_some_and(|line| line.starts_with(" coppice")), "{contents}");
+        assert!(contents.lines().last().is_some_and(|line| line.contains("comment")), "{contents}");
+    }
+    face.types(ESCAPE);
+    face.shows("‹ Title x");
+    to_list(&mut face);
+    is_harmless(&leave(face));
+}
+
+#[test]
+fn the_way_through_a_session_at_80_by_24() {
+    let env = world();
+    let mut face = Seat::take(&env.to_start(&[]));
+    face.shows("? help");
+    task(&mut face, "Fix the build", &[crate::script::ask_to_run("touch built.txt"), say("The build works.")]);
+    face.shows("1 needs you");
+    // Who works where stands under the row.
+    face.shows("builder · demo");
+    // Into the transcript of what waits, and to the card from there.
+    face.types("l");
+    face.shows("‹ Fix the build");
+    face.types("y");
+    face.shows("y once");
+    face.types("n");
+    face.types("not like this");
+    face.shows("not like this");
+    face.types(ENTER);
+    face.shows("✓ ready");
+    to_list(&mut face);
+    task(&mut face, "Write a page", &[write("page.md", "one line"), say("It is written.")]);
+    face.shows("+1 −0");
+    face.types("d");
+    face.shows("page.md");
+    face.types("<");
+    face.shows("turn 1 of 1");
+    face.types(ESCAPE);
+    face.shows("‹ Write a page");
+    face.types("\x13");
+    face.types("written");
+    face.types(ENTER);
+    face.shows("It is written.");
+    face.types("m");
+    face.shows("into main?");
+    face.types(ENTER);
+    face.shows("merged into main");
+    to_list(&mut face);
+    leave(face);
+    assert_eq!(env.read("page.md").trim(), "one line");
+}
+
+#[test]
+fn terminals_of_every_kind_show_the_same_words() {
+    let env = world();
+    env.create_ready(&say("Done."));
+    for (variables, is_plain, has_colours) in [
+        (&[("TERM", "linux")][..], true, true),
+        (&[("TERM", "xterm-256color"), ("NO_COLOR", "1")], false, false),
+        (&[("TERM", "tmux-256color")], false, true),
+        (&[("TERM", "xterm-256color"), ("LANG", "C")], true, true),
+    ] {
+        let mut command = env.to_start(&[]);
+        command.envs(variables.iter().copied());
+        let mut face = Seat::sized(&command, 100, 24);
+        face.shows("READY");
+        let contents = face.contents();
+        assert_eq!(contents.is_ascii(), is_plain, "{variables:?}\n{contents}");
+        let written = leave(face);
+        let colours = ["\x1b[3", "\x1b[9", "\x1b[38"].iter().any(|start| {
+            written.match_indices(start).any(|(at, _)| {
+                let rest = &written[at + 2..];
+                let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';').unwrap_or_default();
+                rest[end..].starts_with('m')
+                    && rest[..end]
+                        .split(';')
+                        .any(|part| matches!(part, "31" | "32" | "33" | "34" | "35" | "36" | "38" | "90"))
+            })
+        });
+        assert_eq!(colours, has_colours, "{variables:?}");
+    }
+}

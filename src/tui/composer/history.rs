@@ -163,7 +163,7 @@ mod tests {
         let mut kept = history();
         put_aside(&mut kept, long.clone());
         put_aside(&mut kept, seen("look", 8));
-        assert_eq!(kept[3..], [long.clone(), seen("look", 8)]);
+        assert_eq!(kept[3..], [long, seen("look", 8)]);
         // Going back brings the image with its words, and forward what was written before.
         let mut draft = Draft::of(seen("here", 4));
         draft.set("");

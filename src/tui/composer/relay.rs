@@ -156,7 +156,7 @@ mod tests {
             ("auth", of(["gemini", "codex", "claude"]), vec![], Some("gemini")),
             ("crashed", of(["claude", "codex", "gemini"]), vec![], None),
             ("rate_limit", vec![backend("claude"), lacks("codex"), backend("gemini")], vec![], Some("gemini")),
-            ("rate_limit", vec![backend("claude"), missing("codex"), demo.clone()], vec![], None),
+            ("rate_limit", vec![backend("claude"), missing("codex"), demo], vec![], None),
             ("rate_limit", of(["claude", "codex", "gemini"]), vec![limited], Some("gemini")),
             ("rate_limit", vec![], vec![], None),
         ] {
