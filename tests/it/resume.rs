@@ -10,7 +10,8 @@ fn a_running_turn_is_interrupted_and_its_tree_of_processes_is_gone() {
     let env = TestEnv::new();
     // A child that left its session and group is still the turn's.
     let id = env.create(&steps(&[stray("stray.pid"), write("half.txt", "1"), hang()]));
-    env.wait_for_event(&id, "tool_finished", 0);
+    let started = env.wait_for_event(&id, "tool_finished", 0);
+    env.wait_for_event(&id, "tool_finished", started["seq"].as_u64().unwrap());
     // The daemon, the supervisor, the agent and its stray child at the least.
     let processes = env.processes();
     assert!(processes.len() >= 4, "{processes:?}");

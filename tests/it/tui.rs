@@ -470,7 +470,9 @@ fn the_way_through_a_session_at_80_by_24() {
     face.types("\x13");
     face.types("written");
     face.types(ENTER);
-    face.shows("It is written.");
+    face.shows("2 places");
+    face.types(ESCAPE);
+    face.hides("2 places");
     face.types("m");
     face.shows("into main?");
     face.types(ENTER);
