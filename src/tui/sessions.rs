@@ -213,7 +213,11 @@ pub(crate) fn settle(model: &mut Model) -> Vec<Request> {
         return Vec::new();
     }
     let from = state.filter.as_ref().and_then(|filter| filter.from.clone()).filter(|from| state.has(from));
-    state.cursor = from.or_else(|| state.nearest(before.unwrap_or(0)).map(str::to_owned));
+    // A child that goes is found again at its parent: the row that moves up to its place is about something else.
+    let parent = |id: &String| world.sessions.get(id)?.parent.clone();
+    let mut above = std::iter::successors(state.cursor.clone(), parent).skip(1).take(world.sessions.len());
+    let above = above.find(|id| state.has(id));
+    state.cursor = from.or(above).or_else(|| state.nearest(before.unwrap_or(0)).map(str::to_owned));
     state.pane.forget_preview();
     state.cursor.as_deref().map_or_else(Vec::new, |id| transcripts.need(id))
 }

@@ -416,6 +416,16 @@ fn the_session_that_was_open_stands_under_the_cursor() {
 }
 
 #[test]
+fn a_child_that_is_not_listed_any_more_leaves_the_cursor_at_its_parent() {
+    let mut model = model(WIDE, family(Status::Running));
+    super::select(&mut model, "kid12");
+    assert_eq!(selected(&model), "kid");
+    model.sessions.folded.insert("root1".into());
+    super::settle(&mut model);
+    assert_eq!(selected(&model), "roo");
+}
+
+#[test]
 fn what_blocks_an_agent_comes_before_what_failed() {
     let mut all = family(Status::Failed);
     let waits = Session { id: "wants".into(), created_at: 0, ..look::approval() };
