@@ -17,6 +17,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use axum::serve::ListenerExt;
 use futures_util::stream;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -52,6 +53,12 @@ pub(super) async fn serve(listener: TcpListener, address: SocketAddr, guests: Ar
         .layer(DefaultBodyLimit::max(LARGEST))
         .layer(middleware::from_fn_with_state(threshold.clone(), admit))
         .with_state(threshold);
+    // A reply is several small writes: gathered up, each would wait for the other side's confirmation, 40 ms long.
+    let listener = listener.tap_io(|stream| {
+        if let Err(error) = stream.set_nodelay(true) {
+            debug!(%error, "small writes to a caller are gathered up");
+        }
+    });
     if let Err(error) = axum::serve(listener, router).await {
         warn!(%error, "the door of the tools is closed");
     }
