@@ -183,7 +183,7 @@ fn complete(model: &Model, popup: &Popup, frame: &mut Frame) {
         (Kind::File, true) if model.composer.files.is_awaited() => "looking for files…",
         (Kind::File, true) => "no file matches",
         (Kind::Command, _) => "⇥ completes · a space before / makes it a prompt",
-        (Kind::File | Kind::Argument(_) | Kind::Skill, _) => "⇥ completes · esc leaves it as it is",
+        (Kind::File | Kind::Argument(_) | Kind::Skill, _) => "⇥ ⏎ completes · esc leaves it as it is",
     };
     let wanted = u16::try_from(popup.rows.len() + 1).unwrap_or(u16::MAX);
     let height = wanted.min(dock.y);

@@ -126,7 +126,7 @@ fn the_completion_stands_above_it() {
     insta::assert_snapshot!(shown(&model), @r"
        src/main.rs
      › src/a �b.rs
-     ⇥ completes · esc leaves it as it is
+     ⇥ ⏎ completes · esc leaves it as it is
     ── new task ─────────────────────── builder · claude/opus · high · unattended ──
      › see @
     ");
