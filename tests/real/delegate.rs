@@ -143,7 +143,10 @@ fn a_stopped_parent_stops_its_child(agent: Agent) {
     define(&stage, "holder", helper, "");
     stage.commit("an agent");
     stage.model(helper).plays([shell(HOLD)]);
-    stage.model(agent).plays([serve("delegate", delegate("holder", "hold on")), answer("gone on")]);
+    stage
+        .model(agent)
+        .plays_to("leave the holder be", [answer("gone on")])
+        .plays([serve("delegate", delegate("holder", "hold on"))]);
     let id = stage.begin_with(agent, &["--agent", "engineer"], "have somebody hold on");
     stage.model(helper).wait_for_call(1);
     let child = only_child(&stage, &id);
@@ -154,11 +157,13 @@ fn a_stopped_parent_stops_its_child(agent: Agent) {
     stage.rests(&child, "interrupted");
     assert_eq!(last_states(&stage, &id).into_values().collect::<Vec<_>>(), ["cancelled"]);
 
-    stage.send(&id, "go on without", "ready");
+    stage.send(&id, "leave the holder be", "ready");
     assert_eq!(stage.last_answer(&id), "gone on");
+    // A busy program may have gone back to its model before it read that it is to stop; that call reaches nobody.
     let calls = stage.model(agent).calls();
-    assert_eq!((calls.len(), stage.model(helper).calls().len()), (2, 1));
-    assert!(calls[1].mentions("have somebody hold on") && calls[1].mentions("go on without"));
+    let went_on: Vec<_> = calls.iter().filter(|call| call.mentions("leave the holder be")).collect();
+    assert_eq!((went_on.len(), stage.model(helper).calls().len()), (1, 1));
+    assert!(went_on[0].mentions("have somebody hold on"));
 }
 
 /// R55: the parent reads that the time is over, and nothing of the children is left running.

@@ -5,8 +5,10 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::task::Poll;
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until};
 
 use crate::backend::door::{Answer, Door, Entrance, Knock, Stay, Ticket};
 use crate::backend::event::{Command, Event, ToolRequest};
@@ -16,6 +18,10 @@ use crate::backend::{Launch, QUEUE, ServedTool};
 
 /// With more events than this unread, the conversation's own wait; commands go on.
 const UNREAD: usize = 128;
+
+/// How long an agent has to read that it is to stop, before its open calls are answered. It reads the two from different
+/// pipes, and one that sees the answer first goes back to its model.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// Runs a conversation as `talk` does, with the door open if the launch serves tools through it.
 pub(crate) async fn run<F: Future<Output = ()>>(
@@ -85,6 +91,7 @@ pub(super) async fn carry(
                 }
             },
             Some(knock) = stay.knocks.recv(), if desk.outbox.len() < UNREAD => desk.knock(knock),
+            () = elapsed(desk.due) => desk.end("the turn was interrupted"),
             request = gone(&mut desk.open), if !desk.open.is_empty() => desk.withdraw(&request),
         }
     }
@@ -97,6 +104,8 @@ struct Desk {
     turns: usize,
     /// Whether the running turn was told to end.
     is_interrupted: bool,
+    /// When the calls of a turn that was told to end are answered.
+    due: Option<Instant>,
     open: Vec<Open>,
     outbox: VecDeque<Event>,
     calls: u64,
@@ -121,10 +130,10 @@ impl Desk {
                 }
                 return None;
             }
-            // An agent that waits for its call would not hear that it is to stop.
+            // An agent that waits for its call does not stop before that is answered.
             Command::Interrupt => {
                 self.is_interrupted = self.turns > 0;
-                self.end("the turn was interrupted");
+                self.due = (!self.open.is_empty()).then(|| Instant::now() + HEAD_START);
             }
             Command::Close => self.end("the conversation is over"),
             Command::Decide { .. } => {}
@@ -186,11 +195,20 @@ impl Desk {
 
     /// Answers what is open with an error, and tells the owner that it needs no result.
     fn end(&mut self, reason: &str) {
+        self.due = None;
         for open in self.open.drain(..) {
             // A client that left in this moment needs no answer.
             open.answer.send(Err(reason.to_owned())).ok();
             self.outbox.push_back(Event::ToolRequestGone { request: open.request });
         }
+    }
+}
+
+/// Waits for a moment; for ever, if there is none.
+async fn elapsed(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 

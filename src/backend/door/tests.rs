@@ -8,6 +8,7 @@ use super::bridge;
 use super::caller::{Caller, CallerError, Replies};
 use super::*;
 use crate::backend::event::{Block, Command, Event, Stop, ToolRequest};
+use crate::backend::failure::{Failure, FailureKind};
 
 /// One conversation with an open door and nobody behind the protocol.
 struct Talk {
@@ -252,6 +253,21 @@ async fn an_interrupted_turn_makes_no_further_call() {
     assert_eq!(talk.event().await, gone(&request));
     assert_eq!(replies.next().await.unwrap(), Some(answered(1, "the turn was interrupted", true)));
     assert_eq!(talk.ask(call(2)).await, answered(2, "the turn is over", true));
+}
+
+/// An agent that ends its turn by itself has not read an answer that sends it back to its model.
+#[tokio::test]
+async fn a_turn_that_ends_when_told_to_sees_no_answer_before() {
+    let mut talk = turn(&Door::default()).await;
+    let mut replies = talk.call(1).await;
+    let request = talk.requested().await;
+    talk.tell(Command::Interrupt).await;
+    assert_eq!(talk.inner_commands.recv().await, Some(Command::Interrupt));
+    let end = Event::Failed(Failure::new(FailureKind::Cancelled, "the turn was interrupted"));
+    talk.inner_events.send(end.clone()).await.unwrap();
+    assert_eq!(talk.event().await, gone(&request));
+    assert_eq!(talk.event().await, end);
+    assert_eq!(replies.next().await.unwrap(), Some(answered(1, "the turn is over", true)));
 }
 
 #[tokio::test]
