@@ -267,7 +267,10 @@ pub enum Payload {
         /// What changed in the files, where something did.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         commit: Option<String>,
-        changes: Changes,
+        /// Absent when nobody could look: the daemon ended first, or the files could not be committed. They are
+        /// committed with what comes next.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<Changes>,
     },
     Warning {
         message: String,
@@ -490,7 +493,7 @@ mod tests {
             Payload::Restored {},
             Payload::PromptDropped { number: 2 },
             Payload::Attached { program: "shell".into() },
-            Payload::Detached { program: "shell".into(), commit: None, changes: Changes::default() },
+            Payload::Detached { program: "shell".into(), commit: None, changes: None },
             Payload::Conflict { files: vec![], with: "main".into() },
             Payload::PromptQueued { number: 1, text: "x".into(), images: vec![] },
         ] {

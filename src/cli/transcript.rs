@@ -224,15 +224,16 @@ fn detail(payload: &Payload) -> String {
         Payload::PostureChanged { posture, yolo } => format!("{posture}{}", if *yolo { ", YOLO" } else { "" }),
         Payload::PromptDropped { number } => format!("{number} is not sent"),
         Payload::Attached { program } => format!("a person works in the worktree ({program})"),
-        Payload::Detached { program, commit, changes } => match commit {
-            Some(commit) => format!(
+        Payload::Detached { program, commit, changes } => match (commit, changes) {
+            (Some(commit), Some(changes)) => format!(
                 "{program}: {} holds {}, +{} -{}",
                 short(commit),
                 count(changes.files as usize, "file"),
                 changes.insertions,
                 changes.deletions
             ),
-            None => format!("{program}: no file changed"),
+            (None, Some(_)) => format!("{program}: no file changed"),
+            (_, None) => format!("{program}: what was changed is committed with what comes next"),
         },
         Payload::Archived {} | Payload::Restored {} => String::new(),
         Payload::Saved { reference, commit } => format!("{} in {reference}", short(commit)),
@@ -356,7 +357,7 @@ mod tests {
             Payload::Restored {},
             Payload::PromptDropped { number: 2 },
             Payload::Attached { program: "shell".into() },
-            Payload::Detached { program: "shell".into(), commit: None, changes: Changes::default() },
+            Payload::Detached { program: "shell".into(), commit: None, changes: None },
             Payload::Warning { message: "a hook was ignored".into() },
             Payload::PostureChanged { posture: "edits".into(), yolo: false },
             Payload::PostureChanged { posture: "edits".into(), yolo: true },
@@ -427,7 +428,7 @@ mod tests {
         131  1970-01-01 00:00:00  abcd2345  restored
         132  1970-01-01 00:00:00  abcd2345  prompt_dropped      2 is not sent
         133  1970-01-01 00:00:00  abcd2345  attached            a person works in the worktree (shell)
-        134  1970-01-01 00:00:00  abcd2345  detached            shell: no file changed
+        134  1970-01-01 00:00:00  abcd2345  detached            shell: what was changed is committed with what comes next
         135  1970-01-01 00:00:00  abcd2345  warning             a hook was ignored
         136  1970-01-01 00:00:00  abcd2345  posture_changed     edits
         137  1970-01-01 00:00:00  abcd2345  posture_changed     edits, YOLO
@@ -453,7 +454,7 @@ mod tests {
         conflict with main: a.rs, b.rs
         merged into main as 0123456789 (squash)
         attached: a person works in the worktree (shell)
-        detached: shell: no file changed
+        detached: shell: what was changed is committed with what comes next
         warning: a hook was ignored
         posture edits
         posture edits, YOLO

@@ -4,7 +4,7 @@ use tracing::{info, warn};
 
 use crate::api::event::Payload;
 use crate::api::handoff::HandoffStatus;
-use crate::api::session::{Changes, Status, TurnState, Usage};
+use crate::api::session::{Status, TurnState, Usage};
 use crate::git::diff::{self, Target};
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
@@ -134,8 +134,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
         }
         Fact::Detached => {
             let program = record.body.attached.take().unwrap_or_default();
-            // What was changed by hand is committed with what comes next.
-            Ok(vec![event(id, &Payload::Detached { program, commit: None, changes: Changes::default() })])
+            Ok(vec![event(id, &Payload::Detached { program, commit: None, changes: None })])
         }
         Fact::TurnEnded(_) if state == State::Turning => {
             // A decision that was not delivered is used for the same call when the session goes on.

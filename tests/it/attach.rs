@@ -344,6 +344,7 @@ fn a_daemon_that_dies_takes_the_program_with_it_and_the_next_one_says_so() {
     assert_eq!(env.status(&id), "ready");
     let detached = of_kind(&env, &id, "detached");
     assert_eq!((detached.len(), &detached[0]["program"]), (1, &"shell".into()));
+    assert_eq!(detached[0].get("changes"), None, "nobody has looked");
     // What is in the files counts, although nobody has committed it.
     let session = env.session(&id);
     assert_eq!(session["changes"]["files"], 1, "{session:#}");

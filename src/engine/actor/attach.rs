@@ -70,7 +70,7 @@ impl Actor {
         let running = match attach::start(&self.shared, &self.record, &visit).await {
             Ok(running) => running,
             Err(fault) => {
-                self.release(None, Changes::default()).await;
+                self.release(None, Some(Changes::default())).await;
                 return Err(fault);
             }
         };
@@ -84,21 +84,20 @@ impl Actor {
     /// The program ended: what was changed by hand goes onto the session's branch, and prompts that waited begin.
     pub(super) async fn guest_left(&mut self, exit: i32) {
         let Some(guest) = self.guest.take() else { return };
-        let kept = match self.keep_by_hand().await {
-            Ok(kept) => kept,
+        let (commit, changes) = match self.keep_by_hand().await {
+            Ok(Some((commit, changes))) => (Some(commit), Some(changes)),
+            Ok(None) => (None, Some(Changes::default())),
             Err(fault) => {
                 let message = format!("what was changed by hand is not committed: {}", prepare::failure(fault).message);
                 warn!(session = %self.id, message, "no checkpoint");
                 self.staged.push(Payload::Warning { message });
-                None
+                (None, None)
             }
         };
         info!(session = %self.id, exit, "detached");
-        let (commit, changes) = kept.unzip();
-        let changes = changes.unwrap_or_default();
         self.release(commit.clone(), changes).await;
         self.settle_conflict().await;
-        guest.terminal.tell(Left { exit, commit, changes });
+        guest.terminal.tell(Left { exit, commit, changes: changes.unwrap_or_default() });
         // What follows is not what they wanted stopped.
         self.answer_stops();
         if std::mem::take(&mut self.go_on) {
@@ -159,7 +158,7 @@ impl Actor {
     }
 
     /// Gives the lease back.
-    async fn release(&mut self, commit: Option<String>, changes: Changes) {
+    async fn release(&mut self, commit: Option<String>, changes: Option<Changes>) {
         let program = self.record.body.attached.take().unwrap_or_default();
         self.staged.push(Payload::Detached { program, commit, changes });
         self.follows = self.go_on && !self.record.body.order.is_empty() && self.closing.is_none();

@@ -64,10 +64,16 @@ pub(super) fn talk(payload: &Payload) -> Option<(Tone, String)> {
             "agent" => "a person talks to the agent directly".to_owned(),
             program => format!("a person works in the worktree ({})", one_line(program)),
         }),
-        Payload::Detached { program, changes, .. } => quiet(match program.as_str() {
-            "agent" => format!("what was said to the agent directly is not shown here · {}", changed(*changes)),
-            program => format!("the person left ({}) · {}", one_line(program), changed(*changes)),
-        }),
+        Payload::Detached { program, changes, .. } => {
+            let left = match changes {
+                Some(changes) => changed(*changes),
+                None => "what was changed is committed with what comes next".to_owned(),
+            };
+            quiet(match program.as_str() {
+                "agent" => format!("what was said to the agent directly is not shown here · {left}"),
+                program => format!("the person left ({}) · {left}", one_line(program)),
+            })
+        }
         Payload::Warning { message } => said(Tone::Warn, format!("warning: {}", one_line(message))),
         Payload::PromptQueued { .. }
         | Payload::TurnStarted { .. }

@@ -139,7 +139,8 @@ fn every_notice_is_one_line() {
         Payload::PostureChanged { posture: "edits".into(), yolo: false },
         Payload::PostureChanged { posture: "edits".into(), yolo: true },
         Payload::Attached { program: "agent".into() },
-        Payload::Detached { program: "agent".into(), commit: None, changes: Changes::default() },
+        Payload::Detached { program: "agent".into(), commit: None, changes: Some(Changes::default()) },
+        Payload::Detached { program: "shell".into(), commit: None, changes: None },
         Payload::Warning { message: "a hook was ignored".into() },
         Payload::QuestionAnswered { index: 0, answer: "sqlite\nplease".into(), call: None },
         Payload::TurnInterrupted { turn: 1, reason: "stopped by you".into() },
@@ -161,6 +162,7 @@ fn every_notice_is_one_line() {
     posture: edits, YOLO
     a person talks to the agent directly
     what was said to the agent directly is not shown here · no file changed
+    the person left (shell) · what was changed is committed with what comes next
     warning: a hook was ignored
     ▏you answered 1: sqlite (+1 lines)
     ‖ interrupted: stopped by you
