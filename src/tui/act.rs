@@ -144,6 +144,25 @@ pub(crate) enum Step {
     Bottom,
 }
 
+/// How many lines a page has where what is seen has no height of its own.
+const PAGE: usize = 10;
+
+impl Step {
+    /// Where it takes something that is at `at`, not beyond `last`; one to a side leaves it there.
+    pub(crate) fn moved(self, at: usize, last: usize) -> usize {
+        let to = match self {
+            Step::Up => at.saturating_sub(1),
+            Step::Down => at + 1,
+            Step::PageUp => at.saturating_sub(PAGE),
+            Step::PageDown => at + PAGE,
+            Step::Top => 0,
+            Step::Bottom => last,
+            Step::Left | Step::Right => at,
+        };
+        to.min(last)
+    }
+}
+
 fn step(model: &mut Model, step: Step) -> Vec<Request> {
     match model.context() {
         Context::Sessions | Context::Filter => sessions::step(model, step),

@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::CursorMove;
 
+use super::decide::words;
 use super::model::{Focus, Model, View};
 use super::msg::{Request, Ticket};
 use super::{act, bar, notice, picker, update};
@@ -291,16 +292,7 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
             draft.with.pop();
             return changed(model);
         }
-        // As in a shell; the editor's own meaning of it is to undo.
-        (KeyCode::Char('u'), KeyModifiers::CONTROL) => {
-            draft.area.delete_line_by_head();
-        }
-        (KeyCode::Char('_' | '7'), KeyModifiers::CONTROL) => {
-            draft.area.undo();
-        }
-        _ => {
-            draft.area.input(key);
-        }
+        _ => words::input(&mut draft.area, key),
     }
     if draft.text() == before {
         return popup::refresh(model);

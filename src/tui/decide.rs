@@ -35,9 +35,6 @@ pub(crate) use body::prepare;
 pub(crate) use flow::{Kept, begun, failed, forget, restore, settle, workflow_came};
 pub(crate) use question::{Begun, is_plan};
 
-/// A page of what scrolls.
-const PAGE: usize = 10;
-
 /// The rows of the screen that no card takes.
 const OTHERS: u16 = 4;
 
@@ -253,13 +250,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
         (Face::Asking(progress), Step::Down) => progress.down(),
         (Face::Asking(progress), Step::Left) => progress.earlier(),
         (Face::Asking(progress), Step::Right) => progress.later(),
-        (Face::Card(_), Step::Left | Step::Right) => {}
-        (Face::Card(_), Step::Up) => state.scroll = from.saturating_sub(1),
-        (Face::Card(_), Step::Down) => state.scroll = (from + 1).min(furthest),
-        (Face::Card(_) | Face::Asking(_), Step::PageUp) => state.scroll = from.saturating_sub(PAGE),
-        (Face::Card(_) | Face::Asking(_), Step::PageDown) => state.scroll = (from + PAGE).min(furthest),
-        (Face::Card(_) | Face::Asking(_), Step::Top) => state.scroll = 0,
-        (Face::Card(_) | Face::Asking(_), Step::Bottom) => state.scroll = furthest,
+        (Face::Card(_) | Face::Asking(_), step) => state.scroll = step.moved(from, furthest),
     }
     Vec::new()
 }

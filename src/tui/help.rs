@@ -14,7 +14,6 @@ use super::msg::Request;
 use super::view::WIDE;
 use crate::look::line::{Line, Tone, table};
 
-const PAGE: usize = 10;
 /// Between two columns.
 const GAP: usize = 3;
 /// What the border and its padding take.
@@ -40,16 +39,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let columns = model.size.width.saturating_sub(FRAME);
     let Some(Overlay::Help(state)) = &mut model.overlay else { return Vec::new() };
     let furthest = lines(&model.keymap, state.context, columns).len().saturating_sub(room);
-    state.scroll = match step {
-        Step::Up => state.scroll.saturating_sub(1),
-        Step::Down => state.scroll + 1,
-        Step::PageUp => state.scroll.saturating_sub(PAGE),
-        Step::PageDown => state.scroll + PAGE,
-        Step::Top => 0,
-        Step::Bottom => furthest,
-        Step::Left | Step::Right => state.scroll,
-    }
-    .min(furthest);
+    state.scroll = step.moved(state.scroll, furthest);
     Vec::new()
 }
 

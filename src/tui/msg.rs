@@ -328,6 +328,12 @@ pub(crate) enum Reply {
         said: String,
         session: Option<Box<Session>>,
     },
+    /// A setting was not written; `value` is what it was to be.
+    Unset {
+        key: String,
+        value: String,
+        error: Error,
+    },
     /// A request failed.
     Failed {
         doing: String,

@@ -17,7 +17,6 @@ use crate::api::tool::ToolSurface;
 use crate::look::line::{Line, Tone, one_line, visible};
 use crate::look::{markdown, pull, tool, verdict};
 
-const PAGE: usize = 10;
 /// Wider than this, lines are hard to read.
 const WIDEST: u16 = 110;
 /// What the border and its padding take.
@@ -142,16 +141,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let Some(Overlay::Panel(state)) = &mut model.overlay else { return Vec::new() };
     let (area, rows) = laid_out(state, Rect::new(0, 0, width, height));
     let furthest = rows.len().saturating_sub(area.height.saturating_sub(2).into());
-    state.scroll = match step {
-        Step::Up => state.scroll.saturating_sub(1),
-        Step::Down => state.scroll + 1,
-        Step::PageUp => state.scroll.saturating_sub(PAGE),
-        Step::PageDown => state.scroll + PAGE,
-        Step::Top => 0,
-        Step::Bottom => furthest,
-        Step::Left | Step::Right => state.scroll,
-    }
-    .min(furthest);
+    state.scroll = step.moved(state.scroll, furthest);
     Vec::new()
 }
 

@@ -26,9 +26,6 @@ use rows::{Pick, Row};
 
 pub(crate) use screen::view;
 
-/// A page of rows.
-const PAGE: usize = 10;
-
 #[derive(Debug)]
 pub(crate) struct State {
     kind: Kind,
@@ -366,11 +363,7 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     state.cursor = match step {
         Step::Up => (state.cursor + count - 1) % count,
         Step::Down => (state.cursor + 1) % count,
-        Step::PageUp => state.cursor.saturating_sub(PAGE),
-        Step::PageDown => (state.cursor + PAGE).min(count - 1),
-        Step::Top => 0,
-        Step::Bottom => count - 1,
-        Step::Left | Step::Right => state.cursor,
+        step => step.moved(state.cursor, count - 1),
     };
     Vec::new()
 }

@@ -20,12 +20,11 @@ use super::model::{Focus, Model, View};
 use super::msg::{Request, Scope};
 use super::notice;
 use super::theme::{Terminal, Theme};
+use crate::api::error::Error;
 use crate::api::project::{Check, ConfigValue};
 use crate::look::status::Signs;
 use item::{Cursor, Item};
 use list::Hit;
-
-const PAGE: usize = 10;
 
 #[derive(Debug, Default)]
 pub(crate) struct State {
@@ -112,6 +111,20 @@ pub(crate) fn keep_edit(model: &mut Model) -> Vec<Request> {
     }
 }
 
+/// A value was not written: it is told, and what was typed is there again to be mended.
+pub(crate) fn refused(model: &mut Model, key: String, value: &str, error: &Error) -> Vec<Request> {
+    let is_here = match in_hand(model) {
+        Some(Item::Setting(entry)) => {
+            entry.key == key && !entry.value.is_boolean() && entry.options(&model.world).is_empty()
+        }
+        Some(Item::Check(_)) | None => false,
+    };
+    if is_here && model.view == View::Settings && model.settings.editing.is_none() {
+        model.settings.editing = Some(Editing { key, how: How::Typed(Words::of(value)) });
+    }
+    notice::fail(model, "change the setting", error)
+}
+
 /// Takes the value away, so that the one below it counts.
 pub(crate) fn reset(model: &mut Model) -> Vec<Request> {
     match in_hand(model) {
@@ -157,16 +170,7 @@ pub(crate) fn pasted(model: &mut Model, text: &str) -> Vec<Request> {
 pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let items = items(model);
     let place = model.settings.cursor.place(&items);
-    let to = match step {
-        Step::Up => place.saturating_sub(1),
-        Step::Down => place + 1,
-        Step::PageUp => place.saturating_sub(PAGE),
-        Step::PageDown => place + PAGE,
-        Step::Top => 0,
-        Step::Bottom => items.len(),
-        Step::Left | Step::Right => place,
-    };
-    let cursor = Cursor::at(&items, to);
+    let cursor = Cursor::at(&items, step.moved(place, items.len()));
     model.settings.cursor = cursor;
     Vec::new()
 }

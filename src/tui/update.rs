@@ -220,6 +220,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             }
             requests
         }
+        Reply::Unset { key, value, error } => settings::refused(model, key, &value, &error),
         Reply::Failed { doing, error } => {
             model.transcripts.refused();
             notice::fail(model, &doing, &error)

@@ -1,6 +1,6 @@
 //! A few words of the person's own: the editor of free answers, refusals and settings.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -37,7 +37,7 @@ impl Words {
     }
 
     pub(crate) fn typed(&mut self, key: KeyEvent) {
-        self.area.input(key);
+        input(&mut self.area, key);
     }
 
     pub(crate) fn paste(&mut self, text: &str) {
@@ -79,4 +79,13 @@ impl Default for Words {
     fn default() -> Self {
         Words::of("")
     }
+}
+
+/// What a key does to a text that is written: as in a shell, where the editor has another meaning for it.
+pub(crate) fn input(area: &mut TextArea<'_>, key: KeyEvent) {
+    match (key.code, key.modifiers) {
+        (KeyCode::Char('u'), KeyModifiers::CONTROL) => area.delete_line_by_head(),
+        (KeyCode::Char('_' | '7'), KeyModifiers::CONTROL) => area.undo(),
+        _ => area.input(key),
+    };
 }

@@ -125,8 +125,19 @@ fn a_written_setting_is_read_again_and_a_refused_one_is_told() {
     let done = Reply::Done { said: "`merge.style` is set".into(), session: None };
     assert_eq!(update(&mut model, Msg::Reply(done)), [Request::Config]);
     let error = Error::new(ErrorKind::Invalid, "`limits.turn_timeout` must be a duration, not `soon`");
-    update(&mut model, Msg::Reply(Reply::Failed { doing: "change the setting".into(), error }));
+    let refused = Reply::Unset { key: "limits.turn_timeout".into(), value: "soon".into(), error };
+    update(&mut model, Msg::Reply(refused.clone()));
     assert!(screen(&mut model).contains("must be a duration, not `soon`"));
+    assert!(model.settings.editing.is_none(), "the person is elsewhere");
+
+    // What was typed is there to be mended.
+    on(&mut model, "limits.turn_timeout");
+    press(&mut model, &["enter", "ctrl+u"]);
+    type_text(&mut model, "soon");
+    assert_eq!(press(&mut model, &["enter"]), set("limits.turn_timeout", Some("soon"), Scope::Project));
+    update(&mut model, Msg::Reply(refused));
+    let mended = set("limits.turn_timeout", Some("soo5m"), Scope::Project);
+    assert_eq!(press(&mut model, &["backspace", "5", "m", "enter"]), mended);
 }
 
 #[test]

@@ -21,6 +21,9 @@ use crate::tui::panel::Look;
 /// So many events are one page of a transcript.
 const PAGE: u32 = 200;
 
+/// Where what is written to the settings waits for its turn; no session is called so.
+const SETTINGS: &str = "settings";
+
 /// Behind every event there is.
 const END: u64 = i64::MAX as u64;
 
@@ -90,6 +93,7 @@ impl Desk {
                 let session = session.to_owned();
                 self.act(&session, async move { desk.answer(request).await });
             }
+            Kind::Setting { .. } => self.act(SETTINGS, async move { desk.answer(request).await }),
             Kind::Create { .. } => drop(self.acts.spawn(async move { desk.tell(desk.answer(request).await).await })),
             Kind::Read { .. } | Kind::Question => {
                 tokio::spawn(async move { desk.tell(desk.answer(request).await).await });
@@ -137,6 +141,10 @@ impl Desk {
             Kind::Read { session } => {
                 let session = session.to_owned();
                 Box::new(move |error| Reply::Unread { session, error })
+            }
+            Kind::Setting { key, value } => {
+                let (key, value) = (key.to_owned(), value.to_owned());
+                Box::new(move |error| Reply::Unset { key, value, error })
             }
             Kind::Act { .. } | Kind::Question => Box::new(move |error| Reply::Failed { doing, error }),
         };
@@ -194,6 +202,11 @@ enum Kind<'a> {
     Act {
         session: &'a str,
     },
+    /// Writes a value; one after the other.
+    Setting {
+        key: &'a str,
+        value: &'a str,
+    },
     Read {
         session: &'a str,
     },
@@ -225,7 +238,8 @@ fn kind(request: &Request) -> Kind<'_> {
             | ReviewAct::Mark { session, .. }
             | ReviewAct::Send { session },
         ) => Kind::Act { session },
-        Request::SetConfig { .. } | Request::GrantTrust { .. } => Kind::Act { session: "settings" },
+        Request::SetConfig { key, value: Some(value), .. } => Kind::Setting { key, value },
+        Request::SetConfig { value: None, .. } | Request::GrantTrust { .. } => Kind::Act { session: SETTINGS },
         Request::Read(session) => Kind::Read { session },
         Request::List
         | Request::ListRemoved
@@ -347,14 +361,18 @@ mod tests {
         let told = async |request| match desk.answer(request).await {
             Reply::Unread { session, .. } => format!("unread {session}"),
             Reply::Refused { ticket, .. } => format!("refused {ticket}"),
+            Reply::Unset { key, value, .. } => format!("{key} is not {value}"),
             Reply::Failed { doing, .. } => doing,
             other => panic!("{other:?}"),
         };
         let prompt = Request::Prompt { ticket: 7, session: "a".into(), prompt: Box::default() };
+        let setting =
+            Request::SetConfig { key: "theme".into(), value: Some("loud".into()), scope: crate::tui::msg::Scope::User };
         for (request, expected) in [
             // Only this one is read again: what others have under way comes back by itself.
             (Request::Read("a".into()), "unread a"),
             (prompt, "refused 7"),
+            (setting, "theme is not loud"),
             (Request::Merge { session: "a".into(), style: None }, "merge"),
             (Request::List, "read the sessions"),
         ] {
