@@ -3,6 +3,7 @@
 use super::line::Line;
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::request::Undo;
+use crate::api::session::Session;
 
 /// Takes back what the last turns changed.
 ///
@@ -31,11 +32,14 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
                 0 => Line::new().dim("nothing is left of its changes"),
                 _ => Line::new().dim("left are ").then(status::changes(session.changes)),
             };
-            context.output.say(&Line::new().strong(&session.id).plain(" undone, ").then(left))?;
-            context.output.say(&Line::new().dim(format!(
-                "`coppice undo {} --to {}` takes it back; what no turn committed is in a ref that `coppice events {}` names",
-                session.id, session.turns, session.id
-            )))?;
+            let Session { id, turns, .. } = &session;
+            let (done, back) = match args.to {
+                Some(to) if to == *turns => (format!(" is as turn {turns} left it, "), String::new()),
+                Some(_) | None => (" undone, ".to_owned(), format!("`coppice undo {id} --to {turns}` takes it back; ")),
+            };
+            context.output.say(&Line::new().strong(id).plain(done).then(left))?;
+            let kept = format!("{back}what no turn committed is in a ref that `coppice events {id}` names");
+            context.output.say(&Line::new().dim(kept))?;
         }
     }
     Ok(Exit::Done)

@@ -26,7 +26,6 @@ use said::{GAP, Press, Said, commit};
 const WIDEST: u16 = 92;
 /// What the border and its padding take.
 const FRAME: u16 = 4;
-const PAGE: usize = 10;
 
 #[derive(Debug)]
 pub(crate) struct State {
@@ -214,27 +213,30 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
     if let About::Undo { session, to } = &mut state.about {
         let turns = model.world.sessions.get(session.as_str()).map_or(0, |session| session.turns);
-        let last = turns.saturating_sub(1);
-        match step {
-            Step::Up | Step::Left => *to = Some(to.unwrap_or(last).saturating_sub(1)),
-            Step::Down | Step::Right => *to = to.map(|to| to + 1).filter(|to| *to < last),
-            Step::Top => *to = Some(0),
-            Step::Bottom => *to = None,
-            Step::PageUp | Step::PageDown => {}
-        }
+        *to = stepped(*to, turns, step);
         return Vec::new();
     }
-    state.scroll = match step {
-        Step::Up => state.scroll.saturating_sub(1),
-        Step::Down => state.scroll + 1,
-        Step::PageUp => state.scroll.saturating_sub(PAGE),
-        Step::PageDown => state.scroll + PAGE,
-        Step::Top => 0,
-        Step::Bottom => furthest,
-        Step::Left | Step::Right => state.scroll,
-    }
-    .min(furthest);
+    state.scroll = step.moved(state.scroll, furthest);
     Vec::new()
+}
+
+/// The last turn that an undo keeps, after a step from another choice: each turn but the last, then the daemon's own
+/// choice, then all of them, which goes forward again.
+fn stepped(to: Option<u32>, turns: u32, step: Step) -> Option<u32> {
+    let own = turns.saturating_sub(1);
+    match step {
+        Step::Up | Step::Left => match to {
+            Some(to) if to > own => None,
+            to => Some(to.unwrap_or(own).saturating_sub(1)),
+        },
+        Step::Down | Step::Right => match to {
+            None => Some(turns),
+            Some(to) => Some(to + 1).filter(|to| *to != own).map(|to| to.min(turns)),
+        },
+        Step::Top => Some(0),
+        Step::Bottom => Some(turns),
+        Step::PageUp | Step::PageDown => to,
+    }
 }
 
 pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {

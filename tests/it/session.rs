@@ -209,9 +209,11 @@ fn an_undo_can_be_undone() {
     let file = env.worktree(&id).join("file.txt");
     let read = || std::fs::read_to_string(&file).ok();
 
-    env.coppice(&["undo", &id]).succeeds();
+    let back = format!("`coppice undo {id} --to 2` takes it back");
+    assert!(env.coppice(&["undo", &id]).stdout().contains(&back));
     assert_eq!(read().as_deref(), Some("one\n"));
-    env.coppice(&["undo", &id, "--to", "2"]).succeeds();
+    let forward = env.coppice(&["undo", &id, "--to", "2"]).stdout();
+    assert!(forward.contains("is as turn 2 left it") && !forward.contains(&back), "{forward}");
     assert_eq!(read().as_deref(), Some("two\n"));
     env.coppice(&["undo", &id, "--to", "0"]).succeeds();
     assert_eq!(read(), None);

@@ -108,8 +108,10 @@ fn undo(model: &Model, session: Option<&Session>, to: Option<u32>) -> Said {
             format!("Takes back all {turns} turns: the files are as on {base} at {at}.")
         }
         (Some(0), None) => "Takes back all turns.".to_owned(),
+        (Some(to), _) if to >= turns => format!("Brings back what was undone: the files are as after turn {turns}."),
         (Some(to), _) => format!("Takes back turns {} to {turns}: the files are as after turn {to}.", to + 1),
     };
+    let does = if to.is_some_and(|to| to >= turns) { "brings it back" } else { "takes it back" };
     Said {
         title: format!("Undo in \"{}\"?", name(session)),
         tone: Tone::Warn,
@@ -118,12 +120,12 @@ fn undo(model: &Model, session: Option<&Session>, to: Option<u32>) -> Said {
             Line::new(),
             Line::new().dim(
                 "The conversation is not rewound; the next prompt tells the agent what was taken back. What is there is \
-                 kept, and `coppice undo --to` goes forward again.",
+                 kept, and a later turn brings it back.",
             ),
         ],
         keys: keys(
             model,
-            &[(Press::Agree, "takes it back"), (Press::Move, "an earlier or a later turn"), (Press::Leave, "leaves it")],
+            &[(Press::Agree, does), (Press::Move, "an earlier or a later turn"), (Press::Leave, "leaves it")],
         ),
     }
 }

@@ -64,6 +64,9 @@ fn agreeing_asks_for_exactly_what_was_shown() {
         (&["u", "k", "enter"], vec![undone(Some(1))]),
         (&["u", "k", "k", "k", "enter"], vec![undone(Some(0))]),
         (&["u", "k", "j", "enter"], vec![undone(None)]),
+        (&["u", "j", "enter"], vec![undone(Some(3))]),
+        (&["u", "j", "j", "k", "enter"], vec![undone(None)]),
+        (&["u", "G", "enter"], vec![undone(Some(3))]),
         (&["u", "n"], vec![]),
         (&["D", "enter"], vec![Request::Remove("abcd2345".into())]),
         (&["D", "q"], vec![]),
@@ -199,14 +202,18 @@ fn an_undo_says_how_far_back() {
     │ Takes back the last turn that changed something.                             │
     │                                                                              │
     │ The conversation is not rewound; the next prompt tells the agent what was    │
-    │ taken back. What is there is kept, and `coppice undo --to` goes forward      │
-    │ again.                                                                       │
+    │ taken back. What is there is kept, and a later turn brings it back.          │
     ╰ enter takes it back  k/j an earlier or a later turn  esc leaves it ──────────╯
     "#);
     press(&mut model, &["k"]);
     assert!(shown(&mut model).contains("Takes back turns 2 to 3: the files are as after turn 1."));
     press(&mut model, &["g"]);
     assert!(shown(&mut model).contains("Takes back all 3 turns: the files are as on main at 0123456789."));
+    press(&mut model, &["G"]);
+    let last = shown(&mut model);
+    assert!(
+        last.contains("Brings back what was undone: the files are as after turn 3.") && last.contains("enter brings")
+    );
 }
 
 #[test]
