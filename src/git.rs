@@ -11,6 +11,7 @@ pub mod capture;
 pub(crate) mod command;
 pub mod commit;
 pub mod diff;
+mod drain;
 pub mod error;
 mod file;
 pub mod handoff;

@@ -12,9 +12,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use tracing::debug;
 
+use super::drain;
 use super::reach::{self, Reach};
 use super::{GitError, Oid, Repo, Worktree};
 
@@ -24,6 +26,9 @@ const OLDEST: (u32, u32) = (2, 41);
 
 /// How much of a failed command's stderr is kept: its end, where the reason is.
 const STDERR_TAIL: usize = 4096;
+
+/// How long a run in a worktree may take that waits for no other machine.
+const TIME: Duration = Duration::from_secs(600);
 
 /// What a person may set for git by environment. Every other `GIT_*` variable of the daemon would redirect a run.
 const KEPT_VARIABLES: [&str; 10] = [
@@ -194,7 +199,14 @@ impl Git {
     pub(crate) fn output(mut self) -> Result<Output, GitError> {
         let (input, reach) = (self.input.take(), self.reach());
         let (verb, directory) = (self.verb, self.directory.clone());
-        run_fed(self.finish(), input, reach.as_ref()).map_err(|source| spawn_error(verb, &directory, source))
+        let time = match (&self.held, self.network) {
+            (Some(_), Network::Offline) => Some(TIME),
+            (Some(_), Network::Allowed) | (None, _) => None,
+        };
+        run_fed(self.finish(), input, reach.as_ref(), time).map_err(|source| match source.kind() {
+            io::ErrorKind::TimedOut => GitError::TimedOut { verb, after: TIME },
+            _ => spawn_error(verb, &directory, source),
+        })
     }
 
     /// Starts it for a conversation over its pipes.
@@ -313,9 +325,14 @@ fn program(git: &OsStr) -> Command {
 }
 
 /// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.
-fn run_fed(mut command: Command, input: Option<Vec<u8>>, reach: Option<&Reach>) -> io::Result<Output> {
+fn run_fed(
+    mut command: Command,
+    input: Option<Vec<u8>>,
+    reach: Option<&Reach>,
+    time: Option<Duration>,
+) -> io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Some(input) = input else { return reach::start(&mut command, reach)?.wait_with_output() };
+    let Some(input) = input else { return drain::until(reach::start(&mut command, reach)?, time) };
     let mut child = reach::start(command.stdin(Stdio::piped()), reach)?;
     let pipe = child.stdin.take();
     std::thread::scope(|scope| {
@@ -323,7 +340,7 @@ fn run_fed(mut command: Command, input: Option<Vec<u8>>, reach: Option<&Reach>) 
             // A command that ends early closes the pipe; its exit status says why.
             pipe.and_then(|mut pipe| pipe.write_all(&input).ok())
         });
-        child.wait_with_output()
+        drain::until(child, time)
     })
 }
 

@@ -64,6 +64,8 @@ pub enum GitError {
     NotOfSession { commit: Oid },
     #[error("no branch is checked out in `{}`", path.display())]
     Detached { path: PathBuf },
+    #[error("there is no remote `{remote}`")]
+    NoRemote { remote: String },
     #[error("`git {verb}` was refused: {output}")]
     Refused { verb: &'static str, output: String },
     #[error("`git {verb}` was stopped")]
@@ -100,6 +102,7 @@ impl GitError {
             Self::AmbiguousBase { .. } => Some("use more digits of the commit id".to_owned()),
             Self::NamespaceTaken { branch } => Some(format!("rename it: `git branch --move {branch} {branch}-old`")),
             Self::IndexLocked { path } => Some(format!("if no git process runs there, remove `{}`", path.display())),
+            Self::NoRemote { remote } => Some(format!("`git remote add {remote} URL` says where to push to")),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }
             | Self::NoIdentity

@@ -69,6 +69,10 @@ pub fn push<'a>(
         Some((remote, _)) => (remote, Upstream::Kept),
         None => (REMOTE.to_owned(), Upstream::Set),
     };
+    let is_known = |key: &str| configured(&tree.repo, &format!("remote.{REMOTE}.{key}")).map(|url| url.is_some());
+    if kind == Upstream::Set && !(is_known("url")? || is_known("pushurl")?) {
+        return Err(GitError::NoRemote { remote });
+    }
     if kind == Upstream::Set {
         git = git.arg("--set-upstream");
     }

@@ -138,6 +138,14 @@ fn what_is_pushed_is_never_forced_and_never_the_base() {
     -- stderr
     error: it cannot be published: `a..b` is not a name for a branch
     "#);
+    env.git(&["remote", "rename", "origin", "elsewhere"]);
+    assert_snapshot!(env.coppice(&["push", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: there is no remote `origin`
+    hint: `git remote add origin URL` says where to push to
+    ");
+    env.git(&["remote", "rename", "elsewhere", "origin"]);
     env.coppice(&["push", &id]).succeeds();
     env.coppice(&["undo", &id, "--to", "1"]).succeeds();
     env.send_ready(&id, &[], &steps(&[write("pump.txt", "other"), say("done")]));

@@ -150,6 +150,7 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::RefMoved { .. }
         | GitError::IndexLocked { .. }
         | GitError::InvalidPattern { .. }
+        | GitError::NoRemote { .. }
         | GitError::Refused { .. }
         | GitError::Stopped { .. }
         | GitError::TimedOut { .. }
