@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::builder::NonEmptyStringValueParser;
 
-use super::line::{Line, Tone, one_line};
+use super::line::{Line, Tone, file_name};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::DiffQuery;
 use crate::api::review::{AddComment, EditComment, Side};
@@ -81,7 +81,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     match format.choice() {
         Format::Json => context.output.json(comment)?,
         Format::Human => {
-            let place = format!("{}:{}", one_line(&comment.path), comment.line);
+            let place = format!("{}:{}", file_name(&comment.path), comment.line);
             let said = Line::new().strong(format!("comment {}", comment.id)).plain(" on ").with(Tone::Accent, place);
             let waits = format!(", a draft; `coppice review {} --send` sends all", id.id);
             context.output.say(&said.dim(waits))?;

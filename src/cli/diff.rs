@@ -1,6 +1,6 @@
 //! `coppice diff`: the patch of a session or of one of its turns, as `git apply` takes it.
 
-use super::line::{Line, Tone, one_line, table};
+use super::line::{Line, Tone, file_name, table};
 use super::output::Sink;
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
@@ -61,8 +61,8 @@ fn stat_row(file: &FileChange) -> Vec<Line> {
         _ => Tone::Accent,
     };
     let path = match &file.from {
-        Some(from) => format!("{} → {}", one_line(from), one_line(&file.path)),
-        None => one_line(&file.path),
+        Some(from) => format!("{} → {}", file_name(from), file_name(&file.path)),
+        None => file_name(&file.path),
     };
     let size = match (file.insertions, file.deletions) {
         (None, None) => Line::new().dim("binary"),

@@ -1,7 +1,7 @@
 //! `coppice review`: the comments on a session's changes, and the prompt they become.
 
 use super::age::age;
-use super::line::{Line, Tone, one_line, visible};
+use super::line::{Line, Tone, file_name, one_line, visible};
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::DiffQuery;
@@ -95,7 +95,7 @@ async fn mark(client: &Connection, id: &str, looked: &[String], not_looked: &[St
 
 fn lines(review: &Review, now: i64) -> Vec<Line> {
     let comments = review.comments.iter().flat_map(|comment| comment_lines(comment, now));
-    let files = review.files.iter().map(|file| Line::new().dim("looked at  ").plain(one_line(&file.path)));
+    let files = review.files.iter().map(|file| Line::new().dim("looked at  ").plain(file_name(&file.path)));
     comments.chain(files).collect()
 }
 
@@ -108,7 +108,7 @@ fn comment_lines(comment: &Comment, now: i64) -> Vec<Line> {
         None => Line::toned(Tone::Warn, "draft"),
         Some(sent) => Line::new().dim(format!("sent {} ago", age(now, sent))),
     };
-    let place = format!("{}:{}{side}", one_line(&comment.path), comment.line);
+    let place = format!("{}:{}{side}", file_name(&comment.path), comment.line);
     let head = Line::new().strong(comment.id.to_string()).plain("  ").with(Tone::Accent, place).plain("  ").then(state);
     let quote =
         (!comment.quote.trim().is_empty()).then(|| Line::new().dim(format!("   > {}", one_line(&comment.quote))));

@@ -17,6 +17,11 @@ pub(crate) fn one_line(text: &str) -> String {
     visible(first)
 }
 
+/// The name of a file, whole and on one line; an end of a line in it shows that it is there.
+pub(crate) fn file_name(path: &str) -> String {
+    visible(&path.replace('\n', &HARMLESS.to_string()))
+}
+
 /// The text with nothing in it that a terminal obeys: control characters and those that turn the direction of writing
 /// show that they are there, what has no width is left out, tabs become blanks. Only the ends of lines stay.
 pub(crate) fn visible(text: &str) -> String {
@@ -128,6 +133,7 @@ mod tests {
             assert_eq!(visible(text), expected);
         }
         assert_eq!(one_line("\n  first\r\nsecond"), "first");
+        assert_eq!(file_name(" a\nb\u{1b}.rs"), " a\u{fffd}b\u{fffd}.rs");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::super::decide::words::Words;
 use super::super::msg::ReviewAct;
 use super::super::theme::Theme;
 use crate::api::review::{Review, Side};
-use crate::look::line::{Line, Tone, one_line};
+use crate::look::line::{Line, Tone, file_name};
 
 /// Rows of the box: what it is about, and so many lines of words.
 const ROWS: u16 = 4;
@@ -175,7 +175,7 @@ impl Writing {
     pub(super) fn view(&self, theme: Theme, frame: &mut Frame, area: Rect) {
         let [head, words] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
         let about = match &self.target {
-            Target::Line { path, line, .. } => format!("comment on {}:{line}", one_line(path)),
+            Target::Line { path, line, .. } => format!("comment on {}:{line}", file_name(path)),
             Target::Comment(_) => "change the comment".to_owned(),
         };
         let head_line = Line::toned(Tone::Accent, format!("▏ {about}")).fit(usize::from(area.width));

@@ -12,7 +12,7 @@ use super::item::Layout;
 use super::patch::File;
 use super::row::{self, Sheet};
 use super::state::{Inside, Pane, Reading, Row, State};
-use crate::look::line::{Line, Tone, columns_of, cut, one_line};
+use crate::look::line::{Line, Tone, columns_of, cut, file_name};
 use crate::look::status::count;
 
 /// Columns of the list beside the lines.
@@ -152,8 +152,8 @@ fn head(model: &Model, width: u16) -> Line {
     let state = &model.review;
     let mut line = Line::new().plain(" ");
     if let Some(file) = state.file() {
-        let from = file.from.as_ref().map(|from| format!("{} → ", one_line(from))).unwrap_or_default();
-        line = line.strong(from + &one_line(&file.path)).plain("  ").then(counts(file));
+        let from = file.from.as_ref().map(|from| format!("{} → ", file_name(from))).unwrap_or_default();
+        line = line.strong(from + &file_name(&file.path)).plain("  ").then(counts(file));
     }
     let turns = model.world.sessions.get(&state.session).map_or(0, |session| session.turns);
     line = match state.turn {
@@ -249,7 +249,7 @@ fn entry(state: &State, file: &File, pointer: &str, width: usize) -> Line {
     };
     // Between the list and the lines is a bar.
     let room = width.saturating_sub(head.width() + tail.width() + 2);
-    let name = ending(&one_line(&file.path), room);
+    let name = ending(&file_name(&file.path), room);
     let gap = " ".repeat(room.saturating_sub(columns_of(&name)));
     head.plain(name).plain(gap).then(tail).fit(width)
 }
