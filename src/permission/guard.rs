@@ -108,18 +108,24 @@ fn grave(target: &Target, act: Act, places: &Places) -> Option<Refusal> {
     (leads_out || !is_known(&target.real)).then(|| Refusal::Link(target.named.clone()))
 }
 
+/// Whether a path is one of the work tree's secrets, told from its root.
+pub fn is_tree_secret(inside: &Path) -> bool {
+    is_one_of(TREE_SECRETS, inside)
+}
+
+fn is_one_of(secrets: &[&str], inside: &Path) -> bool {
+    secrets.iter().any(|secret| inside.starts_with(secret))
+}
+
 fn is_secret(path: &Path, act: Act, places: &Places) -> bool {
-    let is_one_of = |secrets: &[&str], place: &Path| {
-        let rest = path.strip_prefix(place).ok().filter(|_| place.is_absolute());
-        rest.is_some_and(|rest| secrets.iter().any(|secret| rest.starts_with(secret)))
-    };
+    let below = |place: &Path| path.strip_prefix(place).ok().filter(|_| place.is_absolute());
     let covers = || SECRETS.iter().any(|secret| holds(path, &places.home.join(secret)));
     let is_env = |checkout: &PathBuf| {
         let name = path.file_name().map(|name| name.to_string_lossy());
         path.parent() == Some(checkout.as_path()) && name.is_some_and(|name| name.starts_with(".env"))
     };
-    is_one_of(SECRETS, &places.home)
-        || is_one_of(TREE_SECRETS, &places.tree)
+    below(&places.home).is_some_and(|inside| is_one_of(SECRETS, inside))
+        || below(&places.tree).is_some_and(is_tree_secret)
         || places.checkout.as_ref().filter(|checkout| **checkout != places.tree).is_some_and(is_env)
         || act == Act::Search && !is_ours(path, places) && covers()
 }

@@ -3,6 +3,7 @@
 //! The decision about a call sees the paths that it names. A search meets others, and leaves out what these would be
 //! denied.
 
+use std::cell::LazyCell;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -65,9 +66,16 @@ impl Kept {
 impl Keeper {
     /// Whether a file, by its path from the root of the tree, may not be read.
     pub fn keeps(&self, place: &Path) -> bool {
-        let inside = place.to_string_lossy().into_owned();
-        let spot = Spot { absolute: format!("{}/{inside}", self.tree), inside: Some(inside) };
-        let is_meant = |said: &&Said| glob::matches(&said.pattern, spot.spelling(&said.pattern));
+        let inside = place.to_string_lossy();
+        // Many files are asked about, and few patterns speak of more than this.
+        let spot = LazyCell::new(|| Spot {
+            absolute: format!("{}/{inside}", self.tree),
+            inside: Some(inside.clone().into_owned()),
+        });
+        let is_meant = |said: &&Said| match said.pattern.starts_with('/') {
+            true => glob::matches(&said.pattern, spot.spelling(&said.pattern)),
+            false => glob::matches(&said.pattern, &inside),
+        };
         let by_map = |map: &Vec<Said>| map.iter().rfind(is_meant).is_some_and(|said| said.word == Word::Denied);
         self.maps.iter().any(by_map) || self.rules.iter().any(|rule| rule.means_path(&spot, None, Sense::Takes))
     }

@@ -4,11 +4,12 @@
 //! regular files of the tree are read, and of each one, and of all together, no more than a bound.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use ignore::{DirEntry, Match, WalkBuilder};
@@ -27,12 +28,13 @@ pub struct Ignored {
     /// The tree by the name that a walk meets its files with.
     path: PathBuf,
     directory: OwnedFd,
-    known: Mutex<HashMap<PathBuf, Arc<Level>>>,
+    /// By the name that the walk has for a directory.
+    known: RwLock<HashMap<OsString, Option<Arc<Level>>>>,
     /// How many bytes may still be read.
     left: AtomicU64,
 }
 
-/// What the ignore files of a directory say, and those above it.
+/// What the ignore files of a directory say, and those above it that say something.
 struct Level {
     said: [Gitignore; NAMES.len()],
     above: Option<Arc<Level>>,
@@ -58,27 +60,33 @@ impl Ignored {
     fn of(root: &Root) -> io::Result<Self> {
         let directory = root.directory(Path::new(""))?;
         let path = root.path().to_owned();
-        Ok(Self { path, directory, known: Mutex::default(), left: AtomicU64::new(MOST) })
+        Ok(Self { path, directory, known: RwLock::default(), left: AtomicU64::new(MOST) })
     }
 
     /// Whether a file or directory that a walk has met is left out.
     fn is_left_out(&self, entry: &DirEntry) -> bool {
-        let Some(inside) = entry.path().strip_prefix(&self.path).ok() else { return false };
-        let Some(parent) = inside.parent() else { return false };
+        let Some(parent) = entry.path().parent() else { return false };
         let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
-        self.level(parent).leaves_out(entry.path(), is_directory)
+        self.level(parent).is_some_and(|level| level.leaves_out(entry.path(), is_directory))
     }
 
-    fn level(&self, directory: &Path) -> Arc<Level> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(directory).cloned();
-        known.unwrap_or_else(|| {
-            let above = directory.parent().map(|parent| self.level(parent));
-            let said = NAMES.map(|name| self.read(directory, name).unwrap_or_else(|_| Gitignore::empty()));
-            let level = Arc::new(Level { said, above });
-            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.insert(directory.to_owned(), Arc::clone(&level));
-            level
-        })
+    /// What counts in a directory; none when nothing does, or it is not in the tree.
+    fn level(&self, directory: &Path) -> Option<Arc<Level>> {
+        // Asked for every file, so names are compared as they are spelled.
+        let name = directory.as_os_str();
+        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+            return known.clone();
+        }
+        let inside = directory.strip_prefix(&self.path).ok()?;
+        let above = inside.parent().and_then(|_| self.level(directory.parent()?));
+        let said = NAMES.map(|name| self.read(inside, name).unwrap_or_else(|_| Gitignore::empty()));
+        let level = match said.iter().all(Gitignore::is_empty) {
+            true => above,
+            false => Some(Arc::new(Level { said, above })),
+        };
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(name.to_owned(), level.clone());
+        level
     }
 
     /// What an ignore file says; one that is no regular file, or cannot be read, says nothing.

@@ -162,9 +162,7 @@ impl Root {
 
     /// Whether the contents of a file of the tree are kept from tools that read.
     pub fn is_kept(&self, place: &Path) -> bool {
-        let place = self.real.join(place);
-        let target = Target { named: place.clone(), real: place };
-        guard::check(&[target], Act::Read, &self.places).is_some()
+        guard::is_tree_secret(place)
     }
 
     /// Makes a directory and those above it; says which ones were missing, the outermost first.

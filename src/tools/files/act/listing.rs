@@ -59,7 +59,7 @@ fn found(root: &Root, base: &Path, pattern: &str, matcher: &GlobMatcher) -> Resu
     walk.hidden(false);
     let is_file = |kind: std::fs::FileType| kind.is_file() || kind.is_symlink();
     let entries = walk.build().flatten().filter(|entry| entry.file_type().is_some_and(is_file));
-    let places = entries.filter_map(|entry| walk::place(root, entry.path()));
+    let places = entries.filter_map(|entry| walk::place(root, entry.path()).map(Path::to_owned));
     Ok(places.filter(|place| place.strip_prefix(base).is_ok_and(|rest| matcher.is_match(rest))).collect())
 }
 

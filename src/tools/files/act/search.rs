@@ -92,15 +92,15 @@ impl Worker<'_> {
             return WalkState::Continue;
         };
         if kind.is_dir() {
-            return if self.board.is_past(&place) { WalkState::Skip } else { WalkState::Continue };
+            return if self.board.is_past(place) { WalkState::Skip } else { WalkState::Continue };
         }
-        if kind.is_file() && (self.root.is_kept(&place) || self.keeper.keeps(&place)) {
+        if kind.is_file() && (self.root.is_kept(place) || self.keeper.keeps(place)) {
             self.kept.fetch_add(1, Ordering::Relaxed);
-        } else if kind.is_file() && !self.board.is_past(&place) {
+        } else if kind.is_file() && !self.board.is_past(place) {
             // What cannot be read is left out: it may be gone since it was met.
-            let hits = self.search(&place).unwrap_or_default();
+            let hits = self.search(place).unwrap_or_default();
             if !hits.is_empty() {
-                self.board.add(place, hits);
+                self.board.add(place.to_owned(), hits);
             }
         }
         WalkState::Continue
@@ -116,11 +116,11 @@ impl Worker<'_> {
 
     /// The directory of a file, opened beneath the tree.
     fn held(&mut self, parent: &Path) -> io::Result<&OwnedFd> {
-        let directory = match self.directory.take() {
-            Some((path, directory)) if path == parent => directory,
-            Some(_) | None => self.root.directory(parent)?,
+        let held = match self.directory.take() {
+            Some(held) if held.0.as_os_str() == parent.as_os_str() => held,
+            Some(_) | None => (parent.to_owned(), self.root.directory(parent)?),
         };
-        Ok(&self.directory.insert((parent.to_owned(), directory)).1)
+        Ok(&self.directory.insert(held).1)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Walks through the work tree, with the files left out that git ignores.
 
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use ignore::{DirEntry, WalkBuilder};
 
@@ -16,7 +18,8 @@ pub(super) fn below(
     ignored::walk(root, place, is_wanted).map_err(|error| format!("the work tree cannot be read: {error}"))
 }
 
-/// Where something that was met is in the tree.
-pub(super) fn place(root: &Root, met: &Path) -> Option<PathBuf> {
-    met.strip_prefix(root.path()).ok().map(Path::to_owned)
+/// Where something that was met is in the tree. A walk spells the tree as it was told to, so its letters are enough.
+pub(super) fn place<'m>(root: &Root, met: &'m Path) -> Option<&'m Path> {
+    let rest = met.as_os_str().as_bytes().strip_prefix(root.path().as_os_str().as_bytes())?;
+    Some(Path::new(OsStr::from_bytes(rest.strip_prefix(b"/").unwrap_or(rest))))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::text::at_most;
@@ -30,6 +31,8 @@ impl Hit {
 /// Keeps the lines that can still be among the first.
 pub(super) struct Board {
     most: usize,
+    /// Once there is enough, there always is.
+    is_full: AtomicBool,
     kept: Mutex<Kept>,
 }
 
@@ -42,7 +45,7 @@ struct Kept {
 
 impl Board {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, kept: Mutex::default() }
+        Self { most, is_full: AtomicBool::new(false), kept: Mutex::default() }
     }
 
     /// Whether so much is all that can be told, and the word that there is more.
@@ -53,14 +56,12 @@ impl Board {
     /// Whether nothing in that file or directory can be among the first. Paths are compared part by part, so a directory
     /// behind the last file has everything in it behind that file.
     pub(super) fn is_past(&self, place: &Path) -> bool {
-        let kept = self.kept();
-        self.is_enough(kept.lines, kept.bytes) && kept.files.last_key_value().is_some_and(|(last, _)| place > last)
+        self.is_full() && self.kept().files.last_key_value().is_some_and(|(last, _)| place > last)
     }
 
     /// Whether there may be more than is told.
     pub(super) fn is_full(&self) -> bool {
-        let kept = self.kept();
-        self.is_enough(kept.lines, kept.bytes)
+        self.is_full.load(Ordering::Relaxed)
     }
 
     pub(super) fn add(&self, place: PathBuf, hits: Vec<Hit>) {
@@ -76,6 +77,9 @@ impl Board {
             }
             kept.files.pop_last();
             (kept.lines, kept.bytes) = (kept.lines - lines, kept.bytes - bytes);
+        }
+        if self.is_enough(kept.lines, kept.bytes) {
+            self.is_full.store(true, Ordering::Relaxed);
         }
     }
 
