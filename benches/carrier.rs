@@ -1,6 +1,7 @@
 //! An agent's program that calls a served tool as often as it is told, and measures each call where the model would wait.
 //!
-//! It is this same program under the name of the agent: as much of Claude's pipe and of Codex's protocol as a call needs.
+//! It is this same program under the name of the agent: as much of Claude's pipe, of Codex's protocol and of an ACP agent
+//! as a call needs.
 
 use std::fs;
 use std::io::{self, BufRead, Write};
@@ -8,6 +9,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::server::Server;
 
 /// The line of a prompt that asks for calls: this word, how many, the tool and its arguments.
 pub(crate) const WORD: &str = "carry ";
@@ -17,10 +20,14 @@ pub(crate) const WORD: &str = "carry ";
 pub(crate) enum Agent {
     Claude,
     Codex,
+    /// Any ACP agent that knows servers of tools by HTTP.
+    Http,
+    /// One that starts them as programs.
+    Bridged,
 }
 
 impl Agent {
-    pub(crate) const ALL: [Self; 2] = [Self::Claude, Self::Codex];
+    pub(crate) const ALL: [Self; 4] = [Self::Claude, Self::Codex, Self::Http, Self::Bridged];
 
     /// The agent that a program of this name is to be.
     pub(crate) fn of(program: &str) -> Option<Self> {
@@ -32,6 +39,19 @@ impl Agent {
         match self {
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::Http => "http-agent",
+            Self::Bridged => "bridged-agent",
+        }
+    }
+
+    /// The configuration that makes it known.
+    pub(crate) fn table(self) -> String {
+        let name = self.name();
+        match self {
+            Self::Claude | Self::Codex => String::new(),
+            Self::Http | Self::Bridged => {
+                format!("[backends.{name}]\ntransport = \"acp\"\ncommand = [\"{name}\"]\n")
+            }
         }
     }
 
@@ -40,6 +60,8 @@ impl Agent {
         match self {
             Self::Claude => "through Claude's pipe",
             Self::Codex => "as a tool of Codex's protocol",
+            Self::Http => "through the door",
+            Self::Bridged => "through the door and a bridge",
         }
     }
 
@@ -47,11 +69,12 @@ impl Agent {
         match self {
             Self::Claude => "2.1.197 (Claude Code)",
             Self::Codex => "codex-cli 0.166.0",
+            Self::Http | Self::Bridged => "1",
         }
     }
 }
 
-/// Puts the programs of both into a directory.
+/// Puts the programs of all into a directory.
 pub(crate) fn install(directory: &Path) {
     fs::create_dir_all(directory).unwrap();
     let program = std::env::current_exe().unwrap();
@@ -70,11 +93,12 @@ pub(crate) fn serve(agent: Agent) {
     if std::env::args().any(|argument| argument == "--version") {
         return print!("{}", agent.version());
     }
-    let mut pipe = Pipe { agent, input: io::stdin().lock(), output: io::stdout().lock() };
+    let mut pipe = Pipe { agent, input: io::stdin().lock(), output: io::stdout().lock(), server: None };
     while let Some(message) = pipe.next() {
         match agent {
             Agent::Claude => pipe.claude(&message),
             Agent::Codex => pipe.codex(&message),
+            Agent::Http | Agent::Bridged => pipe.acp(&message),
         }
     }
 }
@@ -83,6 +107,8 @@ struct Pipe {
     agent: Agent,
     input: io::StdinLock<'static>,
     output: io::StdoutLock<'static>,
+    /// Where an ACP agent finds the tools.
+    server: Option<Server>,
 }
 
 impl Pipe {
@@ -143,6 +169,32 @@ impl Pipe {
         }
     }
 
+    fn acp(&mut self, message: &Value) {
+        let params = &message["params"];
+        let result = match message["method"].as_str().unwrap_or_default() {
+            "initialize" => {
+                let knows = json!({"http": self.agent == Agent::Http});
+                json!({"protocolVersion": 1, "agentCapabilities": {"mcpCapabilities": knows}, "authMethods": []})
+            }
+            "session/new" => {
+                self.server = params["mcpServers"].get(0).map(Server::connect);
+                json!({"sessionId": "session"})
+            }
+            "session/prompt" => {
+                let answer = json!({"answer": self.answer(&params["prompt"]), "questions": [], "summary": null});
+                let content = json!({"type": "text", "text": answer.to_string()});
+                let update = json!({"sessionUpdate": "agent_message_chunk", "content": content});
+                let params = json!({"sessionId": "session", "update": update});
+                self.send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
+                json!({"stopReason": "end_turn"})
+            }
+            _ => json!({}),
+        };
+        if !message["id"].is_null() {
+            self.send(&json!({"jsonrpc": "2.0", "id": message["id"], "result": result}));
+        }
+    }
+
     /// Makes the calls that a prompt asks for; tells what each took, in microseconds.
     fn answer(&mut self, prompt: &Value) -> String {
         let texts = prompt.as_array().unwrap().iter().filter_map(|block| block["text"].as_str());
@@ -158,10 +210,16 @@ impl Pipe {
     /// One call, from its last byte to the last byte of its answer.
     fn call(&mut self, number: u32, tool: &str, arguments: &Value) -> Duration {
         let id = json!(format!("call-{number}"));
+        let params = json!({"name": tool, "arguments": arguments});
+        let message = json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params});
         let request = match self.agent {
+            Agent::Http | Agent::Bridged => {
+                let began = Instant::now();
+                let reply = self.server.as_mut().expect("tools are served").ask(&message);
+                assert_eq!(reply["result"]["isError"], false, "{reply}");
+                return began.elapsed();
+            }
             Agent::Claude => {
-                let params = json!({"name": tool, "arguments": arguments});
-                let message = json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params});
                 let request = json!({"subtype": "mcp_message", "server_name": "coppice", "message": message});
                 json!({"type": "control_request", "request_id": id, "request": request})
             }
@@ -182,6 +240,7 @@ impl Pipe {
                     (&response["request_id"], response["response"]["mcp_response"]["result"]["isError"] != false)
                 }
                 Agent::Codex => (&reply["id"], reply["result"]["success"] != true),
+                Agent::Http | Agent::Bridged => unreachable!("their calls go to a server"),
             };
             if *whose == id {
                 assert!(!failed, "{reply}");

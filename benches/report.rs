@@ -30,6 +30,7 @@ mod repo;
 #[expect(dead_code, reason = "the tests do more in front of a terminal than the figures need")]
 #[path = "../tests/it/seat.rs"]
 mod seat;
+mod server;
 mod stream;
 mod tools;
 mod tui;

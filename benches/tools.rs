@@ -1,5 +1,5 @@
 //! Served tools as an agent waits for them: a call comes by each of the carriers, the daemon decides, and the process in the
-//! session's cage performs. By the door, what one call takes is what many add to a turn that makes one.
+//! session's cage performs. Of a search, one call takes what a second one adds to a turn that makes one.
 
 use std::env;
 use std::fs;
@@ -40,20 +40,17 @@ fn read(options: &Options, report: &mut Report) {
     let bar = || Bar::AtMost(5.0, "ms");
     let what = "served `read_file` of 2,000 lines";
     for agent in Agent::ALL {
-        let mut session = with_long_file(&home, agent.name(), "get ready");
+        let mut session = with_long_file(&home, agent.name());
         let prompt = format!("{}{CALLS} read_file {}", carrier::WORD, json!({"path": LONG}));
         let took = carrier::read(&(0..=options.rounds).map(|_| session.answer(&prompt)).collect::<Vec<_>>().join(" "));
         // The first turn warms the way.
         let took = median(&took[CALLS as usize..]);
         report.add(&format!("{what}, {}", agent.carrier()), milliseconds(took), bar());
     }
-    let mut session = with_long_file(&home, "demo", "@answer ready");
-    let took = one_call(options, &mut session, "read_file", &json!({"path": LONG}), CALLS);
-    report.add(&format!("{what}, through the door"), milliseconds(took), bar());
 }
 
-fn with_long_file(home: &Home, model: &str, prompt: &str) -> Ours {
-    let session = Ours::start(home, model, prompt);
+fn with_long_file(home: &Home, model: &str) -> Ours {
+    let session = Ours::start(home, model, "get ready");
     let lines: String = (1..=2_000).map(|line| format!("let value_{line} = {line}; // a line like many\n")).collect();
     fs::write(tree(home, &session).join(LONG), lines).unwrap();
     session
@@ -83,7 +80,9 @@ fn search_alone(tree: &Path) {
 /// A home whose agents work with the tools that are served to them.
 fn enforced(options: &Options, files: usize) -> Home {
     let home = Home::new(options, prepare(&options.root, files));
-    home.configure("[tools]\nprofile = \"enforced\"\n");
+    let tables: String = Agent::ALL.iter().map(|agent| agent.table()).collect();
+    // Nobody can take an ACP agent's own tools away.
+    home.configure(&format!("[tools]\nprofile = \"enforced\"\nsurface = \"advisory\"\n{tables}"));
     home
 }
 
