@@ -69,11 +69,8 @@ pub fn push<'a>(
         Some((remote, _)) => (remote, Upstream::Kept),
         None => (REMOTE.to_owned(), Upstream::Set),
     };
-    let is_known = |key: &str| configured(&tree.repo, &format!("remote.{REMOTE}.{key}")).map(|url| url.is_some());
-    if kind == Upstream::Set && !(is_known("url")? || is_known("pushurl")?) {
-        return Err(GitError::NoRemote { remote });
-    }
     if kind == Upstream::Set {
+        need_remote(&tree.repo, &remote)?;
         git = git.arg("--set-upstream");
     }
     let git = git.args(["--end-of-options", &remote, &format!("refs/heads/{branch}:refs/heads/{there}")]);
@@ -121,6 +118,16 @@ pub(super) fn upstream(tree: &Worktree, branch: &str) -> Result<Option<(String, 
     let merge = configured(&tree.repo, &format!("branch.{branch}.merge"))?;
     // `.` stands for the repository itself.
     Ok(remote.filter(|remote| remote != ".").zip(merge))
+}
+
+/// That it is known where a remote is.
+pub(super) fn need_remote(repo: &Repo, remote: &str) -> Result<(), GitError> {
+    for key in ["url", "pushurl"] {
+        if configured(repo, &format!("remote.{remote}.{key}"))?.is_some() {
+            return Ok(());
+        }
+    }
+    Err(GitError::NoRemote { remote: remote.to_owned() })
 }
 
 /// A setting of the repository or the user.

@@ -9,7 +9,7 @@ use git2::{ErrorCode, Reference};
 
 use super::capture::{self, Stops};
 use super::command::{self, Git};
-use super::push::{configured, unattended};
+use super::push::{configured, need_remote, unattended};
 use super::{GitError, Oid, Repo};
 
 const REMOTE: &str = "origin";
@@ -85,6 +85,7 @@ pub fn publish(repo: &Repo, branch: &str, name: &str, stops: &Stops) -> Result<(
     if repo.find_ref(&source)?.is_none() {
         return Err(GitError::BranchMissing { branch: branch.to_owned() });
     }
+    need_remote(repo, REMOTE)?;
     let git = unattended(repo, Git::new(repo, verb), [])?;
     let git = git.args(["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"]);
     let git = git.args(["--set-upstream", "--end-of-options", REMOTE, &format!("{source}:refs/heads/{name}")]);

@@ -143,6 +143,7 @@ fn what_is_pushed_is_never_forced_and_never_the_base() {
     exit: 1
     -- stderr
     error: there is no remote `origin`
+
     hint: `git remote add origin URL` says where to push to
     ");
     env.git(&["remote", "rename", "elsewhere", "origin"]);
