@@ -340,7 +340,8 @@ async fn a_command_on_a_terminal_is_typed_to_and_learns_its_size() {
 
 #[tokio::test]
 async fn a_key_reaches_the_command_as_a_signal() {
-    let script = "trap 'echo stopped; exit 6' INT; echo on; while :; do sleep 600; done";
+    // A shell that is about to wait hears of the signal when it has waited, so it waits shortly.
+    let script = "trap 'echo stopped; exit 6' INT; echo on; while :; do sleep 0.1; done";
     let mut on = terminal::spawn(command(&["sh", "-c", script]), SMALL).await.unwrap();
     shown(&mut on, "on\r\n").await;
     on.keyboard.write(vec![3]).await.unwrap();

@@ -424,7 +424,10 @@ fn hostile_names_and_endless_lines_leave_the_screen_whole() {
     face.shows("raw");
     face.types("d");
     face.shows("looked at 0/2 files");
+    face.shows("kB more");
     face.types("]");
+    face.shows("no newline at the end");
+    face.types("[");
     face.shows("kB more");
     for (columns, rows) in [(80, 24), (120, 36)] {
         face.resize(columns, rows);

@@ -71,20 +71,7 @@ impl Pick {
 
     /// The backend of a row that offers one.
     pub(super) fn backend(&self) -> Option<&str> {
-        match self {
-            Pick::Backend(name) => Some(name),
-            Pick::Model(_)
-            | Pick::Act(_)
-            | Pick::Session(_)
-            | Pick::Removed(_)
-            | Pick::Reasoning(_)
-            | Pick::Agent(_)
-            | Pick::Posture(_)
-            | Pick::Plan(_)
-            | Pick::Prompt { .. }
-            | Pick::Broken(_)
-            | Pick::Login(_) => None,
-        }
+        self.engine().filter(|_| matches!(self, Pick::Backend(_)))
     }
 }
 
