@@ -49,6 +49,9 @@ pub struct Session {
     pub subagent: Option<Subagent>,
     /// How many turns were started.
     pub turns: u32,
+    /// The last turn whose work is in the files, while later ones are undone; 0 when all are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undone_to: Option<u32>,
     /// How many prompts wait behind the turn in progress.
     pub queued: u32,
     pub created_at: i64,
@@ -62,6 +65,13 @@ pub struct Session {
     pub last_error: Option<TurnError>,
     /// Files that stopped the last merge or rebase.
     pub conflicts: Vec<String>,
+}
+
+impl Session {
+    /// The last turn whose work is in the files.
+    pub fn stands_at(&self) -> u32 {
+        self.undone_to.unwrap_or(self.turns)
+    }
 }
 
 /// Where a session stands. The words are the same in every client.

@@ -59,6 +59,7 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
             depth: child.depth,
         }),
         turns: body.turns,
+        undone_to: body.undone.map(|(first, _)| first.saturating_sub(1)),
         queued: u32::try_from(body.order.len()).unwrap_or(u32::MAX),
         created_at: record.created_at,
         updated_at: record.updated_at,

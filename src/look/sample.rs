@@ -44,6 +44,7 @@ pub(crate) fn session(status: Status) -> Session {
         thread_note: None,
         subagent: None,
         turns: 1,
+        undone_to: None,
         queued: 0,
         created_at: NOW - 3_600_000,
         updated_at: NOW - 5_000,

@@ -19,6 +19,7 @@ use super::notice;
 use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{MergeStyle, SetPosture};
+use crate::api::session::Session;
 use crate::look::line::Line;
 use said::{GAP, Press, Said, commit};
 
@@ -88,7 +89,11 @@ pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
 pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
     match model.current() {
         Some(session) if session.turns == 0 => notice::say(model, "there is no turn to take back".to_owned()),
-        Some(_) | None => ask(model, |session| About::Undo { session, to: None }),
+        Some(current) => {
+            let to = choices(current).into_iter().find(Option::is_none).unwrap_or(Some(1));
+            ask(model, |session| About::Undo { session, to })
+        }
+        None => ask(model, |session| About::Undo { session, to: None }),
     }
 }
 
@@ -212,31 +217,26 @@ pub(crate) fn step(model: &mut Model, step: Step) -> Vec<Request> {
     };
     let Some(Overlay::Confirm(state)) = &mut model.overlay else { return Vec::new() };
     if let About::Undo { session, to } = &mut state.about {
-        let turns = model.world.sessions.get(session.as_str()).map_or(0, |session| session.turns);
-        *to = stepped(*to, turns, step);
+        let choices = model.world.sessions.get(session.as_str()).map(choices).unwrap_or_default();
+        let at = choices.iter().position(|choice| choice == to).unwrap_or_default();
+        let step = match step {
+            Step::Left => Step::Up,
+            Step::Right => Step::Down,
+            step => step,
+        };
+        *to = choices.get(step.moved(at, choices.len().saturating_sub(1))).copied().unwrap_or(*to);
         return Vec::new();
     }
     state.scroll = step.moved(state.scroll, furthest);
     Vec::new()
 }
 
-/// The last turn that an undo keeps, after a step from another choice: each turn but the last, then the daemon's own
-/// choice, then all of them, which goes forward again.
-fn stepped(to: Option<u32>, turns: u32, step: Step) -> Option<u32> {
-    let own = turns.saturating_sub(1);
-    match step {
-        Step::Up | Step::Left => match to {
-            Some(to) if to > own => None,
-            to => Some(to.unwrap_or(own).saturating_sub(1)),
-        },
-        Step::Down | Step::Right => match to {
-            None => Some(turns),
-            Some(to) => Some(to + 1).filter(|to| *to != own).map(|to| to.min(turns)),
-        },
-        Step::Top => Some(0),
-        Step::Bottom => Some(turns),
-        Step::PageUp | Step::PageDown => to,
-    }
+/// The last turns that an undo can keep: the earlier ones, then the daemon's own choice, which is the last turn that
+/// changed something, then those that were undone.
+fn choices(session: &Session) -> Vec<Option<u32>> {
+    let here = session.stands_at();
+    let own = (here > 0).then_some(None);
+    (0..here.saturating_sub(1)).map(Some).chain(own).chain((here + 1..=session.turns).map(Some)).collect()
 }
 
 pub(crate) fn view(model: &Model, state: &State, frame: &mut Frame, area: Rect) {

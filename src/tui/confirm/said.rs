@@ -100,18 +100,24 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
 }
 
 fn undo(model: &Model, session: Option<&Session>, to: Option<u32>) -> Said {
-    let turns = session.map_or(0, |session| session.turns);
-    let back = match (to, session) {
-        (None, _) => "Takes back the last turn that changed something.".to_owned(),
+    let here = session.map_or(0, Session::stands_at);
+    let turns = |first: u32, last: u32| match first == last {
+        true => format!("turn {first}"),
+        false => format!("turns {first} to {last}"),
+    };
+    let (does, back) = match (to, session) {
+        (Some(to), _) if to > here => {
+            ("brings it back", format!("Brings {} back: the files are as after turn {to}.", turns(here + 1, to)))
+        }
+        (None, _) => ("takes it back", "Takes back the last turn that changed something.".to_owned()),
         (Some(0), Some(session)) => {
             let (base, at) = (one_line(&session.base.name), commit(&session.base.commit));
-            format!("Takes back all {turns} turns: the files are as on {base} at {at}.")
+            ("takes it back", format!("Takes back {}: the files are as on {base} at {at}.", turns(1, here)))
         }
-        (Some(0), None) => "Takes back all turns.".to_owned(),
-        (Some(to), _) if to >= turns => format!("Brings back what was undone: the files are as after turn {turns}."),
-        (Some(to), _) => format!("Takes back turns {} to {turns}: the files are as after turn {to}.", to + 1),
+        (Some(to), _) => {
+            ("takes it back", format!("Takes back {}: the files are as after turn {to}.", turns(to + 1, here)))
+        }
     };
-    let does = if to.is_some_and(|to| to >= turns) { "brings it back" } else { "takes it back" };
     Said {
         title: format!("Undo in \"{}\"?", name(session)),
         tone: Tone::Warn,

@@ -64,9 +64,8 @@ fn agreeing_asks_for_exactly_what_was_shown() {
         (&["u", "k", "enter"], vec![undone(Some(1))]),
         (&["u", "k", "k", "k", "enter"], vec![undone(Some(0))]),
         (&["u", "k", "j", "enter"], vec![undone(None)]),
-        (&["u", "j", "enter"], vec![undone(Some(3))]),
-        (&["u", "j", "j", "k", "enter"], vec![undone(None)]),
-        (&["u", "G", "enter"], vec![undone(Some(3))]),
+        (&["u", "j", "enter"], vec![undone(None)]),
+        (&["u", "g", "G", "enter"], vec![undone(None)]),
         (&["u", "n"], vec![]),
         (&["D", "enter"], vec![Request::Remove("abcd2345".into())]),
         (&["D", "q"], vec![]),
@@ -208,12 +207,28 @@ fn an_undo_says_how_far_back() {
     press(&mut model, &["k"]);
     assert!(shown(&mut model).contains("Takes back turns 2 to 3: the files are as after turn 1."));
     press(&mut model, &["g"]);
-    assert!(shown(&mut model).contains("Takes back all 3 turns: the files are as on main at 0123456789."));
-    press(&mut model, &["G"]);
-    let last = shown(&mut model);
-    assert!(
-        last.contains("Brings back what was undone: the files are as after turn 3.") && last.contains("enter brings")
-    );
+    assert!(shown(&mut model).contains("Takes back turns 1 to 3: the files are as on main at 0123456789."));
+}
+
+#[test]
+fn an_undo_starts_from_where_the_files_are_and_goes_forward_too() {
+    for (stands, keys, expected, says) in [
+        (2, &["k"][..], Some(0), "Takes back turns 1 to 2: the files are as on main"),
+        (2, &[], None, "Takes back the last turn that changed something."),
+        (2, &["j"], Some(3), "Brings turn 3 back: the files are as after turn 3."),
+        (1, &["k"], None, "Takes back the last turn that changed something."),
+        (1, &["j"], Some(2), "Brings turn 2 back: the files are as after turn 2."),
+        (1, &["G", "right"], Some(3), "Brings turns 2 to 3 back: the files are as after turn 3."),
+        (0, &[], Some(1), "Brings turn 1 back: the files are as after turn 1."),
+        (0, &["left"], Some(1), "Brings turn 1 back"),
+    ] {
+        let mut model = facing(WIDE, Session { undone_to: Some(stands), ..ready() });
+        press(&mut model, &["u"]);
+        press(&mut model, keys);
+        assert!(shown(&mut model).contains(says), "{stands} {keys:?} {}", shown(&mut model));
+        let undone = Request::Undo { session: "abcd2345".into(), to: expected };
+        assert_eq!(press(&mut model, &["enter"]), [undone], "{stands} {keys:?}");
+    }
 }
 
 #[test]

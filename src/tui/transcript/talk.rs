@@ -35,8 +35,8 @@ pub(super) fn talk(payload: &Payload) -> Option<(Tone, String)> {
         }
         Payload::TurnInterrupted { reason, .. } => said(Tone::Warn, format!("‖ interrupted: {}", one_line(reason))),
         Payload::Undone { to, commit, .. } => quiet(match to {
-            0 => format!("undone: back to the base at {}", short(commit)),
-            turn => format!("undone: back to turn {turn} at {}", short(commit)),
+            0 => format!("undo: the files are as on the base, at {}", short(commit)),
+            turn => format!("undo: the files are as after turn {turn}, at {}", short(commit)),
         }),
         Payload::Integrated { commit, files, .. } if files.is_empty() => quiet(format!("integrated {}", short(commit))),
         Payload::Integrated { commit, files, .. } => {

@@ -154,7 +154,7 @@ fn every_notice_is_one_line() {
     setup: `make` ended with 2
     switched from demo/a to demo/b
     trying again: not JSON
-    undone: back to the base at 0123456789
+    undo: the files are as on the base, at 0123456789
     integrated 0123456789: a.rs
     ⇡ merged into main as 0123456789 (squash)
     ⚑ conflict with main: a.rs, b.rs

@@ -44,7 +44,14 @@ impl Desk {
             Request::Merge { session, style } => came("merged", to.merge(&session, &Merge { style }).await?),
             Request::Rebase(id) => came("rebased", to.rebase(&id).await?),
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
-            Request::Undo { session, to: turn } => done("taken back", to.undo(&session, &Undo { to: turn }).await?),
+            Request::Undo { session, to: turn } => {
+                let session = to.undo(&session, &Undo { to: turn }).await?;
+                let said = match session.stands_at() {
+                    0 => "the files are as on the base".to_owned(),
+                    turn => format!("the files are as after turn {turn}"),
+                };
+                done(&said, session)
+            }
             Request::Archive(id) => done("archived", to.archive(&id).await?),
             Request::Remove(id) => done("removed; `/restore` brings it back", to.remove(&id).await?),
             Request::Restore(id) => done("restored", to.restore(&id).await?),
