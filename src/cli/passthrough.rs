@@ -17,13 +17,25 @@ pub(super) async fn run(id: &str, program: Program, context: &mut Context) -> Re
     }
     let tty = Tty::open().map_err(|error| Failure::because("failed to open the terminal", &error))?;
     let (daemon, env) = (Daemon::of_this_process()?, context.environment());
-    let mut said = Ok(());
+    let (mut said, mut session) = (Ok(()), None);
     let entered = attach::run(&daemon, (id, program), env, &tty, |attached| {
+        session = Some(attached.session.clone());
         said = context.output.say(&welcome(attached));
     });
-    let (cause, left) = entered.await?;
+    let (cause, left) = match (entered.await, &session) {
+        (Ok(left), _) => left,
+        (Err(error), None) => return Err(error.into()),
+        (Err(error), Some(id)) => {
+            let what = match program {
+                Program::Agent => "attach",
+                Program::Shell => "shell",
+            };
+            let hint = format!("what was changed is in the worktree; `coppice {what} {id}` opens it again");
+            return Err(Failure::from(error).hint(hint));
+        }
+    };
     said?;
-    context.output.say(&farewell(id, &left))?;
+    context.output.say(&farewell(session.as_deref().unwrap_or(id), &left))?;
     Ok(match (cause, left.exit) {
         (Cause::Ended, 0) | (Cause::Key, _) => Exit::Done,
         (Cause::Ended, _) => Exit::Failed,

@@ -93,6 +93,25 @@ pub async fn run(
     Ok((returned?.cause, left?))
 }
 
+/// Waits for the key of the way back. Whatever else is typed is thrown away: it was meant for a program that is gone.
+pub async fn wait_for_way_back(tty: &Tty) {
+    // A terminal that cannot be set is one that is gone.
+    let Ok(_raw) = tty.raw() else { return };
+    let (mut signals, mut piece) = (Signals::new(), vec![0; PIECE]);
+    loop {
+        tokio::select! {
+            told = signals.next() => match told {
+                Told::Resized => {}
+                Told::End => return,
+            },
+            read = tty.read(&mut piece) => match read {
+                Ok(read @ 1..) if key::way_back(&piece[..read]).is_none() => {}
+                Ok(_) | Err(_) => return,
+            },
+        }
+    }
+}
+
 impl Visit {
     /// Starts the program.
     pub async fn open(daemon: &Daemon, id: &str, attach: &Attach) -> Result<Self, ClientError> {

@@ -359,6 +359,25 @@ fn what_is_typed_behind_the_way_back_is_for_the_face() {
 }
 
 #[test]
+fn what_is_typed_to_a_program_that_is_gone_is_not_for_the_face() {
+    let env = world();
+    let id = env.create_ready(&steps(&[write("page.md", "one line"), say("It is written.")]));
+    let mut face = face(&env);
+    face.shows("READY");
+    face.types("!");
+    face.showed("comes back");
+    env.kill_daemon();
+    face.showed("what was changed is in the worktree");
+    // In the face this merges.
+    face.types("m\r");
+    face.types("\x1d");
+    face.shows("n new");
+    face.shows("went away");
+    assert_eq!(env.status(&id), "ready");
+    leave(face);
+}
+
+#[test]
 fn a_copy_is_told_to_the_terminal() {
     let env = world();
     env.create_ready(&say("Done."));

@@ -8,10 +8,13 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{Dirty, Shell, daemon, outside};
 use crate::api::attach::{Attach, Left, Program, Resize};
-use crate::api::error::Error;
-use crate::client::attach::{Return, Tty, Visit, WAY_BACK};
+use crate::api::error::{Error, ErrorKind};
+use crate::client::attach::{Return, Tty, Visit, WAY_BACK, wait_for_way_back};
 use crate::look::line::one_line;
 use crate::tui::msg::{Msg, Reply};
+
+/// What is told when the daemon is not there any more.
+const CUT_OFF: &str = "the daemon went away, and the program with it; what was changed is in the worktree";
 
 /// A program that is being opened. Whoever drops it does not want it any more: the daemon ends what nobody reads.
 pub(super) struct Opening {
@@ -73,18 +76,27 @@ impl Shell {
         );
         self.screen.send(welcome.as_bytes())?;
         let returned = visit.pass(&tty).await;
+        if returned.is_err() {
+            // Whoever types on does not mean the keys of the interface.
+            self.screen.send(format!("\r\n{CUT_OFF}. {WAY_BACK} comes back\r\n").as_bytes())?;
+            wait_for_way_back(&tty).await;
+        }
         self.screen.resume()?;
         self.dirty = Dirty::Keys;
         self.take(Msg::Reply(Reply::Opened(Ok(()))))?;
         if let Ok(Return { typed, .. }) = &returned {
             self.keys.put_ahead(typed);
         }
-        let session = visit.attached.session.clone();
+        let (session, name) = (visit.attached.session.clone(), one_line(&visit.attached.name));
         self.desk.act(&session, async move {
             let left = visit.leave().await;
-            match returned.and(left) {
-                Ok(left) => Reply::Done { said: farewell(&left), session: None },
-                Err(error) => Reply::Failed { doing: "attach".to_owned(), error: daemon::told(error) },
+            match (returned, left) {
+                (Ok(_), Ok(left)) => Reply::Done { said: farewell(&left), session: None },
+                (Ok(_), Err(error)) => Reply::Failed { doing: name, error: daemon::told(error) },
+                (Err(error), _) => {
+                    let error = Error::new(ErrorKind::Unavailable, CUT_OFF).with_causes_of(&error);
+                    Reply::Failed { doing: name, error }
+                }
             }
         });
         Ok(())
