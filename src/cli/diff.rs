@@ -5,7 +5,7 @@ use super::output::Sink;
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::DiffQuery;
-use crate::api::session::{Diff, FileChange};
+use crate::api::session::{Diff, FileChange, Session, Status};
 
 /// Shows what a session changed since its base, uncommitted work included.
 ///
@@ -40,9 +40,18 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         },
     }
     if diff.files.is_empty() {
-        context.output.say(&Line::new().dim("nothing changed"))?;
+        let session = context.client().await?.session(&args.id.id).await?;
+        context.output.say(&Line::new().dim(nothing(&session, args.turn)))?;
     }
     Ok(Exit::Done)
+}
+
+/// What an empty diff means.
+fn nothing(session: &Session, turn: Option<u32>) -> String {
+    match (session.status, turn) {
+        (Status::Merged, None) => format!("all of it is merged; `coppice diff {} --turn N` shows a turn", session.id),
+        (_, _) => "nothing changed".to_owned(),
+    }
 }
 
 /// One line per file and a total of several, like `git diff --stat` without its bars.

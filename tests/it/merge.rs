@@ -63,6 +63,9 @@ fn a_person_resolves_a_conflict_in_the_worktree() {
     std::fs::write(env.worktree(&id).join("README.md"), "by hand\n").unwrap();
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!((env.status(&id), env.read("README.md")), ("merged".into(), "by hand\n".into()));
+    // Nothing is left of it, which is not the same as nothing was done.
+    let told = env.coppice(&["diff", &id]).exits(0).stderr;
+    assert!(told.contains("all of it is merged") && told.contains(&format!("coppice diff {id} --turn N")), "{told}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ use super::item::Layout;
 use super::patch::File;
 use super::row::{self, Sheet};
 use super::state::{Inside, Pane, Reading, Row, State};
+use crate::api::session::Status;
 use crate::look::line::{Line, Tone, columns_of, cut, file_name};
 use crate::look::status::count;
 
@@ -191,6 +192,11 @@ fn counts(file: &File) -> Line {
     Line::toned(Tone::More, format!("+{}", file.more)).plain(" ").with(Tone::Less, format!("−{}", file.less))
 }
 
+fn is_merged(model: &Model) -> bool {
+    let session = model.world.sessions.get(model.review.session.as_str());
+    session.is_some_and(|session| session.status == Status::Merged)
+}
+
 /// What to say where there is nothing to look at.
 fn teaching(model: &Model) -> Option<Vec<Line>> {
     let state = &model.review;
@@ -198,6 +204,10 @@ fn teaching(model: &Model) -> Option<Vec<Line>> {
     let told = |text: &str, hint: &str| Some(vec![Line::new(), Line::new().plain(text), Line::new().dim(hint)]);
     match (state.reading, state.files.is_empty(), state.turn) {
         (Reading::Asked, true, _) => told("Reading the changes…", ""),
+        (Reading::Done, true, None) if is_merged(model) => told(
+            "All of it is merged.",
+            &format!("{} and {} show what each turn changed.", key(Action::EarlierTurn), key(Action::LaterTurn)),
+        ),
         (Reading::Done, true, None) => told(
             "Nothing is changed.",
             &format!(
