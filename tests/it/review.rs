@@ -49,6 +49,20 @@ fn ask(env: &TestEnv, method: &str, path: &str, body: &Value) -> Value {
 }
 
 #[test]
+fn a_file_is_reviewed_whatever_its_name_is() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[crate::script::run("printf x > \"$(printf 'a\\nb.txt')\""), say("done")]));
+    comment(&env, &id, "a\nb.txt:1", "Why?");
+    env.coppice(&["review", &id, "--looked-at", "a\nb.txt"]).succeeds();
+    env.coppice(&["review", &id, "--send"]).succeeds();
+    env.wait_for(&id, "ready");
+    let [sent] = sent(&env, &id).try_into().unwrap();
+    assert!(sent.contains("\na\\nb.txt:1\n"), "{sent}");
+    let stat = env.coppice(&["diff", &id, "--stat"]).stdout();
+    assert!(stat.starts_with("A  a\u{fffd}b.txt "), "{stat}");
+}
+
+#[test]
 fn comments_are_kept_and_sent_as_one_prompt() {
     let env = TestEnv::new();
     let id = env.create_ready(&steps(&[

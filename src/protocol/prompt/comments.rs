@@ -28,10 +28,16 @@ pub enum Side {
 pub fn comments(mut comments: Vec<Comment>) -> String {
     comments.sort_by(|a, b| (&a.path, a.line, a.side).cmp(&(&b.path, b.line, b.side)));
     for comment in &mut comments {
+        comment.path = on_one_line(&comment.path);
         comment.quote = comment.quote.trim().to_owned();
         comment.text = comment.text.trim().to_owned();
     }
     text(&Comments { comments })
+}
+
+/// A path stands on a line of its own, whatever is in it.
+fn on_one_line(path: &str) -> String {
+    path.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 #[derive(Template)]
@@ -46,6 +52,12 @@ mod tests {
 
     fn comment(path: &str, line: u32, side: Side, quote: &str, text: &str) -> Comment {
         Comment { path: path.into(), line, side, quote: quote.into(), text: text.into() }
+    }
+
+    #[test]
+    fn a_path_stays_on_its_line() {
+        let text = comments(vec![comment("a\nb\u{1b}.rs", 1, Side::New, "", "why?")]);
+        assert!(text.contains("\na\\nb\\u{1b}.rs:1\n"), "{text}");
     }
 
     #[test]
