@@ -187,11 +187,12 @@ fn complete(model: &Model, popup: &Popup, frame: &mut Frame) {
     };
     let wanted = u16::try_from(popup.rows.len() + 1).unwrap_or(u16::MAX);
     let height = wanted.min(dock.y);
-    let area = Rect { y: dock.y - height, height, ..dock }.inner(Margin { horizontal: 1, vertical: 0 });
+    let whole = Rect { y: dock.y - height, height, ..dock };
+    let area = whole.inner(Margin { horizontal: 1, vertical: 0 });
     if area.is_empty() {
         return;
     }
-    frame.render_widget(Clear, area);
+    frame.render_widget(Clear, whole);
     let label = popup.rows.iter().map(|row| Line::new().plain(one_line(&row.whole)).width()).max().unwrap_or(0);
     let rows = popup.rows.iter().enumerate().map(|(place, row)| {
         let mark = if place == popup.cursor { "› " } else { "  " };
