@@ -262,7 +262,8 @@ pub fn no_backend<'a>(known: impl IntoIterator<Item = (&'a str, Option<&'a str>)
         (_, []) => "install one, or correct its `command` in the configuration (`coppice config path`)".to_owned(),
         (_, commands) => format!("install one: {}", quoted(commands)),
     };
-    Error::new(ErrorKind::Failed, message).with_hint(format!("{advice}; or try `coppice demo`, which needs none"))
+    Error::new(ErrorKind::Failed, message)
+        .with_hint(format!("{advice}; or try `coppice demo`, or the model `demo`: they need none"))
 }
 
 #[cfg(test)]
@@ -278,19 +279,19 @@ mod tests {
         assert_eq!(
             told(&[("claude", Some("npm i claude")), ("codex", Some("npm i codex")), ("mine", None)]),
             "none of `claude`, `codex`, `mine` is installed\n\
-             install one: `npm i claude`, `npm i codex`; or try `coppice demo`, which needs none"
+             install one: `npm i claude`, `npm i codex`; or try `coppice demo`, or the model `demo`: they need none"
         );
         assert_eq!(
             told(&[("mine", None)]),
             "`mine` is not installed, and no other agent is configured\n\
              install one, or correct its `command` in the configuration (`coppice config path`); \
-             or try `coppice demo`, which needs none"
+             or try `coppice demo`, or the model `demo`: they need none"
         );
         assert_eq!(
             told(&[]),
             "no agent is configured\n\
              name an agent in `[backends.NAME]` of the configuration (`coppice config path`); \
-             or try `coppice demo`, which needs none"
+             or try `coppice demo`, or the model `demo`: they need none"
         );
     }
 }

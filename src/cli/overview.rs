@@ -155,7 +155,8 @@ mod tests {
         assert_eq!(no_backend(&[demo.clone(), missing("claude"), sample::backend("gemini")]), None);
         let told = no_backend(&[missing("claude"), missing("codex"), demo]).unwrap();
         assert_eq!(told.message, "none of `claude`, `codex` is installed");
-        let hint = "install one: `npm i claude`, `npm i codex`; or try `coppice demo`, which needs none";
+        let hint =
+            "install one: `npm i claude`, `npm i codex`; or try `coppice demo`, or the model `demo`: they need none";
         assert_eq!(told.hint.as_deref(), Some(hint));
     }
 }

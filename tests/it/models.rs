@@ -148,7 +148,7 @@ fn without_any_agent_everybody_is_told_the_three() {
     configure(&env, "");
     let told = "error: none of `claude`, `codex`, `gemini` is installed\n\n\
                 hint: install one: `npm install -g @anthropic-ai/claude-code`, `npm install -g @openai/codex`, \
-                `npm install -g @google/gemini-cli`; or try `coppice demo`, which needs none\n";
+                `npm install -g @google/gemini-cli`; or try `coppice demo`, or the model `demo`: they need none\n";
     for arguments in [&["new", "hi"][..], &["run", "hi"], &["new", "--model", "claude", "hi"], &[]] {
         assert_eq!(env.coppice(arguments).exits(1).stderr, told, "{arguments:?}");
     }

@@ -37,7 +37,8 @@ impl Draft {
         if !self.answer.is_empty() {
             object.insert("answer".to_owned(), json!(self.answer.join("\n\n")));
         } else if self.questions.is_empty() {
-            object.insert("answer".to_owned(), json!(format!("{SCRIPTED} Its script had {steps} directives.")));
+            let noun = if steps == 1 { "directive" } else { "directives" };
+            object.insert("answer".to_owned(), json!(format!("{SCRIPTED} Its script had {steps} {noun}.")));
         }
         if !self.questions.is_empty() {
             object.insert("questions".to_owned(), json!(self.questions));
