@@ -16,19 +16,25 @@ use crate::tui::model::Model;
 const NAME: usize = 34;
 /// What a value takes where its origin stands beside it.
 const VALUE: usize = 30;
-/// The row under the cursor is explained in so many rows.
+/// The row under the cursor is explained in so many rows; what was found out about the machine may take more.
 const ABOUT: u16 = 4;
 /// So many choices are seen at once.
 const CHOICES: usize = 8;
 
 /// Where everything stands: the title, the rows, and what is below them.
-fn parts(model: &Model, area: Rect) -> [Rect; 3] {
+fn parts(model: &Model, item: Option<&Item<'_>>, area: Rect) -> [Rect; 3] {
     let foot = match model.settings.editing.as_ref().map(|editing| &editing.how) {
         Some(How::Choice { options, .. }) => u16::try_from(options.len().min(CHOICES) + 2).unwrap_or(ABOUT),
         Some(How::Typed(words)) => {
             u16::try_from(words.rows(usize::from(area.width.saturating_sub(4))) + 2).unwrap_or(ABOUT)
         }
-        None => ABOUT,
+        None => match item {
+            Some(check @ Item::Check(_)) => {
+                let rows = u16::try_from(about(model, check, area.width).len()).unwrap_or(u16::MAX);
+                rows.clamp(ABOUT, (area.height / 2).max(ABOUT))
+            }
+            Some(Item::Setting(_)) | None => ABOUT,
+        },
     };
     Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(foot)]).areas(area)
 }
@@ -43,9 +49,9 @@ pub(super) enum Hit {
 }
 
 pub(super) fn hit(model: &Model, items: &[Item<'_>], area: Rect, at: Position) -> Option<Hit> {
-    let [_, list, foot] = parts(model, area);
+    let cursor = model.settings.cursor.place(items);
+    let [_, list, foot] = parts(model, items.get(cursor), area);
     if list.contains(at) {
-        let cursor = model.settings.cursor.place(items);
         let places = places(items);
         let row = first(&places, cursor, list.height) + usize::from(at.y - list.y);
         return places.get(row).copied().flatten().map(Hit::Item);
@@ -63,7 +69,7 @@ pub(super) fn hit(model: &Model, items: &[Item<'_>], area: Rect, at: Position) -
 
 pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: Rect) {
     let cursor = model.settings.cursor.place(items);
-    let [head, list, foot] = parts(model, area);
+    let [head, list, foot] = parts(model, items.get(cursor), area);
     let draw = |frame: &mut Frame, lines: &[Line], area: Rect| {
         let lines: Vec<_> = lines.iter().map(|line| model.theme.line(line)).collect();
         frame.render_widget(Paragraph::new(lines), area);
@@ -75,7 +81,15 @@ pub(super) fn view(model: &Model, items: &[Item<'_>], frame: &mut Frame, area: R
         (Some(Editing { key, how: How::Choice { options, cursor } }), _) => {
             draw(frame, &choices(model, key, options, *cursor, area.width), foot);
         }
-        (None, Some(item)) => draw(frame, &about(model, item, area.width), foot),
+        (None, Some(item)) => {
+            let mut lines = about(model, item, area.width);
+            let room = usize::from(foot.height);
+            if lines.len() > room {
+                // The last line says what can be done about it.
+                lines.drain(room.saturating_sub(1)..lines.len() - 1);
+            }
+            draw(frame, &lines, foot);
+        }
         (None, None) => draw(frame, &[rule(area.width), Line::new().dim(" reading the settings…")], foot),
     }
 }
@@ -206,11 +220,6 @@ fn about(model: &Model, item: &Item<'_>, width: u16) -> Vec<Line> {
             let hint = check.hint.iter().map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
             lines.extend(hint.flat_map(|hint| hint.wrap(columns)));
         }
-    }
-    let last = usize::from(ABOUT) - 1;
-    if lines.len() > last {
-        // The last line says what can be done about it.
-        lines.drain(last - 1..lines.len() - 1);
     }
     std::iter::once(rule(width)).chain(lines.into_iter().map(|line| Line::new().plain(" ").then(line))).collect()
 }

@@ -321,6 +321,17 @@ fn the_machine_is_shown_below_the_settings() {
      seccomp: yes
      hint: boot a later kernel
     ");
+
+    // What takes more rows gets them, up to a half; its last line is always seen.
+    let long = |lines: usize| (1..=lines).map(|line| format!("fact {line}")).collect::<Vec<_>>().join("\n");
+    for (lines, first_hidden) in [(7, 8), (40, 10)] {
+        let told = check("sandbox", CheckState::Bad, &long(lines), Some("boot a later kernel"));
+        update(&mut model, Msg::Reply(Reply::Doctor(vec![told])));
+        let shown = main(&mut model);
+        assert!(shown.contains("hint: boot a later kernel") && shown.contains("› sandbox"), "{shown}");
+        let is_seen = |line: usize| shown.lines().any(|row| row.trim() == format!("fact {line}"));
+        assert!((2..first_hidden).all(is_seen) && !is_seen(first_hidden), "{shown}");
+    }
     assert_eq!(press(&mut model, &["enter", "x"]), []);
 }
 
