@@ -100,7 +100,7 @@ mod tests {
             step: 14,
             layer: "tool class".into(),
             rule: None,
-            reason: "it changes something, and no rule allows it".into(),
+            reason: "it may change something, and no rule allows it".into(),
             posture: "attended".into(),
             yolo: false,
             agent: Some("engineer".into()),
@@ -116,7 +116,7 @@ mod tests {
         insta::assert_snapshot!(text(&push()), @r"
         ask  bash  git push --force
         ⚠ DESTRUCTIVE FLAG(S): --force
-        why           it changes something, and no rule allows it
+        why           it may change something, and no rule allows it
         step          14 of 14, tool class
         always saves  nothing: it can only be allowed once
         posture       attended

@@ -221,7 +221,7 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         Class::Free => (Action::Allow, "it changes nothing outside of the session"),
         Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
         Class::Asked if case.is_held() && case.only_asks_git() => (Action::Allow, "it only looks at history"),
-        Class::Asked | Class::Varies => (Action::Ask, "it changes something, and no rule allows it"),
+        Class::Asked | Class::Varies => (Action::Ask, "it may change something, and no rule allows it"),
         Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
         Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),
     };

@@ -290,7 +290,7 @@ fn r88_a_verdict_is_explained_with_its_step_and_its_rule() {
     -- stdout
     ask  bash  git push --force
     ⚠ DESTRUCTIVE FLAG(S): --force
-    why           it changes something, and no rule allows it
+    why           it may change something, and no rule allows it
     step          14 of 14, tool class
     always saves  nothing: it can only be allowed once
     posture       attended
