@@ -153,7 +153,7 @@ fn check(bytes: Vec<u8>, origin: &str) -> Result<String, Failure> {
     })?;
     match text.trim() {
         "" => Err(Failure::usage(format!("the prompt from {origin} is empty"))
-            .hint("say what the agent shall do: `coppice new \"fix the failing test\"`")),
+            .hint("say what the agent shall do, for example \"fix the failing test\"")),
         trimmed => Ok(trimmed.to_owned()),
     }
 }

@@ -12,11 +12,12 @@ use crate::api::session::Session;
 #[command(after_help = "\
 Examples:
   coppice undo k3f
-  coppice undo k3f --to 0")]
+  coppice undo k3f --to 0
+  coppice undo k3f --to 3")]
 pub(super) struct Args {
     #[command(flatten)]
     id: super::IdArg,
-    /// The last turn to keep; 0 is the base. When absent, the last turn that changed something is taken back.
+    /// The last turn to keep: 0 is the base, and a turn that was undone brings its work back. When absent, the last turn that changed something is taken back.
     #[arg(long, value_name = "N")]
     to: Option<u32>,
     #[command(flatten)]

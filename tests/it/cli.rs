@@ -198,14 +198,14 @@ fn an_empty_prompt() {
     -- stderr
     error: the prompt from the PROMPT argument is empty
 
-    hint: say what the agent shall do: `coppice new "fix the failing test"`
+    hint: say what the agent shall do, for example "fix the failing test"
     "#);
     assert_snapshot!(env.coppice_with_input(&["new", "--model", "demo", "-"], b"").transcript(), @r#"
     exit: 2
     -- stderr
     error: the prompt from stdin is empty
 
-    hint: say what the agent shall do: `coppice new "fix the failing test"`
+    hint: say what the agent shall do, for example "fix the failing test"
     "#);
     assert_nothing_created(&env);
 }
