@@ -173,7 +173,10 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             settle(model)
         }
         Reply::Unread { error, .. } => notice::fail(model, "read the session", &error),
-        Reply::Page { session, events, reach } => model.transcripts.page(&session, events, reach),
+        Reply::Page { session, events, reach } => {
+            model.world.catch_up(&session, &events);
+            model.transcripts.page(&session, events, reach)
+        }
         Reply::Taken { ticket, session } => {
             let mut requests = composer::taken(model, ticket, &session.id);
             requests.extend(known(model, *session));

@@ -150,6 +150,19 @@ impl World {
             || matches!(session.status, Status::Failed | Status::Conflict | Status::Approval | Status::Asking)
     }
 
+    /// Takes from the last facts of a session that works what it does, where nobody has seen that begin.
+    pub(crate) fn catch_up(&mut self, session: &str, facts: &[Event]) {
+        let works = self.sessions.get(session).is_some_and(|session| session.status.is_busy());
+        if !works || self.activity.contains_key(session) {
+            return;
+        }
+        let begun = facts.iter().rposition(|fact| matches!(fact.payload, Payload::TurnStarted { .. }));
+        for fact in &facts[begun.unwrap_or(0)..] {
+            // It was read just now.
+            self.fact(fact);
+        }
+    }
+
     /// Takes what a fact says about the moment; `true` when the session object has to be read again.
     ///
     /// Only a fact that tells what the agent does makes an activity: of a session without one it is known that it runs,
@@ -315,5 +328,26 @@ mod tests {
         world.take(session("b", 3));
         world.forget("c");
         assert_eq!(known(&world), [("a", 2), ("b", 3)]);
+    }
+
+    #[test]
+    fn what_a_session_does_is_found_out_once_from_what_came_before() {
+        let fact = |payload| Event { seq: 1, session: "a".to_owned(), at: 5, v: 1, payload };
+        let begun =
+            || fact(Payload::TurnStarted { turn: 1, prompt: 1, delivery: String::new(), exec_at: 0, agent: None });
+        let call = |title: &str| {
+            let (call, tool, title) = ("c".to_owned(), "execute".to_owned(), title.to_owned());
+            fact(Payload::ToolStarted { turn: 1, call, tool, title, input: None, auto: None })
+        };
+        let tool = |world: &World| world.activity.get("a").and_then(|activity| activity.tool.clone());
+        let mut world = World::default();
+        world.take(session("a", 1));
+        world.catch_up("a", &[begun(), call("make")]);
+        assert_eq!(tool(&world), None, "nothing runs");
+        world.take(Session { status: Status::Running, ..session("a", 2) });
+        world.catch_up("a", &[call("of another turn"), begun(), call("make")]);
+        assert_eq!((tool(&world).as_deref(), world.activity["a"].tools), (Some("make"), 1));
+        world.catch_up("a", &[begun(), call("older")]);
+        assert_eq!(tool(&world).as_deref(), Some("make"));
     }
 }
