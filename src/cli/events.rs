@@ -26,7 +26,7 @@ Examples:
   coppice events k3f --since 1200")]
 pub(super) struct Args {
     /// The session's id, or the beginning of it.
-    #[arg(value_name = "ID", required_unless_present = "all", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(value_name = "ID", value_parser = NonEmptyStringValueParser::new())]
     id: Option<String>,
     /// The events of every session.
     #[arg(long, conflicts_with = "id")]
@@ -50,9 +50,13 @@ pub(super) struct Args {
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let format = if args.json { Format::Json } else { Format::Human };
-    let session = match &args.id {
-        Some(id) => Some(context.client().await?.session(id).await?.id),
-        None => None,
+    let session = match (&args.id, args.all) {
+        (Some(id), _) => Some(context.client().await?.session(id).await?.id),
+        (None, true) => None,
+        (None, false) => {
+            return Err(Failure::usage("no session is named")
+                .hint("`coppice events ID` shows one, `coppice events --all` every one"));
+        }
     };
     let family = args.alone.then_some(false);
     let query = EventQuery { session: session.clone(), family, ..EventQuery::default() };

@@ -500,6 +500,13 @@ fn commands_that_a_state_does_not_allow() {
     -- stderr
     error: session `[ID1]` has changed nothing: there is nothing to merge
     ");
+    assert_snapshot!(env.coppice(&["events"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: no session is named
+
+    hint: `coppice events ID` shows one, `coppice events --all` every one
+    ");
     assert_snapshot!(env.coppice(&["undo", &id, "--to", "7"]).transcript(), @r"
     exit: 5
     -- stderr
