@@ -372,7 +372,7 @@ fn what_is_typed_to_a_program_that_is_gone_is_not_for_the_face() {
     face.types("m\r");
     face.types("\x1d");
     face.shows("n new");
-    face.shows("went away");
+    face.shows("the daemon ended");
     assert_eq!(env.status(&id), "ready");
     leave(face);
 }

@@ -14,7 +14,7 @@ use crate::look::line::one_line;
 use crate::tui::msg::{Msg, Reply};
 
 /// What is told when the daemon is not there any more.
-const CUT_OFF: &str = "the daemon went away, and the program with it; what was changed is in the worktree";
+const CUT_OFF: &str = "the daemon ended, and the program with it; what was changed is in the worktree";
 
 /// A program that is being opened. Whoever drops it does not want it any more: the daemon ends what nobody reads.
 pub(super) struct Opening {
@@ -78,7 +78,7 @@ impl Shell {
         let returned = visit.pass(&tty).await;
         if returned.is_err() {
             // Whoever types on does not mean the keys of the interface.
-            self.screen.send(format!("\r\n{CUT_OFF}. {WAY_BACK} comes back\r\n").as_bytes())?;
+            self.screen.send(format!("\r\n{CUT_OFF}\r\n{WAY_BACK} comes back\r\n").as_bytes())?;
             wait_for_way_back(&tty).await;
         }
         self.screen.resume()?;
