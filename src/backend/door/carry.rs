@@ -8,12 +8,13 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use crate::backend::door::{Answer, Door, Entrance, Knock, Stay, Ticket};
 use crate::backend::event::{Command, Event, ToolRequest};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::Carrier;
+use crate::backend::transport::ending::wait_until;
 use crate::backend::{Launch, QUEUE, ServedTool};
 
 /// With more events than this unread, the conversation's own wait; commands go on.
@@ -91,7 +92,7 @@ pub(super) async fn carry(
                 }
             },
             Some(knock) = stay.knocks.recv(), if desk.outbox.len() < UNREAD => desk.knock(knock),
-            () = elapsed(desk.due) => desk.end("the turn was interrupted"),
+            () = wait_until(desk.due) => desk.end("the turn was interrupted"),
             request = gone(&mut desk.open), if !desk.open.is_empty() => desk.withdraw(&request),
         }
     }
@@ -201,14 +202,6 @@ impl Desk {
             open.answer.send(Err(reason.to_owned())).ok();
             self.outbox.push_back(Event::ToolRequestGone { request: open.request });
         }
-    }
-}
-
-/// Waits for a moment; for ever, if there is none.
-async fn elapsed(due: Option<Instant>) {
-    match due {
-        Some(due) => sleep_until(due).await,
-        None => std::future::pending().await,
     }
 }
 
