@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn settings_name_files_in_every_spelling() {
         let settings = "[core]\n\texcludesFile = ~/.gitignore\n attributesfile=\"/a b\"\n[include] path = more\n\
-            [includeIf \"gitdir:~/work/\"]\n\tpath = ~/work.inc\n# path = no\n[user]\n\tname = path = x\n\
+            [includeIf \"gitdir:~/src/\"]\n\tpath = ~/work.inc\n# path = no\n[user]\n\tname = path = x\n\
             [blame]\nignoreRevsFile = .revs\n[alias]\nx = !cat path\npath";
         let expected = [
             ("excludesfile", "~/.gitignore"),

@@ -73,7 +73,7 @@ impl Keeper {
             inside: Some(inside.clone().into_owned()),
         });
         let is_meant = |said: &&Said| match said.pattern.starts_with('/') {
-            true => glob::matches(&said.pattern, spot.spelling(&said.pattern)),
+            true => glob::matches(&said.pattern, &spot.absolute),
             false => glob::matches(&said.pattern, &inside),
         };
         let by_map = |map: &Vec<Said>| map.iter().rfind(is_meant).is_some_and(|said| said.word == Word::Denied);
