@@ -67,6 +67,11 @@ impl Tty {
 
     /// Reads what was typed; nothing when the terminal is gone. Cancelling the wait loses nothing.
     pub(super) async fn read(&self, into: &mut [u8]) -> io::Result<usize> {
+        // Keys that were typed before the terminal became raw are there, and the runtime does not learn of them.
+        match rustix::io::read(&self.device, &mut *into) {
+            Err(rustix::io::Errno::AGAIN) => {}
+            result => return Ok(result?),
+        }
         loop {
             self.keys.readable().await?;
             match self.keys.try_read(into) {
@@ -121,6 +126,20 @@ mod tests {
     use portable_pty::{PtySize, native_pty_system};
 
     use super::*;
+
+    #[tokio::test]
+    async fn keys_typed_before_the_terminal_is_raw_are_read() {
+        let pair = native_pty_system().openpty(PtySize::default()).unwrap();
+        let (tty, mut terminal) =
+            (Tty::at(&pair.master.tty_name().unwrap()).unwrap(), pair.master.take_writer().unwrap());
+        let mut typed = [0; 8];
+        terminal.write_all(b"\x1dn").unwrap();
+        // The line discipline holds them back, and the runtime has seen that there is nothing to read.
+        assert!(timeout(QUIET, tty.read(&mut typed)).await.is_err());
+        let _raw = tty.raw().unwrap();
+        let read = timeout(PATIENCE, tty.read(&mut typed)).await.unwrap().unwrap();
+        assert_eq!(&typed[..read], b"\x1dn");
+    }
 
     #[tokio::test]
     async fn late_answers_of_a_terminal_are_no_keys() {

@@ -50,7 +50,7 @@ impl Shell {
     /// Gives the terminal to another program and takes it back.
     pub(super) async fn run_errand(&mut self, errand: Errand) -> io::Result<()> {
         let doing = errand.doing();
-        self.keys.pause();
+        self.keys.pause().await;
         self.screen.suspend();
         let outcome = spawn_blocking(|| errand.run()).await.map_err(io::Error::other).flatten();
         self.returned = Some(Instant::now());

@@ -67,7 +67,7 @@ impl Shell {
             Ok(visit) => visit,
             Err(error) => return self.take(Msg::Reply(Reply::Opened(Err(error)))),
         };
-        self.keys.pause();
+        self.keys.pause().await;
         self.screen.suspend();
         let welcome = format!(
             "{} {}; {WAY_BACK} comes back. No turn begins meanwhile\r\n",
