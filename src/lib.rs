@@ -29,6 +29,8 @@ pub mod backend;
 pub mod git;
 /// GitHub over its REST interface.
 pub mod github;
+/// Accepting connections, with a limit for those that have not identified themselves.
+pub mod listener;
 /// Language servers: their protocol, and which program serves which language.
 pub mod lsp;
 /// Child processes that cannot outlive the daemon.

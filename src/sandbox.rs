@@ -9,6 +9,7 @@ use std::path::PathBuf;
 pub mod cage;
 pub mod command;
 mod confine;
+pub mod descriptors;
 pub mod hold;
 pub mod launch;
 pub mod peer;

@@ -14,12 +14,14 @@ use std::process::Stdio;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use rustix::process::Pid;
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 
 use super::SandboxError;
 use super::cage::Cage;
+use super::descriptors;
 use super::supervisor::ENTRY;
 use super::wire::{self, Controls, Ending, Failure, Launch, Order, Report, Step, Streams};
 use crate::permission::Hold;
@@ -271,6 +273,10 @@ fn start_supervisor(executable: &PathBuf) -> io::Result<(Child, UnixStream)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
+    // The supervisor starts nothing before it is told what.
+    if let Some(pid) = supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
+        descriptors::restore_limit(pid)?;
+    }
     Ok((supervisor, UnixStream::from_std(ours)?))
 }
 

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::lifetime::{Action, Event, Lifetime, Load};
-use super::listener::{Door, Peer};
+use super::listener::{OwnUserListener, Peer};
 use super::lock::{self, Holder, LockError};
 use super::log;
 use super::routes::{About, App, router};
@@ -25,8 +25,9 @@ use crate::api::daemon::{DETACHED, HINT, READY, StopHow};
 use crate::api::environment;
 use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
+use crate::listener::{AcceptedConnection, GuardedListener};
 use crate::paths::{self, Paths, PathsError};
-use crate::sandbox::supervisor;
+use crate::sandbox::{descriptors, supervisor};
 
 /// How long sessions may take to end: longer than the longest stop of a backend.
 const END_LIMIT: Duration = Duration::from_secs(20);
@@ -114,6 +115,9 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
     log::install(&paths.log(), &filter)
         .map_err(|source| DaemonError::Log { path: paths.log().display().to_string(), source })?;
     std::panic::set_hook(Box::new(|panic| error!(%panic, "a task of the daemon panicked")));
+    if let Err(error) = descriptors::raise_limit() {
+        warn!(%error, "failed to raise the limit of open files");
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(cores.min(WORKERS))
@@ -136,7 +140,7 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     };
     let engine = Engine::start(options).await?;
     let clients = watch::Sender::new(0);
-    let door = Door { socket: socket::bind(&paths.socket)?, clients: clients.clone() };
+    let listener = GuardedListener::new(OwnUserListener(socket::bind(&paths.socket)?), clients.clone());
     info!(version = env!("CARGO_PKG_VERSION"), socket = %paths.socket.display(), "listening");
 
     let (stops, requests) = mpsc::channel(STOP_REQUESTS);
@@ -144,9 +148,10 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     let end = CancellationToken::new();
     let about = Arc::new(About { socket: paths.socket.display().to_string(), started: Instant::now() });
     let app = App { engine: engine.clone(), about, life: shown, stops, end: end.clone() };
-    let service = router(app).into_make_service_with_connect_info::<Peer>();
-    let server =
-        tokio::spawn(axum::serve(door, service).with_graceful_shutdown(end.clone().cancelled_owned()).into_future());
+    let service = router(app).into_make_service_with_connect_info::<AcceptedConnection<Peer>>();
+    let server = tokio::spawn(
+        axum::serve(listener, service).with_graceful_shutdown(end.clone().cancelled_owned()).into_future(),
+    );
     if presence == Presence::Detached {
         // The client that started us may have given up waiting.
         io::stdout().write_all(READY).and_then(|()| io::stdout().flush()).ok();

@@ -1,18 +1,17 @@
-//! Accepts connections, counts them, and remembers who is at the other end.
+//! The daemon's socket as the HTTP server sees it: only processes of the same user, and who is at the other end.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
-use rustix::process::Pid;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use axum::extract::{ConnectInfo, Request};
+use axum::middleware::Next;
+use axum::response::Response;
+use axum::serve::Listener;
+use rustix::process::{Pid, geteuid};
 use tokio::net::UnixStream;
-use tokio::sync::watch;
 
 use super::socket::Socket;
+use crate::listener::AcceptedConnection;
 
 /// How long to wait when the system has no descriptor left for another connection.
 const BREATHER: Duration = Duration::from_secs(1);
@@ -21,25 +20,23 @@ const BREATHER: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Peer(pub(super) Option<Pid>);
 
-/// The socket as the HTTP server sees it.
+/// Accepts connections from processes of the daemon's own user. The mode of the socket says the same, but whoever runs
+/// as the user can change a mode.
 #[derive(Debug)]
-pub(super) struct Door {
-    pub(super) socket: Socket,
-    /// How many connections are open.
-    pub(super) clients: watch::Sender<u32>,
-}
+pub(super) struct OwnUserListener(pub(super) Socket);
 
-impl Listener for Door {
-    type Io = Visitor;
+impl Listener for OwnUserListener {
+    type Io = UnixStream;
     type Addr = Peer;
 
-    async fn accept(&mut self) -> (Visitor, Peer) {
+    async fn accept(&mut self) -> (UnixStream, Peer) {
         loop {
-            match self.socket.accept().await {
-                Ok((stream, _)) => {
-                    let pid = stream.peer_cred().ok().and_then(|peer| peer.pid()).and_then(Pid::from_raw);
-                    return (Visitor::new(stream, self.clients.clone()), Peer(pid));
+            let accepted = self.0.accept().await.and_then(|(stream, _)| Ok((stream.peer_cred()?, stream)));
+            match accepted {
+                Ok((peer, stream)) if peer.uid() == geteuid().as_raw() => {
+                    return (stream, Peer(peer.pid().and_then(Pid::from_raw)));
                 }
+                Ok((peer, _)) => tracing::warn!(uid = peer.uid(), "refused a connection of another user"),
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept a connection");
                     tokio::time::sleep(BREATHER).await;
@@ -53,59 +50,13 @@ impl Listener for Door {
     }
 }
 
-impl Connected<IncomingStream<'_, Door>> for Peer {
-    fn connect_info(stream: IncomingStream<'_, Door>) -> Self {
-        *stream.remote_addr()
-    }
-}
-
-/// An open connection; it counts as a client until it is dropped.
-pub(super) struct Visitor {
-    stream: UnixStream,
-    clients: watch::Sender<u32>,
-}
-
-impl Visitor {
-    fn new(stream: UnixStream, clients: watch::Sender<u32>) -> Self {
-        clients.send_modify(|count| *count += 1);
-        Self { stream, clients }
-    }
-}
-
-impl Drop for Visitor {
-    fn drop(&mut self) {
-        self.clients.send_modify(|count| *count -= 1);
-    }
-}
-
-impl AsyncRead for Visitor {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Visitor {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
+/// Confirms the connection of a request and tells the routes who is at its other end.
+pub(super) async fn identify_peer(
+    ConnectInfo(connection): ConnectInfo<AcceptedConnection<Peer>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    connection.confirm();
+    request.extensions_mut().insert(ConnectInfo(connection.address));
+    next.run(request).await
 }

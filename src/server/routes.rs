@@ -25,6 +25,7 @@ use utoipa::OpenApi;
 use super::daemon::StopRequest;
 use super::error::{self, Refusal};
 use super::lifetime::Lifetime;
+use super::listener;
 use super::person;
 use crate::api::error::Error;
 use crate::engine::Engine;
@@ -191,6 +192,7 @@ pub(super) fn router(app: App) -> Router {
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(listener::identify_peer))
         .with_state(app)
 }
 

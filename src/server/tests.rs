@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::daemon::StopRequest;
 use super::lifetime::{Event, Lifetime};
-use super::listener::{Door, Peer};
+use super::listener::{OwnUserListener, Peer};
 use super::routes::{About, App, BODY_LIMIT, router};
 use super::socket;
 use crate::api::attach::{Attach, Attached, Left, Program};
@@ -28,6 +28,7 @@ use crate::client::connection::Connection;
 use crate::client::events::Events;
 use crate::client::start::{Absent, Daemon};
 use crate::engine::{Engine, Options};
+use crate::listener::{AcceptedConnection, GuardedListener};
 use crate::paths::{Paths, Surroundings};
 
 struct House {
@@ -60,9 +61,9 @@ impl House {
             stops,
             end: end.clone(),
         };
-        let door = Door { socket: socket::bind(&paths.socket).unwrap(), clients: count };
-        let service = router(app).into_make_service_with_connect_info::<Peer>();
-        tokio::spawn(axum::serve(door, service).into_future());
+        let listener = GuardedListener::new(OwnUserListener(socket::bind(&paths.socket).unwrap()), count);
+        let service = router(app).into_make_service_with_connect_info::<AcceptedConnection<Peer>>();
+        tokio::spawn(axum::serve(listener, service).into_future());
         Self { _dir: dir, paths, clients, requests, end }
     }
 

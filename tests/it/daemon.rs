@@ -1,8 +1,14 @@
 //! The daemon's own life: started by whoever comes first, never two, gone when nobody needs it.
 
-use std::os::unix::net::UnixListener;
+use std::fs::{self, Permissions};
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Resource, Signal, Uid, geteuid, getrlimit, kill_process};
+use rustix::thread::set_thread_res_uid;
 
 use crate::env::TestEnv;
 use crate::script::{ask_to_run, hang, run, say};
@@ -158,4 +164,76 @@ fn a_daemon_that_does_not_answer_is_named_while_it_is_waited_for() {
     seat.showed(&format!("waiting for the daemon (pid {}), which does not answer yet", pid.as_raw_nonzero()));
     kill_process(pid, Signal::CONT).unwrap();
     assert_eq!(seat.ends(), 0);
+}
+
+/// The socket of the running daemon.
+fn socket_path(env: &TestEnv) -> PathBuf {
+    env.json(&["daemon", "status"])["socket"].as_str().unwrap().into()
+}
+
+/// Sends a request and reads to the end of the connection; the server may close it before or after the request.
+fn ask_for_sessions(mut socket: UnixStream) -> String {
+    let mut reply = String::new();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    socket.write_all(b"GET /v1/sessions HTTP/1.1\r\nhost: coppice\r\nconnection: close\r\n\r\n").ok();
+    socket.read_to_string(&mut reply).ok();
+    reply
+}
+
+#[test]
+fn idle_connections_give_way_to_new_ones() {
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let path = socket_path(&env);
+    let idle: Vec<_> = (0..300).map(|_| UnixStream::connect(&path).unwrap()).collect();
+    env.coppice(&["list"]).succeeds();
+    let mut oldest = idle.first().unwrap();
+    oldest.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    assert_eq!(oldest.read(&mut [0]).unwrap(), 0, "the daemon closes it");
+}
+
+#[test]
+fn another_user_is_refused_even_where_the_modes_are_open() {
+    if !geteuid().is_root() {
+        // Only root can act as another user.
+        return;
+    }
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let path = socket_path(&env);
+    let (top, temp) = (env.path(""), std::env::temp_dir());
+    for opened in path.ancestors().take_while(|opened| opened.starts_with(&top) && *opened != temp) {
+        fs::set_permissions(opened, Permissions::from_mode(0o777)).unwrap();
+    }
+    assert!(ask_for_sessions(UnixStream::connect(&path).unwrap()).starts_with("HTTP/1.1 200"));
+    let reply_to_stranger = std::thread::spawn(move || {
+        let nobody = Uid::from_raw(65534);
+        set_thread_res_uid(nobody, nobody, nobody).unwrap();
+        ask_for_sessions(UnixStream::connect(&path).unwrap())
+    });
+    assert_eq!(reply_to_stranger.join().unwrap(), "");
+}
+
+/// The soft limit of open files of a process.
+fn soft_descriptor_limit(limits: &Path) -> u64 {
+    let text = fs::read_to_string(limits).unwrap();
+    let line = text.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    line.split_whitespace().nth(3).unwrap().parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_daemon_may_open_more_files_than_its_agents() {
+    let env = TestEnv::new();
+    let start = env.to_start(&["daemon", "start"]);
+    let mut limited = std::process::Command::new("sh");
+    limited.args(["-c", "ulimit -Sn 200; exec \"$@\"", "sh"]).arg(start.get_program()).args(start.get_args());
+    limited.current_dir(start.get_current_dir().unwrap()).env_clear();
+    limited.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(limited.output().unwrap().status.success());
+    let pid = env.daemon_pid().unwrap().as_raw_nonzero();
+    let limits = format!("/proc/{pid}/limits");
+    assert_eq!(Some(soft_descriptor_limit(limits.as_ref())), getrlimit(Resource::Nofile).maximum);
+    let id = env.create_ready(&run("ulimit -Sn > limit.txt"));
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("limit.txt")).unwrap(), "200\n");
 }

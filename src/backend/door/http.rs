@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
@@ -21,11 +21,12 @@ use axum::serve::ListenerExt;
 use futures_util::stream;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, Interval, interval_at};
 use tracing::{debug, warn};
 
 use crate::backend::door::{Answer, Guest, Guests, Knock, Ticket, caller};
+use crate::listener::{AcceptedConnection, GuardedListener};
 use crate::mcp::{self, Asked, Call, Output, sse};
 
 /// The one path of the door.
@@ -59,18 +60,26 @@ pub(super) async fn serve(listener: TcpListener, address: SocketAddr, guests: Ar
             debug!(%error, "small writes to a caller are gathered up");
         }
     });
-    if let Err(error) = axum::serve(listener, router).await {
+    let listener = GuardedListener::new(listener, watch::Sender::default());
+    let service = router.into_make_service_with_connect_info::<AcceptedConnection<SocketAddr>>();
+    if let Err(error) = axum::serve(listener, service).await {
         warn!(%error, "the door of the tools is closed");
     }
 }
 
 /// Turns strangers away: pages of a browser first, then whoever has no token.
-async fn admit(State(threshold): State<Threshold>, mut request: Request, next: Next) -> Response {
+async fn admit(
+    State(threshold): State<Threshold>,
+    ConnectInfo(connection): ConnectInfo<AcceptedConnection<SocketAddr>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if !is_from_here(request.headers(), threshold.address) {
         return StatusCode::FORBIDDEN.into_response();
     }
     let guest = token(request.headers()).and_then(|token| threshold.guests.find(token));
     let Some(guest) = guest else { return StatusCode::UNAUTHORIZED.into_response() };
+    connection.confirm();
     request.extensions_mut().insert(guest);
     next.run(request).await
 }

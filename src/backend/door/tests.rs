@@ -1,5 +1,7 @@
 //! The door with real clients on the loopback, and the calls on their way to the owner of a conversation.
 
+use std::time::Duration;
+
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -34,6 +36,21 @@ async fn talk(door: &Door, name: &str) -> Talk {
     let (inner_events, inner_receiver) = mpsc::channel(8);
     tokio::spawn(carry::carry(stay, inner_sender, inner_receiver, command_receiver, event_sender));
     Talk { _door: door.clone(), entrance, commands, events, inner_commands, inner_events }
+}
+
+#[tokio::test]
+async fn strangers_that_send_nothing_give_way_to_callers_with_a_token() {
+    let door = Door::default();
+    let talk = talk(&door, "delegate").await;
+    let port = door.port().await.unwrap();
+    let mut strangers = Vec::new();
+    for _ in 0..200 {
+        strangers.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap());
+    }
+    let reply = talk.ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
+    assert_eq!(reply["result"]["tools"][0]["name"], "delegate", "{reply}");
+    let oldest = tokio::time::timeout(Duration::from_secs(5), strangers[0].read(&mut [0])).await;
+    assert!(matches!(oldest, Ok(Ok(0) | Err(_))), "{oldest:?}");
 }
 
 /// A conversation in the middle of a turn.

@@ -15,13 +15,14 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
     ("workflow", &["id"]),
     ("git", CORE),
     ("store", CORE),
-    ("backend", CORE),
+    ("backend", BACKEND),
     ("sandbox", CORE),
     ("tools", CORE),
     ("lsp", CORE),
     ("github", CORE),
     ("api", &["id"]),
     ("paths", &[]),
+    ("listener", &[]),
     (
         "engine",
         &[
@@ -45,7 +46,7 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
         ],
     ),
     // The sandbox says whether a peer is one of our own agents.
-    ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths"]),
+    ("server", &["id", "protocol", "session", "config", "sandbox", "engine", "api", "paths", "listener"]),
     ("client", &["id", "api", "config", "paths"]),
     ("look", &["id", "api", "permission"]),
     ("tui", &["id", "api", "config", "permission", "client", "paths", "look"]),
@@ -54,6 +55,10 @@ const MAY_KNOW: &[(&str, &[&str])] = &[
 
 /// Values in, values out.
 const CORE: &[&str] = &["id", "protocol", "session", "config", "permission", "agent", "delegation", "mcp", "workflow"];
+
+/// The tool server of `backend` accepts connections as `server` does.
+const BACKEND: &[&str] =
+    &["id", "protocol", "session", "config", "permission", "agent", "delegation", "mcp", "workflow", "listener"];
 
 /// What only some rooms may name: the paths, the rooms, and what to do instead.
 const DOORS: &[Door] = &[
@@ -68,7 +73,7 @@ const DOORS: &[Door] = &[
     Door {
         to: &["axum"],
         // Agents that speak MCP reach the tools of their session through a door of `backend`.
-        rooms: &["server", "backend"],
+        rooms: &["server", "backend", "listener"],
         instead: "only `server` answers requests",
     },
     Door { to: &["clap"], rooms: &["cli"], instead: "only `cli` reads arguments" },

@@ -1,0 +1,248 @@
+//! Accepts connections for an HTTP server and limits those that have not identified themselves.
+//!
+//! A connection is unproven until the server has accepted one of its requests (`AcceptedConnection::confirm`). An unproven
+//! one is closed after ten seconds, or earlier for a newer one when there are too many: idle strangers cannot take the
+//! descriptors of the daemon, nor keep others from connecting.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// How many connections may be unproven at the same time.
+const MAX_UNPROVEN: usize = 64;
+/// How long a connection may stay unproven: a client sends its request at once.
+const PROOF_LIMIT: Duration = Duration::from_secs(10);
+
+/// A listener whose connections have to prove themselves.
+#[derive(Debug)]
+pub struct GuardedListener<L> {
+    inner: L,
+    unproven: Arc<Unproven>,
+    open: watch::Sender<u32>,
+}
+
+/// An open connection; it counts as open until it is dropped.
+pub struct GuardedStream<S> {
+    stream: S,
+    proof: ConnectionProof,
+    /// Waits for the end of an unproven connection.
+    expiry: Pin<Box<dyn Future<Output = ()> + Send>>,
+    open: watch::Sender<u32>,
+}
+
+/// One connection, as the server's middleware sees it.
+#[derive(Debug, Clone)]
+pub struct AcceptedConnection<A> {
+    pub address: A,
+    proof: ConnectionProof,
+}
+
+#[derive(Debug, Clone)]
+struct ConnectionProof {
+    number: u64,
+    unproven: Arc<Unproven>,
+}
+
+/// The unproven connections of a listener by number; a smaller number is older.
+#[derive(Debug, Default)]
+struct Unproven(Mutex<UnprovenSet>);
+
+#[derive(Debug, Default)]
+struct UnprovenSet {
+    next: u64,
+    waiting: BTreeMap<u64, CancellationToken>,
+}
+
+impl<L> GuardedListener<L> {
+    /// `open` tells how many connections are open.
+    pub fn new(inner: L, open: watch::Sender<u32>) -> Self {
+        Self { inner, unproven: Arc::default(), open }
+    }
+}
+
+impl<L: Listener> Listener for GuardedListener<L> {
+    type Io = GuardedStream<L::Io>;
+    type Addr = L::Addr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        let (stream, address) = self.inner.accept().await;
+        let (proof, evicted) = Unproven::admit(&self.unproven);
+        let expiry = {
+            let proof = proof.clone();
+            async move {
+                let timed_out = tokio::time::timeout(PROOF_LIMIT, evicted.cancelled()).await.is_err();
+                if timed_out && !proof.remove() {
+                    // The connection has proven itself in time.
+                    std::future::pending().await
+                }
+            }
+        };
+        self.open.send_modify(|count| *count += 1);
+        (GuardedStream { stream, proof, expiry: Box::pin(expiry), open: self.open.clone() }, address)
+    }
+
+    fn local_addr(&self) -> io::Result<L::Addr> {
+        self.inner.local_addr()
+    }
+}
+
+impl<L: Listener> Connected<IncomingStream<'_, GuardedListener<L>>> for AcceptedConnection<L::Addr>
+where
+    L::Addr: Clone + Sync + 'static,
+{
+    fn connect_info(stream: IncomingStream<'_, GuardedListener<L>>) -> Self {
+        Self { address: stream.remote_addr().clone(), proof: stream.io().proof.clone() }
+    }
+}
+
+impl<A> AcceptedConnection<A> {
+    /// The connection has proven itself and may stay open.
+    pub fn confirm(&self) {
+        self.proof.remove();
+    }
+}
+
+impl ConnectionProof {
+    /// Takes the connection out of the unproven ones; whether it was among them.
+    fn remove(&self) -> bool {
+        self.unproven.lock().waiting.remove(&self.number).is_some()
+    }
+}
+
+impl Unproven {
+    fn lock(&self) -> std::sync::MutexGuard<'_, UnprovenSet> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a connection, and closes the oldest one when there are too many.
+    fn admit(this: &Arc<Self>) -> (ConnectionProof, CancellationToken) {
+        let close = CancellationToken::new();
+        let mut set = this.lock();
+        let number = set.next;
+        set.next += 1;
+        set.waiting.insert(number, close.clone());
+        if set.waiting.len() > MAX_UNPROVEN
+            && let Some((_, oldest)) = set.waiting.pop_first()
+        {
+            oldest.cancel();
+        }
+        (ConnectionProof { number, unproven: Arc::clone(this) }, close)
+    }
+}
+
+impl<S> Drop for GuardedStream<S> {
+    fn drop(&mut self) {
+        self.proof.remove();
+        self.open.send_modify(|count| *count -= 1);
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for GuardedStream<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.expiry.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for GuardedStream<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{UnixListener, UnixStream};
+
+    use super::*;
+
+    struct Fixture {
+        _dir: tempfile::TempDir,
+        path: std::path::PathBuf,
+        listener: GuardedListener<UnixListener>,
+        open: watch::Receiver<u32>,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("socket");
+            let (count, open) = watch::channel(0);
+            let listener = GuardedListener::new(UnixListener::bind(&path).unwrap(), count);
+            Self { _dir: dir, path, listener, open }
+        }
+
+        async fn connect(&mut self) -> (UnixStream, GuardedStream<UnixStream>) {
+            let client = UnixStream::connect(&self.path).await.unwrap();
+            (client, self.listener.accept().await.0)
+        }
+    }
+
+    async fn read_end(stream: &mut GuardedStream<UnixStream>) -> io::ErrorKind {
+        stream.read_u8().await.unwrap_err().kind()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_unproven_connection_ends_after_the_limit_and_a_proven_one_stays() {
+        let mut fixture = Fixture::new();
+        let (_idle, mut unproven) = fixture.connect().await;
+        let (mut client, mut proven) = fixture.connect().await;
+        proven.proof.remove();
+        assert_eq!(read_end(&mut unproven).await, io::ErrorKind::TimedOut);
+        let long_after = tokio::time::timeout(PROOF_LIMIT * 3, proven.read_u8()).await;
+        assert!(long_after.is_err(), "it waits for the next request");
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(proven.read_u8().await.unwrap(), b'x');
+        assert_eq!(*fixture.open.borrow(), 2);
+        drop((unproven, proven));
+        assert_eq!(*fixture.open.borrow(), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_connection_takes_the_place_of_the_oldest_unproven_one() {
+        let mut fixture = Fixture::new();
+        let (_client, mut proven) = fixture.connect().await;
+        proven.proof.remove();
+        let mut idle = Vec::new();
+        for _ in 0..=MAX_UNPROVEN {
+            idle.push(fixture.connect().await);
+        }
+        let begin = tokio::time::Instant::now();
+        assert_eq!(read_end(&mut idle[0].1).await, io::ErrorKind::TimedOut);
+        assert_eq!(begin.elapsed(), Duration::ZERO, "nobody waits for it");
+        assert!(tokio::time::timeout(Duration::ZERO, idle[1].1.read_u8()).await.is_err());
+        assert!(tokio::time::timeout(Duration::ZERO, proven.read_u8()).await.is_err());
+    }
+}
