@@ -27,14 +27,22 @@ const ABSENT: &[libc::c_long] = &[
     libc::SYS_add_key,
     libc::SYS_keyctl,
     libc::SYS_request_key,
-    // Memory and queues that belong to all processes of the user, and are no files.
+    // Its mode is behind a pointer; `openat` does the same with a mode that can be seen.
+    libc::SYS_openat2,
+    // Memory, semaphores and queues that belong to all processes of the user, and are no files. An id that is known or
+    // guessed needs no call that looks it up.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
+    libc::SYS_shmdt,
     libc::SYS_semget,
     libc::SYS_semctl,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
     libc::SYS_msgget,
     libc::SYS_msgctl,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     // The usual doors to faults of the kernel, which a work tree has no use for.
@@ -53,18 +61,37 @@ const UNSUPPORTED: &[libc::c_long] = &[
     libc::SYS_fremovexattr,
     SETXATTRAT,
     REMOVEXATTRAT,
+    FILE_SETATTR,
 ];
 
-/// The same by a directory, since Linux 6.13; the numbers are those of every architecture.
+/// Calls that are newer than `libc`'s list; the numbers are those of every architecture.
+const FCHMODAT2: libc::c_long = 452;
 const SETXATTRAT: libc::c_long = 463;
 const REMOVEXATTRAT: libc::c_long = 466;
+const FILE_SETATTR: libc::c_long = 469;
 
-const TYPE_MASK: u64 = 0xf;
+/// Requests that change the flags, project or version of a file's inode through a descriptor that may only be open for
+/// reading.
+const INODE_REQUESTS: [u64; 6] = [
+    0x4008_6602, // FS_IOC_SETFLAGS
+    0x4004_6602, // FS_IOC32_SETFLAGS
+    0x401c_5820, // FS_IOC_FSSETXATTR
+    0x4008_7602, // FS_IOC_SETVERSION
+    0x4004_7602, // FS_IOC32_SETVERSION
+    0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
+];
+
 const NEW_USER: u64 = libc::CLONE_NEWUSER as u64;
+const SAME_PARENT: u64 = libc::CLONE_PARENT as u64;
+const UNIX: u64 = libc::AF_UNIX as u64;
 const FAST_OPEN: u64 = libc::MSG_FASTOPEN as u64;
 const NETLINK: u64 = libc::AF_NETLINK as u64;
 const INTERNET: [u64; 2] = [libc::AF_INET as u64, libc::AF_INET6 as u64];
-const DATAGRAM: u64 = libc::SOCK_DGRAM as u64;
+/// The bits that make a program run as its owner or its group.
+const SET_ID: [u64; 2] = [libc::S_ISUID as u64, libc::S_ISGID as u64];
+/// Flags of `open` with which its mode counts.
+const CREATING: [u64; 2] = [libc::O_CREAT as u64, (libc::O_TMPFILE & !libc::O_DIRECTORY) as u64];
+const IOPRIO_WHO_USER: u64 = 3;
 const TCP: u64 = libc::IPPROTO_TCP as u64;
 
 /// `TIOCSTI` and `TIOCLINUX`, whose type differs between C libraries.
@@ -92,11 +119,11 @@ fn programs(network: &Network) -> Result<[BpfProgram; 4], BackendError> {
     if let Network::Ports(_) = network {
         sockets.extend(tcp_only());
     }
-    let always = |calls: &[libc::c_long]| calls.iter().map(|call| (*call, Vec::new())).collect();
+    let always = |calls: &[libc::c_long]| calls.iter().map(|call| (*call, Vec::new())).collect::<Vec<Refusal>>();
     Ok([
         program(libc::EACCES, sockets)?,
-        program(libc::EPERM, privileges())?,
-        program(libc::EOPNOTSUPP, always(UNSUPPORTED))?,
+        program(libc::EPERM, [privileges(), set_id_modes(), other_processes()].concat())?,
+        program(libc::EOPNOTSUPP, [always(UNSUPPORTED), inode_requests()].concat())?,
         refuse_foreign(program(libc::ENOSYS, always(ABSENT))?),
     ])
 }
@@ -107,8 +134,13 @@ fn sockets() -> Vec<Refusal> {
     vec![
         // The daemon, the user's agents for keys, D-Bus and Docker listen on paths, which no rule covers.
         (libc::SYS_socket, fine.map(|family| (0, Dword, Ne, family)).collect()),
-        // One of a pair of datagram sockets can send to any path; of the other kinds each end has its peer for life.
-        (libc::SYS_socketpair, vec![(1, Dword, MaskedEq(TYPE_MASK), DATAGRAM)]),
+        (libc::SYS_socketpair, vec![(0, Dword, Ne, UNIX)]),
+        // One of a pair of datagram sockets can send to any path, and raw ones are datagram sockets by another name.
+        // Streams (1) and sequenced packets (5) stay: each end has its peer for life. Both have bit 0, and neither bit 1
+        // nor bit 3.
+        (libc::SYS_socketpair, vec![(1, Dword, MaskedEq(1), 0)]),
+        (libc::SYS_socketpair, vec![(1, Dword, MaskedEq(2), 2)]),
+        (libc::SYS_socketpair, vec![(1, Dword, MaskedEq(8), 8)]),
     ]
 }
 
@@ -145,6 +177,8 @@ fn privileges() -> Vec<Refusal> {
         // In a namespace of one's own one is root, with all the calls that only root may make.
         (libc::SYS_unshare, vec![(0, Dword, MaskedEq(NEW_USER), NEW_USER)]),
         (libc::SYS_clone, vec![(0, Dword, MaskedEq(NEW_USER), NEW_USER)]),
+        // A sibling would be a child of the supervisor, or of whoever is above it.
+        (libc::SYS_clone, vec![(0, Dword, MaskedEq(SAME_PARENT), SAME_PARENT)]),
         // So it is in those that the user's containers have.
         (libc::SYS_setns, Vec::new()),
         // Files by number instead of by path.
@@ -155,6 +189,46 @@ fn privileges() -> Vec<Refusal> {
         // The limit of another process can end it, as a signal would.
         (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0), (2, Qword, Ne, 0)]),
     ]
+}
+
+/// Modes with which a program runs as the user, whoever starts it.
+fn set_id_modes() -> Vec<Refusal> {
+    // Each call, and which of its arguments is the mode.
+    let changes = [(libc::SYS_fchmod, 1), (libc::SYS_fchmodat, 2), (FCHMODAT2, 2), (libc::SYS_mknodat, 2)];
+    // Each call, and which of its arguments are the flags and the mode.
+    let opens = [(libc::SYS_openat, 2, 3)];
+    #[cfg(target_arch = "x86_64")]
+    let (changes, opens) = (
+        changes.into_iter().chain([(libc::SYS_chmod, 1), (libc::SYS_mknod, 1), (libc::SYS_creat, 1)]),
+        opens.into_iter().chain([(libc::SYS_open, 1, 2)]),
+    );
+    let mut refused = Vec::new();
+    for (call, mode) in changes {
+        refused.extend(SET_ID.map(|bit| (call, vec![(mode, Dword, MaskedEq(bit), bit)])));
+    }
+    for (call, flags, mode) in opens {
+        for created in CREATING {
+            let creates = (flags, Dword, MaskedEq(created), created);
+            refused.extend(SET_ID.map(|bit| (call, vec![creates.clone(), (mode, Dword, MaskedEq(bit), bit)])));
+        }
+    }
+    refused
+}
+
+/// Scheduling of processes other than the caller, which can starve the daemon or another session.
+fn other_processes() -> Vec<Refusal> {
+    let by_id =
+        [libc::SYS_sched_setscheduler, libc::SYS_sched_setparam, libc::SYS_sched_setattr, libc::SYS_sched_setaffinity];
+    let mut refused: Vec<Refusal> = by_id.map(|call| (call, vec![(0, Dword, Ne, 0)])).to_vec();
+    // A user as a whole includes the daemon.
+    for (call, user) in [(libc::SYS_setpriority, libc::PRIO_USER as u64), (libc::SYS_ioprio_set, IOPRIO_WHO_USER)] {
+        refused.extend([(call, vec![(1, Dword, Ne, 0)]), (call, vec![(0, Dword, Eq, user)])]);
+    }
+    refused
+}
+
+fn inode_requests() -> Vec<Refusal> {
+    INODE_REQUESTS.map(|request| (libc::SYS_ioctl, vec![(1, Dword, Eq, request)])).to_vec()
 }
 
 fn program(errno: i32, refused: Vec<Refusal>) -> Result<BpfProgram, BackendError> {
@@ -194,7 +268,7 @@ mod tests {
     /// A call that is listed both ways would be refused by its arguments alone.
     #[test]
     fn a_call_is_refused_always_or_by_its_arguments() {
-        let refused: Vec<_> = [sockets(), tcp_only(), privileges()].concat();
+        let refused: Vec<_> = [sockets(), tcp_only(), privileges(), set_id_modes(), other_processes()].concat();
         let (always, by_arguments): (Vec<_>, Vec<_>) =
             refused.iter().partition(|(_, conditions)| conditions.is_empty());
         assert!(always.iter().all(|(call, _)| by_arguments.iter().all(|(other, _)| call != other)));

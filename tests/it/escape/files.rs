@@ -1,19 +1,27 @@
 //! Ways out through the file system: straight ones, and detours by links, handles and `/proc`.
 
+use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags, mknodat, open,
-    renameat_with, setxattr, utimensat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, ResolveFlags, Timespec, Timestamps, UTIME_NOW, XattrFlags,
+    chmodat, mknodat, open, openat2, renameat_with, setxattr, utimensat,
 };
 
-use super::inside::{Probe, done, probe, refused};
+use super::inside::{Probe, done, is_known, probe, refused};
+use super::syscall::call;
+
+/// Calls and a request that `libc` does not name.
+const FCHMODAT2: libc::c_long = 452;
+const FILE_SETATTR: libc::c_long = 469;
+const SET_FLAGS: usize = 0x4008_6602;
 
 pub(super) const WRITES: &[Probe] = &[
     probe("write-home", |map| fs::write(map.home("planted"), "x")),
@@ -65,6 +73,57 @@ pub(super) const WRITES: &[Probe] = &[
         let times = Timestamps { last_access: now, last_modification: now };
         Ok(utimensat(CWD, map.home("notes"), &times, AtFlags::empty())?)
     }),
+    probe("set-user-id-mode", |map| {
+        let program = map.tree("README.md");
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o4755))?;
+        fs::set_permissions(program, fs::Permissions::from_mode(0o644))
+    }),
+    probe("set-group-id-mode", |map| {
+        Ok(chmodat(CWD, map.tree("README.md"), Mode::from_raw_mode(0o2755), AtFlags::empty())?)
+    }),
+    probe("set-user-id-by-new-call", |map| {
+        let path = CString::new(map.tree("README.md").into_os_string().into_vec())?;
+        let answer = call(FCHMODAT2, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0o4755]);
+        // A kernel that does not know it has no such way.
+        done(answer)
+    })
+    .untried(),
+    probe("set-user-id-at-creation", |map| {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        done(open(map.tree("created"), flags, Mode::from_raw_mode(0o4755)).map_err(io::Error::from))
+    }),
+    probe("set-user-id-by-unnamed-file", |map| {
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        done(open(map.tree(""), flags, Mode::from_raw_mode(0o4755)).map_err(io::Error::from))
+    })
+    .untried(),
+    probe("set-user-id-by-openat2", |map| {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        let (mode, resolve) = (Mode::from_raw_mode(0o4755), ResolveFlags::empty());
+        done(openat2(CWD, map.tree("created-too"), flags, mode, resolve).map_err(io::Error::from))
+    }),
+    probe("set-user-id-by-node", |map| {
+        Ok(mknodat(CWD, map.tree("node"), FileType::RegularFile, Mode::from_raw_mode(0o4755), 0)?)
+    }),
+    // The file system decides whether it knows flags.
+    probe("inode-flags", |map| {
+        let (path, attributes) = (CString::new(map.repo("README.md").into_os_string().into_vec())?, [0_u64; 3]);
+        let arguments = [
+            libc::AT_FDCWD as usize,
+            path.as_ptr() as usize,
+            &raw const attributes as usize,
+            size_of_val(&attributes),
+            0,
+        ];
+        is_known(call(FILE_SETATTR, arguments), libc::EOPNOTSUPP)
+    })
+    .untried(),
+    probe("inode-flags-by-request", |map| {
+        let (file, flags) = (File::open(map.repo("README.md"))?, 0_u64);
+        let arguments = [file.as_raw_fd() as usize, SET_FLAGS, &raw const flags as usize];
+        is_known(call(libc::SYS_ioctl, arguments), libc::EOPNOTSUPP)
+    })
+    .untried(),
     // Not every file system has them.
     probe("change-attributes", |map| Ok(setxattr(map.home("notes"), "user.mine", b"x", XattrFlags::empty())?))
         .untried(),

@@ -87,3 +87,11 @@ pub(super) fn done<T>(answer: io::Result<T>) -> io::Result<()> {
 pub(super) fn refused(text: &str) -> io::Error {
     io::Error::new(io::ErrorKind::PermissionDenied, text)
 }
+
+/// Whether the kernel went as far as looking at the arguments.
+pub(super) fn is_known(answer: io::Result<i64>, refusal: i32) -> io::Result<()> {
+    match answer {
+        Err(error) if error.raw_os_error() == Some(refusal) => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}

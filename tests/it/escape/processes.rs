@@ -13,12 +13,13 @@ use rustix::net::{
     connect, sendmsg, sendto, socketpair,
 };
 use rustix::process::{
-    Pid, PidfdFlags, PidfdGetfdFlags, Resource, Rlimit, Signal, getppid, kill_process, pidfd_getfd, pidfd_open,
-    pidfd_send_signal, prlimit, setpriority_process,
+    Pid, PidfdFlags, PidfdGetfdFlags, Resource, Rlimit, Signal, getppid, getpriority_process, kill_process,
+    pidfd_getfd, pidfd_open, pidfd_send_signal, prlimit, setpriority_process,
 };
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::inside::{Probe, done, probe, refused};
-use super::syscall::call;
+use super::syscall::{call, clone};
 
 pub(super) const PROBES: &[Probe] = &[
     probe("daemon-environment", |map| done(fs::read(format!("/proc/{}/environ", map.daemon)))),
@@ -72,7 +73,37 @@ pub(super) const PROBES: &[Probe] = &[
         let limit = Rlimit { current: Some(0), maximum: Some(0) };
         done(prlimit(Some(pid(map.stranger)?), Resource::Core, limit).map_err(io::Error::from))
     }),
-    probe("priority-of-neighbour", |map| Ok(setpriority_process(Some(pid(map.neighbour)?), 1)?)),
+    // The values that are there already: a lower priority could not be taken back, and a higher one is not the user's.
+    probe("priority-of-neighbour", |map| {
+        let process = Some(pid(map.neighbour)?);
+        Ok(setpriority_process(process, getpriority_process(process)?)?)
+    }),
+    probe("io-priority-of-daemon", |map| {
+        let (which, who) = (1, map.daemon as usize);
+        let priority = call(libc::SYS_ioprio_get, [which, who])?;
+        done(call(libc::SYS_ioprio_set, [which, who, priority as usize]))
+    }),
+    probe("scheduler-of-daemon", |map| {
+        let (who, priority) = (map.daemon as usize, 0_i32);
+        let policy = call(libc::SYS_sched_getscheduler, [who])?;
+        done(call(libc::SYS_sched_setscheduler, [who, policy as usize, &raw const priority as usize]))
+    }),
+    probe("scheduler-parameter-of-daemon", |map| {
+        let priority = 0_i32;
+        done(call(libc::SYS_sched_setparam, [map.daemon as usize, &raw const priority as usize]))
+    }),
+    probe("scheduler-attributes-of-daemon", |map| {
+        // Of the first version: size, policy, flags, nice, priority and three times.
+        let (who, size, mut attributes) = (map.daemon as usize, 48, [0_u64; 6]);
+        call(libc::SYS_sched_getattr, [who, &raw mut attributes as usize, size, 0])?;
+        done(call(libc::SYS_sched_setattr, [who, &raw const attributes as usize, 0]))
+    }),
+    probe("processors-of-daemon", |map| {
+        let who = Some(pid(map.daemon)?);
+        Ok(sched_setaffinity(who, &sched_getaffinity(who)?)?)
+    }),
+    // A sibling of the command is nobody's child that the command could be held responsible for.
+    probe("sibling", |_| clone(libc::CLONE_PARENT)),
     probe("orphan", |_| {
         // An orphan below the supervisor ends with it; below anybody else it is free.
         let script = "setsid sh -c 'sleep 600 >/dev/null & echo $!'";
@@ -95,6 +126,11 @@ pub(super) const PROBES: &[Probe] = &[
     probe("unix-server", |map| done(UnixListener::bind(map.tree("server.sock")))),
     probe("datagram-of-a-pair", |map| {
         let (ours, _theirs) = socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+        let address = SocketAddrUnix::new(map.root("log.sock"))?;
+        done(sendto(ours, b"x", SendFlags::empty(), &address).map_err(io::Error::from))
+    }),
+    probe("raw-socket-of-a-pair", |map| {
+        let (ours, _theirs) = socketpair(AddressFamily::UNIX, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
         let address = SocketAddrUnix::new(map.root("log.sock"))?;
         done(sendto(ours, b"x", SendFlags::empty(), &address).map_err(io::Error::from))
     }),
