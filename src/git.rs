@@ -22,6 +22,7 @@ pub mod integrate;
 pub mod listing;
 pub mod look;
 pub mod merge;
+mod message;
 pub mod oid;
 pub mod place;
 mod populate;

@@ -14,7 +14,7 @@ use git2::{Repository, Signature};
 
 use super::command::Git;
 use super::stage::{self, Purpose, Staged};
-use super::{GitError, Identity, Oid, Repo, Worktree};
+use super::{GitError, Identity, Oid, Repo, Worktree, message};
 use crate::id::SessionId;
 
 /// Commits of ours that are not the user's work, and checkpoints of users without an identity.
@@ -252,7 +252,7 @@ fn checkpoint_message(about: Checkpoint<'_>) -> String {
     let Checkpoint { session, turn, message } = about;
     let message = match message.trim() {
         "" => format!("Turn {turn}"),
-        message => message.to_owned(),
+        text => message::printable(text),
     };
     message + &trailer(session)
 }

@@ -8,7 +8,7 @@ use git2::Sort;
 
 use crate::git::command::{self, Git};
 use crate::git::history::{self, tree_of};
-use crate::git::{GitError, Identity, Oid, Repo};
+use crate::git::{GitError, Identity, Oid, Repo, message};
 
 /// The outcome of a three-way merge.
 #[derive(Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ fn write(git: Git, tree: Oid, parents: &[Oid], message: Vec<u8>, committer: &Com
     if committer.signing == Signing::Signed {
         git = git.arg("-S");
     }
-    git.args(["-F", "-"]).input(message).run_oid()
+    git.args(["-F", "-"]).input(message::without_controls(&message)).run_oid()
 }
 
 #[cfg(test)]
