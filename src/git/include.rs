@@ -20,9 +20,6 @@ use super::command::{Git, failed};
 use super::{GitError, Worktree};
 use place::{Outcome, Places};
 
-/// The file at the root of the checkout that names ignored files to copy, in the syntax of `.gitignore`.
-pub const FILE: &str = ".worktreeinclude";
-
 /// What to bring into a worktree.
 #[derive(Debug, Clone, Copy)]
 pub struct Include<'a> {
@@ -30,14 +27,9 @@ pub struct Include<'a> {
     pub copy: &'a [String],
     /// Paths to link to.
     pub link: &'a [String],
-    pub file: IncludeFile,
-}
-
-/// Whether `.worktreeinclude` counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IncludeFile {
-    Honoured,
-    Ignored,
+    /// The text of `.worktreeinclude`: ignored files to copy, in the syntax of `.gitignore`. It comes from the commit
+    /// whose text the user trusts, never from the checkout, which can show another branch.
+    pub patterns: &'a str,
 }
 
 /// What was brought, relative to the worktree, and what could not be.
@@ -58,7 +50,7 @@ pub fn place(tree: &Worktree, include: Include<'_>) -> Result<Placed, GitError> 
     };
     let (patterns, paths): (Vec<_>, Vec<_>) =
         include.copy.iter().map(String::as_str).partition(|text| text.contains(['*', '?', '[']));
-    let wanted = wanted(checkout, include.file, &patterns, &mut placed.warnings)?;
+    let wanted = wanted(checkout, include.patterns, &patterns, &mut placed.warnings);
     let listing = || Git::in_checkout(tree.repo.common_dir(), checkout, "ls-files");
     let matched = if wanted.is_empty() { Vec::new() } else { ignored_files(listing(), checkout, &wanted)? };
 
@@ -116,33 +108,15 @@ fn inside(text: &str) -> Option<PathBuf> {
     parts.filter(|path| !path.as_os_str().is_empty() && !path.starts_with(".git"))
 }
 
-/// The patterns of the checkout's file and of the settings.
-fn wanted(
-    checkout: &Path,
-    file: IncludeFile,
-    patterns: &[&str],
-    warnings: &mut Vec<String>,
-) -> Result<Gitignore, GitError> {
+/// The patterns of `.worktreeinclude` and of the settings.
+fn wanted(checkout: &Path, text: &str, patterns: &[&str], warnings: &mut Vec<String>) -> Gitignore {
     let mut builder = GitignoreBuilder::new(checkout);
-    let text = match file {
-        IncludeFile::Honoured => read_file(&checkout.join(FILE))?,
-        IncludeFile::Ignored => String::new(),
-    };
     for line in text.lines().chain(patterns.iter().copied()) {
         if let Err(error) = builder.add_line(None, line) {
             warnings.push(format!("the pattern `{line}` cannot be used: {error}"));
         }
     }
-    Ok(builder.build().unwrap_or_else(|_| Gitignore::empty()))
-}
-
-fn read_file(path: &Path) -> Result<String, GitError> {
-    // A link could show any file of the user as patterns in a warning.
-    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-        return Ok(String::new());
-    }
-    let bytes = fs::read(path).map_err(GitError::io("read", path))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
 /// Files of a checkout that git ignores and a pattern wants, given a run of `ls-files` in it. Git lists a directory that

@@ -41,6 +41,25 @@ fn ignored_files_come_along_when_the_user_agrees() {
 }
 
 #[test]
+fn the_include_file_counts_as_it_is_in_the_trusted_commit() {
+    let env = TestEnv::new();
+    env.write(".gitignore", "/build\n.env\n*.local\n");
+    env.write(".worktreeinclude", "*.local\n");
+    env.commit("include");
+    env.trust();
+    // The checkout shows another branch, which nobody trusts.
+    env.git(&["switch", "--quiet", "--create", "other"]);
+    env.write(".worktreeinclude", "*\n");
+    env.commit("everything");
+    env.write(".env", "KEY=1\n");
+    env.write("own.local", "own\n");
+    let id = env.create_with(&["--model", "demo", "--base", "main"], &say("hi"));
+    env.wait_for(&id, "ready");
+    assert!(env.worktree(&id).join("own.local").exists());
+    assert!(!env.worktree(&id).join(".env").exists());
+}
+
+#[test]
 fn setup_runs_only_after_trust() {
     let env = TestEnv::new();
     env.write(".coppice/config.toml", "[worktree]\nsetup = \"echo made > made.txt\"\n");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::api::event::Payload;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::git::Worktree;
-use crate::git::include::{self, Include, IncludeFile};
+use crate::git::include::{self, Include};
 use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
@@ -38,12 +38,9 @@ pub(super) async fn furnish(
     }
     if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
         let (tree, copy, link) = (tree.clone(), wanted.copy.clone(), wanted.link.clone());
-        let file = match settings.include {
-            Some(_) => IncludeFile::Honoured,
-            None => IncludeFile::Ignored,
-        };
-        let placed =
-            tokio::task::spawn_blocking(move || include::place(&tree, Include { copy: &copy, link: &link, file }));
+        let patterns = settings.include.clone().unwrap_or_default();
+        let place = move || include::place(&tree, Include { copy: &copy, link: &link, patterns: &patterns });
+        let placed = tokio::task::spawn_blocking(place);
         let placed = placed.await.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
         let how = Some(format!("{} files", placed.files.len()));
         note(shared, record, Payload::Preparing { step: "files".to_owned(), how }).await.map_err(failure)?;

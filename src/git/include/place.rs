@@ -15,7 +15,7 @@ const SOURCE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONB
 const TARGET: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
 
 /// What became of one file.
-pub(super) enum Outcome {
+pub(in crate::git) enum Outcome {
     Placed,
     /// Something is there, and stays.
     Exists,
@@ -23,14 +23,14 @@ pub(super) enum Outcome {
 }
 
 /// The two trees, held open.
-pub(super) struct Places {
+pub(in crate::git) struct Places {
     checkout: PathBuf,
     from: OwnedFd,
     to: OwnedFd,
 }
 
 impl Places {
-    pub(super) fn open(checkout: &Path, worktree: &Path) -> Result<Self, GitError> {
+    pub(in crate::git) fn open(checkout: &Path, worktree: &Path) -> Result<Self, GitError> {
         let open = |path: &Path| {
             rustix::fs::open(path, DIRECTORY, Mode::empty()).map_err(|errno| GitError::io("open", path)(errno.into()))
         };
@@ -38,7 +38,7 @@ impl Places {
     }
 
     /// Copies a file, or a link that stays inside the tree.
-    pub(super) fn copy(&self, path: &Path) -> Outcome {
+    pub(in crate::git) fn copy(&self, path: &Path) -> Outcome {
         let Some((parent, name)) = path.parent().zip(path.file_name()) else { return refused(Errno::INVAL) };
         let from = match descend(&self.from, parent, Missing::Refuse) {
             Ok(from) => from,
@@ -66,7 +66,7 @@ impl Places {
     }
 
     /// Links to a file or directory of the checkout.
-    pub(super) fn link(&self, path: &Path) -> Outcome {
+    pub(in crate::git) fn link(&self, path: &Path) -> Outcome {
         let source = self.checkout.join(path);
         match source.canonicalize() {
             Ok(real) if !real.starts_with(&self.checkout) => {

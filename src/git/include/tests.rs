@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::*;
 use crate::git::testkit::{Sandbox, write};
 
-const NONE: Include<'static> = Include { copy: &[], link: &[], file: IncludeFile::Ignored };
+const NONE: Include<'static> = Include { copy: &[], link: &[], patterns: "" };
 
 fn texts(list: &[&str]) -> Vec<String> {
     list.iter().map(|text| text.to_string()).collect()
@@ -37,10 +37,11 @@ fn placed(files: &[&str], warnings: &[&str]) -> Placed {
 #[test]
 fn the_include_file_brings_ignored_files() {
     let repo = checkout();
-    repo.write(".worktreeinclude", "# secrets\n.env\n!node_modules/**/.env\n*.local\nvisible.txt\n");
+    // What the checkout shows is of another branch, and counts for nothing.
+    repo.write(".worktreeinclude", "*\n");
     let tree = repo.session("abcdefgh");
     assert_eq!(place(&tree, NONE).unwrap(), placed(&[], &[]));
-    let include = Include { file: IncludeFile::Honoured, ..NONE };
+    let include = Include { patterns: "# secrets\n.env\n!node_modules/**/.env\n*.local\nvisible.txt\n", ..NONE };
     let expected = placed(&[".env", "conf/deep/.env", "conf/mine.local"], &[]);
     assert_eq!(place(&tree, include).unwrap(), expected);
     assert_eq!(fs::read_to_string(tree.path.join("conf/tracked.local")).unwrap(), "tracked\n");
@@ -89,14 +90,13 @@ fn links_are_not_followed_out_of_the_checkout() {
     symlink(&outside, repo.main().join("away.local")).unwrap();
     symlink("../../outside/secret", repo.main().join("conf/up.local")).unwrap();
     symlink("mine.local", repo.main().join("conf/near.local")).unwrap();
-    repo.write(".worktreeinclude", "*.local\n");
     let copy = texts(&["away.local/secret"]);
     let link = texts(&["away.local"]);
     let tree = repo.session("abcdefgh");
     // In the worktree a directory of the way leads elsewhere.
     symlink(&outside, tree.path.join("private")).unwrap();
     let copy = [copy, texts(&["private/key"])].concat();
-    let found = place(&tree, Include { copy: &copy, link: &link, file: IncludeFile::Honoured }).unwrap();
+    let found = place(&tree, Include { copy: &copy, link: &link, patterns: "*.local\n" }).unwrap();
     assert_eq!(found.files, ["conf/mine.local", "conf/near.local"].map(PathBuf::from));
     assert_eq!(
         found.warnings,
@@ -117,6 +117,6 @@ fn a_bare_repository_has_nothing_to_bring() {
     let bare = repo.root().join("bare");
     repo.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
     let tree = Worktree { repo: crate::git::Repo::discover(&bare).unwrap(), ..repo.session("abcdefgh") };
-    let found = place(&tree, Include { copy: &texts(&[".env"]), file: IncludeFile::Honoured, ..NONE }).unwrap();
+    let found = place(&tree, Include { copy: &texts(&[".env"]), patterns: ".env\n", ..NONE }).unwrap();
     assert_eq!(found, placed(&[], &["a bare repository has no files to copy or link"]));
 }
