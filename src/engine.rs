@@ -215,7 +215,7 @@ impl Engine {
     }
 
     pub async fn merge(&self, id: &str, request: Merge) -> Result<Session, Error> {
-        self.tell(self.find(id).await?, Command::Merge { style: request.style }).await
+        self.tell(self.find(id).await?, Command::Merge(request)).await
     }
 
     pub async fn rebase(&self, id: &str) -> Result<Session, Error> {

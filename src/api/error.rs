@@ -22,6 +22,44 @@ pub struct Error {
     /// One thing to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// What commit hooks would add to a merge, when that is why it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_changes: Option<HookChanges>,
+}
+
+/// Changes of commit hooks that a person can agree to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HookChanges {
+    /// Names exactly these changes: `accept_only` of a merge takes it.
+    pub id: String,
+    pub files: Vec<HookFileChange>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct HookFileChange {
+    pub path: String,
+    /// `added`, `changed` or `deleted`.
+    pub kind: String,
+    pub insertions: u32,
+    pub deletions: u32,
+}
+
+/// How many files a sentence names.
+const NAMED: usize = 12;
+
+impl HookChanges {
+    /// The files in one line, as far as a line can name them.
+    pub fn describe(&self) -> String {
+        let file = |file: &HookFileChange| {
+            let HookFileChange { path, kind, insertions, deletions } = file;
+            format!("{kind} `{path}` (+{insertions} -{deletions})")
+        };
+        let named: Vec<_> = self.files.iter().take(NAMED).map(file).collect();
+        match self.files.len().saturating_sub(NAMED) {
+            0 => named.join(", "),
+            more => format!("{} and {more} more", named.join(", ")),
+        }
+    }
 }
 
 /// What a caller can choose to do about an error.
@@ -46,7 +84,7 @@ pub enum ErrorKind {
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hint: None }
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None, hook_changes: None }
     }
 
     /// The same error with one thing to do about it.

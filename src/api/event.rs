@@ -313,6 +313,11 @@ pub struct Encoded {
 }
 
 impl Payload {
+    /// The text of a warning.
+    pub fn warning(&self) -> Option<&str> {
+        if let Payload::Warning { message } = self { Some(message) } else { None }
+    }
+
     /// The type's name on the wire.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -235,12 +235,29 @@ pub struct Undo {
 }
 
 /// `POST /v1/sessions/{id}/merge`
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
     /// The configured style when absent.
     #[serde(default)]
     pub style: Option<MergeStyle>,
+    #[serde(default)]
+    pub hooks: MergeHooks,
+}
+
+/// What a merge does with your commit hooks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeHooks {
+    /// They run, and a merge that they change is refused with `hook_changes` in the error.
+    #[default]
+    Check,
+    /// They run, and whatever they change is committed.
+    AcceptChanges,
+    /// They run, and the changes with this id, from a refusal, are committed. Other changes are refused again.
+    AcceptOnly(String),
+    /// They do not run.
+    Skip,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -65,6 +65,9 @@ pub struct Session {
     pub last_error: Option<TurnError>,
     /// Files that stopped the last merge or rebase.
     pub conflicts: Vec<String>,
+    /// Warnings of the request that this session answers; the session's events keep them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 impl Session {

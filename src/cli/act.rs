@@ -46,7 +46,10 @@ pub(super) async fn restore(args: Args, context: &mut Context) -> Result<Exit, F
 fn tell(format: super::FormatArg, context: &mut Context, session: &Session, outcome: Line) -> Result<Exit, Failure> {
     match format.choice() {
         Format::Json => context.output.json(session)?,
-        Format::Human => context.output.say(&Line::new().strong(&session.id).plain(" ").then(outcome))?,
+        Format::Human => {
+            context.output.say(&Line::new().strong(&session.id).plain(" ").then(outcome))?;
+            context.output.warn(&session.warnings)?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -32,6 +32,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
         (Format::Human, Some(handoff)) => context.output.say_all(&lines(handoff))?,
         (Format::Human, None) => context.output.say(&Line::new().strong(&session.id).plain(" integrated"))?,
     }
+    if args.format.choice() == Format::Human {
+        context.output.warn(&session.warnings)?;
+    }
     Ok(handoff.map_or(Exit::Done, |handoff| verdict(&handoff.integration)))
 }
 

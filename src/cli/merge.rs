@@ -4,7 +4,7 @@
 use super::line::{Line, Tone};
 use super::transcript::short;
 use super::{Context, Exit, Failure, Format, follow, status};
-use crate::api::request::{Merge, MergeStyle};
+use crate::api::request::{Merge, MergeHooks, MergeStyle};
 use crate::api::session::{Session, Status};
 
 /// Merges a session's work into its base branch.
@@ -12,6 +12,9 @@ use crate::api::session::{Session, Status};
 /// Squash by default: one commit with the session's title and summary. Your checkout moves only when nothing of yours would
 /// be lost; otherwise the merge is refused. At a conflict your branch stays as it is: it comes into the session's worktree,
 /// with marks where both changed the same, for the agent or you to edit.
+///
+/// Your `pre-commit` and `commit-msg` hooks run in a sandbox. A merge that they change is refused until you accept the
+/// changes. `prepare-commit-msg`, `pre-merge-commit` and the `post-` hooks do not run.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -22,6 +25,8 @@ pub(super) struct MergeArgs {
     id: super::IdArg,
     #[command(flatten)]
     style: StyleArgs,
+    #[command(flatten)]
+    hooks: HookArgs,
     #[command(flatten)]
     format: super::FormatArg,
 }
@@ -38,6 +43,28 @@ struct StyleArgs {
     /// The session's commits on top of the base branch.
     #[arg(long)]
     rebase: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(multiple = false)]
+struct HookArgs {
+    /// Commit what your hooks change beyond the session's work; with an ID, exactly the changes that the refusal showed.
+    #[arg(long, value_name = "ID", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    accept_hook_changes: Option<String>,
+    /// Run no commit hooks.
+    #[arg(long)]
+    no_verify: bool,
+}
+
+impl HookArgs {
+    fn choice(self) -> MergeHooks {
+        match self {
+            HookArgs { no_verify: true, .. } => MergeHooks::Skip,
+            HookArgs { accept_hook_changes: None, .. } => MergeHooks::Check,
+            HookArgs { accept_hook_changes: Some(id), .. } if id.is_empty() => MergeHooks::AcceptChanges,
+            HookArgs { accept_hook_changes: Some(id), .. } => MergeHooks::AcceptOnly(id),
+        }
+    }
 }
 
 /// Moves a session's branch onto the tip of its base branch.
@@ -67,7 +94,8 @@ impl StyleArgs {
 }
 
 pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit, Failure> {
-    let session = context.client().await?.merge(&args.id.id, &Merge { style: args.style.choice() }).await?;
+    let request = Merge { style: args.style.choice(), hooks: args.hooks.choice() };
+    let session = context.client().await?.merge(&args.id.id, &request).await?;
     tell(args.format, context, &session, &format!("merged into {}", session.base.name))
 }
 
@@ -81,10 +109,14 @@ fn tell(format: super::FormatArg, context: &mut Context, session: &Session, done
     let conflicts = session.status == Status::Conflict;
     match format.choice() {
         Format::Json => context.output.json(session)?,
-        Format::Human if conflicts => context.output.say_all(&follow::closing(session, context.now()))?,
+        Format::Human if conflicts => {
+            context.output.say_all(&follow::closing(session, context.now()))?;
+            context.output.warn(&session.warnings)?;
+        }
         Format::Human => {
             let head = Line::new().strong(&session.id).plain(" ").with(Tone::Good, done);
             context.output.say(&head.plain("  ").then(status::changes(session.changes)))?;
+            context.output.warn(&session.warnings)?;
         }
     }
     Ok(if conflicts { Exit::Failed } else { Exit::Done })

@@ -122,6 +122,12 @@ impl Output {
         Ok(self.talk.line(line)?)
     }
 
+    /// Tells the person what went wrong beside an act that worked.
+    pub(super) fn warn(&mut self, warnings: &[String]) -> Result<(), Failure> {
+        let line = |text: &String| Line::toned(Tone::Warn, "warning:").plain(format!(" {text}"));
+        warnings.iter().try_for_each(|text| self.say(&line(text)))
+    }
+
     pub(super) fn say_all(&mut self, lines: &[Line]) -> Result<(), Failure> {
         lines.iter().try_for_each(|line| self.say(line))
     }

@@ -53,7 +53,7 @@ impl Failure {
 
 impl From<api::error::Error> for Failure {
     fn from(error: api::error::Error) -> Failure {
-        let api::error::Error { kind, message, causes, hint } = error;
+        let api::error::Error { kind, message, causes, hint, hook_changes: _ } = error;
         Failure::Told(Report { exit: kind.into(), message, causes, hint })
     }
 }
@@ -115,7 +115,15 @@ impl From<io::Error> for Failure {
 impl Report {
     pub(super) fn lines(&self) -> Vec<Line> {
         let mut lines = vec![Line::toned(Tone::Bad, "error:").plain(format!(" {}", self.message))];
-        lines.extend(self.causes.iter().map(|cause| Line::new().dim("  caused by:").plain(format!(" {cause}"))));
+        for cause in &self.causes {
+            let head = Line::new().dim("  caused by:");
+            match cause.contains('\n') {
+                true => lines.extend(
+                    std::iter::once(head).chain(cause.lines().map(|line| Line::new().plain(format!("    {line}")))),
+                ),
+                false => lines.push(head.plain(format!(" {cause}"))),
+            }
+        }
         if let Some(hint) = &self.hint {
             lines.push(Line::new());
             lines.push(Line::toned(Tone::Accent, "hint:").plain(format!(" {hint}")));
@@ -146,6 +154,7 @@ mod tests {
             message: "no session matches `zz`".into(),
             causes: vec!["the list is empty".into()],
             hint: Some("`coppice list` shows the sessions".into()),
+            hook_changes: None,
         };
         insta::assert_snapshot!(text(error.into()), @r"
         error: no session matches `zz`

@@ -41,6 +41,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             context.output.say(&Line::new().strong(id).plain(done).then(left))?;
             let kept = format!("{back}what no turn committed is in a ref that `coppice events {id}` names");
             context.output.say(&Line::new().dim(kept))?;
+            context.output.warn(&session.warnings)?;
         }
     }
     Ok(Exit::Done)

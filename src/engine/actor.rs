@@ -38,7 +38,7 @@ use tracing::{debug, warn};
 
 use crate::api::event::Payload;
 use crate::api::handoff::Handoff;
-use crate::api::request::{Decide, MergeStyle};
+use crate::api::request::{Decide, Merge};
 use crate::api::session::Session;
 use crate::api::{self, request::When};
 use crate::backend::Conversation;
@@ -111,9 +111,7 @@ pub(super) enum Command {
     Undo {
         to: Option<u32>,
     },
-    Merge {
-        style: Option<MergeStyle>,
-    },
+    Merge(Merge),
     Rebase,
     /// Brings a child's files into its parent's work tree.
     Integrate,
@@ -231,6 +229,8 @@ struct Actor {
     timing: Timing,
     /// Facts that the next `Persist` writes.
     staged: Vec<Payload>,
+    /// Warnings that were stored since the last command began; they are part of its answer.
+    warnings: Vec<String>,
     /// Changes that the store did not take; they come before everything else.
     unsaved: Vec<Change>,
     /// Set by whoever interrupts a turn in order to send something else, and by a prompt that waits for a person to leave.
@@ -282,6 +282,7 @@ impl Actor {
             handoff_touched: false,
             timing: Timing::default(),
             staged: Vec::new(),
+            warnings: Vec::new(),
             unsaved: Vec::new(),
             go_on: false,
             follows: false,
@@ -354,12 +355,15 @@ impl Actor {
         match message {
             Message::Command(command, reply) => {
                 let stops = matches!(command, Command::Stop(_) | Command::Abort { .. });
+                self.warnings.clear();
                 let result = self.obey(command).await;
                 if stops && result.is_ok() {
                     return self.stopping.push(reply);
                 }
-                let result =
-                    result.map(|()| super::view::session(&self.shared, &self.record)).map_err(api::error::Error::from);
+                let warnings = std::mem::take(&mut self.warnings);
+                let result = result
+                    .map(|()| Session { warnings, ..super::view::session(&self.shared, &self.record) })
+                    .map_err(api::error::Error::from);
                 // The client may be gone.
                 reply.send(result).ok();
             }

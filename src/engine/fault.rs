@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::listing::ListError;
 use crate::agent::select::SelectError;
-use crate::api::error::{Error, ErrorKind};
+use crate::api::error::{Error, ErrorKind, HookChanges};
 use crate::api::session::Status;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
@@ -17,6 +17,9 @@ use crate::permission::load::LoadError;
 use crate::store::StoreError;
 
 use super::record::Unreadable;
+
+/// How many lines of a hook's output are part of its error.
+const HOOK_LINES: usize = 20;
 
 /// Everything that can stop a request.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +119,9 @@ pub(super) enum Fault {
     #[error("the merge into `{target}` is refused: {reason}")]
     MergeRefused { target: String, reason: String, hint: String },
     #[error("the hook `{hook}` stopped the merge")]
-    HookFailed { hook: String, output: String },
+    HookFailed { id: SessionId, hook: String, output: String },
+    #[error("your commit hooks changed the reviewed work: {}", changes.describe())]
+    HookChanged { id: SessionId, style: String, changes: HookChanges },
     #[error("`{}` is not an absolute directory", path.display())]
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
@@ -221,6 +226,7 @@ impl Fault {
             | Fault::MergeRefused { .. }
             | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
+            | Fault::HookChanged { .. }
             | Fault::Unstarted(_)
             | Fault::NotPushed { .. }
             | Fault::NoForge { .. }
@@ -277,7 +283,14 @@ impl Fault {
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
             Fault::MergeRefused { hint, .. } => Some(hint.clone()),
-            Fault::HookFailed { output, .. } => Some(output.clone()),
+            Fault::HookFailed { id, .. } => {
+                Some(format!("fix what the hook reports, or merge without hooks: `coppice merge {id} --no-verify`"))
+            }
+            Fault::HookChanged { id, style, changes } => Some(format!(
+                "`coppice merge {id}{style} --accept-hook-changes={}` merges with exactly these changes, \
+                 `coppice merge {id}{style} --no-verify` without hooks",
+                changes.id
+            )),
             Fault::OtherGrants { .. } => text("run `coppice trust` again and read the difference"),
             Fault::NotPushed { id, .. } => Some(format!("`coppice push {id}` brings it there")),
             Fault::NoForge { .. } => text("pull requests need a remote `origin` at GitHub; see `github.api_url`"),
@@ -319,6 +332,12 @@ impl Fault {
     }
 }
 
+/// The end of a hook's output, where the reason is.
+fn last_lines(output: &str) -> String {
+    let lines: Vec<_> = output.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(HOOK_LINES)..].join("\n")
+}
+
 fn whose(backend: &str, model: Option<&str>) -> String {
     match model {
         Some(model) => format!("model `{model}` of `{backend}`"),
@@ -351,6 +370,11 @@ impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind(), fault.to_string()).with_causes_of(&fault);
         error.hint = fault.hint();
+        match fault {
+            Fault::HookFailed { output, .. } => error.causes.push(last_lines(&output)),
+            Fault::HookChanged { changes, .. } => error.hook_changes = Some(changes),
+            _ => {}
+        }
         error
     }
 }

@@ -97,8 +97,9 @@ pub fn commit(
         return Ok(Outcome::NothingStaged);
     }
     let wanted = [Hook::PreCommit, Hook::CommitMsg];
-    let hooked = hook::apply(tree, &wanted, hook::Commit { parent: tip, tree: content, message }, hooks)?;
-    let (committed, message) = match hooked.verdict {
+    let planned = hook::Commit { parent: tip, tree: content, message };
+    let found = hook::find(&tree.repo, &wanted, planned)?;
+    let (committed, message) = match hook::apply(tree, &found, planned, hooks)? {
         Verdict::Passed { tree, message } => (tree, message),
         Verdict::Failed { hook, output } => return Ok(Outcome::HookFailed { hook, output }),
     };
@@ -107,7 +108,7 @@ pub fn commit(
         follow(tree, content, committed)?;
     }
     move_branch(&repo, tree, tip, commit, "coppice: commit")?;
-    Ok(Outcome::Committed { commit, skipped_hooks: hooked.skipped })
+    Ok(Outcome::Committed { commit, skipped_hooks: found.unusable })
 }
 
 /// Commits every change on the session's branch; none when there is none. No hooks run.

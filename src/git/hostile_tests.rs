@@ -164,7 +164,13 @@ fn nothing_planted_in_a_worktree_runs() {
     assert_eq!(merge::rebase(tree, &onto, tree.base).unwrap(), conflict);
     trap.nothing_ran();
 
-    let order = Merge { target: Some("refs/heads/main"), style: Style::NoFf, message: "work", base: tree.base };
+    let order = Merge {
+        target: Some("refs/heads/main"),
+        style: Style::NoFf,
+        message: "work",
+        base: tree.base,
+        hooks: crate::git::merge::HookPolicy::Check,
+    };
     let outcome = merge::merge(tree, order, &mut |hook| panic!("{hook:?}")).unwrap();
     assert!(matches!(outcome, Outcome::Merged { .. }), "{outcome:?}");
     trap.nothing_ran();

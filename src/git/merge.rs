@@ -19,7 +19,7 @@ use super::history::{branch_tip, tree_of};
 use super::{GitError, Oid, Worktree, stage};
 pub use bring::{Bring, Brought, bring, marked, parted as left_base, unresolved};
 pub(super) use hook::is_scratch;
-pub use hook::{Hook, HookResult, HookRun};
+pub use hook::{Hook, HookChanges, HookFileChange, HookResult, HookRun};
 
 /// What to merge, and how.
 #[derive(Debug, Clone, Copy)]
@@ -31,6 +31,20 @@ pub struct Merge<'a> {
     pub message: &'a str,
     /// What the session's work is measured from: where it started, or its last commit that is already in the target.
     pub base: Oid,
+    pub hooks: HookPolicy<'a>,
+}
+
+/// What happens with the user's commit hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookPolicy<'a> {
+    /// They run, and a merge that they change needs consent.
+    Check,
+    /// They run, and whatever they change is committed.
+    AcceptAll,
+    /// They run, and the changes with this id are committed, no others.
+    AcceptOnly(&'a str),
+    /// They do not run.
+    Skip,
 }
 
 /// The shape of the merged history.
@@ -51,8 +65,7 @@ pub enum Outcome {
         commit: Oid,
         /// The checkouts whose files moved along, because they show the target.
         checkouts: Vec<PathBuf>,
-        /// Hooks that did not run because they lie in a work tree.
-        skipped_hooks: Vec<PathBuf>,
+        hooks: HookReport,
     },
     UpToDate,
     Conflict {
@@ -63,6 +76,19 @@ pub enum Outcome {
         hook: Hook,
         output: String,
     },
+    /// The hooks changed what was to be merged, and nobody has agreed to it.
+    HookChanged(HookChanges),
+}
+
+/// What the hooks of a merge did, for the person who asked for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookReport {
+    /// Files that they changed.
+    pub changes: Option<HookChanges>,
+    /// Whether they edited the commit message.
+    pub edited_message: bool,
+    /// Hooks that the merged work itself changes; they ran as it has them.
+    pub changed_hooks: Vec<PathBuf>,
 }
 
 /// A merge that is made, hooks included, and that nobody has seen: only the branch has to move.
@@ -73,7 +99,7 @@ pub struct Ready {
     /// What the branch was when the merge was made; another one is refused.
     old: Oid,
     commit: Oid,
-    skipped_hooks: Vec<PathBuf>,
+    hooks: HookReport,
 }
 
 /// What the making of a merge came to.
@@ -112,6 +138,8 @@ pub enum Refusal {
     OneByOne { files: Vec<PathBuf> },
     #[error("`{branch}` moved while it was being merged into")]
     TargetMoved { branch: String },
+    #[error("these hooks lie in a work tree that an agent may write, and cannot run: {}", list(paths))]
+    UnusableHooks { paths: Vec<PathBuf> },
 }
 
 fn list(paths: &[PathBuf]) -> String {
@@ -153,15 +181,9 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
     if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
         return ended(Outcome::Refused(refusal));
     }
-    let wanted: &[Hook] = match merge.style {
-        Style::Squash | Style::NoFf => &[Hook::PreCommit, Hook::CommitMsg],
-        // As in git's own rebase, messages stay as they are; what the check stages has no commit to go to.
-        Style::Rebase => &[Hook::PreCommit],
-    };
-    let hooked = hook::apply(tree, wanted, Commit { parent: old, tree: content, message: merge.message }, hooks)?;
-    let (content, message) = match hooked.verdict {
-        hook::Verdict::Passed { tree, message } => (tree, message),
-        hook::Verdict::Failed { hook, output } => return ended(Outcome::HookFailed { hook, output }),
+    let (content, message, hooks) = match run_hooks(tree, &repo, merge, (old, content), hooks)? {
+        Checked::Passed { tree, message, report } => (tree, message, report),
+        Checked::Ended(outcome) => return ended(outcome),
     };
     let commit = match merge.style {
         Style::Squash => replay::commit(&tree.repo, content, &[old], &message, &Committer::user(&tree.repo)?)?,
@@ -171,22 +193,70 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
             Replayed::Conflict { files } => return ended(Outcome::Refused(Refusal::OneByOne { files })),
         },
     };
-    Ok(Made::Ready(Ready { target: target.to_owned(), old, commit, skipped_hooks: hooked.skipped }))
+    Ok(Made::Ready(Ready { target: target.to_owned(), old, commit, hooks }))
+}
+
+/// What the hooks made of a merge.
+enum Checked {
+    Passed { tree: Oid, message: String, report: HookReport },
+    Ended(Outcome),
+}
+
+/// Runs the user's hooks over the tree that is to be committed on top of `parent`.
+fn run_hooks(
+    tree: &Worktree,
+    repo: &Repository,
+    merge: Merge<'_>,
+    (parent, content): (Oid, Oid),
+    run: &mut dyn FnMut(HookRun) -> HookResult,
+) -> Result<Checked, GitError> {
+    let ended = |outcome| Ok(Checked::Ended(outcome));
+    let wanted: &[Hook] = match (merge.hooks, merge.style) {
+        (HookPolicy::Skip, _) => &[],
+        (_, Style::Squash | Style::NoFf) => &[Hook::PreCommit, Hook::CommitMsg],
+        // As in git's own rebase, messages stay as they are; what the check stages has no commit to go to.
+        (_, Style::Rebase) => &[Hook::PreCommit],
+    };
+    let commit = Commit { parent, tree: content, message: merge.message };
+    let found = hook::find(&tree.repo, wanted, commit)?;
+    if !found.unusable.is_empty() {
+        return ended(Outcome::Refused(Refusal::UnusableHooks { paths: found.unusable }));
+    }
+    let (hooked, message) = match hook::apply(tree, &found, commit, run)? {
+        hook::Verdict::Passed { tree, message } => (tree, message),
+        hook::Verdict::Failed { hook, output } => return ended(Outcome::HookFailed { hook, output }),
+    };
+    let nested = stage::added_gitlinks(repo, content, hooked)?;
+    if !nested.is_empty() {
+        return ended(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
+    }
+    let changes = hook::compare(repo, content, hooked)?;
+    let is_agreed = match (&changes, merge.hooks, merge.style) {
+        (None, _, _) | (Some(_), HookPolicy::AcceptAll | HookPolicy::Skip, _) | (Some(_), _, Style::Rebase) => true,
+        (Some(_), HookPolicy::Check, _) => false,
+        (Some(changes), HookPolicy::AcceptOnly(id), _) => changes.id == id,
+    };
+    match changes {
+        Some(changes) if !is_agreed => ended(Outcome::HookChanged(changes)),
+        changes => {
+            let edited_message = message.trim() != merge.message.trim();
+            let report = HookReport { changes, edited_message, changed_hooks: found.changed };
+            Ok(Checked::Passed { tree: hooked, message, report })
+        }
+    }
 }
 
 /// Moves the branch, and the checkouts that show it, to a merge that is made. A branch that is elsewhere meanwhile is
 /// refused.
 pub fn advance(tree: &Worktree, ready: Ready) -> Result<Outcome, GitError> {
-    let Ready { target, old, commit, skipped_hooks } = ready;
+    let Ready { target, old, commit, hooks } = ready;
     // Looked for here: the hooks gave the user time to switch branches.
     let checkouts = checkout::showing(&tree.repo, &target, old);
     let advance = Advance { name: &target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
     Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
-        None => Outcome::Merged {
-            commit,
-            checkouts: checkouts.into_iter().map(|checkout| checkout.files).collect(),
-            skipped_hooks,
-        },
+        None => {
+            Outcome::Merged { commit, checkouts: checkouts.into_iter().map(|checkout| checkout.files).collect(), hooks }
+        }
         Some(refusal) => Outcome::Refused(refusal),
     })
 }

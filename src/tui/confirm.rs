@@ -16,9 +16,10 @@ use super::keymap::{Action, Context};
 use super::model::{Model, Overlay};
 use super::msg::{Publish, Request};
 use super::notice;
+use crate::api::error::HookChanges;
 use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
-use crate::api::request::{MergeStyle, SetPosture};
+use crate::api::request::{MergeHooks, MergeStyle, SetPosture};
 use crate::api::session::Session;
 use crate::look::line::Line;
 use said::{GAP, Press, Said, commit};
@@ -39,6 +40,12 @@ enum About {
     Merge {
         session: String,
         style: MergeStyle,
+    },
+    /// Whether a merge takes what commit hooks changed.
+    HookChanges {
+        session: String,
+        style: Option<MergeStyle>,
+        changes: HookChanges,
     },
     Undo {
         session: String,
@@ -72,7 +79,7 @@ impl About {
     fn weight(&self) -> Weight {
         match self {
             About::Merge { .. } | About::Undo { .. } | About::Remove { .. } | About::Publish(_) => Weight::Light,
-            About::Yolo { .. } | About::Trust { .. } => Weight::Heavy,
+            About::Yolo { .. } | About::Trust { .. } | About::HookChanges { .. } => Weight::Heavy,
         }
     }
 }
@@ -147,6 +154,19 @@ pub(crate) fn trust_came(model: &mut Model, trust: Trust) -> Vec<Request> {
     }
 }
 
+/// Shows what commit hooks would add to a merge, unless the person is at something else by then.
+pub(crate) fn hook_changes_came(
+    model: &mut Model,
+    session: String,
+    style: Option<MergeStyle>,
+    changes: HookChanges,
+) -> Vec<Request> {
+    match model.can_be_interrupted() {
+        true => open(model, About::HookChanges { session, style, changes }),
+        false => notice::warn(model, &format!("not merged: your commit hooks changed it: {}", changes.describe())),
+    }
+}
+
 /// Enter: agrees where that is enough.
 pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
     match &model.overlay {
@@ -197,6 +217,11 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         (About::Merge { style, .. }, KeyCode::Char('s')) => *style = MergeStyle::Squash,
         (About::Merge { style, .. }, KeyCode::Char('n')) => *style = MergeStyle::NoFf,
         (About::Merge { style, .. }, KeyCode::Char('r')) => *style = MergeStyle::Rebase,
+        (About::HookChanges { session, style, .. }, KeyCode::Char('v')) => {
+            let (session, style) = (session.clone(), *style);
+            model.close_overlay();
+            return vec![Request::Merge { session, style, hooks: MergeHooks::Skip }];
+        }
         (_, KeyCode::Char('n' | 'q')) => model.close_overlay(),
         (_, _) => {}
     }
@@ -300,7 +325,12 @@ fn turn_yolo(model: &mut Model, session: Option<String>) -> Vec<Request> {
 fn agreed(model: &mut Model) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = model.overlay.take() else { return Vec::new() };
     match state.about {
-        About::Merge { session, style } => vec![Request::Merge { session, style: Some(style) }],
+        About::Merge { session, style } => {
+            vec![Request::Merge { session, style: Some(style), hooks: MergeHooks::Check }]
+        }
+        About::HookChanges { session, style, changes } => {
+            vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id) }]
+        }
         About::Undo { session, to } => vec![Request::Undo { session, to }],
         About::Remove { session } => vec![Request::Remove(session)],
         About::Publish(publish) => vec![Request::Publish(publish)],

@@ -228,7 +228,10 @@ mod tests {
         assert!(screen(&mut model).contains("rebase: the session's own commits"));
         assert_eq!(click_at(&mut model, "Your checkout"), [], "a click beside the keys decides nothing");
         let style = Some(crate::api::request::MergeStyle::Rebase);
-        assert_eq!(click_at(&mut model, "merges"), [Request::Merge { session: "reaaaaaa".into(), style }]);
+        assert_eq!(
+            click_at(&mut model, "merges"),
+            [Request::Merge { session: "reaaaaaa".into(), style, hooks: Default::default() }]
+        );
         press(&mut model, &["m"]);
         assert_eq!(click_at(&mut model, "esc not yet"), []);
         assert!(model.overlay.is_none());

@@ -7,13 +7,13 @@ use ratatui::layout::Size;
 
 use crate::api::agent::AgentFiles;
 use crate::api::attach::Program;
-use crate::api::error::Error;
+use crate::api::error::{Error, HookChanges};
 use crate::api::event::{Event, Live};
 use crate::api::image::Image;
 use crate::api::permission::SavedPlan;
 use crate::api::project::{Backend, Check, ConfigValue, Trust};
 use crate::api::publish::{CreatePull, UpdatePull};
-use crate::api::request::{CreateSession, Decide, MergeStyle, SendPrompt, SetPosture};
+use crate::api::request::{CreateSession, Decide, MergeHooks, MergeStyle, SendPrompt, SetPosture};
 use crate::api::review::{Review, Side};
 use crate::api::session::{Diff, QueuedPrompt, Session};
 use crate::api::workflow::Workflow;
@@ -92,6 +92,7 @@ pub(crate) enum Request {
     Merge {
         session: String,
         style: Option<MergeStyle>,
+        hooks: MergeHooks,
     },
     Rebase(String),
     Integrate(String),
@@ -277,6 +278,12 @@ pub(crate) enum Reply {
     Refused {
         ticket: Ticket,
         error: Error,
+    },
+    /// A merge was refused because commit hooks changed it.
+    HookChanges {
+        session: String,
+        style: Option<MergeStyle>,
+        changes: HookChanges,
     },
     Diff {
         session: String,

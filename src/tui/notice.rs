@@ -77,6 +77,16 @@ pub(crate) fn warn(model: &mut Model, text: &str) -> Vec<Request> {
     Vec::new()
 }
 
+/// Tells what an act warns of, below what is told about it already; it stays until a key is pressed.
+pub(crate) fn warn_of_act(model: &mut Model, warnings: &[String]) {
+    if warnings.is_empty() {
+        return;
+    }
+    let mut lines = model.notices.shown.take().map(|toast| toast.lines).unwrap_or_default();
+    lines.extend(warnings.iter().map(|text| Line::toned(Tone::Warn, format!("! {}", one_line(text)))));
+    show(model, lines, Stays::UntilKey);
+}
+
 /// Tells what failed, why, and what to do about it.
 pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request> {
     decide::failed(model);

@@ -200,6 +200,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             settings::apply(model);
             Vec::new()
         }
+        Reply::HookChanges { session, style, changes } => confirm::hook_changes_came(model, session, style, changes),
         Reply::Trust(trust) => confirm::trust_came(model, *trust),
         Reply::Workflow { session, workflow } => decide::workflow_came(model, session, *workflow),
         Reply::Seen(seen) => panel::came(model, *seen),
@@ -265,6 +266,7 @@ pub(crate) fn look_again(model: &Model) -> Vec<Request> {
 
 /// Takes the session as it is.
 fn known(model: &mut Model, session: Session) -> Vec<Request> {
+    notice::warn_of_act(model, &session.warnings);
     model.world.take(session);
     settle(model)
 }

@@ -58,7 +58,7 @@ fn what_a_hook_of_a_merge_runs_reaches_nothing_and_what_it_stages_is_merged() {
     let lint = format!("echo x > '{}'\\necho x > {git_dir}/commondir\\necho linted > linted.txt\\n", planted.display());
     let id =
         env.create_ready(&steps(&[format!("@run printf '{}' > lint.sh", lint.replace('\'', "'\\''")), say("done")]));
-    env.coppice(&["merge", &id]).succeeds();
+    env.coppice(&["merge", &id, "--accept-hook-changes"]).succeeds();
     assert!(!planted.exists());
     assert_eq!(env.git(&["show", "main:linted.txt"]), "linted");
 }

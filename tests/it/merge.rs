@@ -204,3 +204,130 @@ fn a_target_that_moves_while_the_hooks_run_is_merged_into_again() {
     assert_eq!((env.read("a.txt"), env.read("meanwhile.txt")), ("a\n".into(), "meanwhile\n".into()));
     assert_eq!(env.git(&["log", "--format=%s", "-1", "--skip=1", "main"]), "meanwhile");
 }
+
+/// Writes a hook of the user's.
+fn hook(env: &TestEnv, path: &str, script: &str) {
+    let path = env.repo().join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn what_hooks_add_is_listed_and_merged_only_with_consent() {
+    let env = TestEnv::new();
+    // The user's hook runs code of the repository, which is the agent's to write.
+    hook(&env, ".git/hooks/pre-commit", "sh ./lint.sh");
+    let lint = "printf 'echo x > evil.txt; echo y > lib.rs; git add evil.txt lib.rs' > lint.sh";
+    let id = env.create_ready(&steps(&[run(lint), write("lib.rs", "x"), say("done")]));
+    let refused = env.coppice(&["merge", &id]);
+    let accept = refused.stderr.split_once("--accept-hook-changes=").unwrap().1.split('`').next().unwrap().to_owned();
+    insta::assert_snapshot!(refused.transcript().replace(&accept, "[HASH]"), @r"
+    exit: 1
+    -- stderr
+    error: your commit hooks changed the reviewed work: added `evil.txt` (+1 -0), changed `lib.rs` (+1 -1)
+
+    hint: `coppice merge [ID1] --accept-hook-changes=[HASH]` merges with exactly these changes, `coppice merge [ID1] --no-verify` without hooks
+    ");
+    assert_eq!(env.git(&["log", "--format=%s", "main"]), "begin");
+    let body = env.coppice(&["merge", &id, "--accept-hook-changes=000000000000"]).exits(1).stderr;
+    assert!(body.contains("`evil.txt`"), "{body}");
+
+    // The hint followed literally works.
+    let flag = format!("--accept-hook-changes={accept}");
+    let merged = env.json(&["merge", &id, &flag]);
+    let warning = "the commit holds changes of your commit hooks: added `evil.txt` (+1 -0), changed `lib.rs` (+1 -1)";
+    assert_eq!(merged["warnings"], json!([warning]));
+    assert_eq!(env.read("evil.txt"), "x\n");
+}
+
+#[test]
+fn a_merge_without_hooks_takes_the_reviewed_work_alone() {
+    let env = TestEnv::new();
+    hook(&env, ".git/hooks/pre-commit", "echo x > evil.txt; git add evil.txt");
+    let id = env.create_ready(&write("a.txt", "a"));
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    env.coppice(&["merge", &id, "--no-verify"]).succeeds();
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "a.txt");
+}
+
+#[test]
+fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
+    let env = TestEnv::new();
+    hook(&env, ".husky/pre-commit", "seq 1 40; echo 'lint failed' >&2; exit 3");
+    env.commit("husky");
+    env.write(".husky/_/.gitignore", "*");
+    env.write(
+        ".husky/_/h",
+        "n=$(basename \"$0\")\ns=$(dirname \"$(dirname \"$0\")\")/$n\n[ ! -f \"$s\" ] && exit 0\nsh -e \"$s\" \"$@\"\nexit $?\n",
+    );
+    for name in ["pre-commit", "commit-msg"] {
+        hook(&env, &format!(".husky/_/{name}"), ". \"$(dirname \"$0\")/h\"");
+    }
+    env.git(&["config", "core.hooksPath", ".husky/_"]);
+    let id = env.create_ready(&write("a.txt", "a"));
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the hook `pre-commit` stopped the merge
+      caused by:
+        23
+        24
+        25
+        26
+        27
+        28
+        29
+        30
+        31
+        32
+        33
+        34
+        35
+        36
+        37
+        38
+        39
+        40
+        lint failed
+        (exit status 3)
+
+    hint: fix what the hook reports, or merge without hooks: `coppice merge [ID1] --no-verify`
+    ");
+    assert_eq!((env.status(&id), env.git(&["log", "--format=%s", "-1", "main"])), ("ready".into(), "husky".into()));
+    env.coppice(&["merge", &id, "--no-verify"]).succeeds();
+    assert_eq!(env.read("a.txt"), "a\n");
+}
+
+#[test]
+fn every_act_tells_its_own_warnings() {
+    let env = TestEnv::new();
+    env.write(".coppice/config.toml", "[worktree]\nteardown = \"exit 7\"\n");
+    env.commit("a teardown command");
+    env.trust();
+    let warning = "warning: the teardown command `exit 7` failed:";
+    for act in ["merge", "archive", "rm"] {
+        let id = env.create_ready(&write(&format!("{act}.txt"), "x"));
+        let told = env.coppice(&[act, &id]).exits(0).stderr;
+        assert!(told.contains(warning), "{act}: {told}");
+    }
+    let id = env.create_ready(&write("json.txt", "x"));
+    let answer = env.json(&["rm", &id]);
+    assert!(answer["warnings"][0].as_str().unwrap().contains("`exit 7` failed"), "{answer}");
+    // It belongs to the act, not to the session.
+    assert_eq!(env.json(&["restore", &id]).get("warnings"), None);
+}
+
+#[test]
+fn no_control_character_of_an_agent_reaches_the_log() {
+    let env = TestEnv::new();
+    let hostile = "@summary Add\u{1b}[2J one\u{9b}31m || Adds\u{1b}]0;owned\u{7} it\u{202e}all";
+    let id = env.create_ready(&steps(&[write("one.txt", "1"), hostile.into()]));
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    env.coppice(&["merge", &id]).succeeds();
+    for name in [branch.as_str(), "main"] {
+        let log = env.git(&["log", "--format=%B", name]);
+        assert!(log.contains("one") && !log.contains(|c: char| c.is_control() && c != '\n'), "{log:?}");
+        assert!(!log.contains('\u{202e}'), "{log:?}");
+    }
+}

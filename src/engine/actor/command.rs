@@ -47,7 +47,7 @@ impl Actor {
             }
             Command::Resume => self.resume().await,
             Command::Undo { to } => self.undo(to).await,
-            Command::Merge { style } => self.merge(style).await,
+            Command::Merge(request) => self.merge(request).await,
             Command::Rebase => self.rebase().await,
             Command::Integrate => self.integrate_into_parent().await,
             Command::SetPosture { posture, yolo } => self.set_posture(posture, yolo).await,

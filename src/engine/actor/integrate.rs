@@ -2,10 +2,11 @@
 
 use tokio_util::sync::CancellationToken;
 
+use crate::api::error::{HookChanges, HookFileChange};
 use crate::api::event::Payload;
-use crate::api::request::MergeStyle;
+use crate::api::request::{Merge as MergeRequest, MergeHooks, MergeStyle};
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
-use crate::git::merge::{Made, Merge, Outcome, RebaseOutcome, Refusal, Style};
+use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style};
 use crate::git::{self, GitError, Oid, Worktree, history};
 use crate::protocol::naming;
 use crate::session::{Event, Integration, Session};
@@ -23,10 +24,11 @@ use super::{Actor, Command, INBOX, Message};
 const AGAIN: usize = 3;
 
 impl Actor {
-    pub(super) async fn merge(&mut self, style: Option<MergeStyle>) -> Result<(), Fault> {
+    pub(super) async fn merge(&mut self, request: MergeRequest) -> Result<(), Fault> {
+        let MergeRequest { style: asked, hooks } = request;
         let repo = prepare::open_repo(&self.record).await?;
         let settings = self.shared.settings.session(&self.record, &repo).await?;
-        let style = style.unwrap_or(match settings.config.merge_style {
+        let style = asked.unwrap_or(match settings.config.merge_style {
             ConfiguredStyle::Squash => MergeStyle::Squash,
             ConfiguredStyle::NoFf => MergeStyle::NoFf,
             ConfiguredStyle::Rebase => MergeStyle::Rebase,
@@ -36,9 +38,9 @@ impl Actor {
             return Err(Fault::NoTarget { id: self.id, base: base.name });
         };
         self.integrate("be merged").await?;
-        let result = match self.try_merge(&target, style).await {
+        let result = match self.try_merge(&target, style, hooks).await {
             Ok(Tried::Marked) => self.tell_conflict(&target),
-            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style).await,
+            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, asked).await,
             Err(fault) => (Integration::Refused, Err(fault)),
         };
         self.integrated(result).await
@@ -80,12 +82,13 @@ impl Actor {
             && let Err(fault) = self.give_tree_back().await
         {
             let message = format!("the merged worktree stays in its place: {}", prepare::failure(fault).message);
-            self.shared.note(self.id, &[Payload::Warning { message }]).await?;
+            self.staged.push(Payload::Warning { message });
+            self.persist(Durability::Normal, Vec::new()).await?;
         }
         result
     }
 
-    async fn try_merge(&mut self, target: &str, style: MergeStyle) -> Result<Tried, Fault> {
+    async fn try_merge(&mut self, target: &str, style: MergeStyle, hooks: MergeHooks) -> Result<Tried, Fault> {
         self.commit_leftovers().await?;
         if !self.marked(target).await?.is_empty() {
             return Ok(Tried::Marked);
@@ -98,14 +101,14 @@ impl Actor {
             MergeStyle::Rebase => Style::Rebase,
         };
         let base: Oid = self.record.body.measured_from().parse()?;
-        let order = Order { target: target.to_owned(), style, message, base };
+        let order = Order { target: target.to_owned(), style, message, base, hooks };
         let (outcome, tip) = self.make_and_advance(&tree, &order).await?;
         let name = order.target;
         let target = blocking(move || tree.repo.find_ref(&name)).await?;
         let outcome = match (outcome, tip, target) {
             // There is work, and all of it is in the target: a daemon died between the merge and its fact.
             (Outcome::UpToDate, Some(tip), Some(commit)) if tip != base => {
-                Outcome::Merged { commit, checkouts: Vec::new(), skipped_hooks: Vec::new() }
+                Outcome::Merged { commit, checkouts: Vec::new(), hooks: HookReport::default() }
             }
             (outcome, _, _) => outcome,
         };
@@ -126,9 +129,15 @@ impl Actor {
             let run = hooks::runner(&self.shared, &self.record, &tree.repo, level, &cancel);
             let (place, asked) = (tree.clone(), order.clone());
             let making = blocking(move || {
-                let Order { target, style, message, base } = &asked;
+                let Order { target, style, message, base, hooks } = &asked;
+                let hooks = match hooks {
+                    MergeHooks::Check => HookPolicy::Check,
+                    MergeHooks::AcceptChanges => HookPolicy::AcceptAll,
+                    MergeHooks::AcceptOnly(id) => HookPolicy::AcceptOnly(id),
+                    MergeHooks::Skip => HookPolicy::Skip,
+                };
                 let tip = place.repo.find_ref(&format!("refs/heads/{}", place.branch))?;
-                let merge = Merge { target: Some(target), style: *style, message, base: *base };
+                let merge = Merge { target: Some(target), style: *style, message, base: *base, hooks };
                 Ok((git::merge::make(&place, merge, &mut |hook| run(hook))?, tip))
             });
             let (made, tip) = self.until_stopped(making, &cancel).await?;
@@ -200,15 +209,19 @@ impl Actor {
         })
     }
 
-    async fn merged(&mut self, outcome: Outcome, target: &str, style: MergeStyle) -> (Integration, Result<(), Fault>) {
+    async fn merged(
+        &mut self,
+        outcome: Outcome,
+        target: &str,
+        style: MergeStyle,
+        asked: Option<MergeStyle>,
+    ) -> (Integration, Result<(), Fault>) {
         let name = short(target).to_owned();
         match outcome {
-            Outcome::Merged { commit, skipped_hooks, .. } => {
+            Outcome::Merged { commit, hooks, .. } => {
                 self.record.body.conflicts.clear();
-                for hook in skipped_hooks {
-                    let message = format!("the hook `{}` lies in a work tree and did not run", hook.display());
-                    self.staged.push(Payload::Warning { message });
-                }
+                let warnings = hook_warnings(&hooks, style).into_iter();
+                self.staged.extend(warnings.map(|message| Payload::Warning { message }));
                 let style = style_name(style).to_owned();
                 self.staged.push(Payload::Merged { commit: commit.to_string(), target: name, style });
                 (Integration::Merged, Ok(()))
@@ -222,7 +235,12 @@ impl Actor {
             }
             Outcome::HookFailed { hook, output } => {
                 let hook = hook.name().to_owned();
-                (Integration::Refused, Err(Fault::HookFailed { hook, output }))
+                (Integration::Refused, Err(Fault::HookFailed { id: self.id, hook, output }))
+            }
+            Outcome::HookChanged(changes) => {
+                let style = asked.map(|style| format!(" --{}", style_name(style))).unwrap_or_default();
+                let fault = Fault::HookChanged { id: self.id, style, changes: listed_changes(&changes) };
+                (Integration::Refused, Err(fault))
             }
         }
     }
@@ -302,6 +320,7 @@ struct Order {
     style: Style,
     message: String,
     base: Oid,
+    hooks: MergeHooks,
 }
 
 /// What an attempt to merge came to.
@@ -330,6 +349,33 @@ impl Moved {
     }
 }
 
+/// What the hooks did to a merge that went through.
+fn hook_warnings(hooks: &HookReport, style: MergeStyle) -> Vec<String> {
+    let changes = hooks.changes.as_ref().map(|changes| {
+        let files = listed_changes(changes).describe();
+        match style {
+            MergeStyle::Squash | MergeStyle::NoFf => format!("the commit holds changes of your commit hooks: {files}"),
+            MergeStyle::Rebase => format!("changes of your commit hooks are not in the rebased commits: {files}"),
+        }
+    });
+    let message = hooks.edited_message.then(|| "a commit hook edited the commit message".to_owned());
+    let changed = hooks.changed_hooks.iter().map(|path| {
+        format!("the session changes the commit hook `{}`, which ran as the session has it", path.display())
+    });
+    changes.into_iter().chain(message).chain(changed).collect()
+}
+
+fn listed_changes(changes: &git::merge::HookChanges) -> HookChanges {
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    let file = |file: &git::merge::HookFileChange| HookFileChange {
+        path: file.path.display().to_string(),
+        kind: file.kind.to_owned(),
+        insertions: count(file.insertions),
+        deletions: count(file.deletions),
+    };
+    HookChanges { id: changes.id.clone(), files: changes.files.iter().map(file).collect() }
+}
+
 fn style_name(style: MergeStyle) -> &'static str {
     match style {
         MergeStyle::Squash => "squash",
@@ -349,5 +395,9 @@ pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
         Refusal::OneByOne { .. } => format!("`coppice merge {id} --squash`, or with `--no-ff`"),
         Refusal::TargetMoved { .. } => "merge again".to_owned(),
+        Refusal::UnusableHooks { .. } => format!(
+            "point `core.hooksPath` at a directory outside of these work trees, or merge without hooks: \
+             `coppice merge {id} --no-verify`"
+        ),
     }
 }

@@ -39,7 +39,9 @@ impl Actor {
         all.push(Change::Session(self.record.row()));
         all.extend(self.handoff_changes());
         all.extend(changes);
-        all.extend(std::mem::take(&mut self.staged).iter().map(|payload| shared::event(self.id, payload)));
+        let staged = std::mem::take(&mut self.staged);
+        self.warnings.extend(staged.iter().filter_map(Payload::warning).map(str::to_owned));
+        all.extend(staged.iter().map(|payload| shared::event(self.id, payload)));
         match self.shared.store.write(Write { durability, changes: all.clone() }).await {
             Ok(_) => {
                 self.timing.retry = None;

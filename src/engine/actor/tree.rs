@@ -58,7 +58,13 @@ impl Actor {
             turn.checkpoint = Some(commit.clone());
         }
         self.staged.push(Payload::Checkpoint { turn: number, commit, changes: own });
-        if diff::touches_attributes(&files) {
+        self.warn_of_checkpoint(&files, &recorded);
+        Ok(())
+    }
+
+    /// Warns of what a checkpoint changes beyond its files, and of what it leaves out.
+    fn warn_of_checkpoint(&mut self, files: &[FileChange], recorded: &Recorded) {
+        if diff::touches_attributes(files) {
             let message = "the session changes `.gitattributes`, which can change how files are checked out";
             self.staged.push(Payload::Warning { message: message.to_owned() });
         }
@@ -68,7 +74,6 @@ impl Actor {
                 format!("not committed, because they are repositories of their own or unreadable: {}", left.join(", "));
             self.staged.push(Payload::Warning { message });
         }
-        Ok(())
     }
 
     /// Puts the files back to where they were after a turn. What is there now is kept under a ref.
@@ -161,6 +166,7 @@ impl Actor {
             let mut body = TurnBody::read(&row)?;
             body.checkpoint = Some(commit.clone());
             self.staged.push(Payload::Checkpoint { turn, commit: commit.clone(), changes: own });
+            self.warn_of_checkpoint(&files, &recorded);
             self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
         }
         Ok(Some((commit, own)))

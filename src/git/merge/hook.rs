@@ -1,19 +1,27 @@
 //! The user's pre-commit and commit-msg hooks, run on a temporary checkout of what is about to be committed.
 //!
-//! Who runs them, and in which cage, is the caller's choice. A hook that lies in a work tree never runs: an agent can
-//! have written it.
+//! Who runs them, and in which cage, is the caller's choice. A hook of the user's checkout (husky, a relative
+//! `core.hooksPath`) runs as the commit itself has it; one that lies in another work tree never runs: an agent can have
+//! written it.
+
+mod adopt;
+mod change;
+mod scratch;
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
+use git2::{FileMode, Repository, Tree};
 
+use self::scratch::Scratch;
 use crate::git::command::Git;
 use crate::git::{GitError, Oid, Repo, Worktree};
+pub(in crate::git) use change::compare;
+pub use change::{HookChanges, HookFileChange};
+pub(in super::super) use scratch::is_scratch;
 
 /// The hooks that a commit runs, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,17 +62,11 @@ pub enum HookResult {
 }
 
 /// A commit that is to be made.
+#[derive(Clone, Copy)]
 pub(in crate::git) struct Commit<'a> {
     pub(in crate::git) parent: Oid,
     pub(in crate::git) tree: Oid,
     pub(in crate::git) message: &'a str,
-}
-
-/// What the hooks made of a commit.
-pub(in crate::git) struct Hooked {
-    pub(in crate::git) verdict: Verdict,
-    /// Hooks that are there and did not run.
-    pub(in crate::git) skipped: Vec<PathBuf>,
 }
 
 pub(in crate::git) enum Verdict {
@@ -79,195 +81,182 @@ pub(in crate::git) enum Verdict {
     },
 }
 
-/// How the names of temporary checkouts begin.
-const SCRATCH: &str = ".merge-";
-
-/// Whether a directory beside the worktrees is the temporary checkout of a merge.
-pub(in super::super) fn is_scratch(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(SCRATCH.as_bytes())
+/// The hooks of a commit.
+#[derive(Default)]
+pub(in crate::git) struct FoundHooks {
+    runs: Vec<(Hook, HookProgram)>,
+    /// Hooks that lie in a work tree that an agent may write: they cannot run.
+    pub(in crate::git) unusable: Vec<PathBuf>,
+    /// Hooks of the repository that the commit itself changes.
+    pub(in crate::git) changed: Vec<PathBuf>,
 }
 
-/// Runs those of the wanted hooks that exist over a commit that is to be made.
+/// Where the program of a hook comes from.
+enum HookProgram {
+    /// A file outside of every work tree.
+    Own(PathBuf),
+    /// A path below the user's checkout. The commit has its own version of it; files that git does not track, such as
+    /// the wrappers of husky, come from the checkout.
+    InCheckout { path: PathBuf, directory: Option<PathBuf> },
+}
+
+/// Looks for those of the wanted hooks that exist for a commit.
+pub(in crate::git) fn find(repo: &Repo, wanted: &[Hook], commit: Commit<'_>) -> Result<FoundHooks, GitError> {
+    // The last value but one: the last is the neutral one that every run of ours sets.
+    let output = Git::new(repo, "config").args(["--type=path", "-z", "--get-all", "core.hooksPath"]).run()?;
+    let configured = output.split(|byte| *byte == 0).filter(|value| !value.is_empty()).rev().nth(1);
+    let checkout = repo.checkout();
+    let directory = match configured {
+        None => repo.common_dir().join("hooks"),
+        // A relative path is relative to the work tree.
+        Some(path) => checkout.unwrap_or(repo.common_dir()).join(OsStr::from_bytes(path)),
+    };
+    let handle = repo.open()?;
+    let (before, after) = (peel(&handle, commit.parent)?, peel(&handle, commit.tree)?);
+    let shown = handle.head().and_then(|head| head.peel_to_tree()).ok();
+    let mut found = FoundHooks::default();
+    for hook in wanted {
+        let program = directory.join(hook.name());
+        let (path, directory) = match place(repo, &program) {
+            Place::Outside => {
+                found.runs.extend(is_executable(&program).then_some((*hook, HookProgram::Own(program))));
+                continue;
+            }
+            Place::Foreign => {
+                found.unusable.extend(is_executable(&program).then_some(program));
+                continue;
+            }
+            Place::Checkout(path) if path.file_name() == Some(OsStr::new(hook.name())) => {
+                let directory = path.parent().filter(|path| !path.as_os_str().is_empty()).map(Path::to_owned);
+                (path, directory)
+            }
+            // A link from the hooks directory to one file of the checkout.
+            Place::Checkout(path) => (path, None),
+        };
+        let is_there = match after.get_path(&path) {
+            Ok(entry) => entry.filemode() != i32::from(FileMode::Blob),
+            // What another branch tracks is not there once this commit is checked out.
+            Err(_) => !is_tracked(shown.as_ref(), &path) && is_executable(&program),
+        };
+        if is_there {
+            let scripts = scripts(&path, directory.as_deref());
+            let is_changed = |path: &&PathBuf| entry_id(&before, path) != entry_id(&after, path);
+            found.changed.extend(scripts.iter().filter(is_changed).cloned());
+            found.runs.push((*hook, HookProgram::InCheckout { path, directory }));
+        }
+    }
+    found.changed.dedup();
+    Ok(found)
+}
+
+/// Runs the hooks that were found over a commit that is to be made.
 pub(in crate::git) fn apply(
     tree: &Worktree,
-    wanted: &[Hook],
+    found: &FoundHooks,
     commit: Commit<'_>,
     run: &mut dyn FnMut(HookRun) -> HookResult,
-) -> Result<Hooked, GitError> {
-    let (found, skipped) = find(&tree.repo, wanted)?;
+) -> Result<Verdict, GitError> {
     let Commit { parent, tree: content, message } = commit;
-    if found.is_empty() {
-        return Ok(Hooked { verdict: Verdict::Passed { tree: content, message: message.to_owned() }, skipped });
+    if found.runs.is_empty() {
+        return Ok(Verdict::Passed { tree: content, message: message.to_owned() });
     }
     let scratch = Scratch::new(tree, parent, content)?;
-    let note = scratch.dir.path().join("COMMIT_EDITMSG");
-    fs::write(&note, format!("{}\n", message.trim())).map_err(GitError::io("write", &note))?;
-    for (hook, program) in found {
+    let note = scratch.write_message(message)?;
+    for (hook, program) in &found.runs {
+        let program = match program {
+            HookProgram::Own(program) => program.clone(),
+            HookProgram::InCheckout { path, directory } => {
+                scratch.bring(tree, path, directory.as_deref())?;
+                let program = scratch.files.join(path);
+                // Git passes over a hook that cannot be executed. A link out of the checkout is none of its files.
+                if !is_executable(&program) || !leads_into(&program, &scratch.files) {
+                    continue;
+                }
+                program
+            }
+        };
         let arguments = match hook {
             Hook::PreCommit => Vec::new(),
             Hook::CommitMsg => vec![note.clone().into_os_string()],
         };
-        let environment = scratch.environment();
         let result = run(HookRun {
-            hook,
+            hook: *hook,
             program,
             arguments,
             directory: scratch.files.clone(),
             writes: scratch.writes(),
-            environment,
+            environment: scratch.environment(),
         });
         if let HookResult::Failed { output } = result {
-            return Ok(Hooked { verdict: Verdict::Failed { hook, output }, skipped });
+            return Ok(Verdict::Failed { hook: *hook, output });
         }
     }
-    let content = scratch.content(tree, parent)?;
-    let message = read_plain(&note).map_err(GitError::io("read", &note))?;
-    let message = String::from_utf8_lossy(&message).into_owned();
-    Ok(Hooked { verdict: Verdict::Passed { tree: content, message }, skipped })
+    Ok(Verdict::Passed { tree: scratch.adopt(tree)?, message: scratch.read_message()? })
 }
 
-type Found = (Vec<(Hook, PathBuf)>, Vec<PathBuf>);
+/// Where a path lies.
+enum Place {
+    Outside,
+    /// Below the user's checkout, at this path.
+    Checkout(PathBuf),
+    /// In another work tree, or where nobody can tell.
+    Foreign,
+}
 
-/// The hooks that may run, and those that lie in a work tree.
-fn find(repo: &Repo, wanted: &[Hook]) -> Result<Found, GitError> {
-    // The last value but one: the last is the neutral one that every run of ours sets.
-    let output = Git::new(repo, "config").args(["--type=path", "-z", "--get-all", "core.hooksPath"]).run()?;
-    let configured = output.split(|byte| *byte == 0).filter(|value| !value.is_empty()).rev().nth(1);
-    let directory = match configured {
-        None => repo.common_dir().join("hooks"),
-        // A relative path is relative to the work tree.
-        Some(path) => repo.checkout().unwrap_or(repo.common_dir()).join(OsStr::from_bytes(path)),
+/// Links are followed: one from the git directory into a work tree leads to a file that an agent may have written.
+fn place(repo: &Repo, program: &Path) -> Place {
+    // A hook that only the commit has, or that nobody has, is at least in a directory.
+    let real = program.canonicalize().or_else(|_| {
+        let (directory, name) = (program.parent().unwrap_or(program), program.file_name().unwrap_or_default());
+        directory.canonicalize().map(|directory| directory.join(name))
+    });
+    let below = |files: &Path, real: &Path| -> Option<PathBuf> {
+        real.strip_prefix(files.canonicalize().ok()?).ok().map(Path::to_owned)
     };
-    let present = wanted.iter().map(|hook| (*hook, directory.join(hook.name())));
-    let present = present.filter(|(_, program)| is_executable(program));
-    let (runs, skipped): (Vec<_>, Vec<_>) = present.partition(|(_, program)| !is_in_a_work_tree(repo, program));
-    Ok((runs, skipped.into_iter().map(|(_, program)| program).collect()))
+    let Ok(real) = real else {
+        // Nothing is there yet: only the commit can have it, and only below the checkout.
+        let path = repo.checkout().and_then(|files| program.strip_prefix(files).ok());
+        return path.map_or(Place::Outside, |path| Place::Checkout(path.to_owned()));
+    };
+    let is_in_git_dir = real.starts_with(repo.common_dir()) && !real.starts_with(repo.common_dir().join("worktrees"));
+    if is_in_git_dir {
+        return Place::Outside;
+    }
+    if super::checkout::linked(repo.common_dir()).iter().any(|(_, files)| below(files, &real).is_some()) {
+        return Place::Foreign;
+    }
+    match repo.checkout().and_then(|files| below(files, &real)) {
+        Some(path) => Place::Checkout(path),
+        None => Place::Outside,
+    }
+}
+
+/// The paths that decide what a hook of the checkout does, as far as they can be named: itself, and the script that
+/// husky's wrapper in `_` runs.
+fn scripts(path: &Path, directory: Option<&Path>) -> Vec<PathBuf> {
+    let wrapped = directory
+        .filter(|directory| directory.file_name() == Some(OsStr::new("_")))
+        .and_then(|directory| Some(directory.parent()?.join(path.file_name()?)));
+    std::iter::once(path.to_owned()).chain(wrapped).collect()
+}
+
+fn peel(repo: &Repository, oid: Oid) -> Result<Tree<'_>, GitError> {
+    let found = repo.find_object(oid.raw(), None).and_then(|object| object.peel_to_tree());
+    found.map_err(GitError::library(format!("read the tree of `{oid}`")))
+}
+
+fn entry_id(tree: &Tree<'_>, path: &Path) -> Option<git2::Oid> {
+    tree.get_path(path).ok().map(|entry| entry.id())
+}
+
+fn is_tracked(tree: Option<&Tree<'_>>, path: &Path) -> bool {
+    tree.is_some_and(|tree| tree.get_path(path).is_ok())
 }
 
 fn is_executable(program: &Path) -> bool {
     fs::metadata(program).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Links are followed: one from the git directory into a work tree leads to a file that an agent may have written.
-fn is_in_a_work_tree(repo: &Repo, program: &Path) -> bool {
-    let Ok(real) = program.canonicalize() else { return true };
-    let is_in_git_dir = real.starts_with(repo.common_dir()) && !real.starts_with(repo.common_dir().join("worktrees"));
-    let linked = super::checkout::linked(repo.common_dir());
-    let mut trees = linked.iter().map(|(_, files)| files.as_path()).chain(repo.checkout());
-    !is_in_git_dir && trees.any(|files| files.canonicalize().is_ok_and(|files| real.starts_with(files)))
-}
-
-/// A temporary linked worktree at the parent commit, with the content to be committed in its index and files.
-struct Scratch {
-    dir: TempDir,
-    files: PathBuf,
-    git_dir: PathBuf,
-}
-
-impl Scratch {
-    fn new(tree: &Worktree, parent: Oid, content: Oid) -> Result<Self, GitError> {
-        // Beside the session's worktree: a whole checkout may not fit into the temporary directory.
-        let beside = tree.path.parent().unwrap_or(&tree.path);
-        let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(beside);
-        let dir = dir.map_err(GitError::io("create a temporary checkout in", beside))?;
-        let unique = dir.path().file_name().unwrap_or_default().to_string_lossy().replace(SCRATCH, "coppice-merge-");
-        let files = dir.path().join(&unique);
-        let scratch = Self { git_dir: tree.repo.common_dir().join("worktrees").join(&unique), files, dir };
-        Git::new(&tree.repo, "worktree")
-            .args(["add", "--quiet", "--detach", "--no-checkout"])
-            .arg(&scratch.files)
-            .arg(parent.to_string())
-            .run()?;
-        fs::create_dir(scratch.objects()).map_err(GitError::io("create", &scratch.objects()))?;
-        scratch.git("read-tree", parent).online().args(["--reset", "-u", &content.to_string()]).run()?;
-        Ok(scratch)
-    }
-
-    fn git(&self, verb: &'static str, parent: Oid) -> Git {
-        Git::in_checkout(&self.git_dir, &self.files, verb).attributes_from(parent).index(&self.index())
-    }
-
-    /// What the hooks staged. Objects that they made are taken over by their content: a hook runs code of the work tree,
-    /// which must not write into the repository itself.
-    fn content(&self, tree: &Worktree, parent: Oid) -> Result<Oid, GitError> {
-        let content = self.own_objects(self.git("write-tree", parent)).run_oid()?;
-        let made = loose_objects(&self.objects()).map_err(GitError::io("read", &self.objects()))?;
-        if !made.is_empty() {
-            let pack =
-                self.own_objects(self.git("pack-objects", parent)).args(["--stdout", "-q"]).input(made.join("\n"));
-            let pack = pack.run()?;
-            Git::new(&tree.repo, "unpack-objects").args(["-q", "--strict"]).input(pack).run()?;
-        }
-        Ok(content)
-    }
-
-    fn index(&self) -> PathBuf {
-        self.dir.path().join("index")
-    }
-
-    fn objects(&self) -> PathBuf {
-        self.dir.path().join("objects")
-    }
-
-    fn own_objects(&self, git: Git) -> Git {
-        self.object_variables().into_iter().fold(git, |git, (name, value)| git.env(name, value))
-    }
-
-    /// Objects are made beside the repository's own, which are read.
-    fn object_variables(&self) -> [(&'static str, OsString); 2] {
-        let common = self.git_dir.ancestors().nth(2).unwrap_or(&self.git_dir);
-        [
-            ("GIT_OBJECT_DIRECTORY", self.objects().into_os_string()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", common.join("objects").into_os_string()),
-        ]
-    }
-
-    /// Not the git directory: whoever writes there decides what our own git runs.
-    fn writes(&self) -> Vec<PathBuf> {
-        vec![self.dir.path().to_owned()]
-    }
-
-    /// What `git commit` tells its hooks.
-    fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let [objects, alternates] = self.object_variables();
-        vec![
-            objects,
-            alternates,
-            ("GIT_DIR", self.git_dir.clone().into_os_string()),
-            ("GIT_WORK_TREE", self.files.clone().into_os_string()),
-            ("GIT_INDEX_FILE", self.index().into_os_string()),
-            ("GIT_EDITOR", ":".into()),
-        ]
-    }
-}
-
-/// Reads what a hook wrote, unless it put a link there.
-fn read_plain(path: &Path) -> io::Result<Vec<u8>> {
-    match fs::symlink_metadata(path)?.is_file() {
-        true => fs::read(path),
-        false => Err(io::Error::other("it is no plain file")),
-    }
-}
-
-/// The names of the objects in a directory of objects that git fills one by one.
-fn loose_objects(directory: &Path) -> io::Result<Vec<String>> {
-    let is_hex = |name: &str, length: usize| name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut names = Vec::new();
-    for entry in fs::read_dir(directory)? {
-        let first = entry?.file_name().to_string_lossy().into_owned();
-        if is_hex(&first, 2) {
-            for entry in fs::read_dir(directory.join(&first))? {
-                let rest = entry?.file_name().to_string_lossy().into_owned();
-                names.extend(is_hex(&rest, 38).then(|| format!("{first}{rest}")));
-            }
-        }
-    }
-    Ok(names)
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // What stays behind is a worktree without files, which git prunes by itself.
-        fs::remove_dir_all(&self.git_dir).ok();
-    }
+fn leads_into(program: &Path, files: &Path) -> bool {
+    program.canonicalize().is_ok_and(|real| files.canonicalize().is_ok_and(|files| real.starts_with(files)))
 }

@@ -37,7 +37,13 @@ impl Case {
     }
 
     fn order(&self, style: Style) -> Merge<'static> {
-        Merge { target: Some(MAIN), style, message: "Do it\n\nAll of it.", base: self.tree.base }
+        Merge {
+            target: Some(MAIN),
+            style,
+            message: "Do it\n\nAll of it.",
+            base: self.tree.base,
+            hooks: HookPolicy::Check,
+        }
     }
 
     #[track_caller]
@@ -91,7 +97,7 @@ fn a_squash_is_one_commit_and_the_clean_checkout_follows() {
     let outcome = case.merge(Style::Squash);
     let commit = case.sandbox.head();
     let checkouts = vec![case.sandbox.main()];
-    assert_eq!(outcome, Outcome::Merged { commit, checkouts, skipped_hooks: vec![] });
+    assert_eq!(outcome, Outcome::Merged { commit, checkouts, hooks: HookReport::default() });
     assert_eq!(
         case.show("%P|%an <%ae>|%cn|%B", commit),
         format!("{before}|Ada <ada@example.com>|Ada|Do it\n\nAll of it.")
@@ -139,7 +145,7 @@ fn a_branch_that_is_shown_nowhere_moves_alone() {
     case.sandbox.write("README", "dirty\n");
     let outcome = case.merge(Style::Squash);
     let commit = case.sandbox.oid("main");
-    assert_eq!(outcome, Outcome::Merged { commit, checkouts: vec![], skipped_hooks: vec![] });
+    assert_eq!(outcome, Outcome::Merged { commit, checkouts: vec![], hooks: HookReport::default() });
     assert_eq!((case.read("README"), case.porcelain()), ("dirty\n".into(), " M README\n".into()));
 }
 
@@ -171,7 +177,8 @@ fn a_bare_repository_works() {
     write(&tree.path.join("new"), "new\n");
     let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
     checkpoint(&tree, about).unwrap().unwrap();
-    let order = Merge { target: Some(MAIN), style: Style::Squash, message: "x", base: tree.base };
+    let order =
+        Merge { target: Some(MAIN), style: Style::Squash, message: "x", base: tree.base, hooks: HookPolicy::Check };
     assert!(matches!(merge(&tree, order, &mut run_hook), Ok(Outcome::Merged { .. })));
     assert_eq!(run_git(&bare, &["show", "main:new"]), "new\n");
 }

@@ -3,7 +3,7 @@
 use super::Target;
 use super::choice::in_force;
 use crate::api::error::{Error, ErrorKind};
-use crate::api::request::MergeStyle;
+use crate::api::request::{MergeHooks, MergeStyle};
 use crate::permission::Posture;
 use crate::tui::keymap::{Action, BINDINGS};
 use crate::tui::model::{Focus, Model};
@@ -173,7 +173,7 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             let style = style.ok_or_else(|| refusal(format!("`{word}` is none of `squash`, `no-ff`, `rebase`")))?;
             let session = session(model)?;
             cleared(model);
-            vec![Request::Merge { session, style: Some(style) }]
+            vec![Request::Merge { session, style: Some(style), hooks: MergeHooks::Check }]
         }
         (Action::Undo, number) if !number.is_empty() => {
             let to = number.parse().map_err(|_| refusal(format!("`{number}` is not the number of a turn")))?;

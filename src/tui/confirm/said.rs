@@ -1,6 +1,7 @@
 //! What a question of the face says: the act, and its exact consequence.
 
 use super::About;
+use crate::api::error::HookChanges;
 use crate::api::project::{Trust, TrustState};
 use crate::api::request::MergeStyle;
 use crate::api::session::Session;
@@ -48,6 +49,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
     let session = |id: &String| model.world.sessions.get(id);
     match about {
         About::Merge { session: id, style } => merge(model, session(id), *style),
+        About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
         About::Remove { session: id } => remove(model, session(id)),
         About::Publish(publish) => publishing(model, model.world.sessions.get(publish.session()), publish),
@@ -93,6 +95,32 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
                 (Press::Letter('s'), "squash"),
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
+                (Press::Leave, "not yet"),
+            ],
+        ),
+    }
+}
+
+fn hook_changes(model: &Model, session: Option<&Session>, changes: &HookChanges) -> Said {
+    let mut lines =
+        vec![Line::new().plain("Nothing is merged yet. Your commit hooks changed files beyond the session's work:")];
+    lines.push(Line::new());
+    lines.extend(changes.files.iter().map(|file| {
+        let size = format!("  +{} -{}", file.insertions, file.deletions);
+        Line::new().plain(format!("  {} ", one_line(&file.kind))).strong(one_line(&file.path)).dim(size)
+    }));
+    lines.push(Line::new());
+    lines.push(Line::new().dim("You agree to exactly these changes; if the hooks make others, you are asked again."));
+    Said {
+        title: format!("Merge \"{}\" with the changes of your hooks?", name(session)),
+        tone: Tone::Warn,
+        lines,
+        keys: keys(
+            model,
+            &[
+                (Press::Letter('y'), "merges with them"),
+                (Press::Letter('v'), "merges without hooks"),
+                (Press::Move, "scroll"),
                 (Press::Leave, "not yet"),
             ],
         ),

@@ -52,7 +52,7 @@ fn open_trust(model: &mut Model, trust: Trust) {
 
 #[test]
 fn agreeing_asks_for_exactly_what_was_shown() {
-    let merged = |style| Request::Merge { session: "abcd2345".into(), style: Some(style) };
+    let merged = |style| Request::Merge { session: "abcd2345".into(), style: Some(style), hooks: MergeHooks::Check };
     let undone = |to| Request::Undo { session: "abcd2345".into(), to };
     for (keys, expected) in [
         (&["m", "enter"][..], vec![merged(MergeStyle::Squash)]),
@@ -102,7 +102,14 @@ fn an_undo_counts_the_turns_of_its_own_session() {
 #[test]
 fn a_late_answer_takes_the_keys_from_nothing() {
     for (keys, expected) in [
-        (&["m"][..], vec![Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::Squash) }]),
+        (
+            &["m"][..],
+            vec![Request::Merge {
+                session: "abcd2345".into(),
+                style: Some(MergeStyle::Squash),
+                hooks: MergeHooks::Check,
+            }],
+        ),
         (&["ctrl+p"], vec![]),
         (&["?"], vec![]),
         (&["i"], vec![Request::Save]),
@@ -128,7 +135,8 @@ fn the_style_of_a_merge_is_the_configured_one() {
         about: String::new(),
         ignored: None,
     }];
-    let expected = Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::NoFf) };
+    let expected =
+        Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::NoFf), hooks: MergeHooks::Check };
     assert_eq!(press(&mut model, &["m", "enter"]), [expected]);
 }
 

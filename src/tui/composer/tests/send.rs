@@ -181,7 +181,11 @@ fn commands_to_a_session_act_on_it() {
         posture: SetPosture { posture: Some(word.into()), yolo: None },
     };
     for (command, expected, focus) in [
-        ("/merge squash", Request::Merge { session: session(), style: Some(MergeStyle::Squash) }, Focus::Composer),
+        (
+            "/merge squash",
+            Request::Merge { session: session(), style: Some(MergeStyle::Squash), hooks: Default::default() },
+            Focus::Composer,
+        ),
         ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Composer),
         ("/posture attended", posture("attended"), Focus::Composer),
         ("/plan", posture("plan"), Focus::Composer),

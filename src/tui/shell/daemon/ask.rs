@@ -41,7 +41,12 @@ impl Desk {
             Request::Decide { session, request, decision } => known(to.decide(&session, &request, &decision).await?),
             Request::Stop(id) => done("stopped", to.stop(&id).await?),
             Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
-            Request::Merge { session, style } => came("merged", to.merge(&session, &Merge { style }).await?),
+            Request::Merge { session, style, hooks } => match to.merge(&session, &Merge { style, hooks }).await {
+                Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
+                    Reply::HookChanges { session, style, changes }
+                }
+                merged => came("merged", merged?),
+            },
             Request::Rebase(id) => came("rebased", to.rebase(&id).await?),
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session, to: turn } => {
