@@ -1,7 +1,7 @@
 //! Holds one thread, and the programs that it starts, to files. The rest of the process goes on as it was.
 //!
-//! It is for programs of the user's own that work where an agent may be at work too. It limits no call, no network and no
-//! signal, and does nothing where the kernel has no rules for files.
+//! It is for programs of the user's own that work where an agent may be at work too. A thread whose reads are limited also
+//! makes no TCP connection, reaches no abstract socket and signals nobody else, as far as the kernel has rules for that.
 
 use std::io;
 use std::path::PathBuf;
@@ -46,6 +46,22 @@ mod tests {
             [read(&inside), write(&inside), read(&outside), write(&outside)]
         };
         std::thread::spawn(tries).join().unwrap()
+    }
+
+    #[test]
+    fn a_thread_with_limited_reads_makes_no_connection() {
+        if support().hold_of_ports() == Hold::Advisory {
+            return;
+        }
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let connects = move |read: Option<Vec<PathBuf>>| {
+            let files = Files { read, write: Vec::new() };
+            let connect = move || hold_thread(&files).map(|()| std::net::TcpStream::connect(address).is_ok());
+            std::thread::spawn(connect).join().unwrap().unwrap()
+        };
+        assert!(connects(None));
+        assert!(!connects(Some(vec![PathBuf::from("/usr")])));
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn found(status: &RestrictionStatus) -> Landlock {
     }
 }
 
-/// Holds this thread, and all that it starts, to files alone.
+/// Holds this thread, and all that it starts, to files. One that may not read everything reaches nobody else either.
 pub(in crate::sandbox) fn hold(files: &Files) -> io::Result<()> {
     let handled = match files.read {
         Some(_) => AccessFs::from_all(KNOWN),
@@ -62,7 +62,11 @@ pub(in crate::sandbox) fn hold(files: &Files) -> io::Result<()> {
     let held = || {
         let rules = listed(files.read.as_deref().unwrap_or_default(), &files.write);
         let mut rules = rules.map(|(path, access)| (path, access & handled));
-        rules.try_fold(handling(handled)?.create()?, allow)?.restrict_self()
+        let mut ruleset = handling(handled)?;
+        if files.read.is_some() {
+            ruleset = ruleset.handle_access(AccessNet::from_all(KNOWN))?.scope(Scope::from_all(KNOWN))?;
+        }
+        rules.try_fold(ruleset.create()?, allow)?.restrict_self()
     };
     held().map(drop).map_err(|error| io_error(&error))
 }
