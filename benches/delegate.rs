@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use coppice::git::handoff::{self, Ignored};
-use coppice::git::removal::{Reclaimed, Recycled, reclaim, recycle, salvage, trash};
+use coppice::git::removal::{Reclaimed, Recycled, SpareVerification, reclaim, recycle, salvage, trash};
 use coppice::git::worktree::{Method, New, Ways, create, create_by};
 use coppice::git::{Oid, Repo, Worktree};
 use coppice::id::SessionId;
@@ -81,6 +81,7 @@ impl Run {
             assert!(matches!(recycle(&trashed, &self.root).unwrap(), Recycled::Spare(_) | Recycled::Doubt { .. }));
         }
         for base in [self.base, snapshot] {
+            SpareVerification::run(&self.repo, &self.root).unwrap();
             let ((tree, method), spent) = cost(|| self.create(base, Ways::Best));
             assert_eq!(method, Method::Spare);
             let took = if base == snapshot { &mut round.spare_child } else { &mut round.spare_plain };

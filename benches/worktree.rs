@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use coppice::git::removal::{Recycled, recycle, salvage, trash};
+use coppice::git::removal::{Recycled, SpareVerdict, SpareVerification, recycle, salvage, trash};
 use coppice::git::worktree::{Created, Method, New, Ways, create, create_by};
 use coppice::git::{Oid, Repo};
 use coppice::id::SessionId;
@@ -121,6 +121,7 @@ impl Run {
             Recycled::Spare(_) => {}
             other => panic!("a clean tree was not recycled: {other:?}"),
         }
+        assert_eq!(SpareVerification::run(&self.repo, &root).unwrap(), Some(SpareVerdict::Accepted));
         let (taken, spent) = cost(|| create(&self.repo, self.next_tree(&root, random), &mut |_| {}).unwrap());
         assert_eq!(taken.method, Method::Spare);
         round.spare = spent;

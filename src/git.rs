@@ -26,6 +26,7 @@ mod message;
 pub mod oid;
 pub mod place;
 mod populate;
+mod private_index;
 pub mod push;
 pub mod reach;
 pub mod remote;

@@ -1,4 +1,5 @@
-//! What happens behind a removal: the work is saved, the tree becomes the spare or is deleted slowly, old things go.
+//! What happens behind a removal: the work is saved, the tree becomes the spare or is deleted slowly, old things go. A
+//! spare is verified file by file while no turn runs, and not used before.
 //!
 //! It sleeps until something is removed. Nothing is deleted before what is in it can be reached from a ref.
 
@@ -12,7 +13,7 @@ use tracing::{debug, info, warn};
 
 use crate::api::event::Payload;
 use crate::api::session::Status;
-use crate::git::removal::{self, Discard, Pending, Recycled, Step};
+use crate::git::removal::{self, Discard, Pending, Recycled, SpareVerdict, SpareVerification, Step};
 use crate::store::{Change, Durability, Removed, Write};
 
 use super::actor::blocking;
@@ -23,6 +24,8 @@ use super::{clock, crash, prepare, settings};
 
 /// How many files are deleted at a time, and the pause after them: deleting must not be felt.
 const BATCH: usize = 256;
+/// How many files of a spare are compared at a time.
+const COMPARED: usize = 64;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The bell of the sweeper.
@@ -55,7 +58,10 @@ pub(super) fn start(shared: &Arc<Shared>) {
             tokio::select! {
                 () = sweeping.stop.cancelled() => break,
                 () = sweeping.sweeper.bell.notified() => sweeping.sweeper.wake(),
-                () = delete_all(&sweeping, leftovers) => {}
+                () = async {
+                    let rejected = verify_spares(&sweeping).await;
+                    delete_all(&sweeping, [leftovers, rejected].concat()).await;
+                } => {}
             }
         }
     });
@@ -130,7 +136,7 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
         }
         Ok(match removal::recycle(&trashed, &root)? {
             Recycled::Spare(path) => {
-                debug!(session = %id, path = %path.display(), "tree kept as the spare");
+                debug!(session = %id, path = %path.display(), "tree kept for the spare");
                 None
             }
             Recycled::Doubt { reason, left } => {
@@ -140,6 +146,63 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
         })
     })
     .await
+}
+
+/// Verifies the spare of every project; returns those that are not usable.
+async fn verify_spares(shared: &Arc<Shared>) -> Vec<Pending> {
+    let mut rejected = Vec::new();
+    let projects: BTreeMap<_, _> = match records(shared).await {
+        Ok(records) => records.into_iter().map(|record| (record.project.clone(), record)).collect(),
+        Err(_) => return rejected,
+    };
+    for record in projects.into_values() {
+        match verify_spare(shared, &record).await {
+            Ok(left) => rejected.extend(left),
+            Err(fault) => warn!(project = record.project, %fault, "a spare worktree is not verified"),
+        }
+    }
+    rejected
+}
+
+/// Compares every file of a project's spare with its commit, only while no turn runs.
+async fn verify_spare(shared: &Arc<Shared>, record: &Record) -> Result<Option<Pending>, Fault> {
+    let root = shared.worktrees(&record.project);
+    // Most projects have none, and some have no repository any more.
+    let Ok(repo) = prepare::open_repo(record).await else { return Ok(None) };
+    let lock = shared.repository(&record.project);
+    let begun = {
+        let _held = lock.lock().await;
+        blocking(move || SpareVerification::begin(&repo, &root)).await?
+    };
+    let Some(mut verification) = begun else { return Ok(None) };
+    let mut turns = shared.slots.held();
+    loop {
+        if turns.wait_for(|held| *held == 0).await.is_err() {
+            return Ok(None);
+        }
+        let (rest, step) = blocking(move || {
+            let step = verification.step(COMPARED);
+            Ok((verification, step))
+        })
+        .await?;
+        verification = rest;
+        match step {
+            Step::More => {}
+            Step::Done => break,
+        }
+    }
+    let _held = lock.lock().await;
+    Ok(match blocking(move || verification.finish()).await? {
+        SpareVerdict::Accepted => {
+            debug!(project = record.project, "spare worktree verified");
+            None
+        }
+        SpareVerdict::Rejected { reason, left } => {
+            debug!(project = record.project, reason, "spare worktree given up");
+            Some(left)
+        }
+        SpareVerdict::Gone => None,
+    })
 }
 
 /// Deletes, slowly, and only while no turn runs.

@@ -2,7 +2,8 @@
 //!
 //! A run never discovers its repository, never asks a person, and obeys nothing that lies in a worktree: hooks and the
 //! file system monitor are off, and attributes come from the base commit. Configuration is the user's and the
-//! repository's own, out of an agent's reach. In a session's worktree the kernel holds it to its places (`reach`).
+//! repository's own, out of an agent's reach. On a work tree the kernel confines it (`reach`), and it writes only where its
+//! caller says.
 
 #![expect(clippy::disallowed_methods, reason = "this is the one place that runs git")]
 
@@ -17,7 +18,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::drain;
-use super::reach::{self, Reach};
+use super::reach::{self, Fetching, Reach, WorkTreeScope};
 use super::{GitError, Oid, Repo, Worktree};
 
 /// `--attr-source` came with this version; without it an agent's attributes would choose the filters that run.
@@ -60,11 +61,17 @@ pub(super) const SETTINGS: [&str; 9] = [
 /// Settings of a run that has no business with the network.
 pub(super) const OFFLINE: [&str; 3] = ["protocol.allow=never", "credential.helper=", "core.sshCommand=false"];
 
-/// Whether a run may fetch what is missing (objects of large-file storage) with the user's own credentials.
-#[derive(Clone, Copy)]
-enum Network {
-    Offline,
-    Allowed,
+/// Variables that a confined run and its filters get, apart from git's own and those of the language. An agent chooses
+/// what a filter works on, so that it must not find the user's tokens there.
+const PLAIN_VARIABLES: [&str; 10] =
+    ["HOME", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CONFIG_HOME"];
+
+/// What a run works on.
+enum RunScope {
+    /// Objects, refs and settings, and no work tree.
+    Repository,
+    /// A work tree: such a run is always confined.
+    WorkTree { scope: WorkTreeScope, writes: Vec<PathBuf> },
 }
 
 /// One run of `git`, built up and then run.
@@ -73,11 +80,10 @@ pub(crate) struct Git {
     command: Command,
     directory: PathBuf,
     arguments: Vec<OsString>,
-    network: Network,
+    fetching: Fetching,
     attributes: Option<Oid>,
     input: Option<Vec<u8>>,
-    /// The worktree whose places are all that it may reach.
-    held: Option<Worktree>,
+    scope: RunScope,
 }
 
 impl Git {
@@ -90,16 +96,20 @@ impl Git {
 
     /// A run in a session's worktree; attributes are those that its base decides on.
     pub(crate) fn in_tree(tree: &Worktree, verb: &'static str) -> Self {
-        let git = Self::in_checkout(&tree.admin, &tree.path, verb).attributes_from(tree.attributes);
-        Self { held: Some(tree.clone()), ..git }
+        let git = Self::in_files(&tree.admin, &tree.path, WorkTreeScope::Session(tree.clone()), verb);
+        git.attributes_from(tree.attributes)
     }
 
     /// A run in a checkout given by its git directory and its files. The files decide about attributes, so this is
-    /// for checkouts of the user only.
+    /// for checkouts that no agent writes.
     pub(crate) fn in_checkout(git_dir: &Path, files: &Path, verb: &'static str) -> Self {
+        Self::in_files(git_dir, files, WorkTreeScope::Private { git_dir: git_dir.to_owned() }, verb)
+    }
+
+    fn in_files(git_dir: &Path, files: &Path, scope: WorkTreeScope, verb: &'static str) -> Self {
         let mut git = Self::start(verb, files);
         git.command.env("GIT_DIR", git_dir).env("GIT_WORK_TREE", files);
-        git
+        Self { scope: RunScope::WorkTree { scope, writes: Vec::new() }, ..git }
     }
 
     fn start(verb: &'static str, directory: &Path) -> Self {
@@ -110,10 +120,10 @@ impl Git {
             command,
             directory: directory.to_owned(),
             arguments: Vec::new(),
-            network: Network::Offline,
+            fetching: Fetching::Offline,
             attributes: None,
             input: None,
-            held: None,
+            scope: RunScope::Repository,
         }
     }
 
@@ -154,15 +164,20 @@ impl Git {
         self
     }
 
-    /// Lets filters fetch what is missing, for checkouts.
+    /// Lets filters fetch what is missing, for checkouts of a repository that leaves content elsewhere.
     pub(crate) fn online(mut self) -> Self {
-        self.network = Network::Allowed;
+        self.fetching = match &self.scope {
+            RunScope::Repository => Fetching::Allowed,
+            RunScope::WorkTree { scope, .. } => scope.fetching(),
+        };
         self
     }
 
-    /// Lets it reach everything, for runs that touch no file of the worktree.
-    pub(crate) fn unheld(mut self) -> Self {
-        self.held = None;
+    /// Lets a run on a work tree write below this directory. It writes nowhere else.
+    pub(crate) fn writes(mut self, directory: &Path) -> Self {
+        if let RunScope::WorkTree { writes, .. } = &mut self.scope {
+            writes.push(directory.to_owned());
+        }
         self
     }
 
@@ -199,9 +214,9 @@ impl Git {
     pub(crate) fn output(mut self) -> Result<Output, GitError> {
         let (input, reach) = (self.input.take(), self.reach());
         let (verb, directory) = (self.verb, self.directory.clone());
-        let time = match (&self.held, self.network) {
-            (Some(_), Network::Offline) => Some(TIME),
-            (Some(_), Network::Allowed) | (None, _) => None,
+        let time = match (&self.scope, self.fetching) {
+            (RunScope::WorkTree { .. }, Fetching::Offline) => Some(TIME),
+            (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => None,
         };
         run_fed(self.finish(), input, reach.as_ref(), time).map_err(|source| match source.kind() {
             io::ErrorKind::TimedOut => GitError::TimedOut { verb, after: TIME },
@@ -232,20 +247,24 @@ impl Git {
         start().map_err(|source| spawn_error(verb, &directory, source))
     }
 
+    /// What a run on a work tree is confined to.
     fn reach(&self) -> Option<Reach> {
-        let of_tree = match self.network {
-            Network::Offline => Reach::offline,
-            Network::Allowed => Reach::online,
-        };
-        self.held.as_ref().map(of_tree)
+        match &self.scope {
+            RunScope::Repository => None,
+            RunScope::WorkTree { scope, writes } => Some(scope.reach(writes, self.fetching)),
+        }
     }
 
     fn finish(self) -> Command {
-        let Self { verb, mut command, directory, arguments, network, attributes, input: _, held: _ } = self;
-        let offline: &[&str] = match network {
-            Network::Offline => &OFFLINE,
-            Network::Allowed => &[],
+        let Self { verb, mut command, directory, arguments, fetching, attributes, input: _, scope } = self;
+        let offline: &[&str] = match fetching {
+            Fetching::Offline => &OFFLINE,
+            Fetching::Allowed => &[],
         };
+        match (scope, fetching) {
+            (RunScope::WorkTree { .. }, Fetching::Offline) => keep_plain_environment(&mut command),
+            (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => {}
+        }
         for setting in SETTINGS.iter().chain(offline) {
             command.args(["-c", setting]);
         }
@@ -322,6 +341,32 @@ fn program(git: &OsStr) -> Command {
     #[cfg(test)]
     command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").env_remove("EMAIL");
     command
+}
+
+/// Leaves a command the variables that it needs, and none that could be a secret.
+fn keep_plain_environment(command: &mut Command) {
+    let is_plain = |name: &str| name.starts_with("GIT_") || name.starts_with("LC_") || PLAIN_VARIABLES.contains(&name);
+    for (name, _) in std::env::vars_os() {
+        if !name.to_str().is_some_and(is_plain) {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// Runs another program of the user's in a session's worktree, confined as a checkout is.
+pub(super) fn output_confined(command: &mut Command, tree: &Worktree) -> io::Result<Output> {
+    let scope = WorkTreeScope::Session(tree.clone());
+    let fetching = scope.fetching();
+    let reach = scope.reach(std::slice::from_ref(&tree.path), fetching);
+    let time = match fetching {
+        Fetching::Offline => {
+            keep_plain_environment(command);
+            Some(TIME)
+        }
+        Fetching::Allowed => None,
+    };
+    let child = reach::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()), Some(&reach))?;
+    drain::until(child, time)
 }
 
 /// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.

@@ -4,11 +4,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command::Git;
-use super::history::{self, Recorded, branch_tip, install_index, move_branch, tree_of};
+use super::history::{self, Recorded, branch_tip, move_branch, tree_of};
 use super::merge::hook::{self, Verdict};
 use super::merge::replay::{self, Committer};
 use super::merge::{Hook, HookResult, HookRun};
+use super::private_index::{OtherWriters, PrivateIndex};
 use super::push::checked_out;
 use super::stage::{self, Purpose};
 use super::status::{self, State};
@@ -57,7 +57,7 @@ pub fn stage_paths(tree: &Worktree, paths: &[PathBuf]) -> Result<Selected, GitEr
     status.nested.retain(|path| is_wanted(path));
     let wanted = status.changed.len() + status.untracked.len();
     let staged = stage::stage_of(tree, status, Purpose::Checkpoint, &[])?;
-    install_index(tree, &staged)?;
+    staged.install()?;
     let left_out: Vec<_> = staged.left_out.into_iter().filter(|path| is_wanted(path)).collect();
     Ok(Selected { files: wanted.saturating_sub(left_out.len()), left_out, unmatched })
 }
@@ -65,7 +65,7 @@ pub fn stage_paths(tree: &Worktree, paths: &[PathBuf]) -> Result<Selected, GitEr
 /// Stages every change.
 pub fn stage_all(tree: &Worktree) -> Result<Selected, GitError> {
     let staged = stage::stage(tree, Purpose::Checkpoint, &[])?;
-    install_index(tree, &staged)?;
+    staged.install()?;
     let files = staged.status.changed.len() + staged.status.untracked.len();
     Ok(Selected { files, left_out: staged.left_out, unmatched: Vec::new() })
 }
@@ -77,9 +77,11 @@ pub fn unstage(tree: &Worktree, paths: &[PathBuf]) -> Result<usize, GitError> {
     let staged = staged.map(|changed| changed.path);
     let staged: Vec<_> = staged.filter(|path| paths.iter().any(|wanted| is_below(path, wanted))).collect();
     if !staged.is_empty() {
-        let git = Git::in_tree(tree, "reset").args(["--quiet", "--no-refresh", "--pathspec-from-file=-"]);
+        let private = PrivateIndex::copy_of(tree)?;
+        let git = private.git("reset").args(["--quiet", "--no-refresh", "--pathspec-from-file=-"]);
         let git = git.args(["--pathspec-file-nul", "HEAD"]).env("GIT_OPTIONAL_LOCKS", "1");
         git.input(stage::nul_separated(&staged)).run()?;
+        private.install(OtherWriters::Possible)?;
     }
     Ok(staged.len())
 }
@@ -92,7 +94,7 @@ pub fn commit(
 ) -> Result<Outcome, GitError> {
     let repo = tree.repo.open()?;
     let tip = own_tip(&repo, tree)?;
-    let content = Git::in_tree(tree, "write-tree").run_oid()?;
+    let content = PrivateIndex::copy_of(tree)?.write_tree()?;
     if content == tree_of(&repo, tip)? {
         return Ok(Outcome::NothingStaged);
     }
@@ -116,12 +118,12 @@ pub fn commit_all(tree: &Worktree, message: &str) -> Result<Option<Recorded>, Gi
     let repo = tree.repo.open()?;
     let tip = own_tip(&repo, tree)?;
     let mut staged = stage::stage(tree, Purpose::Checkpoint, &[])?;
-    let content = history::content(tree, &repo, tip, &mut staged)?;
+    let content = history::content(&repo, tip, &mut staged)?;
     if content == tree_of(&repo, tip)? {
         return Ok(None);
     }
     // Before the branch moves: a kill in between leaves the work staged.
-    install_index(tree, &staged)?;
+    staged.install()?;
     let commit = replay::commit(&tree.repo, content, &[tip], message, &Committer::session(&tree.repo)?)?;
     move_branch(&repo, tree, tip, commit, "coppice: commit")?;
     Ok(Some(Recorded { commit, before: tip, left_out: staged.left_out }))
@@ -137,11 +139,14 @@ fn own_tip(repo: &git2::Repository, tree: &Worktree) -> Result<Oid, GitError> {
 
 /// Brings what hooks have staged into the index, and into the files unless one of them has changed since it was staged.
 fn follow(tree: &Worktree, from: Oid, to: Oid) -> Result<(), GitError> {
-    let read = |update: &[&str]| {
-        let git = Git::in_tree(tree, "read-tree").online().arg("-m").args(update);
-        git.args([from.to_string(), to.to_string()]).run().map(drop)
+    let read = |update: &str| {
+        let private = PrivateIndex::copy_of(tree)?;
+        private.refresh()?;
+        private.checkout("read-tree").args(["-m", update, &from.to_string(), &to.to_string()]).run()?;
+        private.check_content(to)?;
+        private.install(OtherWriters::Possible)
     };
-    read(&["-u"]).or_else(|_| read(&["-i"]))
+    read("-u").or_else(|_| read("-i"))
 }
 
 /// Whether a path is `wanted` or below it; `.` is the tree itself.

@@ -182,7 +182,7 @@ impl Diff {
     fn git(&self, tree: &Worktree, from: &Oid, format: &[&str]) -> Git {
         let from = from.to_string();
         let git = match self {
-            Self::Staged(staged) => staged.git(tree, "diff-index").args(["--cached", &from]),
+            Self::Staged(staged) => staged.git("diff-index").args(["--cached", &from]),
             Self::Commit(commit) => Git::new(&tree.repo, "diff-tree").attributes_from(tree.attributes).args([
                 "-r",
                 &from,

@@ -4,16 +4,15 @@
 //! garbage collection cannot take them.
 
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::thread;
 
 use git2::{Repository, Signature};
 
-use super::command::Git;
+use super::private_index::{OtherWriters, PrivateIndex};
 use super::stage::{self, Purpose, Staged};
+use super::worktree::{self, registration};
 use super::{GitError, Identity, Oid, Repo, Worktree, message};
 use crate::id::SessionId;
 
@@ -69,9 +68,9 @@ pub(super) fn record(tree: &Worktree, ignored: &[PathBuf], message: &str) -> Res
     let tip = branch_tip(&repo, tree)?;
     let mut staged = stage::stage(tree, Purpose::Snapshot, ignored)?;
     let content = match ignored.is_empty() {
-        true => content(tree, &repo, tip, &mut staged)?,
+        true => content(&repo, tip, &mut staged)?,
         // A clean status says nothing about them.
-        false => written(tree, &repo, tip, &mut staged)?,
+        false => written(&repo, tip, &mut staged)?,
     };
     let author = signature(&own_identity())?;
     let commit = commit(&repo, &author, message, content, tip)?;
@@ -90,12 +89,12 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
     let (content, identity) = thread::scope(|scope| {
         // A run of git each: who commits is asked while the tree is written.
         let identity = (!is_clean).then(|| scope.spawn(|| checkpoint_identity(&tree.repo)));
-        let content = content(tree, &repo, tip, &mut staged);
+        let content = content(&repo, tip, &mut staged);
         (content, identity.map(|asked| asked.join().unwrap_or_else(|panic| resume_unwind(panic))))
     });
     let content = content?;
     if !is_clean {
-        install_index(tree, &staged)?;
+        staged.install()?;
     }
     let ref_name = checkpoint_ref(about.session, about.turn);
     let before = last_known(&repo, tree, about.session, tip)?;
@@ -170,14 +169,14 @@ pub fn holds(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
 /// Puts branch, index and files back to a commit. Untracked files go, ignored files and nested repositories stay.
 /// Whoever wants the present state back takes a snapshot first.
 pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
-    let branch = format!("refs/heads/{}", tree.branch);
-    let head = fs::read(tree.admin.join("HEAD")).unwrap_or_default();
-    if head.trim_ascii_end() != format!("ref: {branch}").as_bytes() {
-        Git::in_tree(tree, "symbolic-ref").args(["HEAD", &branch]).run()?;
-    }
-    Git::in_tree(tree, "reset").online().args(["--quiet", "--hard", &to.to_string()]).run()?;
-    Git::in_tree(tree, "clean").args(["--quiet", "-d", "--force"]).run()?;
-    Ok(())
+    registration::attach(tree)?;
+    let private = PrivateIndex::copy_of(tree)?;
+    // What has not changed is not written again, and so not built again.
+    private.refresh()?;
+    worktree::checkout_into(&private, *to)?;
+    private.checkout("clean").args(["--quiet", "-d", "--force"]).run()?;
+    private.install(OtherWriters::Possible)?;
+    set_ref(&tree.repo.open()?, &tree.branch_ref(), *to, "coppice: reset")
 }
 
 /// The user's identity; work of a user without one must not be lost for that.
@@ -193,22 +192,22 @@ fn own_identity() -> Identity {
 }
 
 /// The tree object of what is in the worktree.
-pub(super) fn content(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
+pub(super) fn content(repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
     match staged.status.is_clean() && staged.status.head == Some(tip) {
         true => tree_of(repo, tip),
-        false => written(tree, repo, tip, staged),
+        false => written(repo, tip, staged),
     }
 }
 
 /// The tree object of what is in the private index.
-fn written(tree: &Worktree, repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
+fn written(repo: &Repository, tip: Oid, staged: &mut Staged) -> Result<Oid, GitError> {
     let before = tree_of(repo, tip)?;
-    let mut content = staged.write_tree(tree)?;
+    let mut content = staged.write_tree()?;
     // Nested repositories that somebody staged by hand.
     let nested = stage::added_gitlinks(repo, before, content)?;
     if !nested.is_empty() {
-        staged.leave_out(tree, nested)?;
-        content = staged.write_tree(tree)?;
+        staged.leave_out(nested)?;
+        content = staged.write_tree()?;
     }
     Ok(content)
 }
@@ -300,16 +299,6 @@ pub(super) fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid
         Err(error) if error.code() == git2::ErrorCode::Modified => Err(GitError::RefMoved { name }),
         Err(source) => Err(GitError::Library { act: format!("move `{name}`"), source }),
     }
-}
-
-/// Makes the private index the worktree's own, under git's own lock.
-pub(super) fn install_index(tree: &Worktree, staged: &Staged) -> Result<(), GitError> {
-    let (index, lock) = (tree.admin.join("index"), tree.admin.join("index.lock"));
-    fs::hard_link(staged.index(), &lock).map_err(|source| match source.kind() {
-        io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: lock.clone() },
-        _ => GitError::Io { act: "lock", path: lock.clone(), source },
-    })?;
-    fs::rename(&lock, &index).map_err(GitError::io("replace", &index))
 }
 
 #[cfg(test)]

@@ -254,9 +254,11 @@ pub fn advance(tree: &Worktree, ready: Ready) -> Result<Outcome, GitError> {
     let checkouts = checkout::showing(&tree.repo, &target, old);
     let advance = Advance { name: &target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
     Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
-        None => {
-            Outcome::Merged { commit, checkouts: checkouts.into_iter().map(|checkout| checkout.files).collect(), hooks }
-        }
+        None => Outcome::Merged {
+            commit,
+            checkouts: checkouts.iter().map(|checkout| checkout.files().to_owned()).collect(),
+            hooks,
+        },
         Some(refusal) => Outcome::Refused(refusal),
     })
 }
@@ -290,7 +292,7 @@ pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, G
         Replayed::Conflict { files } => return Ok(RebaseOutcome::Conflict { files }),
     };
     let name = format!("refs/heads/{}", tree.branch);
-    let own = [Checkout { git_dir: tree.admin.clone(), files: tree.path.clone(), attributes: Some(*onto) }];
+    let own = [Checkout::Session(Worktree { attributes: *onto, ..tree.clone() })];
     if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, tree_of(&repo, head)?)? {
         return Ok(RebaseOutcome::Refused(refusal));
     }

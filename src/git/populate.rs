@@ -5,20 +5,21 @@
 
 mod copy;
 mod plan;
-mod settings;
+pub(crate) mod settings;
 
 use std::ffi::OsStr;
-use std::fs::{self, File, FileTimes, OpenOptions};
-use std::io::{Read, Write};
+use std::fs::{self, File};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
 use tracing::debug;
 
 use super::command::Git;
 use super::index::{Entry, Index, IndexError};
-use super::worktree::registration::PRIVATE_INDEX;
+use super::private_index::{OtherWriters, PrivateIndex, copy_with_time};
 use super::worktree::{Phase, Progress};
 use super::{GitError, Worktree, attributes};
 
@@ -52,8 +53,9 @@ pub(crate) fn populate(tree: &Worktree, progress: &mut dyn FnMut(Progress)) -> R
     progress(Progress { phase: Phase::Planning, done: 0, total: 0 });
     let checkout = tree.repo.checkout().ok_or(Unsuited::NoCheckout)?;
     let line_ends = settings::check(tree)?;
-    Git::in_tree(tree, "read-tree").arg(tree.base.to_string()).run()?;
-    let mut ours = Index::parse(read_index(&tree.admin.join("index"))?.bytes)?;
+    let private = PrivateIndex::empty(tree)?;
+    private.git("read-tree").arg(tree.base.to_string()).run()?;
+    let mut ours = Index::parse(read_index(&private.path())?.bytes)?;
     let attributes = attributes::check(tree, &ours)?;
     let line_ends = if line_ends == LineEnds::Normalised { line_ends } else { attributes.line_ends };
 
@@ -67,7 +69,7 @@ pub(crate) fn populate(tree: &Worktree, progress: &mut dyn FnMut(Progress)) -> R
     let (mut main, mut plan) = read(&path)?;
     if is_stale(&main, &plan, checkout) {
         let refreshed = Refreshed::new(tree, checkout, &path)?;
-        (main, plan) = read(&refreshed.path)?;
+        (main, plan) = read(&refreshed.path())?;
     }
 
     let total = ours.len();
@@ -81,12 +83,12 @@ pub(crate) fn populate(tree: &Worktree, progress: &mut dyn FnMut(Progress)) -> R
     for (number, stat) in &copied.stats {
         ours.patch(*number, stat);
     }
-    write_index(&tree.admin, ours.into_bytes())?;
+    fs::write(private.path(), ours.into_bytes()).map_err(GitError::io("write", &private.path()))?;
     if !rest.is_empty() {
         progress(Progress { phase: Phase::CheckingOut, done: copied.stats.len(), total });
-        Git::in_tree(tree, "checkout-index").args(["-f", "-u", "-z", "--stdin"]).input(rest).online().run()?;
+        private.checkout("checkout-index").args(["-f", "-u", "-z", "--stdin"]).input(rest).run()?;
     }
-    Ok(())
+    Ok(private.install(OtherWriters::None)?)
 }
 
 /// Paths that git writes, each ended by a zero.
@@ -116,16 +118,6 @@ fn read_index(path: &Path) -> Result<IndexFile, GitError> {
     read().map_err(GitError::io("read", path))
 }
 
-/// Replaces the index under git's own lock.
-fn write_index(admin: &Path, bytes: Vec<u8>) -> Result<(), GitError> {
-    let lock = admin.join("index.lock");
-    let write = || {
-        OpenOptions::new().write(true).create_new(true).open(&lock)?.write_all(&bytes)?;
-        fs::rename(&lock, admin.join("index"))
-    };
-    write().map_err(GitError::io("write", &lock))
-}
-
 /// Estimates whether too many entries would be left to git for the lack of stat data that agree with the files.
 fn is_stale(main: &Index, plan: &Plan, checkout: &Path) -> bool {
     let pairs: Vec<_> = plan.batches.iter().flat_map(|batch| &batch.copies).collect();
@@ -142,34 +134,27 @@ fn is_link(found: &rustix::fs::Stat) -> bool {
     rustix::fs::FileType::from_raw_mode(found.st_mode) == rustix::fs::FileType::Symlink
 }
 
-/// A private copy of the main index with fresh stat data; the user's own index is never touched.
+/// A copy of the main index with fresh stat data; the user's own index is never touched.
 struct Refreshed {
-    path: PathBuf,
+    dir: TempDir,
 }
 
 impl Refreshed {
     fn new(tree: &Worktree, checkout: &Path, index: &Path) -> Result<Self, GitError> {
-        let copy = Self { path: tree.admin.join(PRIVATE_INDEX) };
-        let duplicate = || {
-            let written = fs::metadata(index)?.modified()?;
-            fs::copy(index, &copy.path)?;
-            // A later time would make entries look trustworthy that changed in the second the index was written.
-            OpenOptions::new().write(true).open(&copy.path)?.set_times(FileTimes::new().set_modified(written))
-        };
-        duplicate().map_err(GitError::io("copy", index))?;
+        let dir = tempfile::Builder::new().prefix("coppice-").tempdir_in(&tree.admin);
+        let copy = Self { dir: dir.map_err(GitError::io("create a directory in", &tree.admin))? };
+        // A later time would make entries look trustworthy that changed in the second the index was written.
+        copy_with_time(index, &copy.path()).map_err(GitError::io("copy", index))?;
         // The status only tells that some files differ from their entries.
         Git::in_checkout(tree.repo.common_dir(), checkout, "update-index")
-            .index(&copy.path)
+            .index(&copy.path())
+            .writes(copy.dir.path())
             .args(["-q", "--refresh"])
             .output()?;
         Ok(copy)
     }
-}
 
-impl Drop for Refreshed {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            debug!(%error, path = %self.path.display(), "private index not removed");
-        }
+    fn path(&self) -> PathBuf {
+        self.dir.path().join("index")
     }
 }

@@ -63,7 +63,7 @@ pub fn push<'a>(
     if there == base {
         return refused(format!("the upstream of `{branch}` is `{there}`, which the session started from"));
     }
-    let mut git = unattended(&tree.repo, Git::in_tree(tree, verb), environment)?;
+    let mut git = unattended(&tree.repo, Git::new(&tree.repo, verb), environment)?;
     git = git.args(["--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"]);
     let (remote, kind) = match upstream {
         Some((remote, _)) => (remote, Upstream::Kept),
@@ -87,8 +87,7 @@ pub(super) fn unattended<'a>(
     git: Git,
     environment: impl IntoIterator<Item = (&'a str, &'a str)>,
 ) -> Result<Git, GitError> {
-    // It brings objects to the remote and opens no file of a worktree; the user's helpers write where they like.
-    let mut git = git.online().unheld().setting("core.askPass=").setting("credential.interactive=false");
+    let mut git = git.online().setting("core.askPass=").setting("credential.interactive=false");
     let mut ssh = configured(repo, "core.sshCommand")?;
     for (variable, value) in environment {
         match variable {

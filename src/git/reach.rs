@@ -1,8 +1,10 @@
-//! What a run of git in a session's worktree may reach.
+//! What a run of git on a work tree may reach.
 //!
 //! Git looks at a path and then opens it, and between the two an agent's process can swap a directory for a link. What is
-//! read or written then is the user's. So the thread that starts such a run is held first, and the kernel holds git and
-//! its filters to the places that are listed here. How a thread is held is not known here: somebody says it once.
+//! read or written then is the user's. So the thread that starts such a run is confined first, and the kernel confines git
+//! and its filters to the paths that are listed here. A run writes nothing that its caller does not name, and nobody names
+//! hooks, settings, refs or another worktree's git directory. How a thread is confined is not known here: somebody says it
+//! once.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -14,7 +16,7 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::thread;
 
-use super::Worktree;
+use super::{Repo, Worktree};
 
 /// The places of one run. What does not exist is passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,24 +54,95 @@ const FILES: [&str; 4] = ["excludesfile", "attributesfile", "ignorerevsfile", "f
 /// The setting that names further settings.
 const INCLUDE: &str = "path";
 
-impl Reach {
-    /// A run that works with what is there.
-    pub(super) fn offline(tree: &Worktree) -> Self {
-        let common = tree.repo.common_dir();
-        let borrowed = fs::read_to_string(common.join("objects/info/alternates")).unwrap_or_default();
-        let borrowed = borrowed.lines().map(|line| common.join("objects").join(line));
-        let read = borrowed.chain(users_files(common)).map(|path| real(&path)).collect();
-        Self { read: Read::Only(read), ..Self::online(tree) }
+/// Where filters keep the content that they replace by a pointer, below the common git directory. Large-file storage and
+/// git-annex read and fill these; nothing in them is a setting or a hook.
+const CONTENT_STORES: [&str; 2] = ["lfs", "annex"];
+
+/// The files that a run works on.
+pub(super) enum WorkTreeScope {
+    /// A session's worktree, where an agent may be at work.
+    Session(Worktree),
+    /// A checkout that no agent writes, by its git directory: one of the user's, or a temporary one of ours.
+    Private { git_dir: PathBuf },
+}
+
+/// Whether a run waits for other machines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fetching {
+    Offline,
+    Allowed,
+}
+
+impl WorkTreeScope {
+    /// Whether a checkout may fetch: in a session's worktree only where the repository leaves content elsewhere, which the
+    /// user has set up.
+    pub(super) fn fetching(&self) -> Fetching {
+        match self {
+            Self::Session(tree) if !may_fetch(&tree.repo) => Fetching::Offline,
+            Self::Session(_) | Self::Private { .. } => Fetching::Allowed,
+        }
     }
 
-    /// A run that may fetch what is missing.
-    pub(super) fn online(tree: &Worktree) -> Self {
-        let places = [tree.path.as_path(), &tree.admin, tree.repo.common_dir()];
-        Self { read: Read::Everything, write: places.map(real).to_vec() }
+    /// The paths of a run that writes what its caller named.
+    pub(super) fn reach(&self, writes: &[PathBuf], fetching: Fetching) -> Reach {
+        let mut write: Vec<_> = writes.iter().map(|path| real(path)).collect();
+        match self {
+            Self::Session(tree) => {
+                let common = tree.repo.common_dir();
+                // What writes files can be led into a store by a swapped directory; what only reads them cannot.
+                let writes_files = write.contains(&real(&tree.path));
+                if !writes_files || fetching == Fetching::Allowed {
+                    write.extend(content_stores(common));
+                }
+                let read = match fetching {
+                    Fetching::Allowed => Read::Everything,
+                    Fetching::Offline => Read::Only(readable(tree)),
+                };
+                Reach { read, write }
+            }
+            Self::Private { git_dir } => {
+                let common = common_dir(git_dir);
+                write.extend(content_stores(common));
+                if fetching == Fetching::Allowed {
+                    write.push(real(&common.join("objects")));
+                }
+                Reach { read: Read::Everything, write }
+            }
+        }
     }
 }
 
-/// Starts a command, held to its places if it has any and somebody said how.
+/// Whether a checkout may have to fetch content: large-file storage and git-annex keep a store of it, and a partial clone
+/// names the remote that has the rest.
+pub(super) fn may_fetch(repo: &Repo) -> bool {
+    let has_promisor = || {
+        let config = repo.open().ok()?.config().ok()?.snapshot().ok()?;
+        let mut found = config.entries(Some(r"^remote\..*\.promisor$")).ok()?;
+        found.next().map(|_| ())
+    };
+    content_stores(repo.common_dir()).next().is_some() || has_promisor().is_some()
+}
+
+fn content_stores(common: &Path) -> impl Iterator<Item = PathBuf> {
+    CONTENT_STORES.iter().map(|name| common.join(name)).filter(|path| path.is_dir()).map(|path| real(&path))
+}
+
+/// The common git directory of a checkout.
+fn common_dir(git_dir: &Path) -> &Path {
+    let above = git_dir.parent().filter(|above| above.file_name().is_some_and(|name| name == "worktrees"));
+    above.and_then(Path::parent).unwrap_or(git_dir)
+}
+
+/// What an offline run in a session's worktree reads, besides what programs need.
+fn readable(tree: &Worktree) -> Vec<PathBuf> {
+    let common = tree.repo.common_dir();
+    let borrowed = fs::read_to_string(common.join("objects/info/alternates")).unwrap_or_default();
+    let borrowed = borrowed.lines().map(|line| common.join("objects").join(line));
+    let own = [tree.path.clone(), tree.admin.clone(), common.to_owned()];
+    own.into_iter().chain(borrowed).chain(users_files(common)).map(|path| real(&path)).collect()
+}
+
+/// Starts a command, confined to its paths if it has any and somebody said how.
 pub(super) fn start(command: &mut Command, reach: Option<&Reach>) -> io::Result<Child> {
     start_by(command, reach.zip(HOLD.get().map(Box::as_ref)))
 }

@@ -11,6 +11,7 @@ mod recycle;
 mod restore;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,6 +31,7 @@ pub use discard::{Discard, Step};
 pub use reclaim::{Reclaimed, reclaim};
 pub use recycle::{Recycled, recycle};
 pub use restore::restore;
+pub use verify::{SpareVerdict, SpareVerification};
 
 /// What a tree is called in the trash that belongs to no session.
 const NAMELESS: &str = "unsaved";

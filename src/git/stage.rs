@@ -3,16 +3,15 @@
 //! The worktree's own index is copied, so that only what changed is read and hashed, and is never written here.
 
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Delta, FileMode, Repository};
 use rustix::fs::{Access, access};
-use tempfile::TempDir;
 
 use super::command::{self, Git};
+use super::private_index::{OtherWriters, PrivateIndex};
 use super::status::{self, Changed, State, Status};
 use super::{GitError, Oid, Worktree};
 
@@ -29,7 +28,7 @@ pub(super) enum Purpose {
 
 /// A private index that holds what is in the worktree.
 pub(super) struct Staged {
-    dir: TempDir,
+    private: PrivateIndex,
     purpose: Purpose,
     pub(super) status: Status,
     /// What is in the worktree and in no commit: nested repositories and files that cannot be read.
@@ -38,7 +37,10 @@ pub(super) struct Staged {
 
 /// Stages everything that is not ignored, and of what is ignored the files that are named.
 pub(super) fn stage(tree: &Worktree, purpose: Purpose, ignored: &[PathBuf]) -> Result<Staged, GitError> {
-    stage_of(tree, status::read(tree)?, purpose, ignored)
+    let private = PrivateIndex::copy_of(tree)?;
+    // The copy may be refreshed: what git finds unchanged it need not read again.
+    let status = status::read_with(private.git("status").env("GIT_OPTIONAL_LOCKS", "1"))?;
+    stage_in(private, tree, status, purpose, ignored)
 }
 
 /// Stages what a status lists, which may be less than there is.
@@ -48,47 +50,47 @@ pub(super) fn stage_of(
     purpose: Purpose,
     ignored: &[PathBuf],
 ) -> Result<Staged, GitError> {
-    let dir = tempfile::Builder::new().prefix("coppice-").tempdir_in(&tree.admin);
-    let dir = dir.map_err(GitError::io("create a private index in", &tree.admin))?;
+    stage_in(PrivateIndex::copy_of(tree)?, tree, status, purpose, ignored)
+}
+
+fn stage_in(
+    private: PrivateIndex,
+    tree: &Worktree,
+    status: Status,
+    purpose: Purpose,
+    ignored: &[PathBuf],
+) -> Result<Staged, GitError> {
     let left_out = [status.nested.clone(), filled_submodules(tree)?].concat();
-    let mut staged = Staged { dir, purpose, left_out, status };
-    let own = tree.admin.join("index");
-    if own.exists() {
-        copy_with_time(&own, &staged.index()).map_err(GitError::io("copy", &own))?;
-    }
-    if purpose == Purpose::Look {
-        let info = staged.dir.path().join("objects/info");
-        borrow_objects(&info, tree.repo.common_dir()).map_err(GitError::io("write", &info))?;
-    }
+    let mut staged = Staged { private, purpose, left_out, status };
     staged.update(tree, ignored)?;
     Ok(staged)
 }
 
 impl Staged {
-    pub(super) fn index(&self) -> PathBuf {
-        self.dir.path().join("index")
-    }
-
     /// A run of git that sees this index, and the objects that only it has.
-    pub(super) fn git(&self, tree: &Worktree, verb: &'static str) -> Git {
-        let git = Git::in_tree(tree, verb).index(&self.index());
+    pub(super) fn git(&self, verb: &'static str) -> Git {
+        let git = self.private.git(verb);
         // Nobody reads the trailer of an index that is gone in a moment; hashing it costs as much as writing it.
         match self.purpose {
             Purpose::Checkpoint => git,
-            Purpose::Snapshot => git.setting("index.skipHash=true"),
-            Purpose::Look => {
-                git.setting("index.skipHash=true").env("GIT_OBJECT_DIRECTORY", self.dir.path().join("objects"))
-            }
+            Purpose::Snapshot | Purpose::Look => git.setting("index.skipHash=true"),
         }
     }
 
-    pub(super) fn write_tree(&self, tree: &Worktree) -> Result<Oid, GitError> {
-        self.git(tree, "write-tree").run_oid()
+    /// The tree of what is staged, in the repository.
+    pub(super) fn write_tree(&self) -> Result<Oid, GitError> {
+        self.private.write_tree()
+    }
+
+    /// Makes the private index the worktree's own, and its objects the repository's.
+    pub(super) fn install(&self) -> Result<(), GitError> {
+        self.private.adopt_objects()?;
+        self.private.install(OtherWriters::Possible)
     }
 
     /// Takes paths out of the index again.
-    pub(super) fn leave_out(&mut self, tree: &Worktree, paths: Vec<PathBuf>) -> Result<(), GitError> {
-        self.remove(tree, &paths)?;
+    pub(super) fn leave_out(&mut self, paths: Vec<PathBuf>) -> Result<(), GitError> {
+        self.remove(&paths)?;
         self.left_out.extend(paths);
         Ok(())
     }
@@ -103,17 +105,17 @@ impl Staged {
         let present = present.chain(ignored).cloned();
         let (can, cannot): (Vec<_>, Vec<_>) = present.partition(|path| can_be_staged(&tree.path.join(path)));
         self.left_out.extend(cannot);
-        self.remove(tree, &hidden)?;
-        self.add(tree, &[gone, can].concat())
+        self.remove(&hidden)?;
+        self.add(&[gone, can].concat())
     }
 
     /// Stages explicit paths: adding a whole directory would take nested repositories along.
-    fn add(&mut self, tree: &Worktree, paths: &[PathBuf]) -> Result<(), GitError> {
+    fn add(&mut self, paths: &[PathBuf]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
         let verb = "update-index";
-        let git = self.git(tree, verb).args(["--add", "--remove", "--replace", "-z", "--stdin"]);
+        let git = self.git(verb).args(["--add", "--remove", "--replace", "-z", "--stdin"]);
         let output = git.input(nul_separated(paths)).output()?;
         if !output.status.success() {
             return Err(command::failed(verb, &output));
@@ -125,11 +127,11 @@ impl Staged {
         Ok(())
     }
 
-    fn remove(&self, tree: &Worktree, paths: &[PathBuf]) -> Result<(), GitError> {
+    fn remove(&self, paths: &[PathBuf]) -> Result<(), GitError> {
         if paths.is_empty() {
             return Ok(());
         }
-        let git = self.git(tree, "update-index").args(["--force-remove", "-z", "--stdin"]);
+        let git = self.git("update-index").args(["--force-remove", "-z", "--stdin"]);
         git.input(nul_separated(paths)).run().map(drop)
     }
 }
@@ -189,20 +191,6 @@ fn is_filled_without_repository(directory: &Path) -> bool {
     is_directory
         && !directory.join(".git").exists()
         && fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
-}
-
-/// A file and not the environment names the repository's objects: there a colon in the path would end it.
-fn borrow_objects(info: &Path, common_dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(info)?;
-    fs::write(info.join("alternates"), common_dir.join("objects").as_os_str().as_bytes())
-}
-
-/// Git tells a file that changed within the clock's tick by comparing its time with that of the index file, so the copy
-/// must look as old as the original.
-fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
-    let time = fs::metadata(from)?.modified()?;
-    fs::copy(from, to)?;
-    File::options().write(true).open(to)?.set_modified(time)
 }
 
 /// One unreadable file or socket must not keep the rest of the work from being saved. What is gone counts as readable:

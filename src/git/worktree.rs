@@ -21,6 +21,7 @@ use tracing::{debug, warn};
 
 use super::command::Git;
 use super::populate::populate;
+use super::private_index::{OtherWriters, PrivateIndex};
 use super::{GitError, Oid, Repo, handoff, removal};
 use crate::id::SessionId;
 
@@ -160,10 +161,10 @@ pub fn finish_interrupted(tree: &Worktree) -> Result<(), GitError> {
     }
     registration::remove_locks(&tree.admin)?;
     registration::register_again(tree)?;
-    if checkout(tree).is_err() {
+    if checkout(tree, OtherWriters::None).is_err() {
         // After a power failure the index can be cut short; without one git writes all files.
         registration::remove_index(&tree.admin)?;
-        checkout(tree)?;
+        checkout(tree, OtherWriters::None)?;
     }
     hook::post_checkout(tree);
     registration::unlock(&tree.admin)
@@ -213,23 +214,23 @@ fn write_files(tree: &Worktree, ways: Ways, progress: &mut dyn FnMut(Progress)) 
         registration::remove_locks(&tree.admin)?;
     }
     progress(Progress { phase: Phase::CheckingOut, done: 0, total: 0 });
-    checkout(tree)?;
+    checkout(tree, OtherWriters::None)?;
     Ok(Method::Checkout)
 }
 
-/// Makes files and index equal to the branch, whatever is there. Stat data are compared in full, whatever the user has
-/// set: a changed file must not pass for an unchanged one.
-pub(super) fn checkout(tree: &Worktree) -> Result<(), GitError> {
-    Git::in_tree(tree, "reset")
-        .args(["--quiet", "--hard", "--no-recurse-submodules"])
-        .env("GIT_CONFIG_COUNT", "2")
-        .env("GIT_CONFIG_KEY_0", "core.checkStat")
-        .env("GIT_CONFIG_VALUE_0", "default")
-        .env("GIT_CONFIG_KEY_1", "core.trustctime")
-        .env("GIT_CONFIG_VALUE_1", "true")
-        .online()
-        .run()
-        .map(drop)
+/// Makes files and index equal to the head, whatever is there.
+pub(super) fn checkout(tree: &Worktree, others: OtherWriters) -> Result<(), GitError> {
+    let head = Git::in_tree(tree, "rev-parse").args(["--verify", "--quiet", "HEAD^{commit}"]).run_oid()?;
+    let private = PrivateIndex::copy_of(tree)?;
+    checkout_into(&private, head)?;
+    private.install(others)
+}
+
+/// Makes files and a private index equal to a commit, whatever is there.
+pub(super) fn checkout_into(private: &PrivateIndex, commit: Oid) -> Result<(), GitError> {
+    let git = private.checkout("read-tree").args(["--reset", "-u", "--no-recurse-submodules"]);
+    git.arg(commit.to_string()).run()?;
+    private.check_content(commit)
 }
 
 fn create_branch(tree: &Worktree) -> Result<(), GitError> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::git::diff::{self, Kind, Target};
 use crate::git::history::{Checkpoint, checkpoint, reset};
-use crate::git::removal::{self, Reclaimed, Recycled, salvage_ref};
+use crate::git::removal::{self, Reclaimed, Recycled, SpareVerdict, SpareVerification, salvage_ref};
 use crate::git::testkit::{Sandbox, run_git, write};
 use crate::git::worktree::{self, Health, Method, New, Ways};
 use crate::id::SessionId;
@@ -168,6 +168,12 @@ fn attributes_that_an_agent_wrote_choose_no_filter_in_its_child() {
     assert!(!marker.exists());
 }
 
+#[track_caller]
+fn verify_spare(sandbox: &Sandbox) {
+    let verdict = SpareVerification::run(&sandbox.repo(), &root(sandbox)).unwrap();
+    assert_eq!(verdict, Some(SpareVerdict::Accepted));
+}
+
 #[test]
 fn a_spare_serves_a_child() {
     let sandbox = Sandbox::new();
@@ -177,6 +183,7 @@ fn a_spare_serves_a_child() {
     let trashed = removal::trash(&ended, &root(&sandbox)).unwrap();
     removal::salvage(&trashed).unwrap();
     assert!(matches!(removal::recycle(&trashed, &root(&sandbox)).unwrap(), Recycled::Spare(_)));
+    verify_spare(&sandbox);
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!(method, Method::Spare);
     assert_eq!(text(&child.path.join("deep/untracked")).as_deref(), Some("untracked\n"));
@@ -295,6 +302,7 @@ fn a_child_that_left_nothing_leaves_no_trace() {
     assert_eq!(traces(&sandbox, CHILD), expected);
     assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Gone);
     // The next child takes it over, and no other spare is kept beside one.
+    verify_spare(&sandbox);
     let (child, method) = child_named("dddddddd", &parent, &sandbox, Ways::Best);
     assert_eq!(method, Method::Spare);
     assert_eq!(text(&child.path.join("noise.log")), None);
@@ -311,10 +319,16 @@ fn a_child_that_comes_again_takes_its_own_tree_back_or_puts_it_out_of_its_way() 
     let parent = busy(&sandbox);
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    verify_spare(&sandbox);
     write(&parent.path.join("README"), "edited again\n");
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!((method, text(&child.path.join("README")).as_deref()), (Method::Spare, Some("edited again\n")));
     assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    // A tree that nobody has verified is of no use.
+    let (child, method) = child_of(&parent, &sandbox, Ways::Best);
+    assert_eq!((method, child.health().unwrap()), (Method::Checkout, Health::Sound));
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    verify_spare(&sandbox);
     // A tree that was checked out by other rules is of no use.
     sandbox.write(".gitattributes", "* text eol=crlf\n");
     sandbox.commit_all("attributes");
@@ -375,6 +389,7 @@ fn a_reclaim_that_was_killed_is_completed_by_the_next() {
         }
         removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap();
         assert_eq!(traces(&sandbox, CHILD).len(), 3, "{stage}");
+        verify_spare(&sandbox);
         assert_eq!(child_named("dddddddd", &parent, &sandbox, Ways::Best).1, Method::Spare);
     }
 }

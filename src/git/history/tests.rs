@@ -129,7 +129,7 @@ fn a_kill_between_index_and_branch_is_made_good_by_the_next_checkpoint() {
     let sandbox = Sandbox::new();
     let tree = sandbox.session(ID);
     write(&tree.path.join("new"), "new\n");
-    install_index(&tree, &stage::stage(&tree, Purpose::Checkpoint, &[]).unwrap()).unwrap();
+    stage::stage(&tree, Purpose::Checkpoint, &[]).unwrap().install().unwrap();
     let commit = take(&tree, 1);
     assert_eq!(listing(&sandbox, commit), ["README", "new"]);
     assert_eq!(porcelain(&tree), "");

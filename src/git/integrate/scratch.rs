@@ -203,7 +203,7 @@ impl Scratch {
     /// A run of git in one of the directories here, with an index of its own. Nothing of the parent's is read.
     fn git(&self, parent: &Worktree, files: &Path, verb: &'static str) -> Git {
         let git = Git::in_checkout(parent.repo.common_dir(), files, verb).attributes_from(parent.attributes);
-        git.index(&self.path.join("index"))
+        git.index(&self.path.join("index")).writes(&self.path)
     }
 }
 

@@ -60,7 +60,7 @@ pub fn bring(tree: &Worktree, order: Bring<'_>) -> Result<Brought, GitError> {
     if tree.repo.find_ref(order.target)? != Some(onto) || branch_tip(&repo, tree)? != tip {
         return Ok(Brought::Refused(Refusal::TargetMoved { branch }));
     }
-    let own = [Checkout { git_dir: tree.admin.clone(), files: tree.path.clone(), attributes: Some(onto) }];
+    let own = [Checkout::Session(Worktree { attributes: onto, ..tree.clone() })];
     if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, content)? {
         return Ok(Brought::Refused(refusal));
     }

@@ -16,14 +16,15 @@ use git2::{Delta, Repository};
 
 use super::{Refusal, short};
 use crate::git::command::{self, Git};
-use crate::git::{GitError, Oid, Repo, stage, status};
+use crate::git::private_index::{OtherWriters, PrivateIndex};
+use crate::git::{GitError, Oid, Repo, Worktree, stage, status};
 
 /// A checkout: files with an index and a head.
-pub(super) struct Checkout {
-    pub(super) git_dir: PathBuf,
-    pub(super) files: PathBuf,
-    /// The commit whose attributes count; none where the files decide, in a checkout of the user.
-    pub(super) attributes: Option<Oid>,
+pub(super) enum Checkout {
+    /// The user's own, whose files decide about attributes.
+    User { git_dir: PathBuf, files: PathBuf },
+    /// A session's worktree, in which its agent may be at work.
+    Session(Worktree),
 }
 
 /// A ref that moves from one commit to another.
@@ -38,14 +39,27 @@ pub(super) struct Advance<'a> {
 /// Finds every checkout whose head is the branch `name`, at present `commit`.
 pub(super) fn showing(repo: &Repo, name: &str, commit: Oid) -> Vec<Checkout> {
     // The worktree of another session is as hostile as this one.
-    let attributes = name.starts_with("refs/heads/coppice/").then_some(commit);
+    let of_session = name.strip_prefix("refs/heads/").filter(|branch| branch.starts_with("coppice/"));
     let head = format!("ref: {name}");
     let shows =
         |git_dir: &Path| fs::read(git_dir.join("HEAD")).is_ok_and(|text| text.trim_ascii_end() == head.as_bytes());
     let main = repo.checkout().map(|files| (repo.common_dir().to_owned(), files.to_owned()));
     let all = main.into_iter().chain(linked(repo.common_dir()));
     all.filter(|(git_dir, files)| shows(git_dir) && files.is_dir())
-        .map(|(git_dir, files)| Checkout { git_dir, files, attributes })
+        .map(|(git_dir, files)| match of_session {
+            Some(branch) => {
+                let (repo, branch) = (repo.clone(), branch.to_owned());
+                Checkout::Session(Worktree {
+                    repo,
+                    path: files,
+                    admin: git_dir,
+                    branch,
+                    base: commit,
+                    attributes: commit,
+                })
+            }
+            None => Checkout::User { git_dir, files },
+        })
         .collect()
 }
 
@@ -66,7 +80,8 @@ pub(super) fn linked(common_dir: &Path) -> Vec<(PathBuf, PathBuf)> {
 /// Whether an operation is under way that will write the branch when it ends.
 pub(super) fn busy(common_dir: &Path, name: &str, showing: &[Checkout]) -> Option<Refusal> {
     let refusal = |checkout: &Path, operation| Some(Refusal::Busy { checkout: checkout.to_owned(), operation });
-    for Checkout { git_dir, files, .. } in showing {
+    for checkout in showing {
+        let (git_dir, files) = (checkout.git_dir(), checkout.files());
         for (file, operation) in
             [("MERGE_HEAD", "merge"), ("CHERRY_PICK_HEAD", "cherry-pick"), ("REVERT_HEAD", "revert")]
         {
@@ -91,25 +106,73 @@ pub(super) fn busy(common_dir: &Path, name: &str, showing: &[Checkout]) -> Optio
     None
 }
 
+/// The index that a move works on.
+enum MovedIndex<'a> {
+    Own { git_dir: &'a Path, files: &'a Path },
+    Private(PrivateIndex),
+}
+
+impl MovedIndex<'_> {
+    /// A run that writes the index and the files.
+    fn checkout(&self, verb: &'static str) -> Git {
+        match self {
+            Self::Own { git_dir, files } => {
+                Git::in_checkout(git_dir, files, verb).writes(git_dir).writes(files).online()
+            }
+            Self::Private(private) => private.checkout(verb),
+        }
+    }
+}
+
 impl Checkout {
+    fn git_dir(&self) -> &Path {
+        match self {
+            Self::User { git_dir, .. } => git_dir,
+            Self::Session(tree) => &tree.admin,
+        }
+    }
+
+    /// The directory that holds the files.
+    pub(super) fn files(&self) -> &Path {
+        match self {
+            Self::User { files, .. } => files,
+            Self::Session(tree) => &tree.path,
+        }
+    }
+
+    /// A run that only looks.
     fn git(&self, verb: &'static str) -> Git {
-        let git = Git::in_checkout(&self.git_dir, &self.files, verb);
-        match self.attributes {
-            Some(commit) => git.attributes_from(commit),
-            None => git,
+        match self {
+            Self::User { git_dir, files } => Git::in_checkout(git_dir, files, verb),
+            Self::Session(tree) => Git::in_tree(tree, verb),
+        }
+    }
+
+    /// The index, refreshed.
+    fn refreshed_index(&self) -> Result<MovedIndex<'_>, GitError> {
+        match self {
+            Self::User { git_dir, files } => {
+                // Without this, a file that was only touched counts as changed. Its exit status says no more than that.
+                let git = Git::in_checkout(git_dir, files, "update-index").writes(git_dir);
+                git.args(["-q", "--ignore-submodules", "--refresh"]).output()?;
+                Ok(MovedIndex::Own { git_dir, files })
+            }
+            Self::Session(tree) => {
+                let private = PrivateIndex::copy_of(tree)?;
+                private.refresh()?;
+                Ok(MovedIndex::Private(private))
+            }
         }
     }
 
     /// Why this checkout cannot go from one tree to the other without losing something local.
     pub(super) fn refusal(&self, repo: &Repository, before: Oid, after: Oid) -> Result<Option<Refusal>, GitError> {
-        let local = |files| Ok(Some(Refusal::LocalChanges { checkout: self.files.clone(), files }));
+        let local = |files| Ok(Some(Refusal::LocalChanges { checkout: self.files().to_owned(), files }));
         let ignored = self.ignored_in_the_way(repo, before, after)?;
         if !ignored.is_empty() {
             return local(ignored);
         }
-        // Without this, a file that was only touched counts as changed. Its exit status says no more than that.
-        self.git("update-index").args(["-q", "--ignore-submodules", "--refresh"]).output()?;
-        let dry = self.move_files(before, after).arg("--dry-run").output()?;
+        let dry = move_tree(self.refreshed_index()?.checkout("read-tree"), before, after).arg("--dry-run").output()?;
         if dry.status.success() {
             return Ok(None);
         }
@@ -120,9 +183,17 @@ impl Checkout {
         local(files)
     }
 
-    fn move_files(&self, from: Oid, to: Oid) -> Git {
-        let git = self.git("read-tree").online();
-        git.args(["-m", "-u", "--no-recurse-submodules", &from.to_string(), &to.to_string()])
+    /// Takes files and index from one commit to another.
+    fn move_files(&self, from: Oid, to: Oid) -> Result<(), GitError> {
+        let index = self.refreshed_index()?;
+        move_tree(index.checkout("read-tree"), from, to).run()?;
+        match index {
+            MovedIndex::Own { .. } => Ok(()),
+            MovedIndex::Private(private) => {
+                private.check_flags()?;
+                private.install(OtherWriters::Possible)
+            }
+        }
     }
 
     /// Files of the user that the move would touch; also those in the way of a directory, and below a file.
@@ -163,10 +234,14 @@ impl Checkout {
         let mut parents: Vec<_> = path.ancestors().filter(|part| !part.as_os_str().is_empty()).collect();
         parents.reverse();
         parents.into_iter().find_map(|part| {
-            let metadata = fs::symlink_metadata(self.files.join(part)).ok()?;
+            let metadata = fs::symlink_metadata(self.files().join(part)).ok()?;
             (part == path || !metadata.is_dir()).then(|| part.to_owned())
         })
     }
+}
+
+fn move_tree(git: Git, from: Oid, to: Oid) -> Git {
+    git.args(["-m", "-u", "--no-recurse-submodules", &from.to_string(), &to.to_string()])
 }
 
 /// Moves the ref and the checkouts that show it; none when done, else why nothing moved.
@@ -179,7 +254,7 @@ pub(super) fn advance(repo: &Repo, to: &Advance<'_>, checkouts: &[Checkout]) -> 
     for (moved, checkout) in checkouts.iter().enumerate() {
         // Looked at again under the lock: time has passed since the first look.
         let stopped = match checkout.refusal(&handle, to.old, to.new) {
-            Ok(None) => checkout.move_files(to.old, to.new).run().map(|_| None),
+            Ok(None) => checkout.move_files(to.old, to.new).map(|()| None),
             stopped => stopped,
         };
         if !matches!(stopped, Ok(None)) {
@@ -197,7 +272,7 @@ pub(super) fn advance(repo: &Repo, to: &Advance<'_>, checkouts: &[Checkout]) -> 
 }
 
 fn move_back(checkouts: &[Checkout], to: &Advance<'_>) -> Result<(), GitError> {
-    checkouts.iter().try_for_each(|checkout| checkout.move_files(to.new, to.old).run().map(drop))
+    checkouts.iter().try_for_each(|checkout| checkout.move_files(to.new, to.old))
 }
 
 /// A ref that is locked by a `git update-ref` which waits for a word from us. When we die, it lets go.

@@ -16,7 +16,7 @@ const HARMLESS: [(&str, &str); 7] = [
 ];
 
 /// Refuses a repository that git has to check out, and says whether line ends are normalised everywhere.
-pub(super) fn check(tree: &Worktree) -> Result<LineEnds, Unsuited> {
+pub(crate) fn check(tree: &Worktree) -> Result<LineEnds, Unsuited> {
     judge(&Git::in_tree(tree, "config").args(["--list", "-z"]).run()?)
 }
 

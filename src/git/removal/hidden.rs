@@ -6,8 +6,8 @@ use std::fs;
 use git2::{Repository, Signature};
 
 use super::Trashed;
-use crate::git::command::Git;
 use crate::git::history::Recorded;
+use crate::git::private_index::PrivateIndex;
 use crate::git::{GitError, Oid, Worktree};
 use crate::id::SessionId;
 
@@ -32,9 +32,13 @@ pub(super) fn save(trashed: &Trashed, recorded: &Recorded) -> Result<(), GitErro
         keep("head", head)?;
     }
     // An index with conflicts has no tree; its content comes from commits.
-    let staged = Git::in_tree(tree, "write-tree").output()?;
-    match Oid::from_output(&staged.stdout).filter(|staged| ![saved.tree_id(), tip.tree_id()].contains(&staged.raw())) {
-        Some(staged) => keep("index", commit(&repo, "index of a removed session", staged.raw(), &tip)?),
+    let private = PrivateIndex::copy_of(tree)?;
+    let staged = Oid::from_output(&private.git("write-tree").output()?.stdout);
+    match staged.filter(|staged| ![saved.tree_id(), tip.tree_id()].contains(&staged.raw())) {
+        Some(staged) => {
+            private.adopt_objects()?;
+            keep("index", commit(&repo, "index of a removed session", staged.raw(), &tip)?)
+        }
         None => Ok(()),
     }
 }

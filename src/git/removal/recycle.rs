@@ -1,24 +1,21 @@
-//! Turns the tree of an ended session into the project's spare, if nothing about it is in doubt.
+//! Puts the tree of an ended session where the project's spare lies, if nothing about its git directory is in doubt.
 //!
-//! The next session must find exactly what a checkout gives: no file of the last session, no changed mode, no link to
-//! a file elsewhere, no nested repository. What cannot be proven goes to the trash instead.
+//! Git makes it what a checkout gives. Git trusts times for that, which an agent can set, so the tree is used only after
+//! `verify` has read every file. What is in doubt goes to the trash instead.
 
-use std::collections::HashMap;
-use std::fs::{self, Metadata};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{GitError, NAMELESS, Pending, Trashed, move_to_trash, retire, saved_commit};
-use crate::git::command::Git;
-use crate::git::index::{Index, mode};
-use crate::git::worktree::{checkout, registration, spare};
+use crate::git::index::Index;
+use crate::git::private_index::{OtherWriters, PrivateIndex};
+use crate::git::worktree::{checkout_into, registration, spare};
 use crate::git::{Oid, Worktree, attributes};
 
 /// What became of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recycled {
-    /// It is the spare, at this place.
+    /// It lies at this place, and is the spare once it is verified.
     Spare(PathBuf),
     /// It is retired, for this reason.
     Doubt { reason: String, left: Pending },
@@ -46,7 +43,7 @@ pub fn recycle(trashed: &Trashed, root: &Path) -> Result<Recycled, GitError> {
     // Without its name first: cleaned, it must not pass for the session's work.
     let nameless = Worktree { path: move_to_trash(&tree.path, root, NAMELESS)?, ..tree.clone() };
     // A failing git is a reason for doubt, not a failure of the removal.
-    let doubt = prepare(&nameless, saved, &directory).unwrap_or_else(|error| Some(error.to_string()));
+    let doubt = prepare(&nameless, saved).unwrap_or_else(|error| Some(error.to_string()));
     if let Some(reason) = doubt {
         registration::remove(&tree.admin)?;
         return Ok(Recycled::Doubt { reason, left: Pending { path: nameless.path, session: None } });
@@ -57,28 +54,28 @@ pub fn recycle(trashed: &Trashed, root: &Path) -> Result<Recycled, GitError> {
     Ok(Recycled::Spare(place))
 }
 
-/// Makes the tree what a checkout of the likely next base is, and says what it could not prove.
-fn prepare(tree: &Worktree, saved: Oid, directory: &Path) -> Result<Option<String>, GitError> {
-    registration::lock(&tree.admin, registration::SPARE)?;
+/// Makes the tree what a checkout of the likely next base is, and says why it cannot be.
+fn prepare(tree: &Worktree, saved: Oid) -> Result<Option<String>, GitError> {
+    registration::lock(&tree.admin, registration::UNVERIFIED)?;
     registration::point_admin_to(&tree.admin, &tree.path)?;
     let commit = likely_base(tree)?;
     if attributes::differ(&tree.repo, tree.attributes, commit)? || attributes::differ(&tree.repo, saved, commit)? {
         return Ok(Some("its attributes are not those of the next session".to_owned()));
     }
-    Git::in_tree(tree, "update-ref").args(["--no-deref", "HEAD", &commit.to_string()]).run()?;
+    registration::detach(tree, commit)?;
     let tree = &Worktree { base: commit, attributes: commit, ..tree.clone() };
-    checkout(tree)?;
-    Git::in_tree(tree, "clean").args(["--quiet", "-ffdx"]).run()?;
+    let private = PrivateIndex::copy_of(tree)?;
+    checkout_into(&private, commit)?;
+    private.checkout("clean").args(["--quiet", "-ffdx"]).run()?;
+    private.install(OtherWriters::Possible)?;
     // The next session starts a history of its own.
     for left in ["logs", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG"] {
         remove_any(&tree.admin.join(left))?;
     }
-    let index = read_index(tree).map_err(|detail| GitError::Unreadable { verb: "reset", detail })?;
-    let made_here = directory.metadata().map_err(GitError::io("read", directory))?;
-    Ok(Expected::new(&index, &made_here).check(&tree.path))
+    Ok(None)
 }
 
-fn check_admin(tree: &Worktree) -> Option<String> {
+pub(super) fn check_admin(tree: &Worktree) -> Option<String> {
     if !registration::has_own_git_file(tree) {
         return Some("its `.git` file was changed".to_owned());
     }
@@ -91,7 +88,7 @@ fn check_admin(tree: &Worktree) -> Option<String> {
 }
 
 /// Flags in the index would hide changed files from the reset.
-fn check_index(tree: &Worktree) -> Option<String> {
+pub(super) fn check_index(tree: &Worktree) -> Option<String> {
     let index = match read_index(tree) {
         Ok(index) => index,
         Err(reason) => return Some(reason),
@@ -102,7 +99,7 @@ fn check_index(tree: &Worktree) -> Option<String> {
     index.entries().any(|entry| entry.is_flagged).then(|| "its index has entries that git does not check".to_owned())
 }
 
-fn read_index(tree: &Worktree) -> Result<Index, String> {
+pub(super) fn read_index(tree: &Worktree) -> Result<Index, String> {
     let bytes = fs::read(tree.admin.join("index")).map_err(|error| error.to_string())?;
     Index::parse(bytes).map_err(|error| error.to_string())
 }
@@ -119,61 +116,5 @@ fn remove_any(path: &Path) -> Result<(), GitError> {
     match removed {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(GitError::io("remove", path)(error)),
         Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// What a checkout would have put there.
-struct Expected<'a> {
-    modes: HashMap<&'a [u8], u32>,
-    /// Permissions of a directory made by this user here and today; files follow from them.
-    directory: u32,
-    owner: u32,
-}
-
-impl<'a> Expected<'a> {
-    fn new(index: &'a Index, directory: &Metadata) -> Self {
-        let modes = (0..index.len()).map(|number| (index.path(number), index.entry(number).mode)).collect();
-        Self { modes, directory: directory.mode() & 0o7777, owner: directory.uid() }
-    }
-
-    /// Walks the tree; says what is not as a checkout leaves it.
-    fn check(mut self, root: &Path) -> Option<String> {
-        let mut waiting = vec![root.to_owned()];
-        while let Some(directory) = waiting.pop() {
-            let is_as_made = |found: &Metadata| found.mode() & 0o7777 == self.directory && found.uid() == self.owner;
-            if !directory.symlink_metadata().is_ok_and(|found| found.is_dir() && is_as_made(&found)) {
-                return Some(format!("the mode of `{}` was changed", directory.display()));
-            }
-            let entries = match fs::read_dir(&directory) {
-                Ok(entries) => entries,
-                Err(error) => return Some(error.to_string()),
-            };
-            for entry in entries {
-                let path = match entry {
-                    Ok(entry) => entry.path(),
-                    Err(error) => return Some(error.to_string()),
-                };
-                let relative = path.strip_prefix(root).unwrap_or(&path).as_os_str().as_bytes();
-                let Ok(found) = path.symlink_metadata() else { return Some(format!("`{}` vanished", path.display())) };
-                match self.modes.remove(relative) {
-                    // A submodule's directory, which a checkout leaves empty.
-                    Some(mode) if mode & mode::TYPE == mode::GITLINK => waiting.push(path),
-                    Some(mode) if self.is_as_written(mode, &found) => {}
-                    None if relative == b".git" && self.is_as_written(mode::REGULAR | 0o644, &found) => {}
-                    None if found.is_dir() && path.file_name().is_some_and(|name| name != ".git") => waiting.push(path),
-                    Some(_) | None => return Some(format!("`{}` is not as git wrote it", path.display())),
-                }
-            }
-        }
-        self.modes.keys().next().map(|path| format!("`{}` is missing", String::from_utf8_lossy(path)))
-    }
-
-    fn is_as_written(&self, mode: u32, found: &Metadata) -> bool {
-        let is_same = match mode & mode::TYPE {
-            mode::SYMLINK => found.is_symlink(),
-            _ => found.is_file() && found.mode() & 0o7777 == (mode & 0o777 | 0o666) & self.directory,
-        };
-        // Another name of the same file could still be written to.
-        is_same && found.nlink() == 1 && found.uid() == self.owner
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use tracing::warn;
 
 use super::{GitError, Pending, is_empty, pending, salvage_ref, trash_unsaved};
-use crate::git::command::Git;
+use crate::git::private_index::{OtherWriters, PrivateIndex};
 use crate::git::worktree::{self, Ways, registration};
 use crate::git::{Oid, Worktree};
 
@@ -101,6 +101,10 @@ fn rebuild(tree: &Worktree, root: &Path) -> Result<(), GitError> {
 
 /// Writes what was saved over the commit it was saved on, and leaves it uncommitted.
 fn put_work_back(tree: &Worktree, tip: Oid, saved: Oid) -> Result<(), GitError> {
-    Git::in_tree(tree, "read-tree").args(["-m", "-u", &tip.to_string(), &saved.to_string()]).online().run()?;
-    Git::in_tree(tree, "reset").args(["--quiet", "--mixed", &tip.to_string()]).run().map(drop)
+    let private = PrivateIndex::copy_of(tree)?;
+    private.refresh()?;
+    private.checkout("read-tree").args(["-m", "-u", &tip.to_string(), &saved.to_string()]).run()?;
+    private.git("read-tree").args(["-m", &tip.to_string()]).run()?;
+    private.check_content(tip)?;
+    private.install(OtherWriters::None)
 }

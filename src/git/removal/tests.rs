@@ -235,7 +235,69 @@ fn recycled(repo: &Sandbox, tree: &Worktree) -> Recycled {
     let trashed = trash(tree, &root(repo)).unwrap();
     assert!(matches!(recycle(&trashed, &root(repo)), Err(GitError::NotSaved { .. })));
     salvage(&trashed).unwrap();
-    recycle(&trashed, &root(repo)).unwrap()
+    match recycle(&trashed, &root(repo)).unwrap() {
+        Recycled::Spare(place) => match verified(repo) {
+            SpareVerdict::Accepted => Recycled::Spare(place),
+            SpareVerdict::Rejected { reason, left } => Recycled::Doubt { reason, left },
+            SpareVerdict::Gone => panic!("{}", place.display()),
+        },
+        doubt => doubt,
+    }
+}
+
+#[track_caller]
+fn verified(repo: &Sandbox) -> SpareVerdict {
+    SpareVerification::run(&repo.repo(), &root(repo)).unwrap().unwrap()
+}
+
+/// Writes a file of the same size and gives it the times that it had, as far as anybody can.
+fn forge(file: &Path, text: &str) {
+    let times = file.metadata().unwrap();
+    assert_eq!(times.len(), text.len() as u64);
+    fs::write(file, text).unwrap();
+    fs::File::options().write(true).open(file).unwrap().set_modified(times.modified().unwrap()).unwrap();
+}
+
+#[test]
+fn a_spare_whose_content_was_forged_is_never_used() {
+    let repo = Sandbox::new();
+    repo.write("build.sh", "make all\n");
+    repo.commit_all("a script");
+    let (tree, _) = make(&repo, ID);
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    let Recycled::Spare(place) = recycle(&trashed, &root(&repo)).unwrap() else { panic!("no spare") };
+    forge(&place.join("build.sh"), "rm -rf ~\n");
+    // Before the verification as well as after it.
+    assert_eq!(make(&repo, "bbbbbbbb").1, Method::Checkout);
+    let left = Pending { path: place.clone(), session: None };
+    let reason = "the content of `build.sh` is not that of its commit".to_owned();
+    assert_eq!(verified(&repo), SpareVerdict::Rejected { reason, left: left.clone() });
+    let (next, method) = make(&repo, "cccccccc");
+    assert_eq!(method, Method::Checkout);
+    assert_eq!(fs::read_to_string(next.path.join("build.sh")).unwrap(), "make all\n");
+    assert_eq!(pending(&root(&repo)), [left]);
+}
+
+#[test]
+fn a_file_that_is_forged_after_the_verification_is_written_again() {
+    let repo = Sandbox::new();
+    let (tree, _) = make(&repo, ID);
+    let Recycled::Spare(place) = recycled(&repo, &tree) else { panic!("no spare") };
+    forge(&place.join("README"), "agent\n");
+    let (next, method) = make(&repo, "bbbbbbbb");
+    assert_eq!((method, fs::read_to_string(next.path.join("README")).unwrap().as_str()), (Method::Spare, "hello\n"));
+}
+
+#[test]
+fn a_tree_whose_files_are_not_their_blobs_is_not_used_again() {
+    let repo = Sandbox::new();
+    repo.write(".gitattributes", "*.bat eol=crlf\n");
+    repo.write("run.bat", "one\ntwo\n");
+    repo.commit_all("line ends");
+    let (tree, _) = make(&repo, ID);
+    let Recycled::Doubt { reason, .. } = recycled(&repo, &tree) else { panic!("it cannot be compared") };
+    assert_eq!(reason, "attributes change the content of 1 files");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use tracing::{info, warn};
 
 use super::{Worktree, checkout, registration};
-use crate::git::command::Git;
+use crate::git::private_index::{OtherWriters, PrivateIndex};
 use crate::git::{GitError, Oid, removal};
 
 /// What is wrong with a worktree; the first thing found, in this order.
@@ -57,7 +57,7 @@ impl Worktree {
         if is_tree_missing {
             registration::remove_locks(&self.admin)?;
             registration::register_again(self)?;
-            checkout(self)?;
+            checkout(self, OtherWriters::Possible)?;
             repaired.mended.push(Health::TreeMissing);
         }
         if !registration::has_own_git_file(self) {
@@ -78,7 +78,9 @@ impl Worktree {
         }
         if !has_admin(&self.admin) {
             registration::register_again(self)?;
-            Git::in_tree(self, "read-tree").arg(self.branch_ref()).run()?;
+            let private = PrivateIndex::empty(self)?;
+            private.git("read-tree").arg(self.branch_ref()).run()?;
+            private.install(OtherWriters::Possible)?;
             mended.push(Health::AdminMissing);
         }
         Ok(mended)

@@ -1,4 +1,5 @@
-//! The user's post-checkout hook, run as `git worktree add` runs it.
+//! The user's post-checkout hook, run as `git worktree add` runs it and confined as a checkout is: it may run what is in the
+//! worktree, and a base can be an agent's work.
 
 #![expect(clippy::disallowed_methods, reason = "git runs a post-checkout hook the same way")]
 
@@ -9,6 +10,7 @@ use std::process::{Command, Stdio};
 use tracing::{debug, warn};
 
 use super::Worktree;
+use crate::git::command;
 
 /// Runs the hook if it lies in the common git directory. One in a work tree is content that somebody may have changed,
 /// so it is not run. As with git, a failing hook does not undo the worktree.
@@ -23,7 +25,7 @@ pub(super) fn post_checkout(tree: &Worktree) {
     }
     let nothing = "0".repeat(40);
     command.args([&nothing, &tree.base.to_string(), "1"]).current_dir(&tree.path).stdin(Stdio::null());
-    match command.output() {
+    match command::output_confined(&mut command, tree) {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);

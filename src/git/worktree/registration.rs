@@ -10,24 +10,24 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Worktree;
-use crate::git::GitError;
 use crate::git::command::Git;
+use crate::git::{GitError, Oid};
 
 /// Why a worktree is locked while it is made.
 pub(crate) const INITIALIZING: &str = "coppice: initializing";
-/// Why a worktree is locked while it waits for the next session.
+/// Why a worktree is locked that waits for the next session, once its content is verified.
 pub(crate) const SPARE: &str = "coppice: spare";
+/// Why a worktree is locked that is to be the spare, until its content is verified.
+pub(crate) const UNVERIFIED: &str = "coppice: spare, not verified";
 /// Why a worktree is locked after its session was removed.
 pub(crate) const REMOVED: &str = "coppice: removed";
 
-const REASONS: [&str; 3] = [INITIALIZING, SPARE, REMOVED];
+const REASONS: [&str; 4] = [INITIALIZING, SPARE, UNVERIFIED, REMOVED];
 /// The way from a worktree's git directory to the common one.
 const COMMON_DIR: &[u8] = b"../..\n";
 
 /// Files that stay behind when git or a creation is killed.
-const LEFT_BEHIND: [&str; 4] = ["index.lock", "HEAD.lock", PRIVATE_INDEX, "coppice-main-index.lock"];
-/// A copy of the main index with fresh stat data, used while a worktree is filled.
-pub(crate) const PRIVATE_INDEX: &str = "coppice-main-index";
+const LEFT_BEHIND: [&str; 2] = ["index.lock", "HEAD.lock"];
 
 /// Registers an empty, locked worktree on its branch, which exists.
 pub(crate) fn register(tree: &Worktree) -> Result<(), GitError> {
@@ -64,6 +64,11 @@ pub(crate) fn attach(tree: &Worktree) -> Result<(), GitError> {
         }
         Err(_) => Ok(()),
     }
+}
+
+/// Takes the worktree's head off its branch.
+pub(crate) fn detach(tree: &Worktree, commit: Oid) -> Result<(), GitError> {
+    replace(&tree.admin.join("HEAD"), format!("{commit}\n").as_bytes())
 }
 
 /// Makes git directory and files know each other, wherever either was moved to.

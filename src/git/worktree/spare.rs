@@ -1,4 +1,5 @@
-//! The spare: the verified tree of an ended session, taken over by the next one instead of writing all files again.
+//! The spare: the tree of an ended session, taken over by the next one instead of writing all files again, once every file
+//! in it was compared with its blob.
 //!
 //! It lies at `<root>/.spare/<id of the ended session>`; its git directory keeps that id until it is taken.
 
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use tracing::{debug, warn};
 
 use super::{Worktree, checkout, registration};
+use crate::git::private_index::OtherWriters;
 use crate::git::{GitError, Oid, Repo, attributes, removal};
 use crate::id::SessionId;
 
@@ -22,7 +24,14 @@ pub(crate) fn directory(root: &Path) -> PathBuf {
     root.join(".spare")
 }
 
-/// The spare of a repository, if there is one.
+impl Spare {
+    /// Whether its content was compared, file by file, after the last process of its session had ended.
+    pub(crate) fn is_verified(&self) -> bool {
+        registration::lock_reason(&self.admin).as_deref() == Some(registration::SPARE)
+    }
+}
+
+/// The tree in the place of a repository's spare, verified or not.
 pub(crate) fn find(repo: &Repo, root: &Path) -> Option<Spare> {
     let mut found = all(root).into_iter().map(|path| {
         let admin = repo.common_dir().join("worktrees").join(path.file_name().unwrap_or_default());
@@ -44,10 +53,10 @@ pub(crate) fn all(root: &Path) -> Vec<PathBuf> {
 pub(super) fn take(tree: &Worktree, root: &Path) -> Result<bool, GitError> {
     let Some(spare) = find(&tree.repo, root) else { return Ok(false) };
     let head = fs::read(spare.admin.join("HEAD")).ok().and_then(|head| Oid::from_output(&head));
-    let is_suitable =
+    let has_attributes =
         head.is_some_and(|head| attributes::differ(&tree.repo, head, tree.attributes).is_ok_and(|differ| !differ));
-    if !is_suitable {
-        debug!(spare = %spare.path.display(), "spare worktree has other attributes");
+    if !spare.is_verified() || !has_attributes {
+        debug!(spare = %spare.path.display(), has_attributes, "spare worktree not used");
         if spare.admin == tree.admin {
             // It stands where the git directory of this worktree goes.
             removal::trash_unsaved(&spare.path, root)?;
@@ -79,5 +88,5 @@ fn move_in(tree: &Worktree, spare: &Spare) -> Result<(), GitError> {
     registration::attach(tree)?;
     debug!(worktree = %tree.path.display(), "spare worktree taken");
     // Compares every file and writes only those that differ.
-    checkout(tree)
+    checkout(tree, OtherWriters::None)
 }

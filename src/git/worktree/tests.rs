@@ -62,7 +62,7 @@ fn what_is_taken_is_refused_and_nothing_is_left() {
     repo.write(".gitattributes", "*.x filter=bad\n");
     repo.write("a.x", "x");
     repo.commit_all("unreadable");
-    assert!(create(New { base: repo.head(), ..new }).starts_with("`git reset` failed"));
+    assert!(create(New { base: repo.head(), ..new }).starts_with("`git read-tree` failed"));
     assert_eq!(repo.git(&["branch", "--list", "coppice/*"]), "");
     assert!(!root(&repo).join(ID).exists() && !repo.main().join(".git/worktrees/abcdefgh").exists());
     assert_eq!(removal::pending(&root(&repo)).len(), 1);

@@ -1,0 +1,293 @@
+//! A copy of a worktree's index with an object directory of its own, for runs of git in that worktree.
+//!
+//! Git writes here and, for a checkout, into the worktree; never into the repository. What it made is taken over by this
+//! process afterwards: objects by their content, then the index, by a rename under git's own lock.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use git2::Odb;
+use tempfile::TempDir;
+
+use super::command::Git;
+use super::index::{Index, Stat};
+use super::{GitError, Oid, Worktree};
+
+/// Whether anybody else may have written to the worktree while git looked at it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherWriters {
+    /// A process of the session may be at work.
+    Possible,
+    /// The worktree is being made, and no session knows it yet.
+    None,
+}
+
+/// A private index and private objects; gone with the value.
+pub(super) struct PrivateIndex {
+    tree: Worktree,
+    dir: TempDir,
+    /// The second in which it was made, by the clock of the file system: git looks at no file before it.
+    made_at: i64,
+}
+
+impl PrivateIndex {
+    /// A copy of the worktree's index; an empty one where there is none.
+    pub(super) fn copy_of(tree: &Worktree) -> Result<Self, GitError> {
+        let private = Self::empty(tree)?;
+        let own = tree.admin.join("index");
+        match copy_with_time(&own, &private.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::io("copy", &own)(error)),
+            Ok(()) | Err(_) => Ok(private),
+        }
+    }
+
+    /// An index without entries.
+    pub(super) fn empty(tree: &Worktree) -> Result<Self, GitError> {
+        let dir = tempfile::Builder::new().prefix("coppice-").tempdir_in(&tree.admin);
+        let dir = dir.map_err(GitError::io("create a private index in", &tree.admin))?;
+        let made_at = dir.path().metadata().map_err(GitError::io("read", dir.path()))?.mtime();
+        let private = Self { tree: tree.clone(), dir, made_at };
+        let info = private.objects().join("info");
+        borrow_objects(&info, tree.repo.common_dir()).map_err(GitError::io("write", &info))?;
+        Ok(private)
+    }
+
+    /// Where the index is.
+    pub(super) fn path(&self) -> PathBuf {
+        self.dir.path().join("index")
+    }
+
+    /// A run of git that sees this index and makes its objects here. It writes nothing in the worktree.
+    pub(super) fn git(&self, verb: &'static str) -> Git {
+        let git = Git::in_tree(&self.tree, verb).index(&self.path()).env("GIT_OBJECT_DIRECTORY", self.objects());
+        // A large file becomes an object like every other one, and not a pack.
+        git.setting("core.bigFileThreshold=1024g").writes(self.dir.path())
+    }
+
+    /// A run that also writes the files of the worktree. Stat data are compared in full, whatever the user has set: a
+    /// changed file must not pass for an unchanged one.
+    pub(super) fn checkout(&self, verb: &'static str) -> Git {
+        let git = self.git(verb).writes(&self.tree.path).online();
+        git.setting("core.checkStat=default").setting("core.trustctime=true")
+    }
+
+    /// Compares what the index does not trust with the files. Otherwise a file that was only touched counts as changed.
+    pub(super) fn refresh(&self) -> Result<(), GitError> {
+        // Its exit status says no more than that some files differ.
+        self.git("update-index").args(["-q", "--ignore-submodules", "--refresh"]).output().map(drop)
+    }
+
+    /// Writes the index as a tree into the repository.
+    pub(super) fn write_tree(&self) -> Result<Oid, GitError> {
+        let content = self.git("write-tree").run_oid()?;
+        self.adopt_objects()?;
+        Ok(content)
+    }
+
+    /// Takes the objects that git made here into the repository, each under the hash of its content.
+    pub(super) fn adopt_objects(&self) -> Result<(), GitError> {
+        let objects = self.objects();
+        let names = loose_objects(&objects).map_err(GitError::io("read", &objects))?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        let repo = self.tree.repo.open()?;
+        let adopt = || {
+            let (own, made) = (repo.odb()?, Odb::new()?);
+            made.add_disk_alternate(&objects.to_string_lossy())?;
+            for name in names {
+                if !own.exists(name) {
+                    adopt_object(&own, &made, name)?;
+                }
+            }
+            Ok(())
+        };
+        adopt().map_err(GitError::library("take over the objects of a worktree"))
+    }
+
+    /// Makes this the worktree's own index. Its objects are in the repository already.
+    ///
+    /// Git compares times by the second and trusts an entry whose times agree, although its file can change again within
+    /// the second in which git read it. So an entry that is as young as the look at it is marked, and git compares its
+    /// content the next time.
+    pub(super) fn install(&self, others: OtherWriters) -> Result<(), GitError> {
+        let index = self.path();
+        let mark = || {
+            let young = match others {
+                OtherWriters::Possible => self.made_at,
+                OtherWriters::None => index.metadata()?.mtime(),
+            };
+            mark_young_entries(&index, young)
+        };
+        mark().map_err(GitError::io("mark", &index))?;
+        let (own, lock) = (self.tree.admin.join("index"), self.tree.admin.join("index.lock"));
+        fs::hard_link(&index, &lock).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: lock.clone() },
+            _ => GitError::Io { act: "lock", path: lock.clone(), source },
+        })?;
+        fs::rename(&lock, &own).map_err(GitError::io("replace", &own))
+    }
+
+    /// Checks that the index is exactly the content of a commit, and hides nothing.
+    pub(super) fn check_content(&self, commit: Oid) -> Result<(), GitError> {
+        let same = self.git("diff-index").args(["--cached", "--quiet", &commit.to_string()]).output()?;
+        match same.status.success() {
+            true => self.check_flags(),
+            false => Err(rewritten(&format!("does not match `{commit}`"))),
+        }
+    }
+
+    /// Checks that the index hides no file from git. While git writes files, a swapped directory can lead it into the one
+    /// with this index, where an agent could put an index of its own making.
+    pub(super) fn check_flags(&self) -> Result<(), GitError> {
+        let bytes = fs::read(self.path()).map_err(GitError::io("read", &self.path()))?;
+        // An index that only git understands is taken as it is.
+        let hides = Index::parse(bytes).is_ok_and(|index| index.entries().any(|entry| entry.is_flagged));
+        let is_sparse = || {
+            let config = self.tree.repo.open().ok()?.config().ok()?;
+            config.get_bool("core.sparseCheckout").ok()
+        };
+        match hides && is_sparse() != Some(true) {
+            true => Err(rewritten("hides files")),
+            false => Ok(()),
+        }
+    }
+
+    fn objects(&self) -> PathBuf {
+        self.dir.path().join("objects")
+    }
+}
+
+fn rewritten(detail: &str) -> GitError {
+    GitError::Unreadable { verb: "read-tree", detail: format!("the index {detail}") }
+}
+
+/// A file and not the environment names the repository's objects: there a colon in the path would end it.
+fn borrow_objects(info: &Path, common_dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(info)?;
+    fs::write(info.join("alternates"), common_dir.join("objects").as_os_str().as_bytes())
+}
+
+/// Git tells a file that changed within the clock's tick by comparing its time with that of the index file, so the copy
+/// must look as old as the original.
+pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
+    let time = fs::metadata(from)?.modified()?;
+    fs::copy(from, to)?;
+    File::options().write(true).open(to)?.set_modified(time)
+}
+
+/// Marks the entries whose files changed in this second or later, as git marks those that it does not trust: by a size of
+/// zero. An index that only git understands stays as it is.
+fn mark_young_entries(path: &Path, second: i64) -> io::Result<()> {
+    let written = fs::metadata(path)?.modified()?;
+    let Ok(mut index) = Index::parse(fs::read(path)?) else { return Ok(()) };
+    let is_young = |stat: &Stat| i64::from(stat.ctime.0) >= second && stat.size != 0;
+    let young: Vec<_> = index.entries().enumerate().filter(|(_, entry)| is_young(&entry.stat)).collect();
+    let young: Vec<_> = young.into_iter().map(|(number, entry)| (number, Stat { size: 0, ..entry.stat })).collect();
+    if young.is_empty() {
+        return Ok(());
+    }
+    for (number, stat) in &young {
+        index.patch(*number, stat);
+    }
+    fs::write(path, index.into_bytes())?;
+    File::options().write(true).open(path)?.set_modified(written)
+}
+
+/// The names of the loose objects in a directory of objects. Links and whatever else lies there are passed over.
+fn loose_objects(directory: &Path) -> io::Result<Vec<git2::Oid>> {
+    let is_hex = |name: &str, length: usize| {
+        name.len() == length && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let mut found = Vec::new();
+    for above in fs::read_dir(directory)? {
+        let above = above?;
+        let first = above.file_name().to_string_lossy().into_owned();
+        if !is_hex(&first, 2) || !above.file_type()?.is_dir() {
+            continue;
+        }
+        for object in fs::read_dir(above.path())? {
+            let object = object?;
+            let rest = object.file_name().to_string_lossy().into_owned();
+            if is_hex(&rest, 38) && object.file_type()?.is_file() {
+                found.extend(git2::Oid::from_str(&(first.clone() + &rest)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Writes the content of an object that was made elsewhere; an error when it does not hash to its name.
+fn adopt_object(own: &Odb<'_>, made: &Odb<'_>, name: git2::Oid) -> Result<(), git2::Error> {
+    let failed = |error: io::Error| git2::Error::from_str(&error.to_string());
+    let (mut content, size, kind) = made.reader(name)?;
+    let mut copy = own.writer(size, kind)?;
+    io::copy(&mut content, &mut copy).map_err(failed)?;
+    match copy.finalize()? == name {
+        true => Ok(()),
+        false => Err(git2::Error::from_str("an object does not hash to its name")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::testkit::{Sandbox, write};
+
+    /// Adds a file to a private index, as staging does.
+    fn add(private: &PrivateIndex, path: &str) {
+        private.git("update-index").args(["--add", path]).run().unwrap();
+    }
+
+    #[test]
+    fn the_repository_gets_what_git_made_and_nothing_that_is_named_wrongly() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        write(&tree.path.join("new"), "new\n");
+        let private = PrivateIndex::copy_of(&tree).unwrap();
+        add(&private, "new");
+        let object = |name: &str| tree.repo.common_dir().join("objects").join(&name[..2]).join(&name[2..]);
+        let blob = git2::Oid::hash_object(git2::ObjectType::Blob, b"new\n").unwrap().to_string();
+        assert!(!object(&blob).exists());
+        let content = private.write_tree().unwrap();
+        assert_eq!(sandbox.git(&["show", &format!("{content}:new")]), "new\n");
+
+        let made = private.objects().join(&blob[..2]).join(&blob[2..]);
+        let wrong = "ab".repeat(20);
+        write(&private.objects().join("ab").join(&wrong[2..]), fs::read(&made).unwrap());
+        assert!(private.adopt_objects().is_err());
+        assert!(!object(&wrong).exists());
+        fs::remove_file(private.objects().join("ab").join(&wrong[2..])).unwrap();
+        std::os::unix::fs::symlink(&made, private.objects().join("ab").join(&wrong[2..])).unwrap();
+        write(&private.objects().join("pack/pack-x.pack"), "no object");
+        private.adopt_objects().unwrap();
+        assert!(!object(&wrong).exists());
+    }
+
+    #[test]
+    fn a_file_that_changes_within_the_second_of_its_checkpoint_is_seen() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        let file = tree.path.join("README");
+        let time = fs::metadata(&file).unwrap().modified().unwrap() - std::time::Duration::from_secs(3600);
+        let backdated = |text: &str| {
+            fs::write(&file, text).unwrap();
+            File::options().write(true).open(&file).unwrap().set_modified(time).unwrap();
+        };
+        // Until one second holds both the look and the change: all but the first try begin with a young second.
+        for _ in 0..3 {
+            backdated("other\n");
+            let private = PrivateIndex::copy_of(&tree).unwrap();
+            add(&private, "README");
+            private.adopt_objects().unwrap();
+            private.install(OtherWriters::Possible).unwrap();
+            backdated("agent\n");
+            assert_eq!(crate::git::status::read(&tree).unwrap().changed.len(), 1);
+            let again = PrivateIndex::copy_of(&tree).unwrap().git("diff-files").arg("--name-only").run().unwrap();
+            assert_eq!(again, b"README\n");
+        }
+    }
+}
