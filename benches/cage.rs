@@ -130,5 +130,6 @@ fn command(argv: &[&str], checkout: &Path, cage: Option<Cage>) -> Spawn {
         ],
         cwd: checkout.to_owned(),
         cage,
+        worktree: None,
     }
 }

@@ -64,6 +64,7 @@ use crate::api::error::Error;
 use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendPrompt, SetPosture, Undo};
 use crate::api::session::{Session, Status};
 use crate::id::{self, SessionId};
+use crate::sandbox::quiesce;
 use crate::store::{Removed, Store, StoreError};
 
 use actor::{Command, Draft, Message};
@@ -123,10 +124,14 @@ impl Engine {
         };
         // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
         let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));
+        if let Err(error) = quiesce::adopt_orphans() {
+            tracing::warn!(%error, "processes that lose their supervisor cannot be found");
+        }
         let spawner = Arc::new(spawn::Supervised {
             executable: executable.clone(),
             hold: crate::permission::Hold::Advisory,
             cage: None,
+            worktree: None,
             kept: spawn::Kept::default(),
         });
         let parts = Parts { store, slots, data, executable, environment, settings, spawner };
@@ -278,6 +283,7 @@ impl Engine {
         self.shared.stop.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
+        quiesce::end_adopted().await;
         self.shared.store.close().await;
     }
 

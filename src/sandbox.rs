@@ -6,16 +6,22 @@
 use std::io;
 use std::path::PathBuf;
 
+#[cfg(target_os = "linux")]
+mod adopted;
 pub mod cage;
 pub mod command;
 mod confine;
 pub mod descriptors;
+#[cfg(target_os = "linux")]
+mod freeze;
 pub mod hold;
 pub mod launch;
 pub mod peer;
 pub mod proxy;
+pub mod quiesce;
 mod stage;
 pub mod supervisor;
+mod supervisors;
 pub mod support;
 pub mod terminal;
 mod tree;

@@ -63,11 +63,17 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         true => env,
         false => variables::without_secrets(env, &subject.spec.keys),
     };
+    let worktree = match subject.spec.confined_by {
+        ConfinedBy::Coppice => Some(subject.tree.path.clone()),
+        // Its one process works in the trees of all sessions.
+        ConfinedBy::Agent => None,
+    };
     if sandbox.level == Level::Off {
         let spawn = Arc::new(Supervised {
             executable: shared.executable.clone(),
             hold: Hold::Advisory,
             cage: None,
+            worktree,
             kept: Kept { _proxy: None, _servers: servers },
         });
         return Ok(Confined { confines: Confines::default(), env, spawn });
@@ -96,6 +102,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         executable: shared.executable.clone(),
         hold: shared.support.hold(),
         cage,
+        worktree,
         kept: Kept { _proxy: proxy.map(Arc::new), _servers: servers },
     });
     Ok(Confined { confines: Confines { limits: Some(limits), temp: Some(own.temp) }, env, spawn })

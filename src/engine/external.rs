@@ -157,7 +157,8 @@ async fn start(
     // Not in the work tree: a program that looks around itself would find what an agent left there.
     let cwd = shared.neutral_dir();
     std::fs::create_dir_all(&cwd).map_err(|error| failed(error.to_string()))?;
-    let spawn = Spawn { executable: shared.executable.clone(), argv: server.command.clone(), env, cwd, cage };
+    let (executable, argv, worktree) = (shared.executable.clone(), server.command.clone(), Some(tree));
+    let spawn = Spawn { executable, argv, env, cwd, cage, worktree };
     let supervised = launch::spawn(spawn).await.map_err(|error| failed(error.to_string()))?;
     let launch::Supervised { stdin, stdout, stderr, process } = supervised;
     // What it says beside the protocol is nobody's; a full pipe would stop it.

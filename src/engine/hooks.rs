@@ -45,7 +45,8 @@ pub(super) fn runner(
         let set = environment.into_iter().map(|(name, value)| (name.to_owned(), text(value)));
         let argv = std::iter::once(program.into_os_string()).chain(arguments).map(text).collect();
         let env = env.into_iter().chain(set).collect();
-        let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: directory, cage };
+        // It works on a checkout of its own, while git waits for it.
+        let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: directory, cage, worktree: None };
         let mut ignore = |_: &str| {};
         let run = cancel.run_until_cancelled(command::run(spawn, LIMITS, &mut ignore));
         let Some(ended) = runtime.block_on(run) else {

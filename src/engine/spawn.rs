@@ -23,6 +23,8 @@ pub(super) struct Supervised {
     pub(super) hold: Hold,
     /// What they may reach; `None` for programs that confine what they start themselves.
     pub(super) cage: Option<Cage>,
+    /// The work tree that they work in; `None` for programs that several sessions share.
+    pub(super) worktree: Option<PathBuf>,
     pub(super) kept: Kept,
 }
 
@@ -49,7 +51,8 @@ impl Supervised {
         let SpawnRequest { argv, env, cwd, needs } = request;
         let cage = self.cage.clone().map(|cage| with(cage, needs));
         let confined = if cage.is_some() { Confined::Caged } else { Confined::Free };
-        (Spawn { executable: self.executable.clone(), argv, env, cwd, cage }, confined)
+        let worktree = self.worktree.clone();
+        (Spawn { executable: self.executable.clone(), argv, env, cwd, cage, worktree }, confined)
     }
 }
 

@@ -24,6 +24,7 @@ use super::cage::Cage;
 use super::descriptors;
 use super::supervisor::ENTRY;
 use super::wire::{self, Controls, Ending, Failure, Launch, Order, Report, Step, Streams};
+use super::{quiesce, supervisors};
 use crate::permission::Hold;
 
 /// What to start.
@@ -38,6 +39,8 @@ pub struct Spawn {
     pub cwd: PathBuf,
     /// Without one, the command reaches all that the user can.
     pub cage: Option<Cage>,
+    /// The work tree that the command works in, wherever it stands: it is stopped while others need the tree quiet.
+    pub worktree: Option<PathBuf>,
 }
 
 /// A running command and its pipes.
@@ -122,7 +125,10 @@ pub(super) async fn start(spawn: Spawn, streams: Streams, controls: Controls) ->
     let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
     let cwd = spawn.cwd.clone().into_os_string();
     let launch = Launch { argv: spawn.argv, env: spawn.env, cwd, cage: spawn.cage, controls };
-    let (supervisor, socket) = start_supervisor(&spawn.executable).map_err(failed)?;
+    // Until the command runs: a work tree that becomes quiet meanwhile would not know of it.
+    let _passed = supervisors::pass_gate(spawn.worktree.as_deref()).await;
+    let started = supervisors::start(spawn.worktree.clone(), || start_supervisor(&spawn.executable));
+    let (supervisor, socket) = started.map_err(failed)?;
     let socket = Arc::new(socket);
     let mut process = Process {
         pid: 0,
@@ -185,6 +191,9 @@ impl Process {
         }
         // Only reaps: the supervisor closed its socket by exiting.
         self.supervisor.wait().await.ok();
+        if self.status == Status::Lost {
+            quiesce::end_adopted().await;
+        }
         self.status
     }
 

@@ -26,6 +26,8 @@ use super::{stage, tree};
 /// The argument that selects this entry.
 pub const ENTRY: &str = "supervise";
 const STAGE_TWO: &str = "--stage=exec";
+/// The arguments of a second stage, by which others know it until it becomes its command.
+pub(super) const STAGE_ARGUMENTS: [&str; 2] = [ENTRY, STAGE_TWO];
 /// The waiting thread reads a few bytes at a time.
 const STACK: usize = 64 * 1024;
 
@@ -113,7 +115,7 @@ struct Stage {
 
 fn start_stage(launch: &Launch, streams: Streams, (ours, theirs): (UnixStream, UnixStream)) -> io::Result<Stage> {
     let child = Command::new(executable()?)
-        .args([ENTRY, STAGE_TWO])
+        .args(STAGE_ARGUMENTS)
         .env_clear()
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())

@@ -38,7 +38,7 @@ pub(super) fn die_with(_parent: Option<Pid>) -> io::Result<()> {
 /// Kills every child of this process. The caller holds off reaping meanwhile, so no pid can change its owner.
 #[cfg(target_os = "linux")]
 pub(super) fn kill_children(_command: Pid) {
-    for child in children() {
+    for child in list_children(rustix::process::getpid()) {
         // A child that is a zombie already does not mind.
         rustix::process::kill_process(child, Signal::KILL).ok();
     }
@@ -50,14 +50,50 @@ pub(super) fn kill_children(command: Pid) {
     rustix::process::kill_process_group(command, Signal::KILL).ok();
 }
 
+/// What the kernel reports about a process or one of its threads.
 #[cfg(target_os = "linux")]
-fn children() -> Vec<Pid> {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ProcessStat {
+    /// The letter of its state, such as `T` for stopped.
+    pub(super) state: u8,
+    /// Pid 1 stands in for a parent outside our pid namespace.
+    pub(super) parent: Pid,
+    /// Its session; 0 for one outside our pid namespace.
+    pub(super) session: i32,
+    /// When it started, in clock ticks since boot. Together with its pid this names one process for good.
+    pub(super) started: u64,
+}
+
+#[cfg(target_os = "linux")]
+impl ProcessStat {
+    pub(super) fn read(process: Pid) -> Option<Self> {
+        Self::parse(&std::fs::read(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?)
+    }
+
+    /// Parses a line of `/proc/PID/stat`; the second field, the name, may hold blanks and parentheses.
+    pub(super) fn parse(stat: &[u8]) -> Option<Self> {
+        let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+        let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
+        let mut fields = rest.split_ascii_whitespace();
+        Some(Self {
+            state: *fields.next()?.as_bytes().first()?,
+            parent: Pid::from_raw(fields.next()?.parse().ok()?).unwrap_or(Pid::INIT),
+            session: fields.nth(1)?.parse().ok()?,
+            started: fields.nth(15)?.parse().ok()?,
+        })
+    }
+}
+
+/// The children of a process. While some of them exit, others may be missing from the list.
+#[cfg(target_os = "linux")]
+pub(super) fn list_children(process: Pid) -> Vec<Pid> {
     let mut lists = Vec::new();
-    for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+    let tasks = format!("/proc/{}/task", process.as_raw_nonzero());
+    for task in std::fs::read_dir(tasks).into_iter().flatten().flatten() {
         match std::fs::read_to_string(task.path().join("children")) {
             Ok(list) => lists.push(list),
-            // A kernel without CONFIG_PROC_CHILDREN.
-            Err(_) => return children_by_scan(),
+            // A kernel without CONFIG_PROC_CHILDREN, or a thread that ended just now.
+            Err(_) => return scan_for_children(process),
         }
     }
     lists.iter().flat_map(|list| list.split_ascii_whitespace()).filter_map(parse_pid).collect()
@@ -65,11 +101,10 @@ fn children() -> Vec<Pid> {
 
 /// Asks every process for its parent.
 #[cfg(target_os = "linux")]
-fn children_by_scan() -> Vec<Pid> {
-    let own = Some(rustix::process::getpid());
+fn scan_for_children(process: Pid) -> Vec<Pid> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?));
-    pids.filter(|pid| super::peer::read_parent(*pid) == own).collect()
+    pids.filter(|pid| ProcessStat::read(*pid).is_some_and(|stat| stat.parent == process)).collect()
 }
 
 #[cfg(target_os = "linux")]
@@ -87,10 +122,32 @@ mod tests {
     fn both_ways_to_list_children_find_the_child() {
         let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
         let pid = Pid::from_child(&child);
-        assert!(children().contains(&pid));
-        assert!(children_by_scan().contains(&pid));
+        let own = rustix::process::getpid();
+        assert!(list_children(own).contains(&pid));
+        assert!(scan_for_children(own).contains(&pid));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!children().contains(&pid));
+        assert!(!list_children(own).contains(&pid));
+    }
+
+    #[test]
+    fn a_name_cannot_forge_what_the_kernel_reports() {
+        let pid = |number| Pid::from_raw(number).unwrap();
+        let fields = "5 7 9 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0";
+        let line = |begin: &[u8]| [begin, b" ", fields.as_bytes()].concat();
+        let expected = |state| Some(ProcessStat { state, parent: pid(5), session: 9, started: 4711 });
+        for (stat, expected) in [
+            (line(b"7 (sh) S"), expected(b'S')),
+            (line(b"7 (a) S 1 (b) R"), expected(b'R')),
+            (line(b"7 (\xff) T"), expected(b'T')),
+            (
+                b"7 (kthread) S 0 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 3".to_vec(),
+                Some(ProcessStat { state: b'S', parent: Pid::INIT, session: 0, started: 3 }),
+            ),
+            (b"7 (sh".to_vec(), None),
+            (b"7 (sh) S 5".to_vec(), None),
+        ] {
+            assert_eq!(ProcessStat::parse(&stat), expected, "{}", String::from_utf8_lossy(&stat));
+        }
     }
 }

@@ -57,6 +57,7 @@ async fn attempt(world: &World, level: Level, cage: Option<Cage>) -> BTreeMap<St
             ],
             cwd: world.map.tree(""),
             cage,
+            worktree: None,
         },
         Limits { timeout: Duration::from_secs(60), keep: 1 << 20 },
         &mut |_| {},
@@ -138,6 +139,7 @@ async fn the_proxy_is_the_only_way_to_a_host() {
         env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         cwd: world.map.tree(""),
         cage: Some(world.cage(Network::Ports(vec![proxy.port()]))),
+        worktree: None,
     };
     let limits = Limits { timeout: Duration::from_secs(60), keep: 1 << 20 };
     let output = run(spawn, limits, &mut |_| {}).await.unwrap().output;
@@ -183,6 +185,7 @@ async fn old_kernel() {
         env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         cwd: dir.path().to_owned(),
         cage: Some(cage),
+        worktree: None,
     });
     // What is left of the cage is applied, and the command starts.
     let mut started = started.await.unwrap();

@@ -39,6 +39,7 @@ mod plan;
 mod planmode;
 mod prompt;
 mod queue;
+mod quiet;
 mod response;
 mod resume;
 mod review;

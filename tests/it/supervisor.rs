@@ -39,19 +39,20 @@ fn command(argv: &[&str]) -> Spawn {
         env: vec![("PATH".into(), std::env::var("PATH").unwrap())],
         cwd: PathBuf::from("/"),
         cage: None,
+        worktree: None,
     }
 }
 
 /// Watches over processes by descriptors, so that a pid used again by a stranger cannot mislead a test.
-struct Watch(Vec<std::os::fd::OwnedFd>);
+pub(crate) struct Watch(Vec<std::os::fd::OwnedFd>);
 
 impl Watch {
-    fn over(pids: &[i32]) -> Self {
+    pub(crate) fn over(pids: &[i32]) -> Self {
         Self(pids.iter().map(|pid| pidfd_open(Pid::from_raw(*pid).unwrap(), PidfdFlags::empty()).unwrap()).collect())
     }
 
     /// Fails when one of them is alive after a time that no healthy machine needs.
-    fn all_end(&self) {
+    pub(crate) fn all_end(&self) {
         for process in &self.0 {
             let mut ended = [PollFd::new(process, PollFlags::IN)];
             let limit = rustix::time::Timespec { tv_sec: 20, tv_nsec: 0 };
@@ -59,7 +60,7 @@ impl Watch {
         }
     }
 
-    fn all_live(&self) {
+    pub(crate) fn all_live(&self) {
         for process in &self.0 {
             let mut ended = [PollFd::new(process, PollFlags::IN)];
             assert_eq!(poll(&mut ended, Some(&rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap(), 0);

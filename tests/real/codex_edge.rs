@@ -207,7 +207,7 @@ impl Spawner for Supervised {
     fn spawn(&self, request: SpawnRequest) -> BoxFuture<'static, Result<Child, Failure>> {
         let SpawnRequest { argv, env, cwd, .. } = request;
         let executable = PathBuf::from(env!("CARGO_BIN_EXE_coppice"));
-        let (spawn, pids) = (Spawn { executable, argv, env, cwd, cage: None }, Arc::clone(&self.pids));
+        let (spawn, pids) = (Spawn { executable, argv, env, cwd, cage: None, worktree: None }, Arc::clone(&self.pids));
         async move {
             let child = edge::start(spawn).await?;
             pids.lock().unwrap().extend(child.pid);

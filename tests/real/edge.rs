@@ -123,7 +123,7 @@ impl Spawner for Caged {
         let mut cage = self.cage.clone();
         cage.read.extend(needs.read);
         cage.write.extend(needs.write);
-        let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage: Some(cage) };
+        let spawn = Spawn { executable: self.executable.clone(), argv, env, cwd, cage: Some(cage), worktree: None };
         start(spawn).boxed()
     }
 }

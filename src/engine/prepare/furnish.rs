@@ -100,6 +100,7 @@ pub(in super::super) async fn run_command(
         env: env.into_iter().collect(),
         cwd: tree.path.clone(),
         cage,
+        worktree: Some(tree.path.clone()),
     };
     let (lines, mut spoken) = tokio::sync::mpsc::channel::<String>(LINES_AHEAD);
     let mut on_line = move |line: &str| {

@@ -90,7 +90,7 @@ async fn of_gh(shared: &Shared, base: &Base) -> Option<Token> {
     let env = shared.own_environment.clone().into_iter().chain(ways).collect();
     let argv = vec![program.to_string_lossy().into_owned(), "auth".to_owned(), "token".to_owned()];
     let argv = argv.into_iter().chain(["--hostname".to_owned(), host.to_owned()]).collect();
-    let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd, cage: None };
+    let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd, cage: None, worktree: None };
     // Without a login it fails, which is an answer too.
     let said = command::run(spawn, LIMITS, &mut |_: &str| {}).await.ok().filter(command::Finished::is_success)?;
     let token = Token::parse(&said.output)?;

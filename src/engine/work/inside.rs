@@ -101,7 +101,8 @@ async fn start(shared: &Shared, caller: &Caller) -> Result<Running, String> {
     let program = shared.settings.executable.to_string_lossy().into_owned();
     let argv = std::iter::once(program).chain(inside::arguments(&tree, plan.as_deref())).collect();
     let env = env.into_iter().collect();
-    let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: tree, cage };
+    let (executable, worktree) = (shared.executable.clone(), Some(tree.clone()));
+    let spawn = Spawn { executable, argv, env, cwd: tree, cage, worktree };
     let supervised = launch::spawn(spawn).await.map_err(|error| error.to_string())?;
     let launch::Supervised { stdin, stdout, stderr, process } = supervised;
     // It says nothing beside its answers, and what it runs has streams of its own.

@@ -71,6 +71,7 @@ async fn ordinary_work_goes_on() {
             env,
             cwd: world.map.tree(""),
             cage: Some(cage),
+            worktree: None,
         };
         let limits = Limits { timeout: Duration::from_secs(120), keep: 4096 };
         let finished = run(spawn, limits, &mut |_| {}).await.unwrap();

@@ -196,6 +196,7 @@ async fn neighbour(root: &Path) -> Supervised {
         env: environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: PathBuf::from("/"),
         cage: Some(cage(root, "other", Network::Open)),
+        worktree: None,
     })
     .await
     .unwrap()

@@ -94,7 +94,8 @@ pub(super) async fn start(
     let mut argv = vec![found.to_string_lossy().into_owned()];
     argv.extend(program.arguments.iter().map(|argument| (*argument).to_owned()));
     let env = env.into_iter().collect();
-    let spawn = Spawn { executable: shared.executable.clone(), argv, env, cwd: tree, cage };
+    let (executable, worktree) = (shared.executable.clone(), Some(tree.clone()));
+    let spawn = Spawn { executable, argv, env, cwd: tree, cage, worktree };
     let supervised = launch::spawn(spawn).await.map_err(|error| failed(error.to_string()))?;
     let launch::Supervised { stdin, stdout, stderr, process } = supervised;
     // What it says beside the protocol is nobody's; a full pipe would stop it.

@@ -52,6 +52,7 @@ pub(super) async fn git(
         env: env.into_iter().collect(),
         cwd: tree.path.clone(),
         cage,
+        worktree: Some(tree.path.clone()),
     };
     run(spawn, &caller.cancel).await
 }

@@ -1,0 +1,387 @@
+//! Stops every process of a work tree and lets them continue, by signals that are sent from outside.
+//!
+//! Signals, because the daemon of an ordinary user has no cgroup that it could freeze. A stopped process can be
+//! continued by a timer of its own, so the kernel's count of its runs is compared when it is let go. Supervisors are
+//! never stopped: they notice when the daemon dies, and a kill reaches what is stopped.
+
+#![expect(clippy::disallowed_methods, reason = "the kernel does not report when a process of others has stopped")]
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+use super::supervisor;
+use super::tree::{self, ProcessStat};
+
+/// How long processes may take to stop before they are killed, and to be gone before nothing can be done about them.
+const STOP_LIMIT: Duration = Duration::from_secs(2);
+const KILL_LIMIT: Duration = Duration::from_secs(6);
+/// How long a process may be busy in the kernel before its children are continued for a moment: it may wait for one of
+/// them to execute its program.
+const FORK_LIMIT: Duration = Duration::from_millis(20);
+/// The pauses between two looks.
+const FIRST_PAUSE: Duration = Duration::from_micros(50);
+const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+/// How often a process may be found running after it had stopped.
+const LIVES: u8 = 3;
+
+/// One process, also after its pid has passed to another.
+#[derive(Debug)]
+pub(super) struct ProcessHandle(OwnedFd);
+
+impl ProcessHandle {
+    /// The process with that pid, if it is still the one that started at that time.
+    pub(super) fn open(pid: Pid, started: u64) -> Option<Self> {
+        let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
+        (ProcessStat::read(pid)?.started == started).then_some(Self(process))
+    }
+
+    /// A process that is gone needs no signal.
+    pub(super) fn send(&self, signal: Signal) {
+        pidfd_send_signal(&self.0, signal).ok();
+    }
+
+    /// Waits for its end; whether that came.
+    pub(super) fn wait_for_end(&self, limit: Duration) -> bool {
+        let limit = Timespec::try_from(limit).unwrap_or_default();
+        matches!(poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)), Ok(1..))
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Whose processes are meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Scope {
+    pub(super) worktree: PathBuf,
+    /// Supervisors of this work tree alone: everything below them counts.
+    pub(super) own: Vec<Pid>,
+    /// Other supervisors: what works in the work tree counts, such as the commands of a server that several sessions share.
+    pub(super) shared: Vec<Pid>,
+}
+
+/// Processes that cannot run. Dropping it lets them continue.
+#[derive(Debug)]
+pub(super) struct Frozen {
+    scope: Scope,
+    /// Parents first.
+    members: Vec<Member>,
+    /// The last look before everything was still.
+    seen: Vec<Sighting>,
+}
+
+/// Processes could not be stopped, nor killed.
+#[derive(Debug)]
+pub(super) struct Unstoppable;
+
+/// Stops everything in the scope; returns when two looks in a row have found the same processes, none of which ran.
+pub(super) fn freeze(scope: Scope) -> Result<Frozen, Unstoppable> {
+    let begin = Instant::now();
+    let mut frozen = Frozen { scope, members: Vec::new(), seen: Vec::new() };
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let seen = frozen.scope.look();
+        let is_still = seen.iter().all(Sighting::is_still);
+        if is_still && seen == frozen.seen {
+            return Ok(frozen);
+        }
+        if begin.elapsed() > KILL_LIMIT {
+            return Err(Unstoppable);
+        }
+        frozen.stop(&seen, begin.elapsed());
+        frozen.seen = seen;
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+impl Frozen {
+    /// Lets everything continue; how many processes had run although they were stopped. Those are killed.
+    pub(super) fn thaw(self) -> usize {
+        let before: HashMap<_, _> = self.seen.iter().map(|seen| (seen.key(), seen)).collect();
+        let mut ran = 0;
+        for now in self.scope.look().iter().filter(|now| !now.is_dead()) {
+            let has_run = match (before.get(&now.key()), now.reach) {
+                (Some(before), _) => *before != now,
+                (None, Reach::Own) => true,
+                // A server that others use too is not stopped, and may start commands at any time.
+                (None, Reach::Shared) => false,
+            };
+            if has_run {
+                ran += 1;
+                if let Some(process) = ProcessHandle::open(now.pid, now.started) {
+                    process.send(Signal::KILL);
+                }
+            }
+        }
+        ran
+    }
+
+    /// Kills what was left behind by a process that ended: everything whose parent is a supervisor or a stage, except for
+    /// the program that these were started for. Whether it is gone.
+    pub(super) fn kill_orphans(&self) -> bool {
+        let mut doomed: HashSet<Pid> = HashSet::new();
+        let mut parents: Vec<Pid> = [&self.scope.own[..], &self.scope.shared].concat();
+        while let Some(parent) = parents.pop() {
+            let program = first_child(parent);
+            let orphans = self.seen.iter().filter(|seen| seen.parent == parent && Some(seen.pid) != program);
+            doomed.extend(orphans.map(|orphan| orphan.pid));
+            parents.extend(program.filter(|program| is_stage(*program)));
+        }
+        for seen in &self.seen {
+            // Parents come first.
+            if doomed.contains(&seen.parent) {
+                doomed.insert(seen.pid);
+            }
+        }
+        self.kill(|member| doomed.contains(&member.pid))
+    }
+
+    /// Kills everything; whether it is gone.
+    pub(super) fn kill_all(&self) -> bool {
+        self.kill(|_| true)
+    }
+
+    fn kill(&self, is_meant: impl Fn(&Member) -> bool) -> bool {
+        let meant = || self.members.iter().filter(|member| is_meant(member));
+        meant().for_each(|member| member.process.send(Signal::KILL));
+        let deadline = Instant::now() + KILL_LIMIT;
+        meant().all(|member| member.process.wait_for_end(deadline.saturating_duration_since(Instant::now())))
+    }
+
+    /// Stops what is new, and deals with what did not stop.
+    fn stop(&mut self, seen: &[Sighting], elapsed: Duration) {
+        let now: HashMap<_, _> = seen.iter().map(|seen| (seen.key(), seen)).collect();
+        self.members.retain(|member| now.contains_key(&member.key()));
+        for member in &mut self.members {
+            if let Some(seen) = now.get(&member.key()) {
+                member.follow(seen, elapsed);
+            }
+        }
+        if elapsed > FORK_LIMIT {
+            let blocked: HashSet<Pid> = seen.iter().filter(|seen| seen.is_blocked()).map(|seen| seen.pid).collect();
+            let waited_for =
+                |member: &&mut Member| now.get(&member.key()).is_some_and(|seen| blocked.contains(&seen.parent));
+            self.members.iter_mut().filter(waited_for).for_each(Member::continue_for_a_moment);
+        }
+        let known: HashSet<_> = self.members.iter().map(Member::key).collect();
+        self.members.extend(seen.iter().filter(|seen| !known.contains(&seen.key())).filter_map(Member::stop));
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        // Children first: a shell that runs again must not find one of its jobs stopped.
+        for member in self.members.iter().rev().filter(|member| !member.was_stopped) {
+            member.process.send(Signal::CONT);
+        }
+    }
+}
+
+/// A process that was told to stop.
+#[derive(Debug)]
+struct Member {
+    pid: Pid,
+    started: u64,
+    process: ProcessHandle,
+    /// Somebody else stopped it before, and it stays so.
+    was_stopped: bool,
+    /// It was seen to stand still.
+    is_settled: bool,
+    lives: u8,
+}
+
+impl Member {
+    fn stop(seen: &Sighting) -> Option<Self> {
+        if seen.is_dead() {
+            return None;
+        }
+        let process = ProcessHandle::open(seen.pid, seen.started)?;
+        let was_stopped = seen.threads.iter().all(|thread| thread.state == b'T');
+        if !was_stopped {
+            process.send(Signal::STOP);
+        }
+        Some(Self { pid: seen.pid, started: seen.started, process, was_stopped, is_settled: was_stopped, lives: LIVES })
+    }
+
+    fn key(&self) -> (Pid, u64) {
+        (self.pid, self.started)
+    }
+
+    fn follow(&mut self, seen: &Sighting, elapsed: Duration) {
+        if seen.is_still() {
+            self.is_settled = true;
+            return;
+        }
+        if std::mem::take(&mut self.is_settled) {
+            self.lives -= 1;
+        }
+        let is_given_up = self.lives == 0 || elapsed > STOP_LIMIT;
+        self.lives = self.lives.max(1);
+        self.was_stopped = false;
+        self.process.send(if is_given_up { Signal::KILL } else { Signal::STOP });
+    }
+
+    fn continue_for_a_moment(&mut self) {
+        self.is_settled = false;
+        self.process.send(Signal::CONT);
+    }
+}
+
+/// A process as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sighting {
+    pid: Pid,
+    started: u64,
+    parent: Pid,
+    reach: Reach,
+    threads: Vec<ThreadSighting>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ThreadSighting {
+    id: std::ffi::OsString,
+    state: u8,
+    /// How long and how often it has run; empty where the kernel does not count.
+    runs: String,
+}
+
+/// Why a process is in the scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Own,
+    Shared,
+}
+
+impl Sighting {
+    fn read(pid: Pid, reach: Reach) -> Option<Self> {
+        let stat = ProcessStat::read(pid)?;
+        let tasks = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).ok()?;
+        let threads = tasks.flatten().filter_map(|task| {
+            let state = ProcessStat::parse(&fs::read(task.path().join("stat")).ok()?)?.state;
+            let runs = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+            Some(ThreadSighting { id: task.file_name(), state, runs })
+        });
+        Some(Self { pid, started: stat.started, parent: stat.parent, reach, threads: threads.collect() })
+    }
+
+    fn key(&self) -> (Pid, u64) {
+        (self.pid, self.started)
+    }
+
+    fn is_still(&self) -> bool {
+        self.threads.iter().all(|thread| matches!(thread.state, b'T' | b't' | b'Z' | b'X'))
+    }
+
+    fn is_dead(&self) -> bool {
+        self.threads.iter().all(|thread| matches!(thread.state, b'Z' | b'X'))
+    }
+
+    /// Whether it waits for something that no signal interrupts.
+    fn is_blocked(&self) -> bool {
+        self.threads.iter().any(|thread| thread.state == b'D')
+    }
+}
+
+impl Scope {
+    /// Every process in the scope, parents before their children.
+    fn look(&self) -> Vec<Sighting> {
+        let mut found = Vec::new();
+        let mut known = HashSet::new();
+        let own = self.own.iter().map(|root| (*root, Reach::Own));
+        let shared = self.shared.iter().map(|root| (*root, Reach::Shared));
+        for (root, reach) in own.chain(shared) {
+            let is_meant = |pid| match reach {
+                Reach::Own => true,
+                Reach::Shared => works_in(pid, &self.worktree),
+            };
+            let mut parents = VecDeque::from([(root, false)]);
+            while let Some((parent, is_inside)) = parents.pop_front() {
+                for child in tree::list_children(parent) {
+                    // One that changes its parent meanwhile is met twice.
+                    if !known.insert(child) {
+                        continue;
+                    }
+                    let is_inside = is_inside || is_meant(child);
+                    if is_inside {
+                        found.extend(Sighting::read(child, reach));
+                    }
+                    parents.push_back((child, is_inside));
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a process stands in the work tree, or has a view of the file system that was made for it.
+fn works_in(pid: Pid, worktree: &Path) -> bool {
+    let of = |name: &str| PathBuf::from(format!("/proc/{}/{name}", pid.as_raw_nonzero()));
+    let stands = ["cwd", "root"].iter().any(|name| fs::read_link(of(name)).is_ok_and(|at| at.starts_with(worktree)));
+    stands || fs::read(of("mountinfo")).is_ok_and(|mounts| mounts_below(&mounts, worktree))
+}
+
+/// Whether something is mounted at a directory or below.
+fn mounts_below(mountinfo: &[u8], directory: &Path) -> bool {
+    let points = mountinfo.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    points.map(unescape).any(|point| point.starts_with(directory))
+}
+
+/// Undoes the octal escapes with which the kernel writes blanks and backslashes.
+fn unescape(text: &[u8]) -> PathBuf {
+    let mut path = Vec::new();
+    let mut rest = text;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        path.push(match (first, after) {
+            (b'\\', [high @ b'0'..=b'3', middle @ b'0'..=b'7', low @ b'0'..=b'7', after @ ..]) => {
+                rest = after;
+                (high - b'0') * 64 + (middle - b'0') * 8 + (low - b'0')
+            }
+            _ => *first,
+        });
+    }
+    std::ffi::OsString::from_vec(path).into()
+}
+
+/// The child that a process has had for longest: what it was started for.
+fn first_child(parent: Pid) -> Option<Pid> {
+    let children = tree::list_children(parent).into_iter();
+    let aged = children.filter_map(|child| Some((ProcessStat::read(child)?.started, child)));
+    aged.min_by_key(|(started, child)| (*started, child.as_raw_nonzero())).map(|(_, child)| child)
+}
+
+/// Whether a process is a second stage of ours that has not become its program.
+fn is_stage(pid: Pid) -> bool {
+    let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+    line.split(|byte| *byte == 0).skip(1).take(2).eq(supervisor::STAGE_ARGUMENTS.map(str::as_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_view_of_the_file_system_tells_for_which_work_tree_it_was_made() {
+        let line = |point: &str| format!("36 35 98:0 /mnt1 {point} rw,noatime master:1 - ext3 /dev/root rw\n");
+        for (points, expected) in [
+            (&["/", "/proc"][..], false),
+            (&["/", "/data/w/one"], true),
+            (&["/data/w/one/src"], true),
+            (&["/data/w"], false),
+            (&["/data/w/one-more"], false),
+        ] {
+            let mounts: String = points.iter().map(|point| line(point)).collect();
+            assert_eq!(mounts_below(mounts.as_bytes(), Path::new("/data/w/one")), expected, "{points:?}");
+        }
+        assert!(mounts_below(line(r"/data/a\040b\134c").as_bytes(), Path::new("/data/a b\\c")));
+    }
+}

@@ -1,0 +1,165 @@
+//! A work tree in which nobody works: its processes are stopped, and none starts, while somebody else works there.
+//!
+//! It knows work trees by their paths, and every process below the supervisors that were started for one. What runs on
+//! other systems than Linux cannot be found, and goes on.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::task::spawn_blocking;
+
+use super::supervisors;
+
+/// Why a work tree was not quiet.
+#[derive(Debug, thiserror::Error)]
+pub enum QuietError {
+    #[error("a process is still being started in the worktree")]
+    Starting,
+    #[error("the processes of the session could not be stopped")]
+    Unstoppable,
+    #[error("the processes of the session could not be ended")]
+    Unkillable,
+    #[error("{count} stopped processes of the session ran while git worked in the worktree; they were killed")]
+    Disturbed { count: usize },
+    #[error("the work in the worktree was cut short")]
+    Lost(#[from] tokio::task::JoinError),
+}
+
+/// Runs `work` on a thread that may block, while no process of the work tree runs and none starts there.
+///
+/// What `work` did is not trusted if a process ran all the same.
+pub async fn run_in_quiet_tree<T: Send + 'static>(
+    worktree: &Path,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, QuietError> {
+    let worktree = worktree.to_owned();
+    let closed = supervisors::close_gate(&worktree).await?;
+    spawn_blocking(move || {
+        let _closed = closed;
+        system::run_quietly(worktree, work)
+    })
+    .await?
+}
+
+/// Ends what processes of the work tree left behind: those whose own parents are gone. The programs that were started for
+/// the work tree go on, with their children.
+pub async fn end_orphans(worktree: &Path) -> Result<(), QuietError> {
+    let worktree = worktree.to_owned();
+    let closed = supervisors::close_gate(&worktree).await?;
+    spawn_blocking(move || {
+        let _closed = closed;
+        system::end_orphans(worktree)
+    })
+    .await?
+}
+
+/// Ends every process of the work tree, and returns when they are gone.
+pub async fn end_processes(worktree: &Path) -> Result<(), QuietError> {
+    let worktree = worktree.to_owned();
+    let closed = supervisors::close_gate(&worktree).await?;
+    spawn_blocking(move || {
+        let _closed = closed;
+        system::end_processes(worktree)
+    })
+    .await?
+}
+
+/// Makes this process the parent of every process below it that loses its supervisor.
+pub fn adopt_orphans() -> io::Result<()> {
+    super::tree::adopt_orphans()
+}
+
+/// Ends every process that lost its supervisor.
+pub async fn end_adopted() {
+    // A thread that panicked has nothing left to end.
+    spawn_blocking(system::end_adopted).await.ok();
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::time::{Duration, Instant};
+
+    use rustix::process::Signal;
+
+    use super::super::adopted;
+    use super::super::freeze::{Frozen, ProcessHandle, Scope, Unstoppable, freeze};
+    use super::super::tree::ProcessStat;
+    use super::*;
+
+    /// How long a supervisor may take to notice that nothing is left below it.
+    const END_LIMIT: Duration = Duration::from_secs(5);
+
+    pub(super) use adopted::end_adopted;
+
+    pub(super) fn run_quietly<T>(worktree: PathBuf, work: impl FnOnce() -> T) -> Result<T, QuietError> {
+        let frozen = silence(worktree)?;
+        let outcome = work();
+        match frozen.thaw() {
+            0 => Ok(outcome),
+            count => Err(QuietError::Disturbed { count }),
+        }
+    }
+
+    pub(super) fn end_orphans(worktree: PathBuf) -> Result<(), QuietError> {
+        let frozen = silence(worktree)?;
+        if frozen.kill_orphans() { Ok(()) } else { Err(QuietError::Unkillable) }
+    }
+
+    pub(super) fn end_processes(worktree: PathBuf) -> Result<(), QuietError> {
+        let supervisors: Vec<_> = scope(&worktree).own.into_iter().filter_map(open).collect();
+        if !silence(worktree)?.kill_all() {
+            return Err(QuietError::Unkillable);
+        }
+        let deadline = Instant::now() + END_LIMIT;
+        for supervisor in supervisors {
+            if !supervisor.wait_for_end(deadline.saturating_duration_since(Instant::now())) {
+                supervisor.send(Signal::KILL);
+                if !supervisor.wait_for_end(END_LIMIT) {
+                    return Err(QuietError::Unkillable);
+                }
+            }
+        }
+        end_adopted();
+        Ok(())
+    }
+
+    fn open(pid: rustix::process::Pid) -> Option<ProcessHandle> {
+        ProcessHandle::open(pid, ProcessStat::read(pid)?.started)
+    }
+
+    fn silence(worktree: PathBuf) -> Result<Frozen, QuietError> {
+        // What lost its supervisor is no part of any tree.
+        end_adopted();
+        freeze(scope(&worktree)).map_err(|Unstoppable| QuietError::Unstoppable)
+    }
+
+    fn scope(worktree: &Path) -> Scope {
+        let list = supervisors::list();
+        let of = |wanted: Option<&Path>| {
+            let meant = list.iter().filter(|supervisor| supervisor.worktree.as_deref() == wanted);
+            meant.map(|supervisor| supervisor.pid).collect()
+        };
+        // The kernel knows directories by where they are, and not by the links that lead there.
+        let real = worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned());
+        Scope { own: of(Some(worktree)), shared: of(None), worktree: real }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use super::*;
+
+    pub(super) fn run_quietly<T>(_worktree: PathBuf, work: impl FnOnce() -> T) -> Result<T, QuietError> {
+        Ok(work())
+    }
+
+    pub(super) fn end_orphans(_worktree: PathBuf) -> Result<(), QuietError> {
+        Ok(())
+    }
+
+    pub(super) fn end_processes(_worktree: PathBuf) -> Result<(), QuietError> {
+        Ok(())
+    }
+
+    pub(super) fn end_adopted() {}
+}

@@ -1,0 +1,299 @@
+//! A work tree in which nothing runs while others work there: real process trees that resist, and what ends when.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
+use coppice::sandbox::quiesce::{QuietError, end_orphans, end_processes, run_in_quiet_tree};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::supervisor::Watch;
+
+const PART: &str = "COPPICE_TEST_PART";
+
+/// A command in a work tree of its own, which answers each line it reads.
+struct Agent {
+    tree: TempDir,
+    supervised: Supervised,
+    pids: Vec<i32>,
+}
+
+impl Agent {
+    /// Runs `script`, which prints `count` pids, and then answers what it is told.
+    async fn start(script: &str, count: usize) -> Self {
+        let tree = tempfile::tempdir().unwrap();
+        let answer = "while read line; do echo \"$line\"; done";
+        let mut supervised = spawn(command(tree.path(), &format!("{script}\n{answer}"))).await.unwrap();
+        let mut pids = Vec::new();
+        while pids.len() < count {
+            pids.push(read_line(&mut supervised).await.parse().unwrap());
+        }
+        Self { tree, supervised, pids }
+    }
+
+    fn path(&self) -> &Path {
+        self.tree.path()
+    }
+
+    /// Fails unless the command itself is alive and works.
+    async fn answers(&mut self) {
+        self.supervised.stdin.write_all(b"ping\n").await.unwrap();
+        assert_eq!(read_line(&mut self.supervised).await, "ping");
+    }
+
+    /// The lengths of all files of the work tree.
+    fn lengths(tree: &Path) -> Vec<(PathBuf, u64)> {
+        let entries = fs::read_dir(tree).unwrap().map(|entry| entry.unwrap());
+        let mut lengths: Vec<_> = entries.map(|entry| (entry.path(), entry.metadata().unwrap().len())).collect();
+        lengths.sort();
+        lengths
+    }
+
+    /// Looks at the work tree for a while in which a process that runs changes it; fails if one did.
+    async fn stands_still(&self) {
+        let tree = self.path().to_owned();
+        let pids = self.pids.clone();
+        run_in_quiet_tree(self.path(), move || {
+            let before = Self::lengths(&tree);
+            for _ in 0..300 {
+                assert_eq!(Self::lengths(&tree), before, "something writes");
+            }
+            for pid in pids {
+                assert_eq!(state(pid), 'T', "{pid} runs");
+            }
+        })
+        .await
+        .unwrap();
+    }
+
+    /// Waits until the work tree has changed.
+    fn moves(&self) {
+        let before = Self::lengths(self.path());
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while Self::lengths(self.path()) == before {
+            assert!(std::time::Instant::now() < deadline, "nothing writes any more");
+        }
+    }
+}
+
+fn command(tree: &Path, script: &str) -> Spawn {
+    let env = [("PATH", std::env::var("PATH").unwrap()), ("ME", me()), ("TREE", tree.display().to_string())];
+    Spawn {
+        executable: PathBuf::from(env!("CARGO_BIN_EXE_coppice")),
+        argv: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        env: env.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+        cwd: tree.to_owned(),
+        cage: None,
+        worktree: Some(tree.to_owned()),
+    }
+}
+
+fn me() -> String {
+    std::env::current_exe().unwrap().to_str().unwrap().to_owned()
+}
+
+/// A line of a script that runs one part of [`player`] beside the command.
+fn plays(part: &str) -> String {
+    format!("{PART}={part} \"$ME\" --exact quiet::player --nocapture >/dev/null 2>&1 & echo $!")
+}
+
+async fn read_line(supervised: &mut Supervised) -> String {
+    let mut line = Vec::new();
+    // Byte by byte: what follows the line belongs to the next reader.
+    while line.last() != Some(&b'\n') {
+        let byte = supervised.stdout.read_u8().await.expect("the command ended");
+        line.push(byte);
+    }
+    String::from_utf8(line).unwrap().trim().to_owned()
+}
+
+fn state(pid: i32) -> char {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    stat.rsplit(')').next().unwrap().trim().chars().next().unwrap()
+}
+
+/// A process that does one thing without end, if a test asks for it, and an empty test otherwise.
+#[test]
+fn player() {
+    let (Ok(part), Ok(tree)) = (std::env::var(PART), std::env::var("TREE")) else { return };
+    let tree = PathBuf::from(tree);
+    let write = |name: String| {
+        let mut text = String::new();
+        loop {
+            text.push('x');
+            text.truncate(4096);
+            fs::write(tree.join(&name), format!("{text}{}", text.len() % 7)).unwrap();
+        }
+    };
+    match part.as_str() {
+        "threads" => std::thread::scope(|scope| {
+            (0..6).for_each(|number| drop(scope.spawn(move || write(format!("thread{number}")))));
+        }),
+        "spawns" => loop {
+            // The standard library waits for the exec in the kernel, where no stop signal reaches it.
+            assert!(std::process::Command::new("true").status().unwrap().success());
+        },
+        part => panic!("nobody plays {part}"),
+    }
+}
+
+/// Writes to a file without end, from wherever it is started.
+const WRITERS: &str = r#"
+cat > writer <<'END'
+echo $$
+while :; do echo x >> "$TREE/$1"; done
+END
+sh writer plain &
+setsid sh writer session &
+sh -c "setsid sh writer twice & exit 0" &
+(trap '' TERM HUP INT TSTP; exec sh writer deaf) &
+"#;
+
+#[tokio::test]
+async fn a_quiet_tree_stands_still_and_continues() {
+    let mut agent = Agent::start(WRITERS, 4).await;
+    agent.moves();
+    agent.stands_still().await;
+    agent.moves();
+    agent.answers().await;
+}
+
+#[tokio::test]
+async fn all_threads_stand_still() {
+    let mut agent = Agent::start(&plays("threads"), 1).await;
+    agent.moves();
+    agent.stands_still().await;
+    agent.moves();
+    agent.answers().await;
+}
+
+#[tokio::test]
+async fn a_process_that_starts_others_all_the_time_is_caught_and_survives() {
+    let forks = r#"
+for i in 1 2 3; do sh -c 'echo $$; while :; do (echo x >> "$TREE/forks" &); done' & done
+"#;
+    let mut agent = Agent::start(&format!("{forks}\n{}", plays("spawns")), 4).await;
+    let watch = Watch::over(&agent.pids);
+    for _ in 0..20 {
+        agent.stands_still().await;
+    }
+    watch.all_live();
+    agent.answers().await;
+}
+
+#[tokio::test]
+async fn processes_that_continue_each_other_are_caught() {
+    let script = r#"
+sh -c 'echo $$; while :; do echo x >> "$TREE/one"; kill -CONT $PPID; done' &
+sh -c 'echo $$; while :; do echo x >> "$TREE/two"; kill -CONT 0 2>/dev/null; done' &
+"#;
+    let agent = Agent::start(script, 2).await;
+    agent.stands_still().await;
+}
+
+#[tokio::test]
+async fn a_process_that_runs_all_the_same_is_killed_and_the_work_does_not_count() {
+    let mut agent = Agent::start(WRITERS, 4).await;
+    let ends = Watch::over(&agent.pids[1..2]);
+    let continued = Pid::from_raw(agent.pids[1]).unwrap();
+    let tree = agent.path().to_owned();
+    let work = move || {
+        let before = Agent::lengths(&tree);
+        kill_process(continued, Signal::CONT).unwrap();
+        while Agent::lengths(&tree) == before {}
+        kill_process(continued, Signal::STOP).unwrap();
+    };
+    let error = run_in_quiet_tree(agent.path(), work).await.unwrap_err();
+    assert!(matches!(error, QuietError::Disturbed { count: 1 }), "{error:?}");
+    ends.all_end();
+    agent.pids.remove(1);
+    agent.answers().await;
+    agent.stands_still().await;
+}
+
+#[tokio::test]
+async fn what_was_stopped_before_stays_stopped() {
+    let mut agent = Agent::start("sh -c 'echo $$; kill -STOP $$; echo went on' &", 1).await;
+    agent.answers().await;
+    while state(agent.pids[0]) != 'T' {}
+    agent.stands_still().await;
+    agent.answers().await;
+    assert_eq!(state(agent.pids[0]), 'T');
+}
+
+#[tokio::test]
+async fn nothing_starts_in_a_quiet_tree() {
+    let agent = Agent::start("", 0).await;
+    let (tree, mark) = (agent.path().to_owned(), agent.path().join("mark"));
+    let (runtime, there) = (tokio::runtime::Handle::current(), mark.clone());
+    let starting = run_in_quiet_tree(agent.path(), move || {
+        let starting = runtime.spawn(spawn(command(&tree, "echo here > mark; echo done")));
+        // Another tree is not concerned.
+        let other = tempfile::tempdir().unwrap();
+        for _ in 0..3 {
+            let started = runtime.block_on(spawn(command(other.path(), "echo"))).unwrap();
+            assert!(started.process.pid() > 0);
+        }
+        assert!(!there.exists());
+        starting
+    })
+    .await
+    .unwrap();
+    let mut started = starting.await.unwrap().unwrap();
+    assert_eq!(read_line(&mut started).await, "done");
+    assert!(mark.exists());
+}
+
+#[tokio::test]
+async fn a_killed_supervisor_blocks_no_later_start() {
+    let mut agent = Agent::start("echo $$", 1).await;
+    let supervisor = parent_of(agent.pids[0]);
+    let watch = Watch::over(&agent.pids);
+    kill_process(supervisor, Signal::KILL).unwrap();
+    assert_eq!(agent.supervised.process.wait().await, Status::Lost);
+    watch.all_end();
+    run_in_quiet_tree(agent.path(), || ()).await.unwrap();
+    let mut next = spawn(command(agent.path(), "echo there")).await.unwrap();
+    assert_eq!(read_line(&mut next).await, "there");
+    end_processes(agent.path()).await.unwrap();
+}
+
+fn parent_of(pid: i32) -> Pid {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+    Pid::from_raw(stat.rsplit(')').next().unwrap().split_ascii_whitespace().nth(1).unwrap().parse().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn orphans_end_and_the_command_goes_on_with_its_children() {
+    let script = r#"
+sh -c 'echo $$; exec sleep 600' &
+sh -c "setsid sh -c 'echo \$\$; sleep 600' & exit 0"
+sh -c "(sh -c 'echo \$\$; sleep 600; :' &)"
+"#;
+    let mut agent = Agent::start(script, 3).await;
+    let child =
+        agent.pids.iter().position(|pid| parent_of(*pid).as_raw_nonzero().get() == agent.supervised.process.pid());
+    let child = agent.pids.remove(child.unwrap());
+    let (stays, ends) = (Watch::over(&[child]), Watch::over(&agent.pids));
+    end_orphans(agent.path()).await.unwrap();
+    ends.all_end();
+    stays.all_live();
+    agent.answers().await;
+}
+
+#[tokio::test]
+async fn ending_the_processes_of_a_tree_leaves_none_and_returns_when_they_are_gone() {
+    let mut agent = Agent::start(WRITERS, 4).await;
+    let second = spawn(command(agent.path(), "trap '' TERM; sleep 600")).await.unwrap();
+    let other = Agent::start("echo $$", 1).await;
+    end_processes(agent.path()).await.unwrap();
+    agent.pids.push(second.process.pid());
+    agent.pids.retain(|pid| Path::new(&format!("/proc/{pid}")).exists());
+    assert_eq!(agent.pids, Vec::<i32>::new());
+    assert_eq!(agent.supervised.process.wait().await, Status::Signalled(9));
+    // Another tree is not concerned.
+    Watch::over(&other.pids).all_live();
+    other.supervised.process.stop(Stop::Kill);
+}
