@@ -25,7 +25,7 @@ mod tree;
 mod turn;
 mod work;
 
-pub(super) use tree::{blocking, changes};
+pub(super) use tree::{blocking, changes, in_quiet_tree};
 
 use std::collections::VecDeque;
 use std::sync::Arc;

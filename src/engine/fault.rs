@@ -14,6 +14,7 @@ use crate::github::{BadTokenFile, GitHubError};
 use crate::id::{PrefixError, SessionId};
 use crate::permission::UnknownWord;
 use crate::permission::load::LoadError;
+use crate::sandbox::quiesce::QuietError;
 use crate::store::StoreError;
 
 use super::record::Unreadable;
@@ -150,6 +151,8 @@ pub(super) enum Fault {
     File { act: &'static str, path: PathBuf, source: std::io::Error },
     #[error(transparent)]
     Git(#[from] GitError),
+    #[error(transparent)]
+    Quiet(#[from] QuietError),
     #[error("the stored commit of a session is damaged")]
     Commit(#[from] InvalidOid),
     #[error(transparent)]
@@ -232,6 +235,7 @@ impl Fault {
             | Fault::NoForge { .. }
             | Fault::TokenFile(_)
             | Fault::GitHub(_)
+            | Fault::Quiet(_)
             | Fault::File { .. } => ErrorKind::Failed,
             Fault::Git(error) => git_kind(error),
             Fault::Store(_) | Fault::Draining | Fault::Overloaded => ErrorKind::Unavailable,
@@ -298,6 +302,7 @@ impl Fault {
             Fault::GitHub(error) => error.hint(),
             Fault::Git(error) => error.hint(),
             Fault::Store(error) => error.hint().map(str::to_owned),
+            Fault::Quiet(_) => text("try again; `coppice stop` ends what the session runs"),
             Fault::Draining => text("try again: the next command starts another daemon"),
             Fault::SessionGone { .. }
             | Fault::NotRemoved { .. }

@@ -9,7 +9,7 @@ use crate::git::listing::{self, Listing};
 use crate::git::place::Place;
 
 use super::Engine;
-use super::actor::blocking;
+use super::actor::{blocking, in_quiet_tree};
 use super::fault::Fault;
 use super::record::Record;
 use super::{prepare, query, standing};
@@ -50,7 +50,7 @@ async fn files_of(record: &Record) -> Result<Files, Fault> {
     let repo = prepare::open_repo(record).await?;
     let tree = prepare::tree_of(record, &repo)?;
     let target = query::whole(record, &repo)?;
-    blocking(move || {
+    in_quiet_tree(&tree.path.clone(), move || {
         Ok(match target {
             Target::WorkTree => files(listing::of_tree(&tree, LIMIT)?, Some(tree.path)),
             Target::Commit(commit) => files(listing::of_commit(&repo, commit, LIMIT)?, None),

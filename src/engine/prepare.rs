@@ -22,6 +22,7 @@ use crate::git::{self, GitError, Repo, Worktree};
 
 use crate::tools::external::ExternalTool;
 
+use super::actor::in_quiet_tree;
 use super::agents::role::{self, Role};
 use super::external::Servers;
 use super::fault::Fault;
@@ -255,11 +256,11 @@ async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<
 
 /// Looks whether somebody removed part of the worktree by hand, and brings it back.
 pub(super) async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktree, Fault> {
-    let (tree, mended) = tokio::task::spawn_blocking(move || {
+    let (tree, mended) = in_quiet_tree(&tree.path.clone(), move || {
         let repaired = tree.repair()?;
-        Ok::<_, GitError>((tree, repaired.mended))
+        Ok((tree, repaired.mended))
     })
-    .await??;
+    .await?;
     for health in mended {
         let message = match health {
             Health::Sound => continue,
@@ -282,7 +283,7 @@ pub(super) async fn undo_integration(shared: &Shared, record: &Record) -> Result
     let tree = tree_of(record, &repo)?;
     let lock = shared.tree_lock(record.id);
     let _held = lock.lock().await;
-    let undone = tokio::task::spawn_blocking(move || integrate::recover(&tree)).await??;
+    let undone = in_quiet_tree(&tree.path.clone(), move || integrate::recover(&tree)).await?;
     let message = match undone {
         Recovered::Nothing => return Ok(()),
         Recovered::Undone { saved } if saved.is_empty() => {

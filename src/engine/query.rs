@@ -11,7 +11,7 @@ use crate::git::{Oid, Repo};
 use crate::store::Removed;
 
 use super::Engine;
-use super::actor::{blocking, changes};
+use super::actor::{changes, in_quiet_tree};
 use super::fault::Fault;
 use super::prepare;
 use super::record::{Record, Tree, TurnBody};
@@ -119,8 +119,8 @@ impl Engine {
             Some(turn) => self.turn_range(&record, turn).await?,
             None => (record.body.measured_from().parse()?, whole(&record, &repo)?),
         };
-        let (files, patch) =
-            blocking(move || Ok((diff::files(&tree, &from, to)?, diff::patch(&tree, &from, to)?))).await?;
+        let read = move || Ok((diff::files(&tree, &from, to)?, diff::patch(&tree, &from, to)?));
+        let (files, patch) = in_quiet_tree(Path::new(&record.body.worktree), read).await?;
         Ok(Diff {
             changes: changes(diff::total(&files)),
             files: files.into_iter().map(file_change).collect(),

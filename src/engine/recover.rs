@@ -9,7 +9,7 @@ use crate::git::diff::{self, Target};
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
-use super::actor::{blocking, changes};
+use super::actor::{changes, in_quiet_tree};
 use super::fault::Fault;
 use super::handoff::{self, EndedBy};
 use super::record::{ApprovalRecord, PromptBody, Record, State, Tree, TurnBody};
@@ -81,7 +81,7 @@ async fn recount(record: &mut Record) -> Result<(), Fault> {
     let Tree::Ready = record.body.tree else { return Ok(()) };
     let repo = prepare::open_repo(record).await?;
     let (tree, from) = (prepare::tree_of(record, &repo)?, record.body.measured_from().parse()?);
-    let total = blocking(move || diff::changes(&tree, &from, Target::WorkTree)).await?;
+    let total = in_quiet_tree(&tree.path.clone(), move || diff::changes(&tree, &from, Target::WorkTree)).await?;
     record.body.changes = changes(total);
     Ok(())
 }

@@ -18,7 +18,7 @@ use super::super::handoff::{self, EndedBy};
 use super::super::record::{ChildAccess, Record, Tree};
 use super::super::{clock, delegate, prepare, view, workflow};
 use super::turn::TurnRun;
-use super::{Actor, blocking};
+use super::{Actor, blocking, in_quiet_tree};
 
 impl Actor {
     /// What the store gets about this child's handoff, if something changed; `None` for sessions that nobody delegated.
@@ -171,7 +171,7 @@ impl Actor {
         let tree = self.tree().await?;
         let aside = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
         let name = aside.clone();
-        if blocking(move || git::handoff::tidy(&tree, &name)).await?.is_some() {
+        if in_quiet_tree(&tree.path.clone(), move || git::handoff::tidy(&tree, &name)).await?.is_some() {
             let message = format!("the child may only read and changed files all the same; they are kept in `{aside}`");
             self.staged.push(Payload::Warning { message });
         }
@@ -183,8 +183,7 @@ impl Actor {
         if self.record.body.tree == Tree::Absent {
             return Ok(());
         }
-        self.end_conversation().await;
-        self.shared.languages.end(Path::new(&self.record.body.worktree)).await;
+        self.end_processes().await?;
         let tree = self.tree().await?;
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);
@@ -220,8 +219,8 @@ impl Actor {
         let tree = prepare::tree_of(&parent, &repo)?;
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
-        let recorded =
-            blocking(move || git::handoff::snapshot(&tree, &child.handoff, git::handoff::Ignored::Left)).await?;
+        let snapshot = move || git::handoff::snapshot(&tree, &child.handoff, git::handoff::Ignored::Left);
+        let recorded = in_quiet_tree(Path::new(&parent.body.worktree), snapshot).await?;
         self.record.body.base.commit = recorded.commit.to_string();
         if let Some(handoff) = &mut self.handoff {
             handoff.base_sha = recorded.commit.to_string();
@@ -269,7 +268,7 @@ impl Actor {
             let reason = "a person works in it".to_owned();
             return Err(Fault::NotIntegrated { child: self.id, parent: parent.id, reason });
         }
-        let (merged, head) = blocking(move || {
+        let (merged, head) = in_quiet_tree(&target.path.clone(), move || {
             let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
             Ok((integrate::integrate(&target, integrate::Child { base, head })?, head))
         })
@@ -303,7 +302,7 @@ impl Actor {
         let tree = self.tree().await?;
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
-        blocking(move || {
+        in_quiet_tree(&target.path.clone(), move || {
             let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
             integrate::conflicts(&target, integrate::Child { base, head })
         })

@@ -3,7 +3,7 @@
 //!
 //! Nobody in the session's cage can write its git directory, so nobody there can merge; but everybody can edit files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
@@ -17,7 +17,7 @@ use super::super::fault::Fault;
 use super::super::prepare::failure;
 use super::Actor;
 use super::integrate::refusal_hint;
-use super::tree::{blocking, changes};
+use super::tree::{changes, in_quiet_tree};
 
 impl Actor {
     /// Tells a conflict, after the base was brought in.
@@ -52,7 +52,7 @@ impl Actor {
         self.persist(Durability::Full, Vec::new()).await?;
         let tree = self.tree().await?;
         let (session, base, name) = (self.id, self.record.body.measured_from().parse()?, target.to_owned());
-        let (brought, files) = blocking(move || {
+        let (brought, files) = in_quiet_tree(&tree.path.clone(), move || {
             let brought = merge::bring(&tree, Bring { session, target: &name, base })?;
             let files = match &brought {
                 Brought::Brought { head, onto, .. } => diff::files(&tree, onto, Target::Commit(*head))?,
@@ -86,7 +86,7 @@ impl Actor {
             return Ok(files);
         }
         let (tree, target) = (self.tree().await?, target.to_owned());
-        blocking(move || merge::marked(&tree, &target, &files)).await
+        in_quiet_tree(&tree.path.clone(), move || merge::marked(&tree, &target, &files)).await
     }
 
     /// Looks again at an earlier conflict, after somebody worked on it.
@@ -112,7 +112,8 @@ impl Actor {
         };
         let tree = self.tree().await?;
         let (session, base) = (self.id, self.record.body.measured_from().parse()?);
-        blocking(move || merge::unresolved(&tree, Bring { session, target: &target, base }, &files)).await
+        let work = move || merge::unresolved(&tree, Bring { session, target: &target, base }, &files);
+        in_quiet_tree(Path::new(&self.record.body.worktree), work).await
     }
 
     /// A person worked in the tree of a session that had a conflict: perhaps it is none any more.

@@ -44,6 +44,7 @@ impl Actor {
             }
             Effect::Commit => {
                 self.end_served().await;
+                self.end_leftovers().await;
                 self.commit().await;
                 return Ok(Some(Event::Committed(self.standing().await)));
             }

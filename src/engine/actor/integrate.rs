@@ -17,7 +17,7 @@ use super::super::fault::Fault;
 use super::super::record::TurnBody;
 use super::super::{hooks, prepare};
 use super::conflict::short;
-use super::tree::blocking;
+use super::tree::{blocking, in_quiet_tree};
 use super::{Actor, Command, INBOX, Message};
 
 /// How often a merge is made again because its target moved meanwhile.
@@ -253,7 +253,7 @@ impl Actor {
         let tree = self.tree().await?;
         let (name, session) = (target.to_owned(), self.id);
         let base: Oid = self.record.body.measured_from().parse()?;
-        let (onto, outcome, moved) = blocking(move || {
+        let (onto, outcome, moved) = in_quiet_tree(&tree.path.clone(), move || {
             let Some(onto) = tree.repo.find_ref(&name)? else {
                 return Err(GitError::BranchMissing { branch: name });
             };

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::api::event::Payload;
 use crate::git::{self, Worktree};
+use crate::sandbox::quiesce;
 use crate::session::Event;
 use crate::store::Durability;
 
@@ -95,10 +96,17 @@ impl Actor {
         }
     }
 
+    /// Ends everything that runs in the worktree, the agent and language servers politely, and waits until it is gone.
+    pub(super) async fn end_processes(&mut self) -> Result<(), Fault> {
+        self.end_conversation().await;
+        let worktree = Path::new(&self.record.body.worktree);
+        self.shared.languages.end(worktree).await;
+        Ok(quiesce::end_processes(worktree).await?)
+    }
+
     /// Moves the tree to the trash and lets the sweeper save, recycle or delete it.
     pub(super) async fn give_tree_back(&mut self) -> Result<(), Fault> {
-        self.end_conversation().await;
-        self.shared.languages.end(Path::new(&self.record.body.worktree)).await;
+        self.end_processes().await?;
         let is_there = Path::new(&self.record.body.worktree).exists();
         match self.record.body.tree {
             Tree::Absent => return Ok(()),

@@ -3,6 +3,8 @@
 //! It happens while the session is at rest or its turn closes, inside the session's own task, so that nothing else
 //! touches the tree meanwhile.
 
+use std::path::Path;
+
 use tracing::warn;
 
 use crate::api::event::Payload;
@@ -11,6 +13,7 @@ use crate::git::diff::{self, FileChange, Target};
 use crate::git::history::{self, Checkpoint, Recorded};
 use crate::git::{self, GitError, Oid, Worktree};
 use crate::protocol::naming;
+use crate::sandbox::quiesce;
 use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability};
 
@@ -21,6 +24,15 @@ use super::super::record::{ChildAccess, Tree, TurnBody};
 use super::Actor;
 
 impl Actor {
+    /// Ends what the turn left running behind the agent's back. The agent itself stays for the next turn.
+    pub(super) async fn end_leftovers(&mut self) {
+        if let Err(error) = quiesce::end_orphans(Path::new(&self.record.body.worktree)).await {
+            let message = format!("processes that the turn started may still run: {error}");
+            warn!(session = %self.id, message, "leftovers");
+            self.staged.push(Payload::Warning { message });
+        }
+    }
+
     /// Puts what the turn changed onto the session's branch. A failure is a warning: the files are where they were.
     pub(super) async fn commit(&mut self) {
         if let Tree::Absent | Tree::Away | Tree::Creating = self.record.body.tree {
@@ -44,7 +56,7 @@ impl Actor {
         let message = naming::commit_message(summary, &self.record.body.title, number);
         let tree = self.tree().await?;
         let from = self.record.body.measured_from().parse()?;
-        let kept = blocking(move || {
+        let kept = in_quiet_tree(&tree.path.clone(), move || {
             let about = Checkpoint { session, turn: number, message: &message };
             let recorded = history::checkpoint(&tree, about)?;
             recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
@@ -103,7 +115,7 @@ impl Actor {
         let saved = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
-        let (files, base, merged) = blocking(move || {
+        let (files, base, merged) = in_quiet_tree(&tree.path.clone(), move || {
             history::snapshot(&tree, &name, "before an undo")?;
             history::reset(&tree, &target)?;
             // A base that was brought in after the turn is not below its commit.
@@ -153,7 +165,7 @@ impl Actor {
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
         let from = self.record.body.measured_from().parse()?;
-        let kept = blocking(move || {
+        let kept = in_quiet_tree(&tree.path.clone(), move || {
             let recorded = history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?;
             recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
         })
@@ -203,6 +215,15 @@ impl Kept {
         };
         Ok(Self { recorded, files, own: changes(own) })
     }
+}
+
+/// Runs git in a worktree while no process of its session runs there. What is stopped meanwhile includes the agent, so
+/// the work is short, and starts nothing that waits for the worktree.
+pub(in super::super) async fn in_quiet_tree<T: Send + 'static>(
+    worktree: &Path,
+    work: impl FnOnce() -> Result<T, GitError> + Send + 'static,
+) -> Result<T, Fault> {
+    Ok(quiesce::run_in_quiet_tree(worktree, work).await??)
 }
 
 /// Runs git where it may block.

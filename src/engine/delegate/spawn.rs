@@ -15,7 +15,7 @@ use crate::git::handoff::{Ignored, snapshot};
 use crate::git::{Base, Repo};
 use crate::protocol::naming;
 
-use super::super::actor::{Command, blocking};
+use super::super::actor::{Command, blocking, in_quiet_tree};
 use super::super::agents::Agents;
 use super::super::create::{self, Fresh};
 use super::super::fault::Fault;
@@ -154,7 +154,7 @@ async fn make(
     let (name, ignored) = (id.clone(), wish.config.delegation.ignored.clone());
     let lock = shared.tree_lock(parent.id);
     let held = lock.lock().await;
-    let recorded = blocking(move || {
+    let recorded = in_quiet_tree(&tree.path.clone(), move || {
         let ignored = if ignored.is_empty() { Ignored::Left } else { Ignored::Taken(&ignored) };
         snapshot(&tree, &name, ignored)
     })

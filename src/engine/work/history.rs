@@ -15,6 +15,7 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::task::spawn_blocking;
 
 use crate::git::{GitError, Oid, Worktree};
+use crate::sandbox::quiesce::run_in_quiet_tree;
 use crate::tools::Answer;
 use crate::tools::history::{Request, inside};
 
@@ -34,7 +35,9 @@ pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Requ
         Request::Change(asked) => {
             let saved = format!("refs/coppice/undo/{}/{}", caller.record.id, clock::now());
             let _held = Locks::take(shared, caller).await?;
-            blocking(move || change::change(&tree, asked, &floor, &saved)).await
+            let worktree = tree.path.clone();
+            let changed = run_in_quiet_tree(&worktree, move || change::change(&tree, asked, &floor, &saved)).await;
+            changed.map_err(|error| told(error.into()))?
         }
         Request::Commit { message } => {
             let _held = Locks::take(shared, caller).await?;
