@@ -34,6 +34,7 @@ pub mod removal;
 pub mod repo;
 mod stage;
 pub mod status;
+pub mod submodule;
 pub mod veil;
 pub mod worktree;
 

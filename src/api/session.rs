@@ -65,6 +65,9 @@ pub struct Session {
     pub last_error: Option<TurnError>,
     /// Files that stopped the last merge or rebase.
     pub conflicts: Vec<String>,
+    /// What changed in submodules: it is kept in `refs/coppice/submodules/ID/work`, and no merge takes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleChanges>,
     /// Warnings of the request that this session answers; the session's events keep them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
@@ -344,6 +347,19 @@ pub struct Diff {
     pub files: Vec<FileChange>,
     /// The unified patch; bytes that are not UTF-8 are replaced.
     pub patch: String,
+    /// What changed in submodules since the session began; it is in neither of the other fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleChanges>,
+}
+
+/// Changed files of one submodule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct SubmoduleChanges {
+    pub path: String,
+    /// How many files changed.
+    pub count: u32,
+    /// The first of them, by their paths in the submodule.
+    pub files: Vec<FileChange>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

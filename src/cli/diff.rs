@@ -5,7 +5,7 @@ use super::output::Sink;
 use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::request::DiffQuery;
-use crate::api::session::{Diff, FileChange, Session, Status};
+use crate::api::session::{Diff, FileChange, Session, Status, SubmoduleChanges};
 
 /// Shows what a session changed since its base, uncommitted work included.
 ///
@@ -39,11 +39,25 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             Sink::Other => context.output.bytes(diff.patch.as_bytes())?,
         },
     }
-    if diff.files.is_empty() {
+    if args.format.choice() == Format::Human {
+        context.output.say_all(&submodules(&diff.submodules))?;
+    }
+    if diff.files.is_empty() && diff.submodules.is_empty() {
         let session = context.client().await?.session(&args.id.id).await?;
         context.output.say(&Line::new().dim(nothing(&session, args.turn)))?;
     }
     Ok(Exit::Done)
+}
+
+/// What changed in submodules, which no patch of the session holds.
+pub(super) fn submodules(changes: &[SubmoduleChanges]) -> Vec<Line> {
+    let lines = changes.iter().flat_map(|one| {
+        let head = Line::toned(Tone::Warn, format!("submodule {}", file_name(&one.path)));
+        let head = head.dim(format!("  {}, kept and not merged", count(one.count as usize, "file")));
+        let rows = table(&one.files.iter().map(stat_row).collect::<Vec<_>>());
+        std::iter::once(head).chain(rows.into_iter().map(|row| Line::new().plain("  ").then(row)))
+    });
+    lines.collect()
 }
 
 /// What an empty diff means.
@@ -122,7 +136,12 @@ mod tests {
         };
         let renamed = FileChange { from: Some("old.rs".into()), ..file("R", "new.rs", Some((0, 0))) };
         let files = vec![file("M", "src/parser.rs", Some((10, 4))), renamed, file("A", "logo.png", None)];
-        let diff = Diff { changes: Changes { files: 3, insertions: 10, deletions: 4 }, files, patch: String::new() };
+        let diff = Diff {
+            changes: Changes { files: 3, insertions: 10, deletions: 4 },
+            files,
+            patch: String::new(),
+            submodules: vec![],
+        };
         let text = stat(&diff).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
         M  src/parser.rs    +10 -4

@@ -7,6 +7,7 @@ mod tests;
 use super::age::age;
 use super::card::{self, Length};
 use super::child;
+use super::diff;
 use super::line::{Line, Tone, one_line, table};
 use super::posture;
 use super::status::{self, count};
@@ -99,6 +100,7 @@ pub(super) fn lines(session: &Session, turns: &[Turn], kin: &Kin, now: i64) -> V
         session.approvals.iter().flat_map(|approval| card::lines(approval, Length::Whole, now)),
     ));
     lines.extend(section("conflicts", session.conflicts.iter().map(|file| Line::new().plain(one_line(file)))));
+    lines.extend(section("submodules", diff::submodules(&session.submodules).into_iter()));
     lines.extend(error(session));
     lines.extend(family::children(&kin.handoffs));
     lines.extend(family::workflow(&kin.workflow));

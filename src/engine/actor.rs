@@ -21,6 +21,7 @@ mod question;
 mod queue;
 mod retire;
 mod review;
+mod submodule;
 mod tree;
 mod turn;
 mod work;

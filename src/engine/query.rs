@@ -125,6 +125,7 @@ impl Engine {
             changes: changes(diff::total(&files)),
             files: files.into_iter().map(file_change).collect(),
             patch: String::from_utf8_lossy(&patch).into_owned(),
+            submodules: if query.turn.is_none() { record.body.submodules } else { Vec::new() },
         })
     }
 

@@ -9,7 +9,7 @@ mod state;
 use serde::{Deserialize, Serialize};
 
 use crate::api::handoff::{Handoff, HandoffStatus};
-use crate::api::session::{Changes, Response, Status, Summary, TurnError, TurnState, Usage};
+use crate::api::session::{Changes, Response, Status, SubmoduleChanges, Summary, TurnError, TurnState, Usage};
 use crate::api::workflow::Workflow;
 use crate::id::SessionId;
 use crate::permission::{Posture, Profile};
@@ -88,6 +88,8 @@ pub(super) struct Body {
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
     pub(super) conflicts: Vec<String>,
+    /// What differs in submodules, as it was last kept.
+    pub(super) submodules: Vec<SubmoduleChanges>,
     /// The last commit of the session's branch that a merge took; a later merge brings what came after it.
     pub(super) merged: Option<String>,
     /// The number of the last turn whose work a merge took.

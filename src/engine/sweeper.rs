@@ -14,6 +14,7 @@ use tracing::{debug, info, warn};
 use crate::api::event::Payload;
 use crate::api::session::Status;
 use crate::git::removal::{self, Discard, Pending, Recycled, SpareVerdict, SpareVerification, Step};
+use crate::git::submodule;
 use crate::store::{Change, Durability, Removed, Write};
 
 use super::actor::blocking;
@@ -114,7 +115,10 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     let was_saved = repo.find_ref(&reference)?.is_some();
     crash::point();
     let (trashed, recorded) = blocking(move || {
-        let recorded = removal::salvage(&trashed)?;
+        // Before anything is cleaned: no commit of the branch holds what is in a submodule.
+        let submodules = submodule::keep(&trashed.worktree, id)?;
+        let mut recorded = removal::salvage(&trashed)?;
+        recorded.left_out.extend(submodules.left_out);
         Ok((trashed, recorded))
     })
     .await?;
@@ -255,7 +259,7 @@ async fn forget_old(shared: &Arc<Shared>, records: &[Record]) {
 
 async fn forget(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
     let (repo, id) = (prepare::open_repo(record).await?, record.id);
-    blocking(move || removal::forget(&repo, id)).await?;
+    blocking(move || removal::forget(&repo, id).and_then(|()| submodule::forget(&repo, id))).await?;
     // Left behind it only takes space.
     tokio::fs::remove_dir_all(shared.session_dir(id)).await.ok();
     let changes = vec![Change::DeleteSession(id)];

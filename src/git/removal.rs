@@ -164,7 +164,7 @@ fn forget_history(repo: &Repo, session: SessionId) -> Result<(), GitError> {
     delete(repo, &[salvage_ref(session.as_str()), hidden::refs(session), checkpoints])
 }
 
-fn delete(repo: &Repo, patterns: &[String]) -> Result<(), GitError> {
+pub(super) fn delete(repo: &Repo, patterns: &[String]) -> Result<(), GitError> {
     let handle = repo.open()?;
     for pattern in patterns {
         let found = handle.references_glob(pattern).map_err(GitError::library(format!("list `{pattern}`")))?;

@@ -60,8 +60,7 @@ fn stage_in(
     purpose: Purpose,
     ignored: &[PathBuf],
 ) -> Result<Staged, GitError> {
-    let left_out = [status.nested.clone(), filled_submodules(tree)?].concat();
-    let mut staged = Staged { private, purpose, left_out, status };
+    let mut staged = Staged { private, purpose, left_out: status.nested.clone(), status };
     staged.update(tree, ignored)?;
     Ok(staged)
 }
@@ -168,29 +167,6 @@ pub(super) fn added_gitlinks(repo: &Repository, before: Oid, after: Oid) -> Resu
 /// Paths as git reads them with `-z --stdin`.
 pub(super) fn nul_separated(paths: &[PathBuf]) -> Vec<u8> {
     paths.iter().flat_map(|path| path.as_os_str().as_bytes().iter().copied().chain([0])).collect()
-}
-
-/// Directories of submodules that were never checked out and yet hold files: git looks into none of them.
-fn filled_submodules(tree: &Worktree) -> Result<Vec<PathBuf>, GitError> {
-    let repo = tree.repo.open()?;
-    let base = repo.find_commit(tree.base.raw()).and_then(|commit| commit.tree());
-    let base = base.map_err(GitError::library(format!("read commit `{}`", tree.base)))?;
-    let Some(list) = base.get_name(".gitmodules") else { return Ok(Vec::new()) };
-    let git = Git::new(&tree.repo, "config").arg(format!("--blob={}", list.id()));
-    let output = git.args(["-z", "--get-regexp", r"^submodule\..*\.path$"]).output()?;
-    let records = output.stdout.split(|byte| *byte == 0);
-    let paths = records.filter_map(|record| {
-        let value = record.iter().position(|byte| *byte == b'\n')?;
-        Some(PathBuf::from(OsStr::from_bytes(&record[value + 1..])))
-    });
-    Ok(paths.filter(|path| is_filled_without_repository(&tree.path.join(path))).collect())
-}
-
-fn is_filled_without_repository(directory: &Path) -> bool {
-    let is_directory = directory.symlink_metadata().is_ok_and(|metadata| metadata.is_dir());
-    is_directory
-        && !directory.join(".git").exists()
-        && fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// One unreadable file or socket must not keep the rest of the work from being saved. What is gone counts as readable:

@@ -56,6 +56,7 @@ pub(crate) fn session(status: Status) -> Session {
         summary: None,
         last_error: None,
         conflicts: vec![],
+        submodules: vec![],
         warnings: vec![],
     }
 }

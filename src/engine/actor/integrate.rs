@@ -23,6 +23,9 @@ use super::{Actor, Command, INBOX, Message};
 /// How often a merge is made again because its target moved meanwhile.
 const AGAIN: usize = 3;
 
+/// What to do about a session that changed nothing outside of its submodules.
+const NOTHING_ELSE: &str = "commit them in the submodule's own repository";
+
 impl Actor {
     pub(super) async fn merge(&mut self, request: MergeRequest) -> Result<(), Fault> {
         let MergeRequest { style: asked, hooks } = request;
@@ -222,11 +225,18 @@ impl Actor {
                 self.record.body.conflicts.clear();
                 let warnings = hook_warnings(&hooks, style).into_iter();
                 self.staged.extend(warnings.map(|message| Payload::Warning { message }));
+                self.warn_of_submodules("are not merged");
                 let style = style_name(style).to_owned();
                 self.staged.push(Payload::Merged { commit: commit.to_string(), target: name, style });
                 (Integration::Merged, Ok(()))
             }
-            Outcome::UpToDate => (Integration::Refused, Err(Fault::NothingToMerge { id: self.id })),
+            Outcome::UpToDate => {
+                let fault = match self.describe_submodules("are all that changed, and cannot be merged") {
+                    Some(reason) => Fault::MergeRefused { target: name, reason, hint: NOTHING_ELSE.to_owned() },
+                    None => Fault::NothingToMerge { id: self.id },
+                };
+                (Integration::Refused, Err(fault))
+            }
             Outcome::Conflict { files } => self.conflict(&files, target).await,
             Outcome::Refused(refusal) => {
                 let hint = refusal_hint(&refusal, self.id.as_str());

@@ -31,7 +31,14 @@ impl Actor {
         }
         self.close_family();
         self.drop_snapshot().await;
-        self.give_tree_back().await
+        self.give_tree_back().await?;
+        self.tell_submodules().await
+    }
+
+    /// Says that changed files of submodules are on no branch.
+    async fn tell_submodules(&mut self) -> Result<(), Fault> {
+        self.warn_of_submodules("are on no branch");
+        Ok(self.persist(Durability::Normal, Vec::new()).await?)
     }
 
     /// Children do not outlive their parent's place among the sessions, background ones included.
@@ -65,7 +72,8 @@ impl Actor {
         self.shared.terminals.forget(self.id);
         self.close_family();
         self.drop_snapshot().await;
-        self.give_tree_back().await
+        self.give_tree_back().await?;
+        self.tell_submodules().await
     }
 
     pub(super) async fn restore(&mut self) -> Result<(), Fault> {
@@ -85,6 +93,7 @@ impl Actor {
             let _held = lock.lock().await;
             blocking(move || git::removal::restore(&tree, &root)).await?;
             self.record.body.tree = Tree::Unprepared;
+            self.fill_submodules().await?;
         }
         Ok(())
     }
@@ -116,6 +125,7 @@ impl Actor {
         }
         let tree = self.tree().await?;
         self.tear_down(&tree).await;
+        self.keep_submodules().await;
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);
         {

@@ -42,6 +42,7 @@ impl Actor {
             Some(ChildAccess::ReadOnly) => self.tidy_child().await,
             Some(ChildAccess::Write) | None => self.checkpoint().await,
         };
+        self.keep_submodules().await;
         if let Err(fault) = done {
             let message = format!("what the turn changed could not be committed: {}", failure(fault).message);
             warn!(session = %self.id, message, "no checkpoint");
@@ -111,6 +112,8 @@ impl Actor {
         let kept =
             turns.iter().rev().filter(|(number, ..)| *number <= to).find_map(|(_, turn, _)| turn.checkpoint.clone());
         let target: Oid = kept.unwrap_or_else(|| self.record.body.base.commit.clone()).parse()?;
+        self.keep_submodules().await;
+        self.warn_of_submodules("are not undone");
         let tree = self.tree().await?;
         let saved = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
@@ -162,6 +165,7 @@ impl Actor {
 
     /// Commits what changed while no turn ran; the commit and what is in it, if something had.
     pub(super) async fn commit_beside_turns(&mut self, message: String) -> Result<Option<(String, Changes)>, Fault> {
+        self.keep_submodules().await;
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
         let from = self.record.body.measured_from().parse()?;

@@ -6,6 +6,7 @@ use crate::api::event::Payload;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::git::Worktree;
 use crate::git::include::{self, Include};
+use crate::git::submodule;
 use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
@@ -32,6 +33,12 @@ pub(super) async fn furnish(
     settings: &Settings,
 ) -> Result<(), Failure> {
     let wanted = &settings.config.worktree;
+    let (filled, session) = (tree.clone(), record.id);
+    let filled = tokio::task::spawn_blocking(move || submodule::fill(&filled, session)).await;
+    let warnings = filled.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
+    for message in warnings {
+        note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
+    }
     if settings.is_held_back() {
         let message = "what the repository asks for beyond your own settings is ignored: `coppice trust` shows it";
         note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;

@@ -291,19 +291,6 @@ fn submodules_stay_as_they_are() {
 }
 
 #[test]
-fn files_in_a_submodule_that_is_not_checked_out_are_named() {
-    let library = Sandbox::new();
-    let sandbox = Sandbox::new();
-    sandbox.git(&["submodule", "--quiet", "add", library.main().to_str().unwrap(), "deep/sub"]);
-    sandbox.commit_all("submodule");
-    let tree = sandbox.session(ID);
-    write(&tree.path.join("deep/sub/stray"), "stray\n");
-    write(&tree.path.join("work"), "work\n");
-    let recorded = checkpoint(&tree, about(1)).unwrap().unwrap();
-    assert_eq!(recorded.left_out, [Path::new("deep/sub")]);
-}
-
-#[test]
 fn nested_repositories_are_left_out_and_named_and_survive_a_reset() {
     let sandbox = Sandbox::new();
     let tree = sandbox.session(ID);

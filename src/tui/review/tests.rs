@@ -48,7 +48,7 @@ deleted file mode 100644
 ";
 
 fn diff(patch: &str) -> Box<Diff> {
-    Box::new(Diff { changes: Changes::default(), files: vec![], patch: patch.to_owned() })
+    Box::new(Diff { changes: Changes::default(), files: vec![], patch: patch.to_owned(), submodules: vec![] })
 }
 
 fn draft(id: u32, line: u32, text: &str) -> Comment {

@@ -1,0 +1,281 @@
+//! Submodules of a session's worktree: filled from the objects that the user has, and kept when an agent changes them.
+//!
+//! Git stores one commit id for a submodule and looks at nothing else, so what an agent writes there is in no diff and in
+//! no commit. Files are written and read here without git: no repository is looked for inside, no link is followed, and
+//! what differs from the recorded commit is kept below `refs/coppice/submodules/`. Nothing of it is ever merged.
+
+mod overlay;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod write;
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use git2::{FileMode, ObjectType, Odb, Repository};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use super::command::Git;
+use super::include::place::{Missing, descend};
+use super::{GitError, Oid, Repo, Worktree, removal};
+use crate::id::SessionId;
+use overlay::Overlay;
+
+/// The file in a worktree's git directory that says which commits its submodules were filled from. A tree that has one
+/// is never used again for another session.
+const RECORD: &str = "coppice-submodules";
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What an agent changed in one submodule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubmoduleChanges {
+    /// Of the submodule, from the root of the worktree.
+    pub path: PathBuf,
+    pub files: Vec<SubmoduleFile>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubmoduleFile {
+    /// From the root of the submodule.
+    pub path: PathBuf,
+    pub kind: SubmoduleFileKind,
+    /// Absent for files that are binary or large.
+    pub lines: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SubmoduleFileKind {
+    Added,
+    Changed,
+    Deleted,
+}
+
+/// What was found in the submodules of a worktree, and is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeptSubmodules {
+    pub changes: Vec<SubmoduleChanges>,
+    /// What is kept nowhere: repositories inside a submodule and files that cannot be read.
+    pub left_out: Vec<PathBuf>,
+}
+
+/// The ref that keeps the changed files of a session's submodules; its parents are the earlier states.
+pub fn submodules_ref(session: SessionId) -> String {
+    format!("refs/coppice/submodules/{session}/work")
+}
+
+/// Fills the submodules of a worktree that are empty, with what the session kept of them; the sentences say what could
+/// not be filled.
+pub fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
+    let (listed, mut warnings) = list(&tree.repo, tree.base)?;
+    if listed.is_empty() {
+        return Ok(warnings);
+    }
+    let own = tree.repo.open()?;
+    let kept = overlay::read(&own, session)?;
+    let mut filled = read_record(tree);
+    for Submodule { name, path, commit } in listed {
+        let shown = path.display();
+        let target = match open(tree, &path, Missing::Create) {
+            Ok(target) => target,
+            Err(errno) => {
+                warnings.push(format!("the submodule `{shown}` cannot be filled: {}", std::io::Error::from(errno)));
+                continue;
+            }
+        };
+        if !is_empty(&target).map_err(GitError::io("read", &tree.path.join(&path)))? {
+            continue;
+        }
+        // Kept files belong to the commit that was there when they were written.
+        let commit = kept.as_ref().and_then(|kept| kept.base_of(&path)).unwrap_or(commit);
+        match find_store(&tree.repo, &name, &path, commit)? {
+            Some(store) => {
+                let nested = write::fill(&store, commit, &target)?;
+                let inside = nested.iter().map(|nested| format!("`{}`", path.join(nested).display()));
+                let inside: Vec<_> = inside.collect();
+                if !inside.is_empty() {
+                    warnings
+                        .push(format!("submodules inside of the submodule `{shown}` are empty: {}", inside.join(", ")));
+                }
+                filled.retain(|(other, _)| *other != path);
+                filled.push((path.clone(), commit));
+            }
+            None => warnings.push(format!(
+                "the submodule `{shown}` is empty: commit `{}` is not in your checkout; \
+                 run `git submodule update --init -- '{shown}'` there",
+                commit.short()
+            )),
+        }
+        if let Some(kept) = &kept {
+            write::put_back(&own, kept, &path, &target)?;
+        }
+    }
+    write_record(tree, &filled)?;
+    Ok(warnings)
+}
+
+/// Keeps what differs in the submodules of a worktree from the commits that they were filled from.
+pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitError> {
+    let (listed, _) = list(&tree.repo, tree.base)?;
+    let mut kept = KeptSubmodules::default();
+    if listed.is_empty() || !tree.path.is_dir() {
+        return Ok(kept);
+    }
+    let (own, filled) = (tree.repo.open()?, read_record(tree));
+    let mut found = Overlay::default();
+    for Submodule { name, path, .. } in listed {
+        let base = filled.iter().find(|(filled, _)| *filled == path).map(|(_, commit)| *commit);
+        let directory = match open(tree, &path, Missing::Refuse) {
+            Ok(directory) => Some(directory),
+            // Deleted as a whole.
+            Err(Errno::NOENT) => None,
+            // A file or a link in its place is an ordinary change of the worktree.
+            Err(Errno::NOTDIR | Errno::LOOP) => continue,
+            Err(_) => {
+                kept.left_out.push(path);
+                continue;
+            }
+        };
+        let store = match base {
+            Some(commit) => find_store(&tree.repo, &name, &path, commit)?.map(|store| (store, commit)),
+            None => None,
+        };
+        let store = store.as_ref().map(|(store, commit)| (store, *commit));
+        let walked = walk::compare(&own, store, directory.as_ref())?;
+        kept.left_out.extend(walked.left_out.iter().map(|left| path.join(left)));
+        if !walked.files.is_empty() {
+            found.add(&path, base, &walked);
+            kept.changes
+                .push(SubmoduleChanges { path, files: walked.files.into_iter().map(|file| file.told).collect() });
+        }
+    }
+    overlay::write(&own, session, &found)?;
+    Ok(kept)
+}
+
+/// Forgets what was kept of a removed session's submodules.
+pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
+    removal::delete(repo, &[format!("refs/coppice/submodules/{session}/*")])
+}
+
+/// A submodule of a commit.
+struct Submodule {
+    name: PathBuf,
+    path: PathBuf,
+    commit: Oid,
+}
+
+/// The submodules of a commit, and what is wrong with those that cannot be used.
+fn list(repo: &Repo, commit: Oid) -> Result<(Vec<Submodule>, Vec<String>), GitError> {
+    let handle = repo.open()?;
+    let tree = handle.find_commit(commit.raw()).and_then(|commit| commit.tree());
+    let tree = tree.map_err(GitError::library(format!("read commit `{commit}`")))?;
+    let Some(file) = tree.get_name(".gitmodules").filter(|entry| entry.kind() == Some(ObjectType::Blob)) else {
+        return Ok((Vec::new(), Vec::new()));
+    };
+    let git = Git::new(repo, "config").arg(format!("--blob={}", file.id()));
+    let output = git.args(["-z", "--get-regexp", r"^submodule\..*\.path$"]).output()?;
+    let (mut listed, mut warnings) = (Vec::<Submodule>::new(), Vec::new());
+    for record in output.stdout.split(|byte| *byte == 0) {
+        let Some((name, path)) = parse_record(record) else { continue };
+        let commit = plain(path).and_then(|path| {
+            let entry = tree.get_path(&path).ok()?;
+            (entry.kind() == Some(ObjectType::Commit)).then(|| (path, Oid::from(entry.id())))
+        });
+        match (plain(name), commit) {
+            (Some(_), Some((path, _))) if listed.iter().any(|other| other.path == path) => {}
+            (Some(name), Some((path, commit))) => listed.push(Submodule { name, path, commit }),
+            // Nothing is recorded there.
+            (Some(_), None) if plain(path).is_some() => {}
+            (Some(_) | None, _) => warnings.push(format!(
+                "the submodule `{}` at `{}` is left alone: its name or path leads out of the repository",
+                String::from_utf8_lossy(name),
+                String::from_utf8_lossy(path)
+            )),
+        }
+    }
+    Ok((listed, warnings))
+}
+
+/// Reads `submodule.NAME.path\nVALUE`.
+fn parse_record(record: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = record.iter().position(|byte| *byte == b'\n')?;
+    let name = record[..at].strip_prefix(b"submodule.")?.strip_suffix(b".path")?;
+    Some((name, &record[at + 1..]))
+}
+
+/// A relative path without `..`, and none of git's own.
+fn plain(text: &[u8]) -> Option<PathBuf> {
+    let path = Path::new(OsStr::from_bytes(text));
+    let parts: Option<PathBuf> = path
+        .components()
+        .map(|part| matches!(part, Component::Normal(name) if !is_dot_git(name)).then_some(part))
+        .collect();
+    parts.filter(|path| !path.as_os_str().is_empty())
+}
+
+/// The mode of a tree's entry that is a file or a link.
+fn file_mode(mode: i32) -> FileMode {
+    match mode {
+        mode if mode == i32::from(FileMode::Link) => FileMode::Link,
+        mode if mode == i32::from(FileMode::BlobExecutable) => FileMode::BlobExecutable,
+        _ => FileMode::Blob,
+    }
+}
+
+fn is_dot_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+/// The user's objects of a submodule, if the commit is among them. They are opened by their directory, so that no
+/// configuration of any repository is read.
+fn find_store(repo: &Repo, name: &Path, path: &Path, commit: Oid) -> Result<Option<Repository>, GitError> {
+    let in_modules = repo.common_dir().join("modules").join(name).join("objects");
+    let in_checkout = repo.checkout().map(|checkout| checkout.join(path).join(".git/objects"));
+    for objects in std::iter::once(in_modules).chain(in_checkout).filter(|objects| objects.is_dir()) {
+        let open = || {
+            let odb = Odb::new()?;
+            odb.add_disk_alternate(objects.to_string_lossy().as_ref())?;
+            Repository::from_odb(odb)
+        };
+        let store = open().map_err(GitError::library(format!("read the objects of `{}`", path.display())))?;
+        let has_commit = store.find_commit(commit.raw()).and_then(|commit| commit.tree()).is_ok();
+        if has_commit {
+            return Ok(Some(store));
+        }
+    }
+    Ok(None)
+}
+
+/// Opens a directory of the worktree step by step.
+fn open(tree: &Worktree, path: &Path, missing: Missing) -> Result<OwnedFd, Errno> {
+    let root = rustix::fs::open(&tree.path, DIRECTORY, Mode::empty())?;
+    descend(&root, path, missing)
+}
+
+fn is_empty(directory: &OwnedFd) -> std::io::Result<bool> {
+    Ok(walk::entries(directory)?.is_empty())
+}
+
+fn read_record(tree: &Worktree) -> Vec<(PathBuf, Oid)> {
+    let bytes = fs::read(tree.admin.join(RECORD)).unwrap_or_default();
+    let records = bytes.split(|byte| *byte == 0);
+    let parse = |record: &[u8]| {
+        let at = record.iter().position(|byte| *byte == b' ')?;
+        Some((plain(&record[at + 1..])?, Oid::from_output(&record[..at])?))
+    };
+    records.filter_map(parse).collect()
+}
+
+fn write_record(tree: &Worktree, filled: &[(PathBuf, Oid)]) -> Result<(), GitError> {
+    let line = |(path, commit): &(PathBuf, Oid)| {
+        [commit.to_string().as_bytes(), b" ", path.as_os_str().as_bytes(), b"\0"].concat()
+    };
+    let file = tree.admin.join(RECORD);
+    fs::write(&file, filled.iter().flat_map(line).collect::<Vec<_>>()).map_err(GitError::io("write", &file))
+}

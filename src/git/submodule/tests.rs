@@ -1,0 +1,172 @@
+//! Submodules that are filled, changed, deleted, put back, and those that lead elsewhere.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use super::*;
+use crate::git::testkit::{Sandbox, run_git, write};
+
+const ID: &str = "abcdefgh";
+
+fn id() -> SessionId {
+    ID.parse().unwrap()
+}
+
+/// A repository with the submodule `deep/sub`: `README`, a script, a link and an ignore file.
+struct Case {
+    sandbox: Sandbox,
+    _library: Sandbox,
+    tree: Worktree,
+}
+
+impl Case {
+    fn new() -> Self {
+        let library = Sandbox::new();
+        library.write("bin/tool", "tool\n");
+        library.write(".gitignore", "*.o\n/out/\n");
+        fs::set_permissions(library.main().join("bin/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+        symlink("README", library.main().join("link")).unwrap();
+        library.commit_all("library");
+        let sandbox = Sandbox::new();
+        sandbox.git(&["submodule", "--quiet", "add", library.main().to_str().unwrap(), "deep/sub"]);
+        sandbox.commit_all("submodule");
+        Self { tree: sandbox.session(ID), sandbox, _library: library }
+    }
+
+    fn filled() -> Self {
+        let case = Self::new();
+        assert_eq!(fill(&case.tree, id()).unwrap(), Vec::<String>::new());
+        case
+    }
+
+    fn sub(&self, path: &str) -> PathBuf {
+        self.tree.path.join("deep/sub").join(path)
+    }
+
+    fn kept(&self) -> Vec<String> {
+        let text = |file: &SubmoduleFile| format!("{:?} {} {:?}", file.kind, file.path.display(), file.lines);
+        let kept = keep(&self.tree, id()).unwrap();
+        assert_eq!(kept.left_out, Vec::<PathBuf>::new());
+        kept.changes.iter().flat_map(|one| one.files.iter().map(text)).collect()
+    }
+
+    fn git(&self, args: &[&str]) -> String {
+        self.sandbox.git(args)
+    }
+}
+
+#[test]
+fn a_submodule_is_filled_from_the_users_objects() {
+    let case = Case::filled();
+    assert_eq!(fs::read_to_string(case.sub("README")).unwrap(), "hello\n");
+    assert_eq!(fs::read_link(case.sub("link")).unwrap(), Path::new("README"));
+    assert_ne!(fs::metadata(case.sub("bin/tool")).unwrap().permissions().mode() & 0o100, 0);
+    assert!(!case.sub(".git").exists());
+    assert_eq!(case.kept(), Vec::<String>::new());
+    assert_eq!(case.tree.repo.find_ref(&submodules_ref(id())).unwrap(), None);
+    // What is there stays.
+    write(&case.sub("README"), "changed\n");
+    fill(&case.tree, id()).unwrap();
+    assert_eq!(fs::read_to_string(case.sub("README")).unwrap(), "changed\n");
+}
+
+#[test]
+fn what_changed_is_kept_with_its_earlier_states_and_comes_back() {
+    let case = Case::filled();
+    write(&case.sub("README"), "hello\nmore\n");
+    write(&case.sub("new dir/new"), "new\n");
+    write(&case.sub("out/ignored"), "x\n");
+    write(&case.sub("a.o"), "x\n");
+    fs::remove_file(case.sub("bin/tool")).unwrap();
+    let expected = ["Changed README Some((1, 0))", "Deleted bin/tool Some((0, 1))", "Added new dir/new Some((1, 0))"];
+    assert_eq!(case.kept(), expected);
+    let name = submodules_ref(id());
+    let first = case.sandbox.oid(&name);
+    assert_eq!(case.kept(), expected);
+    assert_eq!(case.sandbox.oid(&name), first, "the same state is kept once");
+    assert_eq!(case.git(&["ls-tree", "-r", "--name-only", &name]), "deep/sub/README\ndeep/sub/new dir/new\n");
+
+    write(&case.sub("README"), "hello\nother\n");
+    case.kept();
+    assert_eq!(case.git(&["show", &format!("{name}~1:deep/sub/README")]), "hello\nmore\n");
+
+    fs::remove_dir_all(case.sub("")).unwrap();
+    fs::remove_file(case.tree.admin.join(RECORD)).unwrap();
+    fill(&case.tree, id()).unwrap();
+    assert_eq!(fs::read_to_string(case.sub("README")).unwrap(), "hello\nother\n");
+    assert_eq!(fs::read_to_string(case.sub("new dir/new")).unwrap(), "new\n");
+    assert!(!case.sub("bin/tool").exists() && case.sub("link").exists());
+
+    // All of it undone is a state too, and so is all of it deleted.
+    write(&case.sub("README"), "hello\n");
+    fs::remove_dir_all(case.sub("")).unwrap();
+    assert_eq!(case.kept().len(), 4);
+    forget(&case.tree.repo, id()).unwrap();
+    assert_eq!(case.tree.repo.find_ref(&name).unwrap(), None);
+}
+
+#[test]
+fn a_submodule_without_objects_says_so_and_what_is_put_there_is_kept() {
+    let case = Case::new();
+    fs::remove_dir_all(case.sandbox.main().join(".git/modules")).unwrap();
+    let warnings = fill(&case.tree, id()).unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].contains("`deep/sub` is empty") && warnings[0].contains("submodule update --init"),
+        "{warnings:?}"
+    );
+    write(&case.sub("stray"), "stray\n");
+    assert_eq!(case.kept(), ["Added stray Some((1, 0))"]);
+    fs::remove_dir_all(case.sub("")).unwrap();
+    fill(&case.tree, id()).unwrap();
+    assert_eq!(fs::read_to_string(case.sub("stray")).unwrap(), "stray\n");
+}
+
+#[test]
+fn repositories_inside_are_never_opened_and_their_files_are_kept() {
+    let case = Case::filled();
+    run_git(&case.sub(""), &["init", "--quiet", "nested"]);
+    write(&case.sub("nested/inside"), "inside\n");
+    write(&case.sub(".git"), "gitdir: /elsewhere\n");
+    let kept = keep(&case.tree, id()).unwrap();
+    assert_eq!(kept.left_out, [Path::new("deep/sub/nested/.git")]);
+    let paths: Vec<_> = kept.changes[0].files.iter().map(|file| file.path.clone()).collect();
+    assert_eq!(paths, [Path::new("nested/inside")]);
+}
+
+#[test]
+fn a_link_in_the_way_is_not_followed() {
+    let case = Case::new();
+    let outside = case.sandbox.root().join("outside");
+    write(&outside.join("sub/secret"), "secret\n");
+    fs::remove_dir_all(case.tree.path.join("deep")).unwrap();
+    symlink(&outside, case.tree.path.join("deep")).unwrap();
+    assert_eq!(fill(&case.tree, id()).unwrap().len(), 1);
+    assert_eq!(case.kept(), Vec::<String>::new());
+    fs::remove_file(outside.join("sub/secret")).unwrap();
+    fill(&case.tree, id()).unwrap();
+    assert!(fs::read_dir(outside.join("sub")).unwrap().next().is_none());
+
+    let case = Case::filled();
+    write(&outside.join("secret"), "secret\n");
+    symlink(outside.join("secret"), case.sub("stolen")).unwrap();
+    assert_eq!(case.kept(), ["Added stolen Some((1, 0))"]);
+    let kept = case.git(&["show", &format!("{}:deep/sub/stolen", submodules_ref(id()))]);
+    assert_eq!(kept, outside.join("secret").display().to_string(), "the link, not what it leads to");
+}
+
+#[test]
+fn names_and_paths_that_lead_out_are_left_alone() {
+    for (name, path) in
+        [("sub", "../out"), ("sub", "/out"), ("../../out", "deep/sub"), ("sub", ".git/x"), ("sub", "a/../../x")]
+    {
+        let case = Case::new();
+        let text = format!("[submodule \"{name}\"]\n\tpath = {path}\n\turl = x\n");
+        case.sandbox.write(".gitmodules", &text);
+        let base = case.sandbox.commit_all("hostile");
+        let tree = Worktree { base, ..case.tree.clone() };
+        let warnings = fill(&tree, id()).unwrap();
+        assert_eq!(warnings.len(), 1, "{name} {path}: {warnings:?}");
+        assert!(!case.sandbox.root().join("out").exists() && !case.sub("README").exists());
+        assert_eq!(keep(&tree, id()).unwrap(), KeptSubmodules::default());
+    }
+}
