@@ -7,8 +7,10 @@ use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
 use coppice::sandbox::quiesce::{QuietError, end_orphans, end_processes, run_in_quiet_tree};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
+use crate::env::TestEnv;
+use crate::script::{hang, run, say, steps};
 use crate::supervisor::Watch;
 
 const PART: &str = "COPPICE_TEST_PART";
@@ -296,4 +298,114 @@ async fn ending_the_processes_of_a_tree_leaves_none_and_returns_when_they_are_go
     // Another tree is not concerned.
     Watch::over(&other.pids).all_live();
     other.supervised.process.stop(Stop::Kill);
+}
+
+/// The owner is this test binary again, in a process that can be killed without mercy.
+#[tokio::test]
+async fn what_is_stopped_ends_with_its_owner() {
+    let mut owner = tokio::process::Command::new(me())
+        .args(["--exact", "quiet::owner_of_a_quiet_tree", "--nocapture"])
+        .env(PART, "owner")
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(owner.stdout.take().unwrap()).lines();
+    let mut pids = Vec::new();
+    while pids.len() < 4 {
+        let line = lines.next_line().await.unwrap().expect("the owner ended early");
+        pids.extend(line.strip_prefix("stopped ").map(|pid| pid.parse::<i32>().unwrap()));
+    }
+    let watch = Watch::over(&pids);
+    kill_process(Pid::from_raw(owner.id().unwrap() as i32).unwrap(), Signal::KILL).unwrap();
+    owner.wait().await.unwrap();
+    watch.all_end();
+}
+
+/// Plays the owner when the test above asks for it, and is an empty test otherwise.
+#[tokio::test]
+async fn owner_of_a_quiet_tree() {
+    if std::env::var(PART).as_deref() != Ok("owner") {
+        return;
+    }
+    let agent = Agent::start(WRITERS, 4).await;
+    let pids = agent.pids.clone();
+    let work = move || {
+        pids.iter().for_each(|pid| println!("\nstopped {pid}"));
+        loop {
+            std::thread::park();
+        }
+    };
+    run_in_quiet_tree(agent.path(), work).await.unwrap();
+}
+
+/// Starts `sleep` for that many seconds where nothing but its supervisor knows of it.
+fn stray_sleep(seconds: u32) -> String {
+    run(&format!("setsid sh -c 'setsid sleep {seconds} & exit 0' </dev/null >/dev/null 2>&1"))
+}
+
+fn is_running(env: &TestEnv, command: &str) -> bool {
+    env.processes().iter().any(|process| process.command.contains(command))
+}
+
+#[test]
+fn what_a_turn_leaves_running_ends_with_it_and_the_agent_stays() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[stray_sleep(6001), say("done")]));
+    assert!(!is_running(&env, "sleep 6001"));
+    assert!(is_running(&env, "demo-agent"));
+    env.send_ready(&id, &[], &say("again"));
+
+    env.coppice(&["send", &id, &steps(&[stray_sleep(6002), hang()])]).succeeds();
+    env.wait_for_event(&id, "tool_finished", last_seq(&env, &id));
+    assert!(is_running(&env, "sleep 6002"));
+    env.coppice(&["stop", &id]).succeeds();
+    assert!(!is_running(&env, "sleep 6002"));
+}
+
+fn last_seq(env: &TestEnv, id: &str) -> u64 {
+    env.events(id).into_iter().rfind(|event| event["type"] == "turn_completed").unwrap()["seq"].as_u64().unwrap()
+}
+
+#[test]
+fn nothing_of_a_removed_session_runs() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("done"));
+    assert!(is_running(&env, "demo-agent"));
+    env.coppice(&["rm", &id]).succeeds();
+    assert!(!is_running(&env, "demo-agent"));
+}
+
+#[test]
+fn killing_supervisors_ends_what_was_below_them() {
+    let env = TestEnv::new();
+    let id = env.create(&steps(&[stray_sleep(6003), hang()]));
+    env.wait_for_event(&id, "tool_finished", 0);
+    assert!(is_running(&env, "sleep 6003"));
+    let processes = env.processes();
+    let is_supervisor = |command: &str| command.trim().ends_with("supervise");
+    for supervisor in processes.iter().filter(|process| is_supervisor(&process.command)) {
+        kill_process(supervisor.pid, Signal::KILL).unwrap();
+    }
+    env.wait_for(&id, "failed");
+    env.wait_for_ends("sleep 6003");
+    env.wait_for_ends("demo-agent");
+    env.send_ready(&id, &[], &say("again"));
+}
+
+#[test]
+fn a_process_that_kills_its_supervisor_is_no_person() {
+    let env = TestEnv::new();
+    env.configure("sandbox.level = \"off\"");
+    let before = fs::read_to_string(env.path("coppice/config.toml")).unwrap();
+    let program = env!("CARGO_BIN_EXE_coppice");
+    let script = format!(
+        "supervisor=$(cut -d ' ' -f 4 /proc/$PPID/stat); export COPPICE_HOME='{home}'; setsid sh -c \"
+         kill -9 $supervisor; while :; do '{program}' config set store.keep_removed 99d; done\" </dev/null >/dev/null 2>&1",
+        home = env.path("coppice").display(),
+    );
+    let id = env.create(&steps(&[run(&script.replace('\n', " ")), hang()]));
+    env.wait_for(&id, "failed");
+    env.wait_for_ends("keep_removed");
+    assert_eq!(fs::read_to_string(env.path("coppice/config.toml")).unwrap(), before);
 }
