@@ -136,6 +136,8 @@ impl Engine {
         });
         let parts = Parts { store, slots, data, executable, environment, settings, spawner };
         let shared = Shared::new(parts);
+        // Nothing of the last daemon's may still write where this one works.
+        quiesce::wait_for_orphaned_supervisors().await;
         recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         sweeper::complete_all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         utility::clear(&shared.data);

@@ -20,8 +20,8 @@ use super::supervisor;
 use super::tree::{self, ProcessStat};
 
 /// How long processes may take to stop before they are killed, and to be gone before nothing can be done about them.
-const STOP_LIMIT: Duration = Duration::from_secs(2);
-const KILL_LIMIT: Duration = Duration::from_secs(6);
+const STOP_LIMIT: Duration = Duration::from_secs(8);
+const KILL_LIMIT: Duration = Duration::from_secs(12);
 /// How long a process may be busy in the kernel before its children are continued for a moment: it may wait for one of
 /// them to execute its program.
 const FORK_LIMIT: Duration = Duration::from_millis(20);
@@ -361,8 +361,7 @@ fn first_child(parent: Pid) -> Option<Pid> {
 
 /// Whether a process is a second stage of ours that has not become its program.
 fn is_stage(pid: Pid) -> bool {
-    let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
-    line.split(|byte| *byte == 0).skip(1).take(2).eq(supervisor::STAGE_ARGUMENTS.map(str::as_bytes))
+    tree::has_arguments(pid, &supervisor::STAGE_ARGUMENTS)
 }
 
 #[cfg(test)]

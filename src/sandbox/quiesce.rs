@@ -75,15 +75,22 @@ pub async fn end_adopted() {
     spawn_blocking(system::end_adopted).await.ok();
 }
 
+/// Waits for the supervisors of a daemon that died: each of them ends what is below it before it ends itself.
+pub async fn wait_for_orphaned_supervisors() {
+    // A thread that panicked waits for nobody.
+    spawn_blocking(system::wait_for_orphaned_supervisors).await.ok();
+}
+
 #[cfg(target_os = "linux")]
 mod system {
     use std::time::{Duration, Instant};
 
-    use rustix::process::Signal;
+    use rustix::process::{Pid, Signal};
 
     use super::super::adopted;
     use super::super::freeze::{Frozen, ProcessHandle, Scope, Unstoppable, freeze};
-    use super::super::tree::ProcessStat;
+    use super::super::supervisor;
+    use super::super::tree::{self, ProcessStat};
     use super::*;
 
     /// How long a supervisor may take to notice that nothing is left below it.
@@ -123,7 +130,20 @@ mod system {
         Ok(())
     }
 
-    fn open(pid: rustix::process::Pid) -> Option<ProcessHandle> {
+    pub(super) fn wait_for_orphaned_supervisors() {
+        let deadline = Instant::now() + END_LIMIT;
+        let is_orphan = |pid: &Pid| {
+            let parent = ProcessStat::read(*pid).map(|stat| stat.parent);
+            // Orphans of a user that systemd looks after come to a process of that user.
+            parent.is_some_and(|parent| parent == Pid::INIT || tree::has_arguments(parent, &["--user"]))
+        };
+        let supervisors = tree::list_processes().filter(|pid| tree::has_arguments(*pid, &[supervisor::ENTRY]));
+        for supervisor in supervisors.filter(is_orphan).filter_map(open) {
+            supervisor.wait_for_end(deadline.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    fn open(pid: Pid) -> Option<ProcessHandle> {
         ProcessHandle::open(pid, ProcessStat::read(pid)?.started)
     }
 
@@ -162,4 +182,6 @@ mod system {
     }
 
     pub(super) fn end_adopted() {}
+
+    pub(super) fn wait_for_orphaned_supervisors() {}
 }

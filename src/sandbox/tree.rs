@@ -102,9 +102,22 @@ pub(super) fn list_children(process: Pid) -> Vec<Pid> {
 /// Asks every process for its parent.
 #[cfg(target_os = "linux")]
 fn scan_for_children(process: Pid) -> Vec<Pid> {
+    list_processes().filter(|pid| ProcessStat::read(*pid).is_some_and(|stat| stat.parent == process)).collect()
+}
+
+/// Every process that this one can see.
+#[cfg(target_os = "linux")]
+pub(super) fn list_processes() -> impl Iterator<Item = Pid> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?));
-    pids.filter(|pid| ProcessStat::read(*pid).is_some_and(|stat| stat.parent == process)).collect()
+    entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?))
+}
+
+/// Whether a process was started with exactly these arguments, whatever its program is called.
+#[cfg(target_os = "linux")]
+pub(super) fn has_arguments(process: Pid, arguments: &[&str]) -> bool {
+    let line = std::fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
+    let words = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0);
+    words.skip(1).eq(arguments.iter().map(|argument| argument.as_bytes()))
 }
 
 #[cfg(target_os = "linux")]
