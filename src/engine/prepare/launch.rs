@@ -1,6 +1,5 @@
 //! A backend started for a turn: confined, furnished, and told what it needs to know.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use crate::permission::Posture;
 use crate::protocol;
 use crate::protocol::prompt;
 use crate::tools::Planning;
+use crate::tools::inside::root::Root;
 
 use super::super::agents::role::Role;
 use super::super::confine::{self, Confined, Subject};
@@ -119,7 +119,7 @@ pub(in super::super) async fn furnished(
         reasoning: engine.reasoning.as_deref().and_then(Reasoning::parse),
         mode: None,
         rules,
-        instructions: instructions(&spec.instructions, tree),
+        instructions: read_instructions(&spec.instructions, &tree.path),
         schema: spec.schema.map(protocol::transport_schema),
         roots: tree.repo.checkout().map(Path::to_owned).into_iter().collect(),
         tools: role.carried(),
@@ -160,18 +160,47 @@ pub(in super::super) fn plan_file(shared: &Shared, record: &Record, role: &Role)
 
 /// The project's instructions, where the backend does not look for them itself. A link that leads out of the work tree
 /// is not followed: its text would go to the model.
-fn instructions(how: &Instructions, tree: &Worktree) -> Option<String> {
+fn read_instructions(how: &Instructions, worktree: &Path) -> Option<String> {
     match how.read_by {
         Reader::Agent => None,
         Reader::Coppice => {
-            let root = tree.path.canonicalize().ok()?;
-            let path = root.join(&how.file).canonicalize().ok().filter(|path| path.starts_with(&root))?;
-            // A pipe would never end, and a disk image need not be read to its end.
-            let file = File::open(path).ok().filter(|file| file.metadata().is_ok_and(|about| about.is_file()))?;
+            let (file, _) = Root::open(worktree, None).ok()?.read(&how.file).ok()?;
             let mut text = Vec::new();
+            // A disk image need not be read to its end.
             file.take(INSTRUCTIONS_LIMIT).read_to_end(&mut text).ok()?;
             let text = String::from_utf8_lossy(&text).into_owned();
             (!text.trim().is_empty()).then_some(text)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn instructions_come_from_files_of_the_worktree_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let worktree = place.path().join("tree");
+        std::fs::create_dir(&worktree).unwrap();
+        std::fs::write(place.path().join("secret"), "secret").unwrap();
+        std::fs::write(worktree.join("PLAIN.md"), "plain").unwrap();
+        std::fs::write(worktree.join("EMPTY.md"), " \n").unwrap();
+        symlink("PLAIN.md", worktree.join("INSIDE.md")).unwrap();
+        symlink("../secret", worktree.join("OUT.md")).unwrap();
+        symlink(place.path(), worktree.join("up")).unwrap();
+        for (file, expected) in [
+            ("PLAIN.md", Some("plain")),
+            ("INSIDE.md", Some("plain")),
+            ("EMPTY.md", None),
+            ("MISSING.md", None),
+            ("OUT.md", None),
+            ("up/secret", None),
+        ] {
+            let how = Instructions { file: file.to_owned(), read_by: Reader::Coppice };
+            assert_eq!(read_instructions(&how, &worktree).as_deref(), expected, "{file}");
         }
     }
 }
