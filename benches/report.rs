@@ -26,6 +26,7 @@ mod languages;
 mod measure;
 mod model;
 mod peer;
+mod quiesce;
 mod repo;
 #[expect(dead_code, reason = "the tests do more in front of a terminal than the figures need")]
 #[path = "../tests/it/seat.rs"]
@@ -55,7 +56,7 @@ impl Options {
     }
 }
 
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 20] = [
     "worktree",
     "launch",
     "list",
@@ -69,6 +70,7 @@ const SECTIONS: [&str; 19] = [
     "delegate",
     "children",
     "turn",
+    "quiesce",
     "codex_memory",
     "cage",
     "verdict",
@@ -141,6 +143,9 @@ fn main() {
     }
     if options.wants("turn") {
         turn::run(&options, &mut report);
+    }
+    if options.wants("quiesce") {
+        quiesce::run(&options, &mut report);
     }
     if options.wants("codex_memory") {
         codex::memory(&options, &mut report);
