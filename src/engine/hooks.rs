@@ -8,9 +8,10 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
+use crate::config::Config;
 use crate::git::Repo;
+use crate::git::include;
 use crate::git::merge::{HookResult, HookRun};
-use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
@@ -27,11 +28,11 @@ pub(super) fn runner(
     shared: &Arc<Shared>,
     record: &Record,
     repo: &Repo,
-    level: Level,
+    config: &Config,
     cancel: &CancellationToken,
 ) -> impl Fn(HookRun) -> HookResult + Send + 'static {
     let (shared, record, repo, runtime) = (Arc::clone(shared), record.clone(), repo.clone(), Handle::current());
-    let cancel = cancel.clone();
+    let (level, links, cancel) = (config.sandbox.level, config.worktree.link.clone(), cancel.clone());
     move |hook| {
         let HookRun { program, arguments, directory, writes, environment, .. } = hook;
         let task = Task { record: &record, repo: &repo, level, writes };
@@ -39,8 +40,13 @@ pub(super) fn runner(
             Ok(confined) => confined,
             Err(error) => return HookResult::Failed { output: format!("failed to confine the hook: {error}") },
         };
+        // What hooks run is often installed in a place that git ignores, such as `node_modules`.
+        let linked = match include::link_into(&repo, &directory, &links) {
+            Ok(linked) => linked,
+            Err(error) => return HookResult::Failed { output: error.to_string() },
+        };
         if let Some(cage) = &mut cage {
-            cage.read.extend(program.parent().map(Path::to_owned));
+            cage.read.extend(program.parent().map(Path::to_owned).into_iter().chain(linked));
         }
         let set = environment.into_iter().map(|(name, value)| (name.to_owned(), text(value)));
         let argv = std::iter::once(program.into_os_string()).chain(arguments).map(text).collect();

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::command::{Git, failed};
-use super::{GitError, Worktree};
+use super::{GitError, Repo, Worktree};
 use place::{Outcome, Places};
 
 /// What to bring into a worktree.
@@ -76,6 +76,18 @@ pub fn place(tree: &Worktree, include: Include<'_>) -> Result<Placed, GitError> 
     }
     warn_of_visible(tree, &mut placed)?;
     Ok(placed)
+}
+
+/// Links paths of the user's checkout into another checkout of the repository, as far as they exist and nothing is in
+/// their place; returns where the links lead.
+pub fn link_into(repo: &Repo, target: &Path, links: &[String]) -> Result<Vec<PathBuf>, GitError> {
+    let Some(checkout) = repo.checkout().filter(|_| !links.is_empty()) else { return Ok(Vec::new()) };
+    let places = Places::open(checkout, target)?;
+    let made = links.iter().filter_map(|text| inside(text)).filter(|path| match places.link(path) {
+        Outcome::Placed | Outcome::Exists => true,
+        Outcome::Refused(_) => false,
+    });
+    Ok(made.map(|path| checkout.join(path)).collect())
 }
 
 /// Whether a person wrote this very path.

@@ -87,7 +87,7 @@ pub struct HookReport {
     pub changes: Option<HookChanges>,
     /// Whether they edited the commit message.
     pub edited_message: bool,
-    /// Hooks that the merged work itself changes; they ran as it has them.
+    /// Hooks that the merged work itself changes or deletes; its own version counted.
     pub changed_hooks: Vec<PathBuf>,
 }
 

@@ -125,11 +125,11 @@ impl Actor {
     /// Makes the merge and moves the target to it. While hooks run, other sessions come and go: only the move itself
     /// holds the repository, and a target that moved meanwhile is merged into again, hooks included.
     async fn make_and_advance(&mut self, tree: &Worktree, order: &Order) -> Result<(Outcome, Option<Oid>), Fault> {
-        let level = self.config().await.sandbox.level;
+        let config = self.config().await;
         let cancel = CancellationToken::new();
         let mut left = AGAIN;
         loop {
-            let run = hooks::runner(&self.shared, &self.record, &tree.repo, level, &cancel);
+            let run = hooks::runner(&self.shared, &self.record, &tree.repo, &config, &cancel);
             let (place, asked) = (tree.clone(), order.clone());
             let making = blocking(move || {
                 let Order { target, style, message, base, hooks } = &asked;
@@ -370,7 +370,10 @@ fn hook_warnings(hooks: &HookReport, style: MergeStyle) -> Vec<String> {
     });
     let message = hooks.edited_message.then(|| "a commit hook edited the commit message".to_owned());
     let changed = hooks.changed_hooks.iter().map(|path| {
-        format!("the session changes the commit hook `{}`, which ran as the session has it", path.display())
+        format!(
+            "the session changes the commit hook `{}`: the merge went by the session's version of it",
+            path.display()
+        )
     });
     changes.into_iter().chain(message).chain(changed).collect()
 }

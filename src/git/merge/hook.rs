@@ -87,7 +87,7 @@ pub(in crate::git) struct FoundHooks {
     runs: Vec<(Hook, HookProgram)>,
     /// Hooks that lie in a work tree that an agent may write: they cannot run.
     pub(in crate::git) unusable: Vec<PathBuf>,
-    /// Hooks of the repository that the commit itself changes.
+    /// Hooks of the repository that the commit itself changes or deletes.
     pub(in crate::git) changed: Vec<PathBuf>,
 }
 
@@ -138,10 +138,10 @@ pub(in crate::git) fn find(repo: &Repo, wanted: &[Hook], commit: Commit<'_>) -> 
             // What another branch tracks is not there once this commit is checked out.
             Err(_) => !is_tracked(shown.as_ref(), &path) && is_executable(&program),
         };
+        // Also when it is gone: an agent can take a check away by deleting it.
+        let is_changed = |path: &PathBuf| entry(&before, path) != entry(&after, path);
+        found.changed.extend(scripts(&path, directory.as_deref()).into_iter().filter(is_changed));
         if is_there {
-            let scripts = scripts(&path, directory.as_deref());
-            let is_changed = |path: &&PathBuf| entry_id(&before, path) != entry_id(&after, path);
-            found.changed.extend(scripts.iter().filter(is_changed).cloned());
             found.runs.push((*hook, HookProgram::InCheckout { path, directory }));
         }
     }
@@ -245,8 +245,8 @@ fn peel(repo: &Repository, oid: Oid) -> Result<Tree<'_>, GitError> {
     found.map_err(GitError::library(format!("read the tree of `{oid}`")))
 }
 
-fn entry_id(tree: &Tree<'_>, path: &Path) -> Option<git2::Oid> {
-    tree.get_path(path).ok().map(|entry| entry.id())
+fn entry(tree: &Tree<'_>, path: &Path) -> Option<(git2::Oid, i32)> {
+    tree.get_path(path).ok().map(|entry| (entry.id(), entry.filemode()))
 }
 
 fn is_tracked(tree: Option<&Tree<'_>>, path: &Path) -> bool {

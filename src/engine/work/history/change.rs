@@ -72,8 +72,7 @@ pub(super) async fn commit(
     tree: Worktree,
     message: String,
 ) -> Result<String, String> {
-    let level = caller.config.sandbox.level;
-    let run = hooks::runner(shared, &caller.record, &tree.repo, level, &caller.cancel);
+    let run = hooks::runner(shared, &caller.record, &tree.repo, &caller.config, &caller.cancel);
     blocking(move || match commit::commit(&tree, &message, &mut |hook| run(hook)) {
         Ok(Outcome::Committed { commit, skipped_hooks }) => {
             let left = status::read(&tree).map_err(failed)?;

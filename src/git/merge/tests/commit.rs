@@ -1,5 +1,7 @@
 //! What stands between a merged tree and its commit: the user's hooks and signature.
 
+use std::path::Path;
+
 use super::super::*;
 use super::Case;
 use crate::git::testkit::{Sandbox, run_git, write, write_script};
@@ -118,6 +120,14 @@ fn hooks_of_the_checkout_run_as_the_commit_has_them() {
     // Another branch is shown: the target's hook counts, not the files that happen to be there.
     case.sandbox.git(&["switch", "--quiet", "--create", "elsewhere", "HEAD~1"]);
     assert_eq!(case.merge(Style::Squash), failed("new\n"));
+
+    // A session that deletes the check, or makes it a plain file, is merged without it, which is told.
+    case.sandbox.git(&["switch", "--quiet", "main"]);
+    run_git(&case.tree.path, &["merge", "--quiet", "-m", "base", "main"]);
+    run_git(&case.tree.path, &["update-index", "--chmod=-x", "tools/hooks/pre-commit"]);
+    run_git(&case.tree.path, &["commit", "--quiet", "--no-verify", "-m", "by the agent itself"]);
+    let Outcome::Merged { hooks, .. } = case.merge(Style::Squash) else { panic!("refused") };
+    assert_eq!(hooks.changed_hooks, [Path::new("tools/hooks/pre-commit")]);
 
     // husky: wrappers that git ignores, and a script that it tracks.
     let case = Case::new();
