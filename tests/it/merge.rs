@@ -300,6 +300,19 @@ fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
 }
 
 #[test]
+fn a_hook_finds_what_the_project_links() {
+    let env = TestEnv::new();
+    env.configure("[worktree]\nlink = [\"node_modules\"]\n");
+    env.write(".gitignore", "/node_modules\n");
+    env.commit("ignore");
+    env.write("node_modules/tool", "exit 0\n");
+    hook(&env, ".git/hooks/pre-commit", "sh node_modules/tool");
+    let id = env.create_ready(&write("a.txt", "a"));
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "a.txt");
+}
+
+#[test]
 fn every_act_tells_its_own_warnings() {
     let env = TestEnv::new();
     env.write(".coppice/config.toml", "[worktree]\nteardown = \"exit 7\"\n");
@@ -330,4 +343,88 @@ fn no_control_character_of_an_agent_reaches_the_log() {
         assert!(log.contains("one") && !log.contains(|c: char| c.is_control() && c != '\n'), "{log:?}");
         assert!(!log.contains('\u{202e}'), "{log:?}");
     }
+}
+
+/// A user's repository with the submodule `libs/lib`, which holds `lib.c`.
+fn with_submodule(env: &TestEnv) {
+    let library = env.path("library");
+    fs::create_dir(&library).unwrap();
+    env.git_in(&library, &["init", "-q", "-b", "main"]);
+    fs::write(library.join("lib.c"), "int lib;\n").unwrap();
+    env.git_in(&library, &["add", "-A"]);
+    env.git_in(&library, &["commit", "-q", "-m", "library"]);
+    let from = library.to_str().unwrap();
+    env.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "libs/lib"]);
+    env.commit("a submodule");
+}
+
+#[test]
+fn work_in_a_submodule_is_there_shown_kept_and_never_merged_unseen() {
+    let env = TestEnv::new();
+    with_submodule(&env);
+    let id = env.create_ready(&steps(&[
+        run("grep -q lib libs/lib/lib.c && echo 'int more;' >> libs/lib/lib.c && echo new > libs/lib/new.c"),
+        write("own.txt", "own"),
+        say("done"),
+    ]));
+    let kept = format!("refs/coppice/submodules/{id}/work");
+    assert_eq!(env.git(&["show", &format!("{kept}:libs/lib/lib.c")]), "int lib;\nint more;");
+    let diff = env.json(&["diff", &id]);
+    assert_eq!((&diff["changes"]["files"], &diff["submodules"][0]["count"]), (&json!(1), &json!(2)), "{diff:#}");
+    assert_eq!(env.session(&id)["submodules"][0]["path"], "libs/lib");
+    insta::assert_snapshot!(env.coppice(&["diff", &id, "--stat"]).transcript(), @r"
+    exit: 0
+    -- stdout
+    A  own.txt  +1 -0
+    -- stderr
+    submodule libs/lib  2 files, kept and not merged
+      M  lib.c  +1 -0
+      A  new.c  +1 -0
+    ");
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] merged into main  +1 -0
+    warning: changed files in submodules are not merged: `libs/lib/lib.c`, `libs/lib/new.c`; they are kept, and `git archive refs/coppice/submodules/[ID1]/work | tar -x` in your checkout puts them there
+    ");
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "own.txt");
+
+    // The way out that the warning names works.
+    env.git(&["-c", &format!("alias.take=!git archive {kept} | tar -x"), "take"]);
+    assert_eq!(env.read("libs/lib/new.c"), "new\n");
+}
+
+#[test]
+fn a_removed_session_comes_back_with_the_files_of_its_submodules() {
+    let env = TestEnv::new();
+    with_submodule(&env);
+    let id = env.create_ready(&steps(&[run("echo new > libs/lib/new.c; rm libs/lib/lib.c"), say("done")]));
+    let told = env.coppice(&["merge", &id]).exits(1).stderr;
+    assert!(told.contains("are all that changed") && told.contains("`libs/lib/lib.c`"), "{told}");
+    let told = env.coppice(&["undo", &id, "--to", "0"]).exits(0).stderr;
+    assert!(told.contains("changed files in submodules are not undone"), "{told}");
+    let told = env.coppice(&["rm", &id]).exits(0).stderr;
+    assert!(told.contains("changed files in submodules are on no branch"), "{told}");
+    env.wait_for_event(&id, "saved", 0);
+    env.coppice(&["restore", &id]).succeeds();
+    let sub = env.worktree(&id).join("libs/lib");
+    assert_eq!(fs::read_to_string(sub.join("new.c")).unwrap(), "new\n");
+    assert!(!sub.join("lib.c").exists());
+    // Nobody else finds them.
+    let look = "test -f libs/lib/lib.c && test ! -e libs/lib/new.c && echo fine > fine.txt";
+    let other = env.create_ready(&steps(&[run(look), say("done")]));
+    assert!(env.worktree(&other).join("fine.txt").exists());
+}
+
+#[test]
+fn a_submodule_that_the_user_does_not_have_is_named() {
+    let env = TestEnv::new();
+    with_submodule(&env);
+    fs::remove_dir_all(env.repo().join(".git/modules")).unwrap();
+    fs::remove_dir_all(env.repo().join("libs/lib")).unwrap();
+    let id = env.create_ready(&write("libs/lib/stray.c", "stray"));
+    let warned = env.events(&id).into_iter().filter(|event| event["type"] == "warning");
+    let warned: Vec<_> = warned.map(|event| event["message"].as_str().unwrap().to_owned()).collect();
+    assert!(warned.iter().any(|text| text.contains("the submodule `libs/lib` is empty")), "{warned:?}");
+    assert_eq!(env.git(&["show", &format!("refs/coppice/submodules/{id}/work:libs/lib/stray.c")]), "stray");
 }

@@ -254,6 +254,9 @@ impl Actor {
             let fact = Payload::Integrated { commit, style: "child".to_owned(), files: files.clone() };
             self.shared.note(parent.id, &[fact]).await?;
         }
+        if result.1.is_ok() {
+            self.warn_of_submodules("are not brought into the parent");
+        }
         self.integrated(result).await
     }
 

@@ -102,8 +102,7 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
 }
 
 fn hook_changes(model: &Model, session: Option<&Session>, changes: &HookChanges) -> Said {
-    let mut lines =
-        vec![Line::new().plain("Nothing is merged yet. Your commit hooks changed files beyond the session's work:")];
+    let mut lines = vec![Line::new().plain("Nothing is merged yet. Your commit hooks changed the reviewed work:")];
     lines.push(Line::new());
     lines.extend(changes.files.iter().map(|file| {
         let size = format!("  +{} -{}", file.insertions, file.deletions);

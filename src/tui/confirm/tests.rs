@@ -3,6 +3,7 @@
 use ratatui::layout::Size;
 
 use super::*;
+use crate::api::error::HookFileChange;
 use crate::api::project::ConfigValue;
 use crate::api::session::{Sandbox, Session, Status};
 use crate::look::sample;
@@ -305,4 +306,49 @@ fn no_size_is_too_small_and_nothing_drives_the_terminal() {
             press(&mut model, &["j"]);
         }
     }
+}
+
+fn hook_changes() -> HookChanges {
+    let file =
+        |kind: &str, path: &str| HookFileChange { path: path.into(), kind: kind.into(), insertions: 2, deletions: 1 };
+    HookChanges {
+        id: "0a1b2c3d4e5f".into(),
+        files: vec![file("added", "evil\u{1b}[2J.txt"), file("changed", "lib.rs")],
+    }
+}
+
+#[test]
+fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
+    let style = Some(MergeStyle::NoFf);
+    let came = || Msg::Reply(Reply::HookChanges { session: "abcd2345".into(), style, changes: hook_changes() });
+    let mut model = facing(WIDE, ready());
+    update(&mut model, came());
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Merge "Fix the parser" with the changes of your hooks? ──────────────────────────────────╮
+    │ Nothing is merged yet. Your commit hooks changed the reviewed work:                      │
+    │                                                                                          │
+    │   added evil�[2J.txt  +2 -1                                                              │
+    │   changed lib.rs  +2 -1                                                                  │
+    │                                                                                          │
+    │ You agree to exactly these changes; if the hooks make others, you are asked again.       │
+    ╰ y merges with them  v merges without hooks  k/j scroll  esc not yet ─────────────────────╯
+    "#);
+    assert_eq!(press(&mut model, &["enter"]), []);
+    assert!(is_open(&model), "Enter is pressed without reading");
+    let merge = |hooks| Request::Merge { session: "abcd2345".into(), style, hooks };
+    assert_eq!(press(&mut model, &["y"]), [merge(MergeHooks::AcceptOnly("0a1b2c3d4e5f".into()))]);
+    update(&mut model, came());
+    assert_eq!(press(&mut model, &["v"]), [merge(MergeHooks::Skip)]);
+    update(&mut model, came());
+    assert_eq!(press(&mut model, &["esc"]), []);
+    assert!(!is_open(&model));
+}
+
+#[test]
+fn an_act_shows_its_warnings_until_a_key_is_pressed() {
+    let mut model = facing(WIDE, ready());
+    let session = Session { warnings: vec!["the teardown command `x` failed".into()], ..ready() };
+    update(&mut model, Msg::Reply(Reply::Done { said: "merged".into(), session: Some(Box::new(session)) }));
+    let text = screen(&mut model);
+    assert!(text.contains("merged") && text.contains("! the teardown command `x` failed"), "{text}");
 }
