@@ -24,7 +24,7 @@ pub struct Error {
     pub hint: Option<String>,
     /// What commit hooks would add to a merge, when that is why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hook_changes: Option<HookChanges>,
+    pub hook_changes: Option<Box<HookChanges>>,
 }
 
 /// Changes of commit hooks that a person can agree to.

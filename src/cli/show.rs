@@ -100,7 +100,7 @@ pub(super) fn lines(session: &Session, turns: &[Turn], kin: &Kin, now: i64) -> V
         session.approvals.iter().flat_map(|approval| card::lines(approval, Length::Whole, now)),
     ));
     lines.extend(section("conflicts", session.conflicts.iter().map(|file| Line::new().plain(one_line(file)))));
-    lines.extend(section("submodules", diff::submodules(&session.submodules).into_iter()));
+    lines.extend(section("submodules", diff::submodules(&session.submodules)));
     lines.extend(error(session));
     lines.extend(family::children(&kin.handoffs));
     lines.extend(family::workflow(&kin.workflow));

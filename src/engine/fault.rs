@@ -122,7 +122,7 @@ pub(super) enum Fault {
     #[error("the hook `{hook}` stopped the merge")]
     HookFailed { id: SessionId, hook: String, output: String },
     #[error("your commit hooks changed the reviewed work: {}", changes.describe())]
-    HookChanged { id: SessionId, style: String, changes: HookChanges },
+    HookChanged { id: SessionId, style: String, changes: Box<HookChanges> },
     #[error("`{}` is not an absolute directory", path.display())]
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]

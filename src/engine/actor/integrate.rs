@@ -249,7 +249,7 @@ impl Actor {
             }
             Outcome::HookChanged(changes) => {
                 let style = asked.map(|style| format!(" --{}", style_name(style))).unwrap_or_default();
-                let fault = Fault::HookChanged { id: self.id, style, changes: listed_changes(&changes) };
+                let fault = Fault::HookChanged { id: self.id, style, changes: Box::new(listed_changes(&changes)) };
                 (Integration::Refused, Err(fault))
             }
         }

@@ -88,7 +88,7 @@ fn nothing_that_hooks_link_to_is_taken_over() {
     let own = format!("\"$GIT_OBJECT_DIRECTORY\"/{}", &blob[..2]);
     for body in [
         // An index that is a link; objects by a link, by a linked directory, by alternates.
-        format!("cp \"$GIT_INDEX_FILE\" other; rm \"$GIT_INDEX_FILE\"; ln -s \"$PWD/other\" \"$GIT_INDEX_FILE\""),
+        "cp \"$GIT_INDEX_FILE\" other; rm \"$GIT_INDEX_FILE\"; ln -s \"$PWD/other\" \"$GIT_INDEX_FILE\"".to_owned(),
         format!("mkdir -p {own}; ln -s '{}' {own}/{}; {entry}", from.display(), &blob[2..]),
         format!("ln -s '{objects}/{}' {own}; {entry}", &blob[..2]),
         format!(

@@ -43,7 +43,7 @@ impl Desk {
             Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
             Request::Merge { session, style, hooks } => match to.merge(&session, &Merge { style, hooks }).await {
                 Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
-                    Reply::HookChanges { session, style, changes }
+                    Reply::HookChanges { session, style, changes: *changes }
                 }
                 merged => came("merged", merged?),
             },
