@@ -1,11 +1,13 @@
 //! Files of rules: where they lie, which of them count, and how a decision of a person gets into one.
 //!
 //! What a repository commits can always forbid; what it allows counts once it is trusted. The user's own file for a
-//! repository is nobody else's: one that is committed is not believed.
+//! repository is nobody else's: one that is committed, or that a link or a submodule brings, allows nothing.
 
-use std::fs;
-use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
 
 use crate::api::permission::RuleFileInfo;
 use crate::config::Trust;
@@ -39,23 +41,33 @@ pub(super) struct Files {
     pub(super) local: PathBuf,
     map: PathBuf,
     home: String,
+    /// The directory that is certain to be the user's, above the local file.
+    local_base: PathBuf,
     /// Whether the local file came with the repository.
     local_is_committed: bool,
+}
+
+/// The user's own file for a repository, by who wrote it.
+enum LocalRules {
+    Own(String),
+    /// A link or a submodule of the repository leads to it.
+    Brought(String),
 }
 
 impl Files {
     pub(super) fn of(shared: &Shared, project: &str, repo: &Repo, rules_commit: &str) -> Result<Self, Fault> {
         let place = shared.data.join("projects").join(project);
         let own = shared.settings.user_file.parent().unwrap_or(&shared.data);
-        let local = match repo.checkout() {
-            Some(checkout) => checkout.join(LOCAL_FILE),
-            None => place.join("permissions.local.json"),
+        let (local_base, local) = match repo.checkout() {
+            Some(checkout) => (checkout.to_owned(), checkout.join(LOCAL_FILE)),
+            None => (place.clone(), place.join("permissions.local.json")),
         };
         Ok(Self {
             user: own.join("permissions.json"),
             local,
             map: place.join("permissions.jsonc"),
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
+            local_base,
             local_is_committed: is_committed(repo, rules_commit)?,
         })
     }
@@ -63,7 +75,8 @@ impl Files {
     /// Reads everything. A file that means nothing is an error: without its rules something could go ahead.
     pub(super) fn load(&self, settings: &Settings) -> Result<Loaded, Fault> {
         let mut loaded = Loaded::default();
-        let user = self.read(&self.user)?;
+        let user = read_text(&self.user).map_err(|source| fault("read", &self.user, source))?;
+        let user = user.map(|text| self.parse(&self.user, &text)).transpose()?;
         loaded.add(self.user.display().to_string(), user, None);
         let (shared, note) = match (&settings.rules, settings.trust) {
             (Some(file), Trust::Untrusted) if !file.allow.is_empty() => {
@@ -73,12 +86,17 @@ impl Files {
             (file, Trust::Trusted | Trust::Untrusted) => (file.clone(), None),
         };
         loaded.add(SHARED_FILE.to_owned(), shared, note);
-        let (local, note) = match self.read(&self.local)? {
-            Some(file) if self.local_is_committed => {
-                let note = "it is committed, so that it is not yours alone: what it allows does not count".to_owned();
-                (Some(RuleFile { allow: Vec::new(), ..file }), Some(note))
+        let (local, note) = match self.read_local()? {
+            Some(LocalRules::Brought(text)) => {
+                let note = "a link or a submodule leads to it: what it allows does not count".to_owned();
+                (Some(RuleFile { allow: Vec::new(), ..self.parse(&self.local, &text)? }), Some(note))
             }
-            file => (file, None),
+            Some(LocalRules::Own(text)) if self.local_is_committed => {
+                let note = "it is committed, so that it is not yours alone: what it allows does not count".to_owned();
+                (Some(RuleFile { allow: Vec::new(), ..self.parse(&self.local, &text)? }), Some(note))
+            }
+            Some(LocalRules::Own(text)) => (Some(self.parse(&self.local, &text)?), None),
+            None => (None, None),
         };
         loaded.add(self.local.display().to_string(), local, note);
         let text = seeded(&self.map).map_err(|source| fault("write", &self.map, source))?;
@@ -94,17 +112,74 @@ impl Files {
     /// Adds rules to the user's own file of the repository, whole or not at all.
     pub(super) fn save(&self, list: List, rules: &[Rule]) -> Result<(), Fault> {
         let name = self.local.display().to_string();
-        let mut text = read_text(&self.local).map_err(|source| fault("read", &self.local, source))?.unwrap_or_default();
+        let mut text = match self.read_local()? {
+            Some(LocalRules::Own(text)) => text,
+            // Its rules would become the user's own.
+            Some(LocalRules::Brought(_)) => {
+                let source = io::Error::other("a link or a submodule of the repository leads to it");
+                return Err(fault("write", &self.local, source));
+            }
+            None => String::new(),
+        };
         for rule in rules {
             text = load::with_rule(&name, &text, list, rule)?;
         }
         write(&self.local, &text).map_err(|source| fault("write", &self.local, source))
     }
 
-    fn read(&self, path: &Path) -> Result<Option<RuleFile>, Fault> {
-        let text = read_text(path).map_err(|source| fault("read", path, source))?;
-        Ok(text.map(|text| load::rule_file(&path.display().to_string(), &text, &self.home)).transpose()?)
+    fn parse(&self, path: &Path, text: &str) -> Result<RuleFile, Fault> {
+        Ok(load::rule_file(&path.display().to_string(), text, &self.home)?)
     }
+
+    fn read_local(&self) -> Result<Option<LocalRules>, Fault> {
+        let read = || {
+            let own = read_without_links(&self.local_base, &self.local)?;
+            Ok(match own {
+                Some(text) => Some(LocalRules::Own(text)),
+                None => read_text(&self.local)?.map(LocalRules::Brought),
+            })
+        };
+        read().map_err(|source| fault("read", &self.local, source))
+    }
+}
+
+/// The text of a file that lies below `base` by exactly its name, without links and outside of nested repositories;
+/// `None` when there is no such file.
+fn read_without_links(base: &Path, path: &Path) -> io::Result<Option<String>> {
+    let names = path.strip_prefix(base).map_err(io::Error::other)?;
+    let mut place = File::open(base).map(Some).or_else(missing)?;
+    let mut known = base.to_owned();
+    for part in names.components() {
+        let (Some(directory), Component::Normal(name)) = (&place, part) else { return Ok(None) };
+        // A disk may take another spelling for this name.
+        let has_name = known.read_dir()?.flatten().any(|entry| entry.file_name() == name);
+        let is_nested = known != base && known.join(".git").symlink_metadata().is_ok();
+        if !has_name || is_nested {
+            return Ok(None);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        known.push(name);
+        place = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+            Ok(found) => Some(File::from(found)),
+            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR | rustix::io::Errno::NOENT) => None,
+            Err(error) => return Err(error.into()),
+        };
+    }
+    place.map(read_regular).transpose()
+}
+
+fn read_regular(mut file: File) -> io::Result<String> {
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Nothing, for an error that says that there is no such file.
+fn missing<T>(error: io::Error) -> io::Result<Option<T>> {
+    if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) { Ok(None) } else { Err(error) }
 }
 
 /// Whether the user's own file came with the repository: in the session's commit, or in the one that is checked out.
@@ -133,11 +208,12 @@ fn fault(act: &'static str, path: &Path, source: io::Error) -> Fault {
     Fault::File { act, path: path.to_owned(), source }
 }
 
+/// The text of a file, wherever its links lead. One that is no file, such as a pipe, is not waited for.
 fn read_text(path: &Path) -> io::Result<Option<String>> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(error),
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(found) => read_regular(File::from(found)).map(Some),
+        Err(error) => missing(error.into()),
     }
 }
 
@@ -173,6 +249,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     fn files(directory: &Path) -> Files {
@@ -181,6 +259,7 @@ mod tests {
             local: directory.join("repo").join(LOCAL_FILE),
             map: directory.join("data/permissions.jsonc"),
             home: "/home/u".into(),
+            local_base: directory.join("repo"),
             local_is_committed: false,
         }
     }
@@ -225,6 +304,38 @@ mod tests {
         let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
         assert!(loaded.rules.files[0].allow.is_empty());
         assert!(loaded.files[2].note.is_some());
+    }
+
+    #[test]
+    fn a_local_file_that_a_link_or_a_submodule_brings_forbids_and_allows_nothing() {
+        let text = r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#;
+        let file_link = |repo: &Path| {
+            fs::create_dir(repo.join(".coppice")).unwrap();
+            fs::write(repo.join("rules.json"), text).unwrap();
+            symlink("../rules.json", repo.join(LOCAL_FILE)).unwrap();
+        };
+        let directory_link = |repo: &Path| {
+            fs::create_dir(repo.join("fix")).unwrap();
+            fs::write(repo.join("fix/permissions.local.json"), text).unwrap();
+            symlink("fix", repo.join(".coppice")).unwrap();
+        };
+        let submodule = |repo: &Path| {
+            fs::create_dir(repo.join(".coppice")).unwrap();
+            fs::write(repo.join(".coppice/.git"), "gitdir: ../.git/modules/x").unwrap();
+            fs::write(repo.join(LOCAL_FILE), text).unwrap();
+        };
+        let makers: [&dyn Fn(&Path); 3] = [&file_link, &directory_link, &submodule];
+        for make in makers {
+            let directory = tempfile::tempdir().unwrap();
+            let files = files(directory.path());
+            fs::create_dir(directory.path().join("repo")).unwrap();
+            make(&directory.path().join("repo"));
+            let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
+            let file = &loaded.rules.files[0];
+            assert_eq!((file.allow.len(), file.deny.len()), (0, 1));
+            assert!(loaded.files[2].note.is_some());
+            assert!(files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).is_err());
+        }
     }
 
     #[test]
