@@ -23,13 +23,13 @@ mod verb;
 use std::path::{Component, Path, PathBuf};
 
 pub use call::{Call, Effect, Layer, Leads, Subject, Target, Verdict};
-pub use decide::{decide, is_spared, usual};
+pub use decide::{decide, github_tool, is_spared, usual};
 pub use floor::catastrophe;
 pub use kept::{Keeper, Kept};
 pub use posture::{Hold, Level, Posture, UnknownWord};
 pub use profile::Profile;
 pub use scene::{Access, AgentWord, Audience, Overlay, Places, Scene, imported_mode};
-pub use shell::segments;
+pub use shell::{describe_opaque, segments};
 pub use verb::{only_git_reads, only_reads};
 
 /// What one tool call touches, as far as the backend tells.
@@ -47,16 +47,6 @@ pub enum Reach {
     Elsewhere,
 }
 
-/// Whether a call stays in the work tree `tree`, by its words.
-pub fn leads(reach: &Reach, tree: &Path) -> Leads {
-    let stays = match reach {
-        Reach::Paths(paths) => !paths.is_empty() && paths.iter().all(|path| is_inside(path, tree)),
-        Reach::Command { text, cwd } => is_inside(cwd, tree) && command::stays(text, tree),
-        Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => false,
-    };
-    if stays { Leads::Inside } else { Leads::Elsewhere }
-}
-
 /// A place that a command names; whoever knows the disk looks where it leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -69,9 +59,9 @@ pub enum Place {
     Program(String),
 }
 
-/// The places that a command may name; `None` when it cannot be read.
-pub fn places(command: &str) -> Option<Vec<Place>> {
-    command::places(command)
+/// The places that a command in `cwd` may name; `None` when one of its words points out of `tree`, or it is opaque.
+pub fn places_below(command: &str, cwd: &Path, tree: &Path) -> Option<Vec<Place>> {
+    if is_inside(cwd, tree) { command::places_below(command, tree) } else { None }
 }
 
 /// Whether a command may reach what a place is, once its links are followed.
@@ -93,35 +83,28 @@ fn is_inside(path: &Path, tree: &Path) -> bool {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(reach: &Reach, expected: Leads) {
-        assert_eq!(leads(reach, Path::new("/data/tree")), expected, "{reach:?}");
-    }
-
     #[test]
-    fn files_of_the_tree_are_free_and_all_others_are_asked_about() {
-        let paths = |paths: &[&str]| Reach::Paths(paths.iter().map(PathBuf::from).collect());
-        for inside in [&["/data/tree/a.rs"][..], &["/data/tree/src/a", "/data/tree/b"], &["/data/tree"]] {
-            check(&paths(inside), Leads::Inside);
+    fn only_plain_paths_of_the_tree_are_inside() {
+        let is_inside = |path: &str| is_inside(Path::new(path), Path::new("/data/tree"));
+        for path in ["/data/tree/a.rs", "/data/tree/src/a", "/data/tree"] {
+            assert!(is_inside(path), "{path}");
         }
-        for outside in [
-            &["/data/tree2/a.rs"][..],
-            &["/data/tree/a", "/etc/passwd"],
-            &["/data/tree/../x"],
-            &["a.rs"],
-            &["/data/tree/.git"],
-            &["/data/tree/sub/.git/config"],
-            &[],
-        ] {
-            check(&paths(outside), Leads::Elsewhere);
+        let outside = [
+            "/data/tree2/a.rs",
+            "/etc/passwd",
+            "/data/tree/../x",
+            "a.rs",
+            "/data/tree/.git",
+            "/data/tree/a/.git/config",
+        ];
+        for path in outside {
+            assert!(!is_inside(path), "{path}");
         }
-        check(&Reach::Elsewhere, Leads::Elsewhere);
     }
 
     #[test]
     fn a_command_is_free_in_the_tree_only() {
-        let command = |cwd: &str| Reach::Command { text: "cargo test".into(), cwd: cwd.into() };
-        check(&command("/data/tree/sub"), Leads::Inside);
-        check(&command("/home/me"), Leads::Elsewhere);
+        let is_free = |cwd: &str| places_below("cargo test", Path::new(cwd), Path::new("/data/tree")).is_some();
+        assert!(is_free("/data/tree/sub") && !is_free("/home/me"));
     }
 }

@@ -10,7 +10,7 @@ use crate::api::request::ExplainPermission;
 use crate::git::{Oid, Repo};
 use crate::permission::compact::{Action, tool};
 use crate::permission::rule::Rule;
-use crate::permission::{Access, Audience, Effect, Overlay, Reach};
+use crate::permission::{self, Access, Audience, Call, Effect, Overlay, Reach, Subject};
 use crate::tools::external::ExternalTool;
 
 use super::agents::{self, Ground, pick, role};
@@ -74,6 +74,8 @@ impl Engine {
         };
         let call = judge.call(&name, &reach);
         let verdict = judge.decide(&call, &caller);
+        let mut warnings = judge::warnings(&call);
+        warnings.extend(describe_opaque_command(&call));
         let PostureRecord { word, yolo, .. } = record.body.posture;
         Ok(Explanation {
             tool: tool::canonical(&name).into_owned(),
@@ -92,7 +94,7 @@ impl Engine {
             yolo,
             agent: Some(found.definition.id.clone()),
             saves: judge.saves(&call).iter().map(Rule::to_string).collect(),
-            warnings: judge::warnings(&call),
+            warnings,
             enforced: record.body.reach.enforced,
             files: judge.listed()?,
         })
@@ -149,8 +151,16 @@ fn offered(reach: &Reach, settings: &Settings) -> Vec<ExternalTool> {
     }
 }
 
+/// Why no rule but a total one allows a command.
+fn describe_opaque_command(call: &Call) -> Option<String> {
+    let Subject::Command { text, .. } = &call.subject else { return None };
+    let construct = permission::describe_opaque(text)?;
+    Some(format!("OPAQUE: it has {construct}, so that Coppice cannot tell what it runs"))
+}
+
 /// The call that words of a person mean.
 fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
+    let words = arguments.join(" ");
     let name = match name {
         "Fetch" => "web_fetch",
         "Tests" => "run_tests",
@@ -158,20 +168,32 @@ fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
         "Mkdir" => "mkdir",
         "Delete" => "delete_file",
         "List" => "list",
+        "Copy" => "copy_file",
+        "Move" => "move_file",
+        "Rollback" => "rollback",
+        "Github" => permission::github_tool(&words).unwrap_or(name),
         name => name,
     };
-    let words = arguments.join(" ");
     if let Some((server, tool)) = external(name, &words) {
         let reach = Reach::Mcp { server: server.clone(), tool: tool.clone(), effect: Effect::Destroys };
         return (format!("mcp:{server}:{tool}"), reach);
     }
     let reach = match tool::canonical(name).as_ref() {
-        "bash" => Reach::Command { text: words, cwd: tree.to_owned() },
-        "run_tests" => Reach::Command { text: words, cwd: tree.to_owned() },
+        "bash" | "run_tests" => Reach::Command { text: words, cwd: tree.to_owned() },
         "git" => Reach::Command { text: format!("git {words}"), cwd: tree.to_owned() },
         "web_fetch" => Reach::Url(words),
-        "read" | "write" | "edit" | "patch" | "list" | "search" | "locate" | "mkdir" | "delete_file" | "copy_file"
-        | "move_file" => Reach::Paths(arguments.iter().map(|path| tree.join(path)).collect()),
+        // As a rule spells it: `FROM -> TO`.
+        "copy_file" | "move_file" => Reach::Paths(
+            arguments
+                .iter()
+                .flat_map(|path| path.split(" -> "))
+                .filter(|path| *path != "->")
+                .map(|path| tree.join(path))
+                .collect(),
+        ),
+        "read" | "write" | "edit" | "patch" | "list" | "search" | "locate" | "mkdir" | "delete_file" => {
+            Reach::Paths(arguments.iter().map(|path| tree.join(path)).collect())
+        }
         _ => Reach::Elsewhere,
     };
     (name.to_owned(), reach)

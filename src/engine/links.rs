@@ -16,10 +16,8 @@ pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path) -> Subject {
         Reach::Command { text, cwd } => {
             let renamed = text.replace(tree, &real_tree.to_string_lossy());
             let place = target(cwd);
-            let words = Reach::Command { text: renamed.clone(), cwd: place.real.clone() };
-            let stays =
-                leads_inside(&renamed, &place.real, real_tree) && permission::leads(&words, real_tree) == Leads::Inside;
-            let leads = if stays { Leads::Inside } else { Leads::Elsewhere };
+            let is_inside = leads_inside(&renamed, &place.real, real_tree);
+            let leads = if is_inside { Leads::Inside } else { Leads::Elsewhere };
             Subject::Command { text: text.clone(), cwd: place, leads }
         }
         Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => Subject::from(reach),
@@ -28,7 +26,7 @@ pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path) -> Subject {
 
 /// Whether all that a command names is in the tree: a link that the repository brings may lead anywhere.
 fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
-    let Some(places) = permission::places(text) else { return false };
+    let Some(places) = permission::places_below(text, cwd, tree) else { return false };
     let mut bases = vec![cwd.to_owned()];
     let mut at = 0;
     // A name may be meant against each directory that can be reached by the command's own moves, in any order.

@@ -94,18 +94,18 @@ impl CompactPermission {
     /// What the map says about a call; `None` is no opinion. A call without a target is matched as `*`.
     pub fn evaluate(&self, tool: &str, target: Option<&str>) -> Option<Action> {
         let target = target.unwrap_or("*");
-        self.ruling(&Spelled::new(tool), |pattern| glob::matches(pattern, target)).map(|rule| rule.action)
+        self.ruling(&Spelled::new(tool), |rule| glob::matches(&rule.pattern, target)).map(|rule| rule.action)
     }
 
     /// The rule that decides about a call whose target is what `is_meant` says.
-    pub(super) fn ruling(&self, tool: &Spelled<'_>, is_meant: impl Fn(&str) -> bool) -> Option<&Rule> {
-        self.rules.iter().rev().find(|rule| tool.is_meant_by(&rule.tool) && is_meant(&rule.pattern))
+    pub(super) fn ruling(&self, tool: &Spelled<'_>, is_meant: impl Fn(&Rule) -> bool) -> Option<&Rule> {
+        self.rules.iter().rev().find(|rule| tool.is_meant_by(&rule.tool) && is_meant(rule))
     }
 
     /// The rule that keeps a file from `read`, and so from a tool that shows contents by another name. A rule that means
     /// all files is about the tool and not about them, and one that means this tool as well has its say there.
     pub(super) fn read_denial(&self, tool: &Spelled<'_>, is_meant: impl Fn(&str) -> bool) -> Option<&Rule> {
-        self.ruling(&Spelled::new("read"), is_meant).filter(|rule| rule.keeps_from(tool))
+        self.ruling(&Spelled::new("read"), |rule| is_meant(&rule.pattern)).filter(|rule| rule.keeps_from(tool))
     }
 
     /// Whether some call of a tool could go ahead; a tool that never can need not exist for the agent.
@@ -129,7 +129,7 @@ impl Rule {
     }
 }
 
-fn is_everything(pattern: &str) -> bool {
+pub(super) fn is_everything(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.chars().all(|part| part == '*')
 }
 

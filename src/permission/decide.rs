@@ -53,10 +53,16 @@ pub fn usual(tool: &str) -> Option<Action> {
     }
 }
 
+/// The tool that rules of `Github(…)` call by a verb.
+pub fn github_tool(verb: &str) -> Option<&'static str> {
+    class::tool_of_verb(verb)
+}
+
 /// 1. What ends a machine or a home.
 fn hard_floor(case: &Case<'_>) -> Option<Verdict> {
     let Subject::Command { text, .. } = &case.call.subject else { return None };
-    floor::catastrophe(text).map(|reason| verdict(Action::Deny, Layer::HardFloor, None, reason))
+    floor::catastrophe_in(case.shell.as_ref()?, text)
+        .map(|reason| verdict(Action::Deny, Layer::HardFloor, None, reason))
 }
 
 /// 2. Tools that the agent does not have.
@@ -112,8 +118,11 @@ fn plan_gate(case: &Case<'_>) -> Option<Verdict> {
     }
     let plan = case.scene.places.plan.as_ref().map(|plan| format!(", write the plan to `{}`", plan.display()));
     let plan = plan.unwrap_or_default();
+    let opaque = case.opaque().map(|construct| format!("; a command with {construct} does not count as reading"));
+    let opaque = opaque.unwrap_or_default();
     let reason = format!(
-        "tool unavailable in plan mode: only read and search{plan}, and call `exit_plan_mode` when the plan is complete"
+        "tool unavailable in plan mode: only read and search{plan}, and call `exit_plan_mode` when the plan is \
+         complete{opaque}"
     );
     Some(verdict(Action::Deny, Layer::PlanGate, None, reason))
 }
@@ -138,8 +147,11 @@ fn hard_ask(case: &Case<'_>) -> Option<Verdict> {
     }
     let reason = match case.clarity {
         Clarity::Clear => return None,
-        Clarity::Unreadable => "the command cannot be read for sure",
-        Clarity::Pointless => "the call does not say what it is about",
+        Clarity::Unreadable => match case.opaque() {
+            Some(construct) => format!("the command cannot be read: it has {construct}"),
+            None => "the command cannot be read".to_owned(),
+        },
+        Clarity::Pointless => "the call does not say what it is about".to_owned(),
     };
     Some(verdict(Action::Ask, Layer::HardAsk, None, reason))
 }
@@ -213,6 +225,10 @@ fn last_word(case: &Case<'_>, at: usize) -> Option<(Action, String)> {
 fn tool_class(case: &Case<'_>) -> Verdict {
     if let Some(refusal) = &case.refusal {
         return verdict(Action::Ask, Layer::PathGuard, None, refusal.to_string());
+    }
+    if let Some(construct) = case.opaque() {
+        let reason = format!("Coppice cannot tell what the command runs: it has {construct}; no rule allows that");
+        return verdict(Action::Ask, Layer::ToolClass, None, reason);
     }
     let (action, reason) = match case.class() {
         Class::Free if case.runs_unheld() => {

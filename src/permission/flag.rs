@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::shell::{self, Role, Simple, name, programs};
+use super::shell::{ShellText, SimpleCommand, git_arguments};
 
 /// What destroys in a subcommand of git.
 struct Row {
@@ -55,19 +55,11 @@ const ROWS: &[Row] = &[
     row("worktree", ("f", "bB"), &["--force"], &["prune", "remove"]),
 ];
 
-/// Options of git itself whose value is the next word.
-pub(super) const VALUED: &[&str] =
-    &["-C", "-c", "--config-env", "--exec-path", "--git-dir", "--namespace", "--super-prefix", "--work-tree"];
-
 /// The destructive flags in a shell text, each once, in their order.
 pub fn destructive(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    // A text that cannot be read is asked about anyway; what can be told about it is told.
-    let commands = shell::parse(text).unwrap_or_else(|| {
-        let plain = text.replace(['\'', '"', '\\'], "");
-        plain.split([';', '|', '&', '\n', '(', ')', '`']).map(|part| Simple::of(part.split_whitespace())).collect()
-    });
-    for flag in commands.iter().flat_map(in_command) {
+    // What can be told about an opaque text is told.
+    for flag in ShellText::read(text).commands.iter().flat_map(in_command) {
         if !found.contains(&flag) {
             found.push(flag);
         }
@@ -75,21 +67,13 @@ pub fn destructive(text: &str) -> Vec<String> {
     found
 }
 
-fn in_command(simple: &Simple) -> Vec<String> {
-    if simple.role != Role::Command {
-        return Vec::new();
-    }
-    let words = simple.words.as_slice();
-    let calls = programs(words, 0).into_iter().filter(|program| name(&words[program.at].text) == "git");
-    let in_call = |at: usize| {
-        let words = words[at + 1..].iter().filter(|word| !word.is_target());
-        in_git(&words.map(|word| word.text.as_str()).collect::<Vec<_>>())
-    };
-    calls.flat_map(|program| in_call(program.at)).collect()
+/// The destructive flags of one command.
+pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
+    if command.program() == "git" { in_git(command.texts().get(1..).unwrap_or_default()) } else { Vec::new() }
 }
 
 /// The destructive flags among the words behind `git`.
-pub(super) fn in_git(words: &[&str]) -> Vec<String> {
+fn in_git(words: &[&str]) -> Vec<String> {
     let mut found = Vec::new();
     let Some((verb, words)) = subcommand(words) else { return found };
     if verb == "restore" {
@@ -134,12 +118,5 @@ fn restored(words: &[&str]) -> Vec<String> {
 
 /// The subcommand of git, and the words behind it.
 pub(super) fn subcommand<'a, 'b>(words: &'b [&'a str]) -> Option<(&'a str, &'b [&'a str])> {
-    let mut at = 0;
-    while let Some(word) = words.get(at) {
-        if !word.starts_with('-') {
-            return Some((word, &words[at + 1..]));
-        }
-        at += if VALUED.contains(word) { 2 } else { 1 };
-    }
-    None
+    git_arguments(words).split_first().map(|(verb, rest)| (*verb, rest))
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::compact::{glob, tool};
 use super::rule::Rule;
-use super::shell::{self, Role, Simple, Word, name};
+use super::shell::{Redirect, ShellText, SimpleCommand, Word, base_name};
 use super::{Call, Places, Subject, Target, flag};
 
 /// Programs whose second word says what they do.
@@ -202,7 +202,7 @@ pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
         Subject::Command { text, .. } => match tool.as_ref() {
             "bash" => commands(text),
             "git" => git(text.trim().strip_prefix("git ").unwrap_or(text)),
-            "run_tests" => distinct([exact("Tests", text)]),
+            "run_tests" => distinct([exact("Tests", text).filter(|_| ShellText::read(text).opaque.is_none())]),
             _ => None,
         },
         Subject::Name(arguments) if tool == "git" => git(arguments),
@@ -238,14 +238,11 @@ fn distinct(rules: impl IntoIterator<Item = Option<Rule>>) -> Option<Vec<Rule>> 
 }
 
 fn commands(text: &str) -> Option<Vec<Rule>> {
-    let commands = shell::parse(text)?;
-    if !flag::destructive(text).is_empty() {
+    let text = ShellText::read(text);
+    if text.commands.iter().any(|command| !flag::in_command(command).is_empty()) {
         return None;
     }
-    let is_command = |simple: &&Simple| simple.role == Role::Command;
-    let is_plain = |simple: &Simple| !simple.is_bomb && !simple.is_nested();
-    let rules = commands.iter().filter(is_command).map(|simple| Rule::new("Bash", &pattern(simple)?).ok());
-    if commands.iter().all(is_plain) { distinct(rules) } else { None }
+    distinct(text.understood()?.iter().map(|command| Rule::new("Bash", &pattern(command)?).ok()))
 }
 
 fn git(arguments: &str) -> Option<Vec<Rule>> {
@@ -256,10 +253,9 @@ fn git(arguments: &str) -> Option<Vec<Rule>> {
 }
 
 /// The pattern that means commands such as this one.
-fn pattern(simple: &Simple) -> Option<String> {
-    let words: Vec<_> = simple.words.iter().filter(|word| !word.is_target()).collect();
-    let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
-    let program = name(texts.first()?);
+fn pattern(command: &SimpleCommand) -> Option<String> {
+    let texts = command.texts();
+    let program = base_name(texts.first()?);
     let second = texts.get(1).copied();
     // Of `python3.12` there is one for each version.
     let kind = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -267,7 +263,7 @@ fn pattern(simple: &Simple) -> Option<String> {
     let is_refused = REFUSED.contains(&program)
         || REFUSED.contains(&kind)
         || REFUSED_SECOND.iter().any(|(name, seconds)| *name == program && is_second(seconds));
-    if is_refused || words[0].assigns {
+    if is_refused {
         return None;
     }
     let begins = |start: &&[&str]| start[0] == program && (start.len() == 1 || start.get(1).copied() == second);
@@ -278,22 +274,20 @@ fn pattern(simple: &Simple) -> Option<String> {
     } else {
         1
     };
-    let prefix = words.get(..arity).unwrap_or(&words);
+    let prefix = command.words.get(..arity).unwrap_or(&command.words);
     // An option in front of it hides what is done.
-    let is_plain = |word: &&Word| is_plain(word) && !word.text.starts_with(['-', '+']);
+    let is_plain = |word: &Word| is_plain(word) && !word.text.starts_with(['-', '+']);
     if !prefix.iter().all(is_plain) {
         return None;
     }
-    // A pattern never means a redirect into a file, so that it must be spelled out.
-    if simple.words.iter().any(Word::writes) {
-        let line = shell::line(simple);
-        let is_near = |word: &Word| is_plain_path(&word.text);
-        let is_exact = !glob::is_pattern(&line) && simple.words.iter().filter(|word| word.writes()).all(is_near);
-        return is_exact.then_some(line);
+    // A pattern never means a redirection into a file, so that it must be spelled out.
+    if command.writes() {
+        let line = command.line();
+        let is_near = |redirect: &Redirect| !redirect.writes() || is_plain_path(&redirect.target.text);
+        return (!glob::is_pattern(&line) && command.redirects.iter().all(is_near)).then_some(line);
     }
     let mut pattern = texts[..prefix.len()].join(" ");
-    let has_more = words.len() > prefix.len() || simple.words.iter().any(Word::is_target);
-    if has_more {
+    if texts.len() > prefix.len() || !command.redirects.is_empty() {
         pattern.push_str(" *");
     }
     Some(pattern)
@@ -302,7 +296,7 @@ fn pattern(simple: &Simple) -> Option<String> {
 /// Whether a word means nothing but itself.
 fn is_plain(word: &Word) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || "_-./:@+%,".contains(c);
-    !word.expands && !word.text.is_empty() && word.text.chars().all(is_letter)
+    !word.is_glob && !word.text.is_empty() && word.text.chars().all(is_letter)
 }
 
 /// Whether a path stays below, by its words.

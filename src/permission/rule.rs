@@ -9,7 +9,7 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
-use super::compact::{CompactPermission, glob, tool};
+use super::compact::{CompactPermission, glob, is_everything, tool};
 use doublestar::Doublestar;
 
 /// One rule.
@@ -180,6 +180,11 @@ impl Rule {
     /// Whether it means one thing and no others that look like it.
     pub(super) fn is_exact(&self) -> bool {
         !glob::is_pattern(&self.pattern)
+    }
+
+    /// Whether it means everything that its tools can be about.
+    pub(super) fn is_total(&self) -> bool {
+        is_everything(&self.pattern)
     }
 
     /// Whether it speaks of a tool, by its canonical name.

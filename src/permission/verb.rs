@@ -1,4 +1,5 @@
-//! Which commands only look: by the verb of every simple command in a text. What it does not know, it does not pass.
+//! Which commands only look: by the program and by a list of the options that it may have. An opaque text, an unknown
+//! program and an unknown option do not pass.
 
 mod git;
 #[cfg(test)]
@@ -7,261 +8,190 @@ mod tests;
 use std::path::Path;
 
 use super::command::is_common_program;
-use super::flag;
-use super::shell::{self, Role, Simple, Word};
+use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
-/// Verbs that read whatever their arguments are.
-const READS: &[&str] = &[
-    ":",
-    "[",
-    "arch",
-    "b2sum",
-    "basename",
-    "break",
-    "cat",
-    "cd",
-    "cksum",
-    "cmp",
-    "column",
-    "comm",
-    "continue",
-    "cut",
-    "df",
-    "diff",
-    "dirname",
-    "du",
-    "echo",
-    "egrep",
-    "exit",
-    "expand",
-    "expr",
-    "false",
-    "fgrep",
-    "file",
-    "fmt",
-    "fold",
-    "free",
-    "getconf",
-    "grep",
-    "groups",
-    "head",
-    "hexdump",
-    "id",
-    "join",
-    "jq",
-    "locale",
-    "ls",
-    "md5sum",
-    "nl",
-    "nproc",
-    "od",
-    "paste",
-    "popd",
-    "ps",
-    "pushd",
-    "pwd",
-    "readlink",
-    "realpath",
-    "return",
-    "rev",
-    "seq",
-    "sha1sum",
-    "sha256sum",
-    "sha512sum",
-    "sleep",
-    "stat",
-    "strings",
-    "sum",
-    "tac",
-    "tail",
-    "test",
-    "tr",
-    "true",
-    "tsort",
-    "type",
-    "uname",
-    "unexpand",
-    "uptime",
-    "wait",
-    "wc",
-    "whereis",
-    "which",
-    "whoami",
-    "zgrep",
+/// Programs that read, whatever their arguments are.
+const READS: &str = ": arch b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
+                     fgrep fmt fold free grep groups head hexdump id join ls md5sum nl nproc od paste pwd readlink \
+                     realpath rev seq sha1sum sha256sum sha512sum sleep stat sum tac tail tr true tsort type uname \
+                     unexpand uptime wc whereis which whoami";
+
+/// A program that reads as long as it has no other options than these. A long option must be spelled out.
+struct Reader {
+    name: &'static str,
+    /// Letters of options; the rest of a word behind one of `valued` is its value.
+    flags: &'static str,
+    valued: &'static str,
+    long: &'static str,
+}
+
+const READERS: &[Reader] = &[
+    Reader {
+        name: "diff",
+        flags: "abBcdeEinNpqrsTtuwyZ",
+        valued: "CUWxIF",
+        long: "brief color context exclude ignore-all-space ignore-blank-lines ignore-case ignore-space-change new-file \
+               recursive report-identical-files side-by-side strip-trailing-cr suppress-common-lines text unified width",
+    },
+    Reader {
+        name: "fd",
+        flags: "HILa0pgFsiu1q",
+        valued: "tedEcjS",
+        long: "absolute-path case-sensitive changed-before changed-within exact-depth exclude extension fixed-strings \
+               follow full-path glob hidden ignore-case max-depth max-results min-depth no-ignore print0 size type",
+    },
+    Reader {
+        name: "file",
+        flags: "bhiLkNr0",
+        valued: "",
+        long: "brief dereference keep-going mime mime-encoding mime-type no-dereference no-pad raw",
+    },
+    Reader {
+        name: "jq",
+        flags: "nrcsSejaCMR",
+        valued: "",
+        long: "ascii-output color-output compact-output exit-status join-output monochrome-output null-input raw-input \
+               raw-output slurp sort-keys tab",
+    },
+    Reader {
+        name: "rg",
+        flags: "niIlcwvFSsUNHoux0LPqhap",
+        valued: "ABCegmtTMjrEd",
+        long: "after-context before-context case-sensitive color column context count count-matches files \
+               files-with-matches files-without-match fixed-strings glob heading hidden iglob ignore-case invert-match \
+               json line-number max-columns max-count max-depth multiline no-filename no-heading no-ignore \
+               no-ignore-vcs no-line-number null only-matching pcre2 regexp replace smart-case sort stats trim type \
+               type-list type-not vimgrep with-filename word-regexp",
+    },
+    Reader {
+        name: "sort",
+        flags: "bcCdfghiMmnRrsuVz",
+        valued: "kt",
+        long: "check dictionary-order field-separator general-numeric-sort human-numeric-sort ignore-case \
+               ignore-leading-blanks key merge month-sort numeric-sort random-sort reverse stable unique version-sort \
+               zero-terminated",
+    },
+    Reader {
+        name: "tree",
+        flags: "adfxipughsDtrcUCnJQF",
+        valued: "LPI",
+        long: "dirsfirst du gitignore noreport prune",
+    },
+    Reader { name: "uniq", flags: "cdDuiz", valued: "fsw", long: "all-repeated count ignore-case repeated unique" },
 ];
 
-/// Verbs that read unless one of these is among their arguments: options by how they begin, letters by the letter.
-const READS_WITHOUT: &[(&str, &[&str], &str)] = &[
-    ("ag", &["--pager"], ""),
-    ("date", &["--set", "-s"], ""),
-    ("fd", &["--exec", "-x", "-X"], "xX"),
-    ("find", &["-delete", "-exec", "-execdir", "-fls", "-fprint", "-ok"], ""),
-    ("printf", &["-v"], ""),
-    ("rg", &["--hostname-bin", "--pre", "--search-zip"], "z"),
-    ("sort", &["--compress-program", "--output", "--temporary-directory"], "oT"),
-    ("tree", &["--output"], "o"),
-];
+/// What `find` may be told: tests, and actions that print.
+const FIND_WORDS: &str = "-L -H -P -a -and -daystart -depth -empty -executable -false -follow -group -iname -inum \
+                          -ipath -iregex -links -lname -ls -maxdepth -mindepth -mmin -mount -mtime -name -newer -not \
+                          -o -or -path -perm -print -print0 -printf -prune -quit -readable -regex -regextype -size \
+                          -true -type -user -wholename -writable -xdev";
 
-/// Variables that only change how a verb speaks.
-const HARMLESS: &[&str] = &["CLICOLOR", "COLUMNS", "IFS", "LANG", "LC_ALL", "LC_CTYPE", "NO_COLOR", "TERM", "TZ"];
+/// Conditions that look at files or compare texts. Those about numbers and variables evaluate what they are given.
+const TEST_WORDS: &str = "-a -b -c -d -e -f -h -L -n -o -p -r -s -S -w -x -z";
 
 /// Names of files and directories that hold keys and passwords.
-const CREDENTIALS: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".coppice",
-    ".docker",
-    ".env",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".npmrc",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-    "credentials.json",
-    "environ",
-    "gcloud",
-    "gshadow",
-    "hosts.yml",
-    "shadow",
-];
+const CREDENTIALS: &str = ".aws .azure .coppice .docker .env .git-credentials .gnupg .kube .netrc .npmrc \
+                           .password-store .pgpass .pypirc .ssh credentials.json environ gcloud gshadow hosts.yml \
+                           shadow";
 
-/// Whether a shell text does nothing but read, and reads no credentials.
+/// Where a text runs, as far as git is concerned: it reads the configuration of the repository that it finds there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReadGround<'a> {
+    /// Whether it is certain that git finds the repository of the work tree.
+    pub is_root: bool,
+    /// Names of the root of the work tree, to which a command may change.
+    pub root_names: &'a [&'a str],
+}
+
+const AT_ROOT: ReadGround<'_> = ReadGround { is_root: true, root_names: &[] };
+
+/// Whether a shell text, run at the root of a work tree, does nothing but read, and reads no credentials.
 pub fn only_reads(text: &str) -> bool {
-    all(text, |simple| {
-        let words: Vec<_> = simple.words.iter().filter(|word| !word.is_target()).collect();
-        let program = words.iter().position(|word| !word.assigns).unwrap_or(words.len());
-        let (settings, command) = words.split_at(program);
-        match command {
-            [] => settings.iter().all(|word| is_own_variable(&word.text)),
-            [program, arguments @ ..] => {
-                settings.iter().all(|word| is_harmless(&word.text))
-                    && plain_name(program).is_some_and(|verb| reads(verb, arguments))
-            }
-        }
-    })
+    text_only_reads(&ShellText::read(text), AT_ROOT)
 }
 
-/// Whether a shell text does nothing but read with git.
+/// Whether a shell text, run at the root of a work tree, does nothing but read with git.
 pub fn only_git_reads(text: &str) -> bool {
-    all(text, |simple| {
-        let words: Vec<_> = simple.words.iter().filter(|word| !word.is_target()).collect();
-        let [program, arguments @ ..] = words.as_slice() else { return false };
-        simple.role == Role::Command && plain_name(program) == Some("git") && git::reads(arguments)
-    })
+    text_only_reads_git(&ShellText::read(text), AT_ROOT)
 }
 
-/// Whether git is told to go to another directory first.
-pub(super) fn moves_git(text: &str) -> bool {
-    let moves = |simple: &Simple| {
-        let texts: Vec<_> = simple.words.iter().map(|word| word.text.as_str()).collect();
-        let words = texts.get(1..).unwrap_or_default();
-        flag::subcommand(words).is_some_and(|(_, rest)| words[..words.len() - rest.len()].contains(&"-C"))
-    };
-    shell::parse(text).is_none_or(|commands| commands.iter().any(moves))
+pub(super) fn text_only_reads(text: &ShellText, ground: ReadGround<'_>) -> bool {
+    all(text, |command| reads(command, ground))
+}
+
+pub(super) fn text_only_reads_git(text: &ShellText, ground: ReadGround<'_>) -> bool {
+    all(text, |command| command.program() == "git" && reads(command, ground))
 }
 
 /// Whether no word of a text leads out of the directory that it runs in, by its looks.
-pub(super) fn stays_below(text: &str) -> bool {
+pub(super) fn stays_below(text: &ShellText) -> bool {
     let is_below = |piece: &str| !piece.starts_with('/') && !piece.split('/').any(|part| part == "..");
     let stays = |word: &Word| word.text.split(['=', ':']).all(is_below);
-    shell::parse(text).is_some_and(|commands| commands.iter().all(|simple| simple.words.iter().all(stays)))
+    text.understood().is_some_and(|commands| commands.iter().all(|command| command.words.iter().all(stays)))
 }
 
 /// Whether a text runs something, and nothing that it runs writes a file, reaches for credentials or fails the test.
-fn all(text: &str, passes: impl Fn(&Simple) -> bool) -> bool {
-    let Some(commands) = shell::parse(text) else { return false };
-    let is_command = |simple: &Simple| simple.role == Role::Command;
-    let is_calm = |word: &Word| {
-        let is_output = matches!(word.text.as_str(), "/dev/stderr" | "/dev/stdout");
-        !names_credentials(word) && (!word.writes() || is_output)
+fn all(text: &ShellText, passes: impl Fn(&SimpleCommand) -> bool) -> bool {
+    let passes = |command: &SimpleCommand| {
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        !command.writes() && !command.words.iter().chain(targets).any(names_credentials) && passes(command)
     };
-    commands.iter().any(is_command)
-        && commands.iter().all(|simple| {
-            simple.words.iter().all(is_calm)
-                && match simple.role {
-                    Role::Command => passes(simple),
-                    Role::Head => !simple.is_bomb,
-                }
-        })
+    text.understood().is_some_and(|commands| !commands.is_empty() && commands.iter().all(passes))
 }
 
-fn reads(verb: &str, arguments: &[&Word]) -> bool {
-    let operands = || arguments.iter().filter(|word| !word.text.starts_with('-'));
-    let texts = || arguments.iter().map(|word| word.text.as_str());
-    match verb {
-        "git" => git::reads(arguments),
-        verb if READS.contains(&verb) => true,
-        // A second file is written, or a setting.
-        "hostname" => arguments.is_empty(),
-        "uniq" | "xxd" => operands().count() < 2 && are_plain(arguments),
-        "read" => operands().all(|word| is_own_name(&word.text)),
-        "set" => texts().all(|word| {
-            matches!(word, "-e" | "-u" | "-x" | "-eu" | "-ex" | "-eux" | "-o" | "pipefail" | "-euo" | "-euxo")
-        }),
-        "command" => matches!(texts().next(), Some("-v" | "-V")),
+fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
+    let texts = command.texts();
+    let [program, arguments @ ..] = texts.as_slice() else { return false };
+    if program.contains('/') && !is_common_program(Path::new(program)) {
+        return false;
+    }
+    let has_glob = command.words.iter().any(|word| word.is_glob);
+    let is_operand = |word: &str| !word.starts_with('-') || matches!(word, "-" | "--");
+    let are_among = |words: &str| arguments.iter().all(|word| !word.starts_with('-') || is_one_of(words, word));
+    match base_name(program) {
+        "git" => ground.is_root && git::reads(arguments, has_glob),
+        "cd" => matches!(arguments, [to] if ground.root_names.contains(to)),
+        "command" => matches!(arguments, ["-v" | "-V", _]),
+        "date" => are_among("-u -R -I --utc --universal") && arguments.iter().all(|word| word.starts_with(['+', '-'])),
+        "find" => are_among(FIND_WORDS),
+        "[" | "test" => are_among(TEST_WORDS),
+        "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
         // Its language writes files and runs commands; lines by their numbers do neither.
-        "sed" => {
-            let is_lines = |word: &str| word.chars().all(|c| c.is_ascii_digit() || ",$;p ".contains(c));
-            are_plain(arguments)
-                && texts().next() == Some("-n")
-                && texts().nth(1).is_some_and(is_lines)
-                && texts().skip(2).all(|word| !word.starts_with('-'))
-        }
-        verb => READS_WITHOUT.iter().find(|(name, ..)| *name == verb).is_some_and(|(_, options, letters)| {
-            let is_refused = |word: &str| {
-                let is_option = |option: &&str| word.starts_with(option) || is_beginning(word, option);
-                let flags = word.strip_prefix('-').filter(|flags| !flags.starts_with('-')).unwrap_or_default();
-                options.iter().any(is_option) || flags.contains(|c| letters.contains(c))
-            };
-            // The time that it is to be.
-            let sets = verb == "date" && operands().any(|word| !word.text.starts_with('+'));
-            are_plain(arguments) && !texts().any(is_refused) && !sets
-        }),
+        "sed" => match arguments {
+            ["-n", lines, files @ ..] => {
+                let is_line = |c: char| c.is_ascii_digit() || ",$;p ".contains(c);
+                lines.chars().all(is_line) && files.iter().all(|word| !word.starts_with('-'))
+            }
+            _ => false,
+        },
+        // The environment holds keys.
+        "jq" if arguments.iter().any(|word| word.to_ascii_lowercase().contains("env")) => false,
+        // It writes its second file, which may be anything behind `--`.
+        "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
+        name => match READERS.iter().find(|reader| reader.name == name) {
+            Some(reader) => arguments.iter().all(|word| reader.knows(word)),
+            None => is_one_of(READS, name),
+        },
     }
 }
 
-/// Whether a word is a long option shortened, as most programs take it.
-fn is_beginning(word: &str, option: &str) -> bool {
-    let word = word.split('=').next().unwrap_or(word);
-    word.len() > 3 && word.starts_with("--") && option.starts_with(word)
+impl Reader {
+    /// Whether a word is none of the options that this program may not have.
+    fn knows(&self, word: &str) -> bool {
+        let Some(option) = word.strip_prefix('-') else { return true };
+        if let Some(long) = option.strip_prefix('-') {
+            return long.is_empty() || is_one_of(self.long, long.split('=').next().unwrap_or(long));
+        }
+        let end = option.find(|c| self.valued.contains(c)).unwrap_or(option.len());
+        option[..end].chars().all(|c| self.flags.contains(c))
+    }
 }
 
-/// Whether no argument may turn out to be an option that is not to be seen.
-fn are_plain(arguments: &[&Word]) -> bool {
-    arguments.iter().all(|word| {
-        let opens = !word.is_quoted && (word.text.starts_with(['*', '?', '[', '{']) || is_braced_option(&word.text));
-        !(opens || word.expands && word.text.starts_with('$'))
-    })
-}
-
-fn is_braced_option(text: &str) -> bool {
-    text.starts_with('-') && text.contains('{')
-}
-
-/// The name of a program that is certain to be the common one.
-fn plain_name(program: &Word) -> Option<&str> {
-    let text = program.text.as_str();
-    let is_plain = !program.expands && !text.contains(['*', '?', '{']) && (text == "[" || !text.contains('['));
-    let is_common = !text.contains('/') || is_common_program(Path::new(text));
-    (is_plain && is_common).then(|| shell::name(text))
-}
-
-/// Whether a setting is one of a script for itself.
-fn is_own_variable(assignment: &str) -> bool {
-    assignment.split(['=', '+', '[']).next().is_some_and(is_own_name)
-}
-
-fn is_own_name(name: &str) -> bool {
-    !matches!(name, "path" | "cdpath" | "fpath" | "module_path")
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
-fn is_harmless(assignment: &str) -> bool {
-    assignment.split_once('=').is_some_and(|(name, _)| HARMLESS.contains(&name))
+/// Whether a format only prints texts. Other conversions evaluate their arguments, and `%n` sets a variable.
+fn prints_texts(format: &str) -> bool {
+    let converts = |part: &str| part.trim_start_matches(|c: char| c.is_ascii_digit() || "-.".contains(c)).to_owned();
+    let format = format.replace("%%", "");
+    !format.starts_with('-') && format.split('%').skip(1).all(|part| converts(part).starts_with(['s', 'b', 'q', 'c']))
 }
 
 /// Whether a word may name what holds keys or passwords.
@@ -270,13 +200,12 @@ fn names_credentials(word: &Word) -> bool {
     if !text.contains(['.', '/', '_']) {
         return false;
     }
-    let is_far = text.starts_with(['/', '~', '$']) || text.contains("..");
+    let is_far = text.starts_with('/') || text.contains("..");
     text.split(|c: char| c.is_whitespace() || "/=:,'\"()`".contains(c)).any(|part| {
         let is_template = [".example", ".sample", ".template"].iter().any(|end| part.ends_with(end));
         // A pattern for hidden files, or for files of somebody else.
-        let is_open =
-            !word.is_quoted && part.contains(['*', '?', '[']) && (is_far || part.starts_with(['.', '?', '[']));
-        CREDENTIALS.contains(&part)
+        let is_open = word.is_glob && part.contains(['*', '?', '[']) && (is_far || part.starts_with(['.', '?', '[']));
+        is_one_of(CREDENTIALS, part)
             || part.starts_with(".env.") && !is_template
             || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| part.starts_with(key))
             || is_open

@@ -26,6 +26,7 @@ mod external;
 mod family;
 mod github;
 mod history;
+mod hostile_shell;
 mod http;
 mod kill;
 mod limits;

@@ -1,7 +1,7 @@
 //! Permissions through the binary: why a call goes ahead or not, what a consent saves and where, what else it settles.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
@@ -323,6 +323,48 @@ fn r90_what_nobody_knows_or_can_read_is_asked_about() {
     ] {
         assert_eq!(verdict(arguments), expected, "{arguments:?}");
     }
+}
+
+#[test]
+fn r88_an_opaque_command_is_explained_by_what_makes_it_opaque() {
+    let env = TestEnv::new();
+    let explain = |text: &str, posture: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);
+    for (text, construct) in [("ls $x", "an expansion (`$`)"), ("for f in a; do ls; done", "the keyword `for`")] {
+        let said = explain(text, "edits");
+        assert_eq!(said["verdict"], "ask");
+        assert!(said["reason"].as_str().unwrap().contains(construct), "{said}");
+        assert!(said["warnings"][0].as_str().unwrap().starts_with(&format!("OPAQUE: it has {construct}")), "{said}");
+        assert!(explain(text, "plan")["reason"].as_str().unwrap().contains(construct));
+    }
+    assert_eq!(explain("ls src", "edits")["warnings"], json!([]));
+}
+
+#[test]
+fn a_question_about_two_files_or_a_verb_means_the_tool_that_rules_mean() {
+    let env = TestEnv::new();
+    let deny = ["Copy(a -> b)", "Move(a -> *)", "Github(create_pr)", "Rollback(*)"];
+    env.write(OWN, &json!({"permissions": {"deny": deny}}).to_string());
+    for (arguments, rule) in [
+        (&["Copy", "a", "b"][..], "Copy(a -> b)"),
+        (&["Copy", "a -> b"], "Copy(a -> b)"),
+        (&["Move", "a", "->", "c"], "Move(a -> *)"),
+        (&["Github", "create_pr"], "Github(create_pr)"),
+        (&["Rollback"], "Rollback(*)"),
+    ] {
+        let said = env.json(&[&["permissions", "explain"], arguments].concat());
+        assert!(said["rule"].as_str().is_some_and(|found| found.starts_with(rule)), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_rule_file_that_a_committed_link_leads_to_allows_nothing() {
+    let env = TestEnv::new();
+    env.write("fix/permissions.local.json", r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#);
+    symlink("fix", env.repo().join(".coppice")).unwrap();
+    env.commit("rules behind a link");
+    let verdict = |text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
+    assert_eq!(verdict("make all")["verdict"], "ask");
+    assert_eq!(verdict("rm x")["verdict"], "deny");
 }
 
 #[test]

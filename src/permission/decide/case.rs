@@ -1,6 +1,5 @@
 //! A call as the steps of a decision see it: its tool in one spelling, and one item for each thing that it is about.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
@@ -9,10 +8,11 @@ use std::slice;
 use super::class::{self, Class};
 use super::policy::Opinion;
 use crate::permission::compact::tool::{self, Spelled};
+use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{self, Role, Simple};
-use crate::permission::verb;
+use crate::permission::shell::{OpaqueConstruct, ShellText, SimpleCommand};
+use crate::permission::verb::{self, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
 /// What every step starts from.
@@ -20,6 +20,8 @@ pub(super) struct Case<'a> {
     pub call: &'a Call,
     pub scene: &'a Scene<'a>,
     pub tool: Spelled<'a>,
+    /// The command of the call, read once.
+    pub shell: Option<ShellText>,
     /// What rules are held against. None of them is no opinion.
     pub items: Vec<Item>,
     pub clarity: Clarity,
@@ -37,12 +39,26 @@ pub(super) enum Item {
         /// Where it is, when that is known.
         real: Option<Spot>,
     },
-    /// A simple command of a shell's text, and whether it writes into a file by a redirect.
-    Command { text: String, writes: bool },
+    /// A simple command of a shell's text.
+    Command(CommandLine),
+    /// A shell's text that is not understood, with every command that it may run.
+    Opaque { text: String, suspects: Vec<CommandLine> },
     /// A tool of an external server, as `SERVER/TOOL`.
     Server(String),
     /// An address, a name, or `*` for a tool that is about nothing.
     Text(String),
+}
+
+/// A command as rules see it.
+#[derive(Debug)]
+pub(super) struct CommandLine {
+    pub line: String,
+    /// Other spellings, which count for a rule that forbids.
+    pub others: Vec<String>,
+    /// Writes into a file by a redirection.
+    pub writes: bool,
+    /// Is git with a flag that throws work away.
+    pub destroys: bool,
 }
 
 /// The two ways to look at a path.
@@ -52,26 +68,27 @@ pub(super) enum Side {
     Real,
 }
 
+impl CommandLine {
+    fn new(command: &SimpleCommand) -> Self {
+        let line = command.line();
+        let destroys = !flag::in_command(command).is_empty();
+        Self { others: command.other_lines(&line), line, writes: command.writes(), destroys }
+    }
+
+    /// All spellings of it.
+    pub(super) fn lines(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(&self.line).chain(&self.others).map(String::as_str)
+    }
+}
+
 impl Item {
-    fn command(simple: &Simple) -> Option<Self> {
-        match simple.role {
-            Role::Command => {
-                let writes = simple.words.iter().any(|word| word.writes());
-                Some(Self::Command { text: shell::line(simple), writes })
-            }
-            Role::Head => None,
-        }
-    }
-
-    fn arguments(text: &str) -> Self {
-        Self::Command { text: text.to_owned(), writes: false }
-    }
-
     pub(super) fn spot(&self, side: Side) -> Option<&Spot> {
         match (self, side) {
             (Self::Path { named, .. }, Side::Named) => Some(named),
             (Self::Path { real, .. }, Side::Real) => real.as_ref(),
-            (Self::Command { .. } | Self::Server(_) | Self::Text(_), Side::Named | Side::Real) => None,
+            (Self::Command(_) | Self::Opaque { .. } | Self::Server(_) | Self::Text(_), Side::Named | Side::Real) => {
+                None
+            }
         }
     }
 
@@ -95,7 +112,10 @@ impl fmt::Display for Item {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path { named, .. } => f.write_str(named.inside.as_ref().unwrap_or(&named.absolute)),
-            Self::Command { text, .. } | Self::Server(text) | Self::Text(text) => f.write_str(text),
+            Self::Command(CommandLine { line: text, .. })
+            | Self::Opaque { text, .. }
+            | Self::Server(text)
+            | Self::Text(text) => f.write_str(text),
         }
     }
 }
@@ -104,7 +124,7 @@ impl fmt::Display for Item {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clarity {
     Clear,
-    /// A shell's text that hides what it runs.
+    /// A shell's text that no rule can be held against.
     Unreadable,
     /// It does not say what it is about.
     Pointless,
@@ -113,8 +133,13 @@ pub(super) enum Clarity {
 impl<'a> Case<'a> {
     pub(super) fn new(call: &'a Call, scene: &'a Scene<'a>) -> Self {
         let tool = Spelled::new(&call.tool);
-        let (items, clarity) = items(&tool, &call.subject, scene.places);
-        let mut case = Self { call, scene, tool, items, clarity, refusal: None, said: Default::default() };
+        let shell = match &call.subject {
+            Subject::Command { text, .. } => Some(ShellText::read(text)),
+            Subject::Name(arguments) if tool.canonical() == "git" => Some(ShellText::read(&format!("git {arguments}"))),
+            Subject::Paths(_) | Subject::Url(_) | Subject::Mcp { .. } | Subject::Name(_) | Subject::Nothing => None,
+        };
+        let (items, clarity) = items(&tool, &call.subject, shell.as_ref(), scene.places);
+        let mut case = Self { call, scene, tool, shell, items, clarity, refusal: None, said: Default::default() };
         case.refusal = case.refuse();
         case
     }
@@ -147,18 +172,15 @@ impl<'a> Case<'a> {
         let check = |(targets, act)| guard::check(targets, act, self.scene.places);
         let refusal = self.paths().into_iter().filter_map(check).max_by_key(Refusal::is_final);
         refusal.or_else(|| {
-            let path = guard::words::named(self.words_of_git()?.as_ref(), &self.scene.places.tree)?;
+            let git = self.shell.as_ref().filter(|_| self.tool() == "git")?;
+            let path = guard::words::named(git, &self.scene.places.tree)?;
             Some(Refusal::Secret { path, act: Act::Read })
         })
     }
 
-    /// A call of the tool for git, as a shell would have to write it.
-    fn words_of_git(&self) -> Option<Cow<'a, str>> {
-        match (self.tool(), &self.call.subject) {
-            ("git", Subject::Command { text, .. }) => Some(Cow::Borrowed(text)),
-            ("git", Subject::Name(arguments)) => Some(Cow::Owned(format!("git {arguments}"))),
-            _ => None,
-        }
+    /// What keeps the command of the call from being understood.
+    pub(super) fn opaque(&self) -> Option<&OpaqueConstruct> {
+        self.shell.as_ref()?.opaque.as_ref()
     }
 
     /// Whether it writes the plan while that is made, and nothing else.
@@ -225,20 +247,32 @@ impl<'a> Case<'a> {
 
     /// Whether it is a command that does nothing but look.
     pub(super) fn only_looks(&self) -> bool {
-        let reads = |text: &str| self.tool() == "bash" && verb::only_reads(text);
-        matches!(&self.call.subject, Subject::Command { text, .. } if reads(text)) || self.only_asks_git()
+        let reads = || self.at_ground(verb::text_only_reads);
+        self.tool() == "bash" && reads() || self.only_asks_git()
     }
 
     /// Whether it looks at history and does nothing else, by the tool for git or by a shell.
     pub(super) fn only_asks_git(&self) -> bool {
-        match (self.tool(), &self.call.subject) {
-            ("bash", Subject::Command { text, .. }) => verb::only_git_reads(text),
-            _ => self.words_of_git().is_some_and(|text| {
-                // Git compares any two files, once one of them is in no repository.
-                let is_below = self.scene.hold == Hold::Enforced || verb::stays_below(&text);
-                let is_held = is_below || matches!(self.call.subject, Subject::Name(_));
-                is_held && verb::only_git_reads(&text) && !verb::moves_git(&text)
-            }),
+        let Some(shell) = self.shell.as_ref().filter(|_| matches!(self.tool(), "bash" | "git")) else { return false };
+        // Git compares any two files, once one of them is in no repository.
+        let is_below = || self.scene.hold == Hold::Enforced || verb::stays_below(shell);
+        let is_held = || is_below() || matches!(self.call.subject, Subject::Name(_));
+        self.at_ground(verb::text_only_reads_git) && (self.tool() == "bash" || is_held())
+    }
+
+    /// Whether the command of the call passes a test that depends on where it runs. The tool for git names the
+    /// repository itself; a shell's git finds the one of the directory that it runs in.
+    fn at_ground(&self, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
+        let Some(shell) = &self.shell else { return false };
+        let tree = self.scene.places.tree.as_path();
+        let tree_name = tree.to_string_lossy();
+        match &self.call.subject {
+            Subject::Command { cwd, .. } if self.tool() == "bash" => {
+                let is_root = cwd.real == tree;
+                let named = if is_root { cwd.named.to_string_lossy() } else { tree_name.clone() };
+                passes(shell, ReadGround { is_root, root_names: &[&tree_name, &named] })
+            }
+            _ => passes(shell, ReadGround { is_root: true, root_names: &[] }),
         }
     }
 
@@ -253,29 +287,51 @@ impl<'a> Case<'a> {
     }
 }
 
-fn items(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {
+fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, places: &Places) -> (Vec<Item>, Clarity) {
     if let Some(verb) = class::verb(tool.canonical()) {
         return (vec![Item::Text(verb.to_owned())], Clarity::Clear);
     }
-    match subject {
-        Subject::Command { text, .. } if tool.canonical() == "git" => {
-            (vec![Item::arguments(text.trim().strip_prefix("git ").unwrap_or(text))], Clarity::Clear)
+    match (subject, shell) {
+        (Subject::Command { text, .. } | Subject::Name(text), Some(shell)) if tool.canonical() == "git" => {
+            (vec![arguments_of_git(text, shell)], Clarity::Clear)
         }
-        Subject::Command { text, .. } => match shell::parse(text) {
-            Some(commands) => {
-                let items: Vec<_> = commands.iter().filter_map(Item::command).collect();
-                let clarity = if items.is_empty() { Clarity::Pointless } else { Clarity::Clear };
-                (items, clarity)
-            }
-            // Rules that forbid still see it as it stands.
-            None => (vec![Item::arguments(text)], Clarity::Unreadable),
-        },
+        (Subject::Command { text, .. }, Some(shell)) => commands(text, shell),
+        _ => things(tool, subject, places),
+    }
+}
+
+/// The items of a shell's text.
+fn commands(text: &str, shell: &ShellText) -> (Vec<Item>, Clarity) {
+    let lines = shell.commands.iter().map(CommandLine::new);
+    match &shell.opaque {
+        None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
+        None => (lines.map(Item::Command).collect(), Clarity::Clear),
+        Some(construct) => {
+            let clarity = if construct.is_malformed() { Clarity::Unreadable } else { Clarity::Clear };
+            (vec![Item::Opaque { text: text.to_owned(), suspects: lines.collect() }], clarity)
+        }
+    }
+}
+
+/// The item of a call of the tool for git: its words without the program.
+fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
+    let line = text.trim().strip_prefix("git ").unwrap_or(text).to_owned();
+    let mut others = Vec::new();
+    for command in &shell.commands {
+        let known = CommandLine::new(command);
+        others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
+    }
+    let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
+    Item::Command(CommandLine { line, others, writes: false, destroys })
+}
+
+fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {
+    match subject {
         Subject::Paths(paths) if paths.is_empty() => (Vec::new(), Clarity::Pointless),
         Subject::Paths(paths) => (paths.iter().map(|path| item(path, places)).collect(), Clarity::Clear),
         Subject::Url(url) => (vec![Item::Text(url.clone())], Clarity::Clear),
         Subject::Mcp { server, tool, .. } => (vec![Item::Server(format!("{server}/{tool}"))], Clarity::Clear),
-        Subject::Name(name) if tool.canonical() == "git" => (vec![Item::arguments(name)], Clarity::Clear),
-        Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),
+        Subject::Command { text: name, .. } | Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),
         Subject::Nothing if class::POINTED.contains(&tool.canonical()) => (Vec::new(), Clarity::Pointless),
         Subject::Nothing => (vec![Item::Text("*".to_owned())], Clarity::Clear),
     }

@@ -150,6 +150,10 @@ pub(super) fn verb(tool: &str) -> Option<&'static str> {
     VERBS.iter().find(|(name, _)| *name == tool).map(|(_, verb)| *verb)
 }
 
+pub(super) fn tool_of_verb(verb: &str) -> Option<&'static str> {
+    VERBS.iter().find(|(_, known)| *known == verb).map(|(name, _)| *name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

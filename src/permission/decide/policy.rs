@@ -4,23 +4,17 @@ use std::fmt;
 
 use serde_json::json;
 
-use super::case::{Case, Item, Side};
+use super::case::{Case, CommandLine, Item, Side};
 use super::class;
 use crate::permission::compact::tool::Spelled;
-use crate::permission::compact::{self, Action, CompactPermission, glob};
+use crate::permission::compact::{self, Action, CompactPermission, glob, is_everything};
 use crate::permission::rule::{Rule, Sense, Spot};
-use crate::permission::{AgentWord, Effect, Subject, flag};
+use crate::permission::{AgentWord, Effect, Subject};
 
 /// What a map says about an item.
 pub(super) struct Opinion<'m> {
     pub rule: &'m compact::Rule,
     owner: Owner,
-}
-
-/// A command whose program is named by its path, as it is without the directory: `/bin/rm x` is `rm x`.
-fn without_directory(text: &str) -> Option<&str> {
-    let program = text.split_whitespace().next()?;
-    program.rfind('/').map(|slash| &text[slash + 1..])
 }
 
 /// Where a map stands.
@@ -86,14 +80,19 @@ impl<'a> Case<'a> {
             Item::Path { .. } => {
                 is_about && item.sides().iter().any(|side| self.means(rule, item, *side, Sense::Takes))
             }
-            // A shell reaches git as well as the tool of that name does.
-            Item::Command { text, .. } => {
-                let by_name = without_directory(text);
-                let means = |text: &str| rule.means_text(text) || by_name.is_some_and(|name| rule.means_text(name));
-                is_about && means(text) || self.tool() == "bash" && rule.means_git(text)
+            Item::Command(command) => self.takes_command(rule, is_about, command),
+            Item::Opaque { text, suspects } => {
+                is_about && rule.means_text(text)
+                    || suspects.iter().any(|command| self.takes_command(rule, is_about, command))
             }
             Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
         }
+    }
+
+    /// Whether a rule forbids a command in any of its spellings. A shell reaches git as well as the tool of that name does.
+    fn takes_command(&self, rule: &Rule, is_about: bool, command: &CommandLine) -> bool {
+        let means = |line: &str| is_about && rule.means_text(line) || self.tool() == "bash" && rule.means_git(line);
+        command.lines().any(means)
     }
 
     /// Whether a rule lets an item through. A path counts by where it is, not by what it is called.
@@ -101,9 +100,10 @@ impl<'a> Case<'a> {
         rule.is_about(self.tool())
             && match item {
                 Item::Path { .. } => self.means(rule, item, Side::Real, Sense::Gives),
-                Item::Command { text, .. } | Item::Server(text) | Item::Text(text) => {
+                Item::Command(CommandLine { line: text, .. }) | Item::Server(text) | Item::Text(text) => {
                     rule.means_text(text) && (rule.is_exact() || !self.is_grave(item))
                 }
+                Item::Opaque { .. } => rule.is_total() && !self.is_grave(item),
             }
     }
 
@@ -118,8 +118,10 @@ impl<'a> Case<'a> {
     /// Whether only a rule that means exactly this may let it through.
     fn is_grave(&self, item: &Item) -> bool {
         match item {
-            Item::Command { text, .. } if self.tool() == "git" => !flag::destructive(&format!("git {text}")).is_empty(),
-            Item::Command { text, writes } => *writes && !self.is_held() || !flag::destructive(text).is_empty(),
+            Item::Command(command) => command.writes && !self.is_held() || command.destroys,
+            Item::Opaque { text, suspects } => {
+                text.contains('>') && !self.is_held() || suspects.iter().any(|command| command.destroys)
+            }
             Item::Server(_) => matches!(self.call.subject, Subject::Mcp { effect: Effect::Destroys, .. }),
             Item::Path { .. } | Item::Text(_) => false,
         }
@@ -144,7 +146,7 @@ impl<'a> Case<'a> {
         let also = match (item, &self.call.subject) {
             (Item::Path { .. }, _) if item.is_outside() && self.refusal.is_some() => Some(("external_directory", None)),
             (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
-            (Item::Path { .. } | Item::Command { .. } | Item::Server(_) | Item::Text(_), _) => None,
+            (Item::Path { .. } | Item::Command(_) | Item::Opaque { .. } | Item::Server(_) | Item::Text(_), _) => None,
         };
         let by_tool = self.ruling(map, &self.tool, item);
         let by_subject = also.and_then(|(subject, text)| match text {
@@ -176,7 +178,9 @@ impl<'a> Case<'a> {
         let gives = |rule: &&compact::Rule| rule.action == Action::Allow;
         match item {
             Item::Path { named, real } => {
-                let at = |spot: &Spot| map.ruling(tool, |pattern| glob::matches(pattern, spot.spelling(pattern)));
+                let is_at =
+                    |rule: &compact::Rule, spot: &Spot| glob::matches(&rule.pattern, spot.spelling(&rule.pattern));
+                let at = |spot: &Spot| map.ruling(tool, |rule| is_at(rule, spot));
                 let by_name = item.sides().contains(&Side::Named).then(|| at(named)).flatten();
                 let by_name = by_name.filter(|rule| !gives(rule) && !item.is_alias());
                 let by_place = real.as_ref().and_then(|spot| {
@@ -188,11 +192,25 @@ impl<'a> Case<'a> {
                 });
                 strictest(by_name, by_place)
             }
-            Item::Command { text, .. } | Item::Text(text) => map
-                .ruling(tool, |pattern| glob::matches(pattern, text))
-                .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.pattern) || !self.is_grave(item)),
+            Item::Command(command) => {
+                let by_line = map.ruling(tool, |rule| glob::matches(&rule.pattern, &command.line));
+                let by_line =
+                    by_line.filter(|rule| !gives(rule) || !glob::is_pattern(&rule.pattern) || !self.is_grave(item));
+                let others = command.others.iter();
+                let others = others.filter_map(|line| map.ruling(tool, |rule| glob::matches(&rule.pattern, line)));
+                others.filter(|rule| !gives(rule)).fold(by_line, |found, rule| strictest(found, Some(rule)))
+            }
+            // A pattern allows none of the commands that such a text may run.
+            Item::Opaque { text, suspects } => {
+                let counts =
+                    |rule: &compact::Rule| !gives(&rule) || is_everything(&rule.pattern) && !self.is_grave(item);
+                let by_line = |line: &str| map.ruling(tool, |rule| counts(rule) && glob::matches(&rule.pattern, line));
+                let lines = suspects.iter().flat_map(CommandLine::lines).chain([text.as_str()]);
+                lines.filter_map(by_line).fold(None, |found, rule| strictest(found, Some(rule)))
+            }
+            Item::Text(text) => map.ruling(tool, |rule| glob::matches(&rule.pattern, text)),
             Item::Server(_) => map
-                .ruling(tool, |pattern| glob::matches(pattern, "*"))
+                .ruling(tool, |rule| glob::matches(&rule.pattern, "*"))
                 .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.tool) || !self.is_grave(item)),
         }
     }

@@ -32,6 +32,10 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
         "rm -rf -- /",
         "rm -rf /{bin,x}",
         "rm {-rf,/}",
+        "{rm,-rf,/}",
+        "[[ -v 'a[$(rm -rf $HOME)]' ]]; git log",
+        "cat > x <<'EOF'\nsudo rm -rf /\nEOF",
+        "x='-rf /'; rm $x",
         "\\rm -rf /",
         "'rm' -rf '/'",
         "r\"m\" -r'f' /",
@@ -125,8 +129,6 @@ fn r89_what_only_looks_like_it_is_left_to_the_rules() {
         "echo rm -rf /",
         "printf '%s' 'sudo reboot'",
         "git commit -m \"reboot the parser\"",
-        "git commit -m \"$(cat <<'EOF'\nsudo rm -rf /\nEOF\n)\"",
-        "cat > x <<'EOF'\nsudo rm -rf /\nEOF",
         "which sudo",
         "command -v sudo",
         "man shutdown",
@@ -158,7 +160,7 @@ fn r89_what_cannot_be_read_is_searched_for_words() {
     for text in
         ["rm -rf / 'open", "echo \"open; sudo ls", "if true; then reboot", "bash -c 'rm -rf / \"'", "( dd of=/dev/sda"]
     {
-        assert!(shell::parse(text).is_none() && catastrophe(text).is_some(), "{text}");
+        assert!(ShellText::read(text).opaque.is_some() && catastrophe(text).is_some(), "{text}");
     }
     for text in ["echo 'open", "ls ) sudoku", "echo \"it does not use sudo"] {
         assert_eq!(catastrophe(text), None, "{text}");

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::flag;
-use super::super::shell;
+use super::super::shell::ShellText;
 use super::{TREE_SECRETS, plain};
 
 /// Options whose value is a text and not a path.
@@ -14,9 +14,9 @@ const TEXTS: &[&str] = &["-e", "-G", "-m", "-S", "--author", "--grep", "--messag
 const FILES: &[&str] = &["-F", "-f", "--contents=", "--file=", "--pathspec-from-file="];
 
 /// The first secret that a call of git names; `tree` is the work tree.
-pub(in super::super) fn named(text: &str, tree: &Path) -> Option<PathBuf> {
-    shell::parse(text)?.iter().find_map(|simple| {
-        let texts: Vec<_> = simple.words.iter().map(|word| word.text.as_str()).collect();
+pub(in super::super) fn named(text: &ShellText, tree: &Path) -> Option<PathBuf> {
+    text.commands.iter().find_map(|command| {
+        let texts = command.texts();
         let (verb, words) = flag::subcommand(texts.get(1..)?)?;
         let pattern = pattern(verb, words);
         let is_text = |at: usize| pattern == Some(at) || at > 0 && TEXTS.contains(&words[at - 1]);
@@ -88,7 +88,7 @@ mod tests {
             "git blame --contents=.env a",
             "git add .env/x",
         ] {
-            assert!(named(text, tree).is_some_and(|path| path.starts_with("/tree")), "{text}");
+            assert!(named(&ShellText::read(text), tree).is_some_and(|path| path.starts_with("/tree")), "{text}");
         }
         for text in [
             "git show HEAD:.env.example",
@@ -105,7 +105,7 @@ mod tests {
             "git",
             "git 'open",
         ] {
-            assert_eq!(named(text, tree), None, "{text}");
+            assert_eq!(named(&ShellText::read(text), tree), None, "{text}");
         }
     }
 }

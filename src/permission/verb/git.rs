@@ -1,149 +1,88 @@
-//! Which calls of git only look. An unknown subcommand may be an alias, and so anything.
+//! Which calls of git only look. An unknown subcommand may be an alias, and so anything; an unknown option may run a
+//! program or write a file.
 
-use super::super::flag;
-use super::super::shell::Word;
-use super::is_beginning;
+use super::super::shell::{git_arguments, is_one_of};
 
-/// Subcommands that read whatever their arguments are, but for the flags below.
-const READS: &[&str] = &[
-    "annotate",
-    "blame",
-    "cat-file",
-    "check-attr",
-    "check-ignore",
-    "cherry",
-    "count-objects",
-    "describe",
-    "diff",
-    "diff-files",
-    "diff-index",
-    "diff-tree",
-    "for-each-ref",
-    "grep",
-    "log",
-    "ls-files",
-    "ls-tree",
-    "merge-base",
-    "name-rev",
-    "range-diff",
-    "rev-list",
-    "rev-parse",
-    "shortlog",
-    "show",
-    "show-branch",
-    "show-ref",
-    "status",
-    "version",
-    "whatchanged",
-];
+/// Subcommands that read whatever their operands are.
+const READS: &str = "annotate blame cat-file check-attr check-ignore cherry count-objects describe diff diff-files \
+                     diff-index diff-tree for-each-ref grep log ls-files ls-tree merge-base name-rev range-diff \
+                     rev-list rev-parse shortlog show show-branch show-ref status version whatchanged";
 
-/// Flags that write files, run programs, read what is in no repository or ignored by it, or show what an attribute says
-/// not to show.
-const REFUSED: &[&str] = &[
-    "--batch-all-objects",
-    "--binary",
-    "--contents",
-    "--ext-diff",
-    "--filters",
-    "--no-exclude-standard",
-    "--no-index",
-    "--open-files-in-pager",
-    "--output",
-    "--output-directory",
-    "--show-signature",
-    "--text",
-    "--textconv",
-    "--untracked",
-    "--upload-pack",
-];
+/// Long options that choose what is shown, and how. None of them runs a program, writes a file, reads what is in no
+/// repository or ignored by it, or shows what an attribute says not to show.
+const OPTIONS: &str = "abbrev abbrev-commit abbrev-ref after all all-match always ancestry-path and author \
+                       author-date-order basic-regexp batch batch-check before boundary branch branches cached cc \
+                       cherry cherry-mark cherry-pick color color-moved color-words column committer compact-summary \
+                       contains count count-matches date date-order decorate decorate-refs decorate-refs-exclude \
+                       deduplicate deleted dense diff-algorithm diff-filter diff-merges directory dirstat dirty email \
+                       error-unmatch exact-match exclude exclude-standard exit-code extended-regexp files \
+                       files-with-matches files-without-match find-copies find-copies-harder find-object find-renames \
+                       first-parent fixed-strings follow format full-history full-index full-name full-tree \
+                       function-context get get-all git-common-dir git-dir graph grep grep-reflog group heading histogram \
+                       ignore-all-space ignore-blank-lines ignore-case ignore-revs-file ignore-space-at-eol \
+                       ignore-space-change ignored inter-hunk-context invert-grep invert-match is-ancestor \
+                       is-bare-repository is-inside-git-dir is-inside-work-tree left-only left-right line-number \
+                       line-porcelain list local long match max-count max-depth max-parents merge-base merged merges \
+                       min-parents minimal modified name-only name-status no-abbrev no-abbrev-commit no-color \
+                       no-column no-decorate no-ext-diff no-merged no-merges no-notes no-patch \
+                       no-prefix no-renames no-textconv no-walk not null numbered numstat object-only objects oneline \
+                       only-matching or others parents patch patch-with-stat patience perl-regexp pickaxe-all \
+                       pickaxe-regex points-at porcelain pretty quiet raw reflog refs relative relative-date remotes \
+                       reverse right-only root short shortstat show-cdup show-current show-function show-prefix \
+                       show-stash show-toplevel simplify-by-decoration since skip sort sparse stage staged stat \
+                       stat-count stat-width summary symbolic symbolic-full-name tags topo-order unified unmerged \
+                       until untracked-files use-mailmap verbose verify version walk-reflogs word-diff \
+                       word-diff-regex word-regexp";
 
-/// Subcommands in which `-a` stands for `--text`; a bundle of letters ends at one that takes a value.
-const PATCHES: &[&str] =
-    &["diff", "diff-files", "diff-index", "diff-tree", "log", "range-diff", "reflog", "show", "stash", "whatchanged"];
-const VALUED: &str = "BCGLMOSUXln";
+/// Subcommands in which `-a` shows everything as text; a bundle of letters ends at one that takes a value.
+const PATCHES: &str = "diff diff-files diff-index diff-tree log range-diff reflog show stash whatchanged";
+const VALUED: &str = "BCGLMSUXln";
 
-/// Options of git itself that change nothing but its manners.
-const MANNERS: &[&str] = &["--literal-pathspecs", "--no-optional-locks", "--no-pager", "--no-replace-objects", "-P"];
+/// Options of git itself that lead nowhere else and run nothing.
+const MANNERS: &str = "--literal-pathspecs --no-optional-locks --no-pager --no-replace-objects -P";
 
 /// Whether a call with these arguments only looks.
-pub(super) fn reads(arguments: &[&Word]) -> bool {
-    // What a word becomes may be a flag.
-    let is_plain = |word: &&&Word| {
-        let text = word.text.as_str();
-        let opens =
-            !word.is_quoted && (text.starts_with(['*', '?', '[', '{']) || text.contains('{') && text.contains(','));
-        !word.expands && !opens
-    };
-    if arguments.iter().filter(is_plain).count() < arguments.len() {
-        return false;
-    }
-    let texts: Vec<_> = arguments.iter().map(|word| word.text.as_str()).collect();
-    if texts == ["--version"] {
+pub(super) fn reads(arguments: &[&str], has_glob: bool) -> bool {
+    if arguments == ["--version"] {
         return true;
     }
-    let Some((verb, words)) = flag::subcommand(&texts) else { return false };
-    let options = &texts[..texts.len() - words.len() - 1];
-    are_manners(options) && !words.iter().any(|word| is_refused(word)) && !shows_all(verb, words) && looks(verb, words)
+    let [verb, words @ ..] = git_arguments(arguments) else { return false };
+    let own = &arguments[..arguments.len() - words.len() - 1];
+    own.iter().all(|option| is_one_of(MANNERS, option))
+        && words.iter().all(|word| is_harmless(verb, word))
+        && (is_one_of(READS, verb) || !has_glob && looks(verb, words))
 }
 
-/// Whether the options before a subcommand lead nowhere else; `-C` may name a directory below.
-fn are_manners(options: &[&str]) -> bool {
-    let mut options = options.iter();
-    while let Some(option) = options.next() {
-        let is_below = |to: &&str| !to.starts_with(['/', '~', '-']) && !to.split('/').any(|part| part == "..");
-        let passes = MANNERS.contains(option) || *option == "-C" && options.next().is_some_and(is_below);
-        if !passes {
-            return false;
-        }
+/// Whether a word is no option, or one that changes only what is shown.
+fn is_harmless(verb: &str, word: &str) -> bool {
+    // Such formats run a program that checks signatures.
+    if word.contains("%G") || word.contains("%(signature") {
+        return false;
     }
-    true
-}
-
-fn is_refused(word: &str) -> bool {
-    let is_flag = |flag: &&str| word.split('=').next() == Some(flag) || is_beginning(word, flag);
-    // `-O` opens files in a program, and a format with `%G` runs another.
-    REFUSED.iter().any(is_flag) || word.starts_with("-O") || word.contains("%G")
-}
-
-/// Whether a short flag shows as text what is none.
-fn shows_all(verb: &str, words: &[&str]) -> bool {
-    let letters = |word: &&&str| word.starts_with('-') && !word.starts_with("--");
-    let has = |word: &&str| word.chars().skip(1).take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
-    PATCHES.contains(&verb) && words.iter().take_while(|word| **word != "--").filter(letters).any(has)
+    // `--` may be the value of an option, so that options may follow.
+    if let Some(long) = word.strip_prefix("--") {
+        return long.is_empty() || is_one_of(OPTIONS, long.split('=').next().unwrap_or(long));
+    }
+    let Some(letters) = word.strip_prefix('-') else { return true };
+    let is_text = letters.chars().take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
+    // `-O` opens files in a program.
+    !letters.contains('O') && !(is_text && is_one_of(PATCHES, verb))
 }
 
 fn looks(verb: &str, words: &[&str]) -> bool {
-    let only = |flags: &[&str]| words.iter().all(|word| flags.contains(&word.split('=').next().unwrap_or(word)));
+    let only = |flags: &str| words.iter().all(|word| is_one_of(flags, word.split('=').next().unwrap_or(word)));
     match (verb, words) {
-        (verb, _) if READS.contains(&verb) => true,
         ("branch", ["--contains" | "--merged" | "--no-merged" | "--list" | "-l", rest @ ..]) => {
             !rest.iter().any(|word| word.starts_with('-'))
         }
-        ("branch", _) => only(&[
-            "--all",
-            "--color",
-            "--column",
-            "--format",
-            "--list",
-            "--no-color",
-            "--no-column",
-            "--remotes",
-            "--show-current",
-            "--sort",
-            "--verbose",
-            "-a",
-            "-l",
-            "-r",
-            "-v",
-            "-vv",
-            "-av",
-            "-avv",
-            "-rv",
-        ]),
+        ("branch", _) => only(
+            "--all --color --column --format --list --no-color --no-column --remotes --show-current --sort --verbose \
+             -a -l -r -v -vv -av -avv -rv",
+        ),
         ("tag", ["--list" | "-l" | "--contains" | "--points-at" | "--merged", rest @ ..]) => {
             !rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--sort="))
         }
-        ("tag", _) => only(&["--sort", "--format", "--list", "-l", "-n"]),
+        ("tag", _) => only("--sort --format --list -l -n"),
         ("remote", [] | ["-v" | "--verbose"] | ["get-url", _]) => true,
         ("config", ["--get" | "--get-all" | "get", name]) => !name.starts_with('-'),
         ("stash", ["list" | "show", ..]) | ("worktree", ["list", ..]) | ("reflog", [] | ["show", ..]) => true,

@@ -350,3 +350,62 @@ fn r110_a_language_server_that_nothing_holds_is_asked_about() {
     }
     world().advisory().check(&files("read", &["src/a.rs"]), Allow, Layer::ToolClass);
 }
+
+#[test]
+fn r77_an_opaque_command_is_allowed_by_nothing_but_what_allows_everything() {
+    let text = bash("ls ${a['$(rm x)']}");
+    for posture in [Posture::Attended, Posture::Edits] {
+        let world = world().posture(posture);
+        world.check(&text, Action::Ask, Layer::ToolClass);
+        world.clone().grant("Bash(ls *)").check(&text, Action::Ask, Layer::ToolClass);
+        world.clone().grant("Bash(ls ${a['$(rm x)']})").check(&text, Action::Ask, Layer::ToolClass);
+        world.clone().agent(r#"{"bash":{"ls *":"allow"}}"#).check(&text, Action::Ask, Layer::ToolClass);
+        world.clone().agent(r#"{"bash":{"*":"ask","ls *":"allow"}}"#).check(&text, Action::Ask, Layer::Rules);
+        world.clone().grant("Bash(*)").check(&text, Action::Allow, Layer::Rules);
+        world.agent(r#"{"bash":"allow"}"#).check(&text, Action::Allow, Layer::Rules);
+    }
+    world().posture(Posture::Plan).grant("Bash(*)").check(&text, Action::Deny, Layer::PlanGate);
+    let alone = world().posture(Posture::Unattended);
+    alone.check(&text, Action::Allow, Layer::AcceptEdits);
+    alone.clone().advisory().check(&shell("ls $x", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+    world().yolo().check(&text, Action::Allow, Layer::Yolo);
+    alone.clone().shared(&[], &[], &["Bash(rm *)"]).check(&text, Action::Deny, Layer::DenyRule);
+    alone.clone().shared(&[], &["Bash(rm *)"], &[]).check(&text, Action::Ask, Layer::HardAsk);
+    alone.agent(r#"{"bash":{"*":"allow","rm *":"deny"}}"#).check(&text, Action::Deny, Layer::AgentVeto);
+    // A total rule still does not mean what throws work away, or writes where nothing holds it.
+    let force = bash("for x in a; do git push --force $x; done");
+    world().grant("Bash(*)").check(&force, Action::Ask, Layer::ToolClass);
+    let write = shell("echo $x > /etc/y", Leads::Elsewhere);
+    world().advisory().grant("Bash(*)").check(&write, Action::Ask, Layer::ToolClass);
+}
+
+#[test]
+fn r86_git_only_looks_where_it_finds_the_repository_of_the_tree() {
+    let at = |directory: &str, text: &str| {
+        let directory = Path::new(TREE).join(directory);
+        let cwd = Target { named: directory.clone(), real: directory };
+        call("Bash", Subject::Command { text: text.to_owned(), cwd, leads: Leads::Inside })
+    };
+    let there = format!("cd {TREE} && git status");
+    let edits = world().posture(Posture::Edits);
+    edits.check(&bash("git status"), Action::Allow, Layer::AcceptEdits);
+    edits.check(&bash(&there), Action::Allow, Layer::AcceptEdits);
+    edits.check(&at("sub", "ls"), Action::Allow, Layer::AcceptEdits);
+    for call in [at("sub", "git status"), bash("cd sub && git status"), bash("cd sub"), bash("git -C sub status")] {
+        edits.check(&call, Action::Ask, Layer::ToolClass);
+        world().check(&call, Action::Ask, Layer::ToolClass);
+    }
+}
+
+#[test]
+fn a_rule_about_git_sees_through_its_own_options() {
+    let world = world().posture(Posture::Unattended).shared(&[], &["Git(push *)"], &["Git(reset *)"]);
+    for text in
+        ["git -C . push origin", "git --no-pager push origin", "git -c a.b=c push origin", "/usr/bin/git push x"]
+    {
+        world.check(&bash(text), Action::Ask, Layer::HardAsk);
+    }
+    let tool = |words: &str| call("git", Subject::Name(words.to_owned()));
+    world.check(&tool("-C . push origin"), Action::Ask, Layer::HardAsk);
+    world.check(&tool("--no-pager reset x"), Action::Deny, Layer::DenyRule);
+}

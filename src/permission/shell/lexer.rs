@@ -1,0 +1,239 @@
+//! A strict lexer for the part of the shell's language that every shell reads alike: literal words, quotes without
+//! expansions, lists, pipes and redirections to named files. It stops at everything else and names it.
+
+use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_safe_text};
+
+/// Unquoted words that are part of the language where a command may start.
+const KEYWORDS: &[&str] = &[
+    "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
+    "time", "until", "while",
+];
+
+/// Unquoted punctuation that stands for itself in a word.
+const LITERAL: &str = "_-./:,+@%=^]";
+
+/// Where a word stands, which decides what it may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Position {
+    Command,
+    Argument,
+    Target,
+}
+
+/// The simple commands of a text, in their order; none for a blank text.
+pub(super) fn lex(text: &str) -> Result<Vec<SimpleCommand>, OpaqueConstruct> {
+    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\t')) {
+        return Err(OpaqueConstruct::ControlCharacter);
+    }
+    let mut lexer = Lexer { text, at: 0 };
+    let mut commands = Vec::new();
+    let mut is_joined = false;
+    loop {
+        lexer.skip_blanks();
+        match lexer.peek() {
+            Some('\n') => lexer.at += 1,
+            None if is_joined => return Err(OpaqueConstruct::Incomplete),
+            None => return Ok(commands),
+            Some(_) => {
+                commands.push(lexer.command()?);
+                is_joined = lexer.operator()?;
+            }
+        }
+    }
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Lexer<'_> {
+    fn peek(&self) -> Option<char> {
+        self.text[self.at..].chars().next()
+    }
+
+    fn starts_with(&self, sign: &str) -> bool {
+        self.text[self.at..].starts_with(sign)
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        let is_there = self.starts_with(sign);
+        if is_there {
+            self.at += sign.len();
+        }
+        is_there
+    }
+
+    /// Skips blanks, and line ends that a backslash takes away.
+    fn skip_blanks(&mut self) {
+        while self.take(" ") || self.take("\t") || self.take("\\\n") {}
+    }
+
+    /// The operator behind a command, and whether it wants another command behind it.
+    fn operator(&mut self) -> Result<bool, OpaqueConstruct> {
+        if self.take("&&") || self.take("||") || self.take("|") {
+            return Ok(true);
+        }
+        if self.starts_with("&") {
+            return Err(OpaqueConstruct::Background);
+        }
+        let _ = self.take(";") || self.take("\n");
+        Ok(false)
+    }
+
+    fn command(&mut self) -> Result<SimpleCommand, OpaqueConstruct> {
+        let mut command = SimpleCommand::of_words(Vec::new(), Origin::Written);
+        loop {
+            self.skip_blanks();
+            match self.peek() {
+                Some('<' | '>') => command.redirects.push(self.redirect(None)?),
+                Some('&') if self.starts_with("&>") => command.redirects.push(self.redirect(None)?),
+                None | Some('\n' | ';' | '|' | '&') => break,
+                Some(_) => {
+                    let position = if command.words.is_empty() { Position::Command } else { Position::Argument };
+                    let start = self.at;
+                    let word = self.word(position)?;
+                    let source = &self.text[start..self.at];
+                    let is_number = source.bytes().all(|byte| byte.is_ascii_digit());
+                    match self.peek() {
+                        Some('<' | '>') if is_number => {
+                            let fd = source.chars().next().filter(|_| source.len() == 1);
+                            let fd = fd.ok_or(OpaqueConstruct::Redirection)?;
+                            command.redirects.push(self.redirect(Some(fd))?);
+                        }
+                        Some(_) | None => command.words.push(word),
+                    }
+                }
+            }
+        }
+        if command.words.is_empty() {
+            return Err(OpaqueConstruct::Incomplete);
+        }
+        Ok(command)
+    }
+
+    fn redirect(&mut self, fd: Option<char>) -> Result<Redirect, OpaqueConstruct> {
+        if self.starts_with("<<") {
+            return Err(OpaqueConstruct::HereDocument);
+        }
+        if self.starts_with("<(") || self.starts_with(">(") {
+            return Err(OpaqueConstruct::Substitution);
+        }
+        let is_other = ["<&", "<>", ">|"].iter().any(|sign| self.starts_with(sign));
+        let sign = ["&>>", "&>", ">>", ">&", ">", "<"].into_iter().find(|sign| self.take(sign));
+        let sign = sign.filter(|_| !is_other).ok_or(OpaqueConstruct::Redirection)?;
+        self.skip_blanks();
+        let target = self.word(Position::Target)?;
+        let is_file = sign != ">&";
+        let is_fd = target.text.len() == 1 && target.text.bytes().all(|byte| byte.is_ascii_digit());
+        if target.text.is_empty() || !is_file && (!is_fd || target.is_quoted) {
+            return Err(OpaqueConstruct::Redirection);
+        }
+        // Bash opens a connection for such a name.
+        if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
+            return Err(OpaqueConstruct::Network);
+        }
+        Ok(Redirect { fd, sign, target })
+    }
+
+    fn word(&mut self, position: Position) -> Result<Word, OpaqueConstruct> {
+        let start = self.at;
+        let mut word = Word::default();
+        while let Some(c) = self.peek() {
+            match c {
+                ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => break,
+                '\'' => self.single(&mut word)?,
+                '"' => self.double(&mut word)?,
+                '\\' if self.take("\\\n") => {}
+                '\\' => {
+                    self.at += 1;
+                    let escaped = self.peek().ok_or(OpaqueConstruct::Unclosed)?;
+                    self.push(&mut word, escaped);
+                    word.is_quoted = true;
+                }
+                '*' | '?' | '[' => {
+                    let is_test = position == Position::Command && is_lone(&self.text[self.at..]);
+                    // An expansion that may begin with a dash may be an option.
+                    let is_open = word.text.is_empty() || word.text.starts_with('-');
+                    if !is_test && (position != Position::Argument || is_open) {
+                        return Err(OpaqueConstruct::Glob);
+                    }
+                    word.is_glob |= !is_test;
+                    self.push(&mut word, c);
+                }
+                // Behind a letter it is one, as in `HEAD~1`.
+                '~' if !self.text[..self.at].ends_with(|before: char| before.is_ascii_alphanumeric()) => {
+                    return Err(OpaqueConstruct::Tilde);
+                }
+                '#' if self.at == start => return Err(OpaqueConstruct::Comment),
+                '^' if self.at == start => return Err(OpaqueConstruct::Glob),
+                // Nothing to choose from, as for `find -exec`.
+                '{' if position == Position::Argument && self.take("{}") => word.text.push_str("{}"),
+                '~' | '#' => self.push(&mut word, c),
+                c if c.is_ascii_alphanumeric() || LITERAL.contains(c) => self.push(&mut word, c),
+                c => return Err(OpaqueConstruct::of_sign(c)),
+            }
+        }
+        let source = &self.text[start..self.at];
+        // Zsh replaces `=ls` by the path of `ls`.
+        if source.starts_with('=') && !matches!(source, "=" | "==") {
+            return Err(OpaqueConstruct::Equals);
+        }
+        if position == Position::Command {
+            if !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {
+                return Err(OpaqueConstruct::Keyword(word.text));
+            }
+            if word.text.contains('=') {
+                return Err(OpaqueConstruct::Assignment);
+            }
+        }
+        word.shown = if is_safe_text(&word.text) { word.text.clone() } else { source.replace(['\n', '\t'], " ") };
+        Ok(word)
+    }
+
+    fn push(&mut self, word: &mut Word, c: char) {
+        word.text.push(c);
+        self.at += c.len_utf8();
+    }
+
+    fn single(&mut self, word: &mut Word) -> Result<(), OpaqueConstruct> {
+        self.at += 1;
+        let length = self.text[self.at..].find('\'').ok_or(OpaqueConstruct::Unclosed)?;
+        word.text.push_str(&self.text[self.at..self.at + length]);
+        word.is_quoted = true;
+        self.at += length + 1;
+        Ok(())
+    }
+
+    fn double(&mut self, word: &mut Word) -> Result<(), OpaqueConstruct> {
+        self.at += 1;
+        word.is_quoted = true;
+        loop {
+            match self.peek().ok_or(OpaqueConstruct::Unclosed)? {
+                '"' => break,
+                c @ ('$' | '`' | '!') => return Err(OpaqueConstruct::of_sign(c)),
+                '\\' if self.take("\\\n") => {}
+                '\\' => {
+                    self.at += 1;
+                    let escaped = self.peek().ok_or(OpaqueConstruct::Unclosed)?;
+                    if !matches!(escaped, '$' | '`' | '"' | '\\') {
+                        word.text.push('\\');
+                    }
+                    // History is expanded behind a backslash, too, which then stays.
+                    if escaped == '!' {
+                        return Err(OpaqueConstruct::History);
+                    }
+                    self.push(word, escaped);
+                }
+                c => self.push(word, c),
+            }
+        }
+        self.at += 1;
+        Ok(())
+    }
+}
+
+/// Whether a text begins with `[` as a word of its own.
+fn is_lone(text: &str) -> bool {
+    text.strip_prefix('[').is_some_and(|rest| rest.starts_with([' ', '\t']))
+}

@@ -1,0 +1,362 @@
+//! Hostile shell texts, decided and then run: nothing that goes ahead by itself runs anything but its visible words,
+//! and no spelling hides a program from a rule that forbids it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use coppice::permission::compact::Action;
+use coppice::permission::rule::{Rule, RuleFile, Rules};
+use coppice::permission::{
+    Access, AgentWord, Audience, Call, Hold, Layer, Leads, Overlay, Places, Posture, Scene, Subject, Target, Verdict,
+    decide,
+};
+
+/// One text a line, in which `CMD` stands for a command that leaves a mark. Names in angle brackets are characters.
+const TEXTS: &str = include_str!("hostile_shell/approval.txt");
+
+/// One text a line, in which `@` stands for a command that a rule forbids.
+const SPELLINGS: &str = include_str!("hostile_shell/denied.txt");
+
+/// Commands that go ahead by themselves, each of which meets each of the additions below.
+const COMMANDS: &[&str] = &[
+    "git status",
+    "git log",
+    "git diff",
+    "git show",
+    "git branch",
+    "git rev-parse HEAD",
+    "git ls-files",
+    "ls",
+    "cat f",
+    "grep a f",
+    "find .",
+    "sort f",
+    "uniq f",
+    "head f",
+    "tail f",
+    "sed -n 1p f",
+    "test -f f",
+    "[ -f f ]",
+    "printf %s",
+    "echo",
+    "wc f",
+    "diff f f",
+    "stat f",
+    "date",
+    "true",
+    "command -v ls",
+    "tree",
+    "file f",
+    "cut -c1 f",
+    "pwd",
+    "jq . f",
+    "rg a",
+    "fd a",
+];
+
+const ADDITIONS: &[&str] = &[
+    "$(CMD)",
+    "`CMD`",
+    "\"$(CMD)\"",
+    "\"`CMD`\"",
+    "'a'\"$(CMD)\"",
+    "$((a[$(CMD)]))",
+    "$[a[$(CMD)]]",
+    "${x:-$(CMD)}",
+    "\"${x:=$(CMD)}\"",
+    "${a[$(CMD)]}",
+    "${x@P}",
+    "<(CMD)",
+    ">(CMD)",
+    "; CMD",
+    "&& CMD",
+    "|| CMD",
+    "| CMD",
+    "|& CMD",
+    "& CMD",
+    "<NL>CMD",
+    "<CR><NL>CMD",
+    "> out",
+    ">> out",
+    ">|out",
+    "2> out",
+    "&> out",
+    ">& out",
+    "<> out",
+    "< $(CMD)",
+    "<<< \"$(CMD)\"",
+    "<< X<NL>$(CMD)<NL>X",
+    "*",
+    "-- *",
+    "{a,$(CMD)}",
+    "~$(CMD)",
+    "--output=out",
+    "--outp=out",
+    "-o out",
+    "-oout",
+    "-exec CMD \\;",
+    "-O",
+    "\\<NL>$(CMD)",
+    "'a' # '<NL>CMD",
+    "[$(CMD)]",
+    "-v 'a[$(CMD)]'",
+    "'a[$(CMD)]'",
+    "--pre=CMD",
+    "-x CMD",
+    "out out",
+];
+
+/// Texts that do leave a mark, so that none is missing for want of a way to see it.
+const MARKING: &[&str] = &[
+    "[[ -v 'a[$(CMD)]' ]]; git log",
+    "x='a[$(CMD)]'; echo $((x))",
+    "ls $(CMD)",
+    "for HOME in fix; do git status; done",
+    "git -C bare status",
+    "cd bare && git status",
+    "printf '%n' HOME; git status",
+    "sort --o=out f",
+];
+
+fn characters(text: &str) -> String {
+    let names = [
+        ("<NL>", "\n"),
+        ("<CR>", "\r"),
+        ("<TAB>", "\t"),
+        ("<NUL>", "\0"),
+        ("<ESC>", "\u{1b}"),
+        ("<VT>", "\u{b}"),
+        ("<FF>", "\u{c}"),
+        ("<NBSP>", "\u{a0}"),
+        ("<NEL>", "\u{85}"),
+        ("<LS>", "\u{2028}"),
+    ];
+    names.into_iter().fold(text.to_owned(), |text, (name, character)| text.replace(name, character))
+}
+
+fn judge(tree: &Path, posture: Posture, rules: &Rules, text: &str) -> Verdict {
+    let cwd = Target { named: tree.into(), real: tree.into() };
+    let subject = Subject::Command { text: text.to_owned(), cwd, leads: Leads::Inside };
+    let places = Places { tree: tree.into(), ..Places::default() };
+    let scene = Scene {
+        posture,
+        overlay: Overlay::None,
+        hold: Hold::Enforced,
+        access: Access::Write,
+        has_tool: &|_| true,
+        agent: None,
+        agent_word: AgentWord::Counts,
+        rules,
+        grants: &[],
+        audience: Audience::Person,
+        places: &places,
+    };
+    decide(&Call { tool: "Bash".to_owned(), subject }, &scene)
+}
+
+fn file(allow: &[&str], ask: &[&str], deny: &[&str]) -> Rules {
+    let parse = |rules: &[&str]| rules.iter().map(|rule| rule.parse::<Rule>().unwrap()).collect();
+    let (allow, ask, deny) = (parse(allow), parse(ask), parse(deny));
+    Rules { files: vec![RuleFile { name: "permissions.json".into(), allow, ask, deny }], ..Rules::default() }
+}
+
+/// A work tree of somebody who means harm, beside a directory for marks.
+struct Ground {
+    root: tempfile::TempDir,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let ground = Self { root: tempfile::tempdir().unwrap() };
+        let (tree, mark) = (ground.path("tree"), ground.path("marks/script"));
+        let script = format!("#!/bin/sh\n: > {mark}\n");
+        let config = format!("[core]\n\tfsmonitor = {tree}/script.sh\n\tpager = {tree}/script.sh\n");
+        let bare = format!("{config}\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n");
+        for directory in ["marks", "home", "tree/0", "tree/bin", "tree/fix", "tree/bare/objects", "tree/bare/refs"] {
+            fs::create_dir_all(ground.path(directory)).unwrap();
+        }
+        for (name, text) in [
+            ("f", "a\nb\n"),
+            ("home.txt", "fix\n"),
+            ("script.sed", "w out\n"),
+            ("-exec", ""),
+            ("--output=out", ""),
+            ("-o", ""),
+            ("0/.gitconfig", &config),
+            ("fix/.gitconfig", &config),
+            ("bare/HEAD", "ref: refs/heads/main\n"),
+            ("bare/config", &bare),
+            ("script.sh", &script),
+            ("bin/git", &script),
+            ("bin/ls", &script),
+            ("fix/ls", &script),
+        ] {
+            let path = format!("{tree}/{name}");
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        ground.run("git init -q . && git add -A && git commit -qm x");
+        ground
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.root.path().canonicalize().unwrap().display())
+    }
+
+    /// Runs a text in the work tree, in a process of its own, and waits for it.
+    fn run(&self, script: &str) {
+        let mut bash = Command::new("bash");
+        bash.args(["--norc", "-c", script]).current_dir(self.path("tree")).env_clear();
+        bash.envs([("PATH", "/usr/local/bin:/usr/bin:/bin"), ("GIT_CONFIG_NOSYSTEM", "1"), ("LC_ALL", "C.UTF-8")]);
+        bash.env("HOME", self.path("home"));
+        for name in ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"] {
+            bash.env(format!("GIT_{name}"), "a");
+        }
+        bash.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap();
+    }
+
+    /// Runs texts, each in a shell of its own, with a mark of its own.
+    fn run_all(&self, texts: &[String]) {
+        let directory = self.path("texts");
+        fs::create_dir_all(&directory).unwrap();
+        for (number, text) in texts.iter().enumerate() {
+            let text = text.replace("CMD", &format!("touch {}/{number}", self.path("marks")));
+            fs::write(format!("{directory}/{number:05}"), text).unwrap();
+        }
+        self.run(&format!("for text in {directory}/*; do ( eval \"$(< $text)\" ); done"));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    /// What was left: marks by the number of their text, and names in the work tree.
+    fn left(&self) -> (BTreeSet<String>, BTreeSet<String>) {
+        let names = |directory: &str| {
+            let entries = fs::read_dir(self.path(directory)).unwrap().map(|entry| entry.unwrap());
+            entries.map(|entry| entry.file_name().into_string().unwrap()).collect()
+        };
+        (names("marks"), names("tree"))
+    }
+}
+
+fn hostile_texts() -> Vec<String> {
+    let written = TEXTS.lines().map(str::to_owned);
+    let made =
+        COMMANDS.iter().flat_map(|command| ADDITIONS.iter().map(move |addition| format!("{command} {addition}")));
+    written.chain(made).map(|text| characters(&text)).collect()
+}
+
+#[test]
+fn what_goes_ahead_by_itself_runs_nothing_but_its_visible_words() {
+    let ground = Ground::new();
+    let tree = ground.path("tree");
+    let texts = hostile_texts();
+    assert!(texts.len() >= 500, "{}", texts.len());
+    let allows =
+        |posture, rules: &Rules, text: &String| judge(Path::new(&tree), posture, rules, text).action == Action::Allow;
+    let by_posture = |text: &&String| {
+        [Posture::Attended, Posture::Edits, Posture::Plan].iter().any(|at| allows(*at, &Rules::default(), text))
+    };
+    let approved: Vec<_> = texts.iter().filter(by_posture).cloned().collect();
+    // Those that are harmless after all, such as `ls --output=out`, are among them.
+    assert!(approved.len() > 20 && approved.len() < texts.len() / 4, "{approved:#?}");
+    let before = ground.left();
+    ground.run_all(&approved);
+    assert_eq!(ground.left(), before, "{:#?}", approved.iter().enumerate().collect::<Vec<_>>());
+    let ruled = file(&["Bash(ls *)", "Bash(cat *)", "Bash(echo *)"], &[], &[]);
+    let by_rule: Vec<_> = texts.iter().filter(|text| allows(Posture::Attended, &ruled, text)).cloned().collect();
+    assert!(by_rule.len() > 10);
+    ground.run_all(&by_rule);
+    assert_eq!(ground.left().0, before.0, "{:#?}", by_rule.iter().enumerate().collect::<Vec<_>>());
+}
+
+#[test]
+fn the_marks_are_seen_and_what_leaves_one_does_not_go_ahead() {
+    for text in MARKING {
+        let ground = Ground::new();
+        let before = ground.left();
+        ground.run_all(&[(*text).to_owned()]);
+        assert_ne!(ground.left(), before, "{text}");
+        for posture in [Posture::Attended, Posture::Edits, Posture::Plan] {
+            let found = judge(Path::new(&ground.path("tree")), posture, &Rules::default(), text);
+            assert_ne!(found.action, Action::Allow, "{text}");
+        }
+    }
+}
+
+#[test]
+fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
+    let spellings = |command: &str| {
+        let command = command.to_owned();
+        SPELLINGS.lines().map(move |text| characters(&text.replace('@', &command)))
+    };
+    let decide = |rules: &Rules, text: &str| judge(Path::new("/tree"), Posture::Unattended, rules, text);
+    let removes = file(&[], &[], &["Bash(rm *)"]);
+    let pushes = file(&[], &[], &["Bash(git push*)"]);
+    let asks = file(&[], &["Git(push *)"], &[]);
+    let mut texts: Vec<(&Rules, String, fn(&Verdict) -> bool)> = Vec::new();
+    for program in ["rm x", "/bin/rm x", "\\rm x", "r\"\"m x", "'rm' x", "r\\m 'x'"] {
+        // In quotes of its own, a quote would end them.
+        let is_fine = |text: &String| !program.contains(['\'', '"']) || !text.contains(['\'', '"']);
+        texts
+            .extend(spellings(program).filter(is_fine).map(|text| (&removes, text, is_denied as fn(&Verdict) -> bool)));
+    }
+    let options = ["", "-C . ", "--no-pager ", "-c a.b=c ", "-p ", "--git-dir=.git ", "--git-dir .git ", "-C -- -P "];
+    for option in options {
+        for text in spellings(&format!("git {option}push origin")) {
+            texts.push((&pushes, text.clone(), is_denied));
+            texts.push((&asks, text, is_held_up));
+        }
+    }
+    let none = Rules::default();
+    texts.extend(spellings("rm -rf /").map(|text| (&none, text, is_catastrophe as fn(&Verdict) -> bool)));
+    let hidden = [
+        "{rm,x}",
+        "rm${IFS}x",
+        "rm $'x'",
+        "$'\\x72m' x",
+        "r$@m x",
+        "x=rm; $x y",
+        "for x in rm; do $x y; done",
+        "$(echo r)m x",
+    ];
+    texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as fn(&Verdict) -> bool)));
+    assert!(texts.len() >= 200);
+    let missed: Vec<_> =
+        texts.iter().filter(|(rules, text, is_seen)| !is_seen(&decide(rules, text))).map(|(_, text, _)| text).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+}
+
+fn is_denied(verdict: &Verdict) -> bool {
+    verdict.action == Action::Deny
+}
+
+fn is_held_up(verdict: &Verdict) -> bool {
+    verdict.action != Action::Allow
+}
+
+fn is_catastrophe(verdict: &Verdict) -> bool {
+    verdict.layer == Layer::HardFloor
+}
+
+#[test]
+fn what_is_no_program_is_not_taken_for_one() {
+    let rules = file(&[], &["Git(push *)"], &["Bash(rm *)", "Bash(git push*)"]);
+    for text in [
+        "cargo test 2>&1 | tail -20",
+        "grep -rn 'rm x' src",
+        "git commit -m 'rm x; git push origin'",
+        "echo rm x",
+        "for f in a b; do echo \"rm $f\"; done",
+        "x=1; git log --grep='git push' \"$x\"",
+        "[ -f a ] || echo \"git push origin failed\" >&2",
+        "command -v rm && timeout 5 grep rm x",
+        "env A=rm ls x",
+        "find . -name 'rm *'",
+        "npm run rm x",
+        "python3 - <<'X'\nx = 'rm x'\nX",
+    ] {
+        assert_eq!(judge(Path::new("/tree"), Posture::Unattended, &rules, text).action, Action::Allow, "{text}");
+    }
+}
