@@ -271,6 +271,10 @@ impl SimpleCommand {
         add(texts.join(" "));
         let (program, arguments) = (self.program(), texts.get(1..).unwrap_or_default());
         add([&[program], arguments].concat().join(" "));
+        // What follows it in an opaque text may be its arguments.
+        if self.origin == Origin::Suspected && arguments.is_empty() {
+            add(format!("{program} {{}}"));
+        }
         if program == "git" {
             add([&["git"], git_arguments(arguments)].concat().join(" "));
         }

@@ -149,7 +149,7 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
     let is_operand = |word: &str| !word.starts_with('-') || matches!(word, "-" | "--");
     let are_among = |words: &str| arguments.iter().all(|word| !word.starts_with('-') || is_one_of(words, word));
     match base_name(program) {
-        "git" => ground.is_root && git::reads(arguments, has_glob),
+        "git" => ground.is_root && git::reads(command),
         "cd" => matches!(arguments, [to] if ground.root_names.contains(to)),
         "command" => matches!(arguments, ["-v" | "-V", _]),
         "date" => are_among("-u -R -I --utc --universal") && arguments.iter().all(|word| word.starts_with(['+', '-'])),

@@ -313,6 +313,7 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
     texts.extend(spellings("rm -rf /").map(|text| (&none, text, is_catastrophe as fn(&Verdict) -> bool)));
     let hidden = [
         "{rm,x}",
+        "r{m,} x",
         "rm${IFS}x",
         "rm $'x'",
         "$'\\x72m' x",
@@ -320,6 +321,16 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         "x=rm; $x y",
         "for x in rm; do $x y; done",
         "$(echo r)m x",
+        "$(printf %s rm) x",
+        "$(command -v rm) x",
+        "$a $b $c $d $e $f rm x",
+        "read c <<< 'rm x'; $c",
+        "a=(rm x); \"${a[@]}\"",
+        "xargs -a <(ls) rm",
+        "rm</dev/null x",
+        "f() { command rm \"$@\"; }; f x",
+        "IFS=,; c=rm,x; $c",
+        "base64 -d <<< x | sh; rm \"$x\"",
     ];
     texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as fn(&Verdict) -> bool)));
     assert!(texts.len() >= 200);

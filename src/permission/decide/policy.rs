@@ -80,17 +80,17 @@ impl<'a> Case<'a> {
             Item::Path { .. } => {
                 is_about && item.sides().iter().any(|side| self.means(rule, item, *side, Sense::Takes))
             }
-            Item::Command(command) => self.takes_command(rule, is_about, command),
+            Item::Command(command) => self.takes_command(rule, command),
             Item::Opaque { text, suspects } => {
-                is_about && rule.means_text(text)
-                    || suspects.iter().any(|command| self.takes_command(rule, is_about, command))
+                is_about && rule.means_text(text) || suspects.iter().any(|command| self.takes_command(rule, command))
             }
             Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
         }
     }
 
     /// Whether a rule forbids a command in any of its spellings. A shell reaches git as well as the tool of that name does.
-    fn takes_command(&self, rule: &Rule, is_about: bool, command: &CommandLine) -> bool {
+    fn takes_command(&self, rule: &Rule, command: &CommandLine) -> bool {
+        let is_about = rule.is_about(self.tool());
         let means = |line: &str| is_about && rule.means_text(line) || self.tool() == "bash" && rule.means_git(line);
         command.lines().any(means)
     }

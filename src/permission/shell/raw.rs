@@ -13,8 +13,17 @@ const SCRIPTED: &str = ". alias entr env eval flock hyperfine npm npx parallel r
                         su tmux trap watch xargs";
 
 /// Substitutions that stand for their own words.
-const PRINTING: &[&str] =
-    &["$(echo ", "$(printf ", "$(which ", "$(command -v ", "`echo ", "`printf ", "`which ", "`command -v "];
+const PRINTING: &[&str] = &[
+    "$(echo ",
+    "$(printf ",
+    "$(which ",
+    "$(command -v ",
+    "$(type -p ",
+    "`echo ",
+    "`printf ",
+    "`which ",
+    "`command -v ",
+];
 
 /// How many words braces may make of one, and how long it may be.
 const MOST_BRACED: usize = 64;
@@ -26,6 +35,8 @@ const MOST_INLINED: usize = 32;
 /// How a text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cut {
+    /// Quotes fall away, and what they enclose is part of one word.
+    Grouped,
     /// Quotes fall away.
     Unquoted,
     /// Each quoted part is a text of its own.
@@ -34,18 +45,30 @@ enum Cut {
     AtSigns,
 }
 
+/// What becomes of texts among the words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextUse {
+    Printed,
+    /// Some program of the text may run them.
+    Run,
+}
+
 /// Every command that a text may run.
 pub(super) fn suspect_commands(text: &str) -> Vec<SimpleCommand> {
     let text = text.replace("\\\n", "");
     let inlined = inline(&text);
     let is_scripted = |word: &str| SHELLS.contains(&base_name(word)) || is_one_of(SCRIPTED, base_name(word));
+    // A command that begins with a variable runs what that is set to.
+    let is_open = |part: &SimpleCommand| programs(part).iter().any(|command| command.program().starts_with('$'));
     let runs_texts = text.split(|c: char| !c.is_alphanumeric() && !"/._-".contains(c)).any(is_scripted)
-        || text.split_whitespace().any(|word| word == ".");
+        || text.split_whitespace().any(|word| word == ".")
+        || parts(&text, Cut::Unquoted).iter().any(is_open);
+    let text_use = if runs_texts { TextUse::Run } else { TextUse::Printed };
     let mut found: Vec<SimpleCommand> = Vec::new();
     for text in std::iter::once(&text).chain(&inlined) {
-        for cut in [Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns] {
+        for cut in [Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns] {
             if cut != Cut::AtQuotes || runs_texts {
-                found.extend(commands(text, cut, runs_texts));
+                found.extend(commands(text, cut, text_use));
             }
         }
     }
@@ -57,11 +80,11 @@ pub(super) fn is_spelled_out(text: &str) -> bool {
     text.split("$'").skip(1).any(|rest| rest.split('\'').next().is_some_and(|quoted| quoted.contains('\\')))
 }
 
-fn commands(text: &str, cut: Cut, runs_texts: bool) -> Vec<SimpleCommand> {
+fn commands(text: &str, cut: Cut, text_use: TextUse) -> Vec<SimpleCommand> {
     let mut found = Vec::new();
     for part in parts(text, cut) {
         for command in programs(&part) {
-            let is_printed = runs_texts && matches!(command.program(), "echo" | "printf");
+            let is_printed = text_use == TextUse::Run && matches!(command.program(), "echo" | "printf");
             let mut runs = resolve(&command);
             if is_printed || SHELLS.contains(&command.program()) {
                 let suffixes = (1..command.words.len().min(MOST_BRACED)).map(|at| command.words[at..].to_vec());
@@ -76,21 +99,23 @@ fn commands(text: &str, cut: Cut, runs_texts: bool) -> Vec<SimpleCommand> {
     found
 }
 
-/// The commands of one part: from its first word on, and from each one on that may turn out to be none.
+/// The commands of one part: from its first word on, and from the first on that cannot turn out to be none.
 fn programs(part: &SimpleCommand) -> Vec<SimpleCommand> {
+    let from = |at: usize| SimpleCommand { words: part.words[at..].to_vec(), ..part.clone() };
     let mut found = Vec::new();
     for (at, word) in part.words.iter().enumerate() {
         let text = word.text.as_str();
         let is_before = BEFORE.contains(&text) || is_assignment(text);
-        if !is_before {
-            found.push(SimpleCommand { words: part.words[at..].to_vec(), ..part.clone() });
+        let may_vanish = text.starts_with(['$', '%']);
+        if !is_before && (!may_vanish || found.is_empty()) {
+            found.push(from(at));
         }
-        if !is_before && !text.starts_with('$') || found.len() > 4 {
+        if !is_before && !may_vanish {
             return found;
         }
     }
     if !part.redirects.is_empty() && found.is_empty() {
-        found.push(SimpleCommand { words: Vec::new(), ..part.clone() });
+        found.push(from(part.words.len()));
     }
     found
 }
@@ -99,8 +124,13 @@ fn programs(part: &SimpleCommand) -> Vec<SimpleCommand> {
 fn parts(text: &str, cut: Cut) -> Vec<SimpleCommand> {
     let mut parts = Parts::default();
     let mut chars = text.chars().peekable();
+    let mut quote = None;
     while let Some(c) = chars.next() {
         match (c, cut) {
+            (c, Cut::Grouped) if quote == Some(c) => quote = None,
+            (c, Cut::Grouped) if quote.is_some() => parts.word.push(c),
+            ('\'' | '"', Cut::Grouped) => quote = Some(c),
+            ('\\', Cut::Grouped) => parts.word.extend(chars.next()),
             (';' | '|' | '&' | '\n' | '(' | ')' | '`', _) => parts.end_command(),
             ('\'' | '"', Cut::AtQuotes) | ('[' | ']' | '{' | '}', Cut::AtSigns) => parts.end_command(),
             (':', Cut::AtSigns) if chars.next_if(|next| "-=+?".contains(*next)).is_some() => parts.end_command(),

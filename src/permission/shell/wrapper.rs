@@ -169,12 +169,12 @@ impl Runs {
     }
 
     /// Adds a command that a wrapper starts, and what that starts.
-    fn start(&mut self, words: &[Word], is_fed: bool, depth: usize) {
+    fn start(&mut self, words: &[Word], behind: Behind, depth: usize) {
         if words.is_empty() {
             return;
         }
         let mut command = SimpleCommand::of_words(words.to_vec(), Origin::Wrapped);
-        if is_fed {
+        if behind == Behind::FedProgram {
             command.is_fed = true;
             command.words.push(Word::literal("{}"));
         }
@@ -219,7 +219,7 @@ impl Runs {
         if wrapper.command == Behind::Script {
             self.add_script(&join(behind));
         }
-        self.start(behind, wrapper.command == Behind::FedProgram, depth);
+        self.start(behind, wrapper.command, depth);
     }
 
     /// How many of the next words are values of the letters of an option; `None` for letters that nobody knows.
@@ -261,7 +261,7 @@ impl Runs {
             if matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
                 let behind = &words[at + 1..];
                 let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-                self.start(&behind[..end.unwrap_or(behind.len())], true, depth);
+                self.start(&behind[..end.unwrap_or(behind.len())], Behind::FedProgram, depth);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Which calls of git only look. An unknown subcommand may be an alias, and so anything; an unknown option may run a
 //! program or write a file.
 
-use super::super::shell::{git_arguments, is_one_of};
+use super::super::shell::{SimpleCommand, git_arguments, is_one_of};
 
 /// Subcommands that read whatever their operands are.
 const READS: &str = "annotate blame cat-file check-attr check-ignore cherry count-objects describe diff diff-files \
@@ -41,11 +41,14 @@ const VALUED: &str = "BCGLMSUXln";
 /// Options of git itself that lead nowhere else and run nothing.
 const MANNERS: &str = "--literal-pathspecs --no-optional-locks --no-pager --no-replace-objects -P";
 
-/// Whether a call with these arguments only looks.
-pub(super) fn reads(arguments: &[&str], has_glob: bool) -> bool {
+/// Whether a call of git only looks.
+pub(super) fn reads(command: &SimpleCommand) -> bool {
+    let texts = command.texts();
+    let arguments = texts.get(1..).unwrap_or_default();
     if arguments == ["--version"] {
         return true;
     }
+    let has_glob = command.words.iter().any(|word| word.is_glob);
     let [verb, words @ ..] = git_arguments(arguments) else { return false };
     let own = &arguments[..arguments.len() - words.len() - 1];
     own.iter().all(|option| is_one_of(MANNERS, option))
