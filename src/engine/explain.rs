@@ -182,15 +182,11 @@ fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
         "bash" | "run_tests" => Reach::Command { text: words, cwd: tree.to_owned() },
         "git" => Reach::Command { text: format!("git {words}"), cwd: tree.to_owned() },
         "web_fetch" => Reach::Url(words),
-        // As a rule spells it: `FROM -> TO`.
-        "copy_file" | "move_file" => Reach::Paths(
-            arguments
-                .iter()
-                .flat_map(|path| path.split(" -> "))
-                .filter(|path| *path != "->")
-                .map(|path| tree.join(path))
-                .collect(),
-        ),
+        // Two words, or one as a rule spells it: `FROM -> TO`.
+        "copy_file" | "move_file" => {
+            let paths = arguments.iter().flat_map(|argument| argument.split(" -> "));
+            Reach::Paths(paths.map(|path| tree.join(path)).collect())
+        }
         "read" | "write" | "edit" | "patch" | "list" | "search" | "locate" | "mkdir" | "delete_file" => {
             Reach::Paths(arguments.iter().map(|path| tree.join(path)).collect())
         }

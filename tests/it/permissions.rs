@@ -347,7 +347,7 @@ fn a_question_about_two_files_or_a_verb_means_the_tool_that_rules_mean() {
     for (arguments, rule) in [
         (&["Copy", "a", "b"][..], "Copy(a -> b)"),
         (&["Copy", "a -> b"], "Copy(a -> b)"),
-        (&["Move", "a", "->", "c"], "Move(a -> *)"),
+        (&["Move", "a -> c"], "Move(a -> *)"),
         (&["Github", "create_pr"], "Github(create_pr)"),
         (&["Rollback"], "Rollback(*)"),
     ] {

@@ -1,5 +1,7 @@
 //! Rows of texts and the commands in them, and a comparison with a real shell.
 
+#![allow(clippy::disallowed_methods, reason = "one test asks bash how it reads a text")]
+
 use std::process::Command;
 
 use proptest::prelude::*;

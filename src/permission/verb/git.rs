@@ -69,7 +69,7 @@ fn is_harmless(verb: &str, word: &str) -> bool {
     let Some(letters) = word.strip_prefix('-') else { return true };
     let is_text = letters.chars().take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
     // `-O` opens files in a program.
-    !letters.contains('O') && !(is_text && is_one_of(PATCHES, verb))
+    !(letters.contains('O') || is_text && is_one_of(PATCHES, verb))
 }
 
 fn looks(verb: &str, words: &[&str]) -> bool {
