@@ -119,7 +119,7 @@ impl Engine {
             Some(turn) => self.turn_range(&record, turn).await?,
             None => (record.body.measured_from().parse()?, whole(&record, &repo)?),
         };
-        let read = move || Ok((diff::files(&tree, &from, to)?, diff::patch(&tree, &from, to)?));
+        let read = move || diff::files_and_patch(&tree, &from, to);
         let (files, patch) = in_quiet_tree(Path::new(&record.body.worktree), read).await?;
         Ok(Diff {
             changes: changes(diff::total(&files)),

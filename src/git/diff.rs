@@ -87,8 +87,13 @@ pub fn changes(tree: &Worktree, from: &Oid, to: Target) -> Result<Changes, GitEr
 
 /// Lists what changed since `from`, file by file.
 pub fn files(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<FileChange>, GitError> {
-    let output = Diff::new(tree, to)?.run(tree, from, &["--raw", "--numstat", "--no-abbrev", "-z"])?;
-    parse_files(&output).map_err(|detail| GitError::Unreadable { verb: "diff", detail })
+    Diff::new(tree, to)?.files(tree, from)
+}
+
+/// The list of files and the patch of one and the same content: the worktree is read once.
+pub fn files_and_patch(tree: &Worktree, from: &Oid, to: Target) -> Result<(Vec<FileChange>, Vec<u8>), GitError> {
+    let diff = Diff::new(tree, to)?;
+    Ok((diff.files(tree, from)?, diff.run(tree, from, PATCH)?))
 }
 
 /// The patch, in bytes because files need not be UTF-8.
@@ -163,16 +168,21 @@ pub fn total(files: &[FileChange]) -> Changes {
 
 /// The later side, made ready to be compared.
 enum Diff {
-    Staged(Staged),
+    Staged(Box<Staged>),
     Commit(Oid),
 }
 
 impl Diff {
     fn new(tree: &Worktree, to: Target) -> Result<Self, GitError> {
         Ok(match to {
-            Target::WorkTree => Self::Staged(stage::stage(tree, Purpose::Look, &[])?),
+            Target::WorkTree => Self::Staged(Box::new(stage::stage(tree, Purpose::Look, &[])?)),
             Target::Commit(commit) => Self::Commit(commit),
         })
+    }
+
+    fn files(&self, tree: &Worktree, from: &Oid) -> Result<Vec<FileChange>, GitError> {
+        let output = self.run(tree, from, &["--raw", "--numstat", "--no-abbrev", "-z"])?;
+        parse_files(&output).map_err(|detail| GitError::Unreadable { verb: "diff", detail })
     }
 
     fn run(&self, tree: &Worktree, from: &Oid, format: &[&str]) -> Result<Vec<u8>, GitError> {
