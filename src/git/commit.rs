@@ -142,7 +142,7 @@ fn follow(tree: &Worktree, from: Oid, to: Oid) -> Result<(), GitError> {
     let read = |update: &str| {
         let private = PrivateIndex::copy_of(tree)?;
         private.refresh()?;
-        private.checkout("read-tree").args(["-m", update, &from.to_string(), &to.to_string()]).run()?;
+        private.checkout("read-tree")?.args(["-m", update, &from.to_string(), &to.to_string()]).run()?;
         private.check_content(to)?;
         private.install(OtherWriters::Possible)
     };

@@ -174,7 +174,7 @@ pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     // What has not changed is not written again, and so not built again.
     private.refresh()?;
     worktree::checkout_into(&private, *to)?;
-    private.checkout("clean").args(["--quiet", "-d", "--force"]).run()?;
+    private.checkout("clean")?.args(["--quiet", "-d", "--force"]).run()?;
     private.install(OtherWriters::Possible)?;
     set_ref(&tree.repo.open()?, &tree.branch_ref(), *to, "coppice: reset")
 }

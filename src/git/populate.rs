@@ -86,7 +86,7 @@ pub(crate) fn populate(tree: &Worktree, progress: &mut dyn FnMut(Progress)) -> R
     fs::write(private.path(), ours.into_bytes()).map_err(GitError::io("write", &private.path()))?;
     if !rest.is_empty() {
         progress(Progress { phase: Phase::CheckingOut, done: copied.stats.len(), total });
-        private.checkout("checkout-index").args(["-f", "-u", "-z", "--stdin"]).input(rest).run()?;
+        private.checkout("checkout-index")?.args(["-f", "-u", "-z", "--stdin"]).input(rest).run()?;
     }
     Ok(private.install(OtherWriters::None)?)
 }

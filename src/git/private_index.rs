@@ -67,11 +67,15 @@ impl PrivateIndex {
         git.setting("core.bigFileThreshold=1024g").writes(self.dir.path())
     }
 
-    /// A run that also writes the files of the worktree. Stat data are compared in full, whatever the user has set: a
-    /// changed file must not pass for an unchanged one.
-    pub(super) fn checkout(&self, verb: &'static str) -> Git {
+    /// A run that also writes the files of the worktree; refused while another git works on the worktree's own index. Stat
+    /// data are compared in full, whatever the user has set: a changed file must not pass for an unchanged one.
+    pub(super) fn checkout(&self, verb: &'static str) -> Result<Git, GitError> {
+        let lock = self.lock();
+        if lock.symlink_metadata().is_ok() {
+            return Err(GitError::IndexLocked { path: lock });
+        }
         let git = self.git(verb).writes(&self.tree.path).online();
-        git.setting("core.checkStat=default").setting("core.trustctime=true")
+        Ok(git.setting("core.checkStat=default").setting("core.trustctime=true"))
     }
 
     /// Compares what the index does not trust with the files. Otherwise a file that was only touched counts as changed.
@@ -123,7 +127,7 @@ impl PrivateIndex {
             mark_young_entries(&index, young)
         };
         mark().map_err(GitError::io("mark", &index))?;
-        let (own, lock) = (self.tree.admin.join("index"), self.tree.admin.join("index.lock"));
+        let (own, lock) = (self.tree.admin.join("index"), self.lock());
         fs::hard_link(&index, &lock).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: lock.clone() },
             _ => GitError::Io { act: "lock", path: lock.clone(), source },
@@ -154,6 +158,11 @@ impl PrivateIndex {
             true => Err(rewritten("hides files")),
             false => Ok(()),
         }
+    }
+
+    /// What every git makes before it writes the worktree's own index.
+    fn lock(&self) -> PathBuf {
+        self.tree.admin.join("index.lock")
     }
 
     fn objects(&self) -> PathBuf {

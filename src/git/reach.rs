@@ -224,8 +224,10 @@ fn real(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use std::process::Stdio;
+    use std::slice;
 
     use super::*;
+    use crate::git::testkit::Sandbox;
 
     #[test]
     fn settings_name_files_in_every_spelling() {
@@ -241,6 +243,38 @@ mod tests {
         ];
         let found = values(settings);
         assert_eq!(found.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_run_writes_what_its_caller_names_and_never_the_git_directory() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        let common = tree.repo.common_dir().to_owned();
+        let (own, lfs) = (tree.admin.join("private"), common.join("lfs"));
+        let scope = WorkTreeScope::Session(tree.clone());
+        let written = |writes: &[PathBuf]| scope.reach(writes, scope.fetching()).write;
+        assert_eq!(scope.fetching(), Fetching::Offline);
+        assert_eq!(written(&[]), [] as [PathBuf; 0]);
+        assert_eq!(written(&[own.clone(), tree.path.clone()]), [own.clone(), tree.path.clone()]);
+
+        // A filter that only reads files fills its store; a checkout does so where it may have to fetch.
+        fs::create_dir(&lfs).unwrap();
+        assert_eq!(scope.fetching(), Fetching::Allowed);
+        assert_eq!(scope.reach(&[], Fetching::Offline).write, slice::from_ref(&lfs));
+        assert_eq!(scope.reach(slice::from_ref(&tree.path), Fetching::Offline).write, slice::from_ref(&tree.path));
+        assert_eq!(written(slice::from_ref(&tree.path)), [tree.path.clone(), lfs.clone()]);
+        fs::remove_dir(&lfs).unwrap();
+        sandbox.git(&["config", "remote.origin.promisor", "true"]);
+        assert_eq!(scope.fetching(), Fetching::Allowed);
+        assert_eq!(written(slice::from_ref(&own)), slice::from_ref(&own));
+
+        // A checkout that no agent writes, by either kind of git directory.
+        for git_dir in [common.clone(), tree.admin] {
+            let scope = WorkTreeScope::Private { git_dir };
+            let expected = [own.clone(), common.join("objects")];
+            assert_eq!(scope.reach(slice::from_ref(&own), Fetching::Allowed).write, expected);
+            assert_eq!(scope.reach(&[], Fetching::Offline).write, [] as [PathBuf; 0]);
+        }
     }
 
     #[test]

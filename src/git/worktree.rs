@@ -228,7 +228,7 @@ pub(super) fn checkout(tree: &Worktree, others: OtherWriters) -> Result<(), GitE
 
 /// Makes files and a private index equal to a commit, whatever is there.
 pub(super) fn checkout_into(private: &PrivateIndex, commit: Oid) -> Result<(), GitError> {
-    let git = private.checkout("read-tree").args(["--reset", "-u", "--no-recurse-submodules"]);
+    let git = private.checkout("read-tree")?.args(["--reset", "-u", "--no-recurse-submodules"]);
     git.arg(commit.to_string()).run()?;
     private.check_content(commit)
 }

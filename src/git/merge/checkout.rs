@@ -114,10 +114,10 @@ enum MovedIndex<'a> {
 
 impl MovedIndex<'_> {
     /// A run that writes the index and the files.
-    fn checkout(&self, verb: &'static str) -> Git {
+    fn checkout(&self, verb: &'static str) -> Result<Git, GitError> {
         match self {
             Self::Own { git_dir, files } => {
-                Git::in_checkout(git_dir, files, verb).writes(git_dir).writes(files).online()
+                Ok(Git::in_checkout(git_dir, files, verb).writes(git_dir).writes(files).online())
             }
             Self::Private(private) => private.checkout(verb),
         }
@@ -172,7 +172,7 @@ impl Checkout {
         if !ignored.is_empty() {
             return local(ignored);
         }
-        let dry = move_tree(self.refreshed_index()?.checkout("read-tree"), before, after).arg("--dry-run").output()?;
+        let dry = move_tree(self.refreshed_index()?.checkout("read-tree")?, before, after).arg("--dry-run").output()?;
         if dry.status.success() {
             return Ok(None);
         }
@@ -186,7 +186,7 @@ impl Checkout {
     /// Takes files and index from one commit to another.
     fn move_files(&self, from: Oid, to: Oid) -> Result<(), GitError> {
         let index = self.refreshed_index()?;
-        move_tree(index.checkout("read-tree"), from, to).run()?;
+        move_tree(index.checkout("read-tree")?, from, to).run()?;
         match index {
             MovedIndex::Own { .. } => Ok(()),
             MovedIndex::Private(private) => {

@@ -66,7 +66,7 @@ fn prepare(tree: &Worktree, saved: Oid) -> Result<Option<String>, GitError> {
     let tree = &Worktree { base: commit, attributes: commit, ..tree.clone() };
     let private = PrivateIndex::copy_of(tree)?;
     checkout_into(&private, commit)?;
-    private.checkout("clean").args(["--quiet", "-ffdx"]).run()?;
+    private.checkout("clean")?.args(["--quiet", "-ffdx"]).run()?;
     private.install(OtherWriters::Possible)?;
     // The next session starts a history of its own.
     for left in ["logs", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG"] {

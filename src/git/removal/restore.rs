@@ -103,7 +103,7 @@ fn rebuild(tree: &Worktree, root: &Path) -> Result<(), GitError> {
 fn put_work_back(tree: &Worktree, tip: Oid, saved: Oid) -> Result<(), GitError> {
     let private = PrivateIndex::copy_of(tree)?;
     private.refresh()?;
-    private.checkout("read-tree").args(["-m", "-u", &tip.to_string(), &saved.to_string()]).run()?;
+    private.checkout("read-tree")?.args(["-m", "-u", &tip.to_string(), &saved.to_string()]).run()?;
     private.git("read-tree").args(["-m", &tip.to_string()]).run()?;
     private.check_content(tip)?;
     private.install(OtherWriters::None)

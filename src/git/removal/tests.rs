@@ -270,7 +270,7 @@ fn a_spare_whose_content_was_forged_is_never_used() {
     forge(&place.join("build.sh"), "rm -rf ~\n");
     // Before the verification as well as after it.
     assert_eq!(make(&repo, "bbbbbbbb").1, Method::Checkout);
-    let left = Pending { path: place.clone(), session: None };
+    let left = Pending { path: place, session: None };
     let reason = "the content of `build.sh` is not that of its commit".to_owned();
     assert_eq!(verified(&repo), SpareVerdict::Rejected { reason, left: left.clone() });
     let (next, method) = make(&repo, "cccccccc");
