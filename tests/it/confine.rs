@@ -84,13 +84,18 @@ fn git_in_a_work_tree_reaches_no_more_than_the_agent_in_it() {
         return;
     }
     let mut env = TestEnv::new();
-    let (bin, planted) = (env.path("bin"), env.path("home/planted"));
+    let bin = env.path("bin");
     fs::create_dir(&bin).unwrap();
     fs::write(env.path("home/.netrc"), "a secret of the user").unwrap();
     let path = std::env::var("PATH").unwrap();
-    let tries = "{ cat \"$HOME/.netrc\"; echo x > \"$HOME/planted\"; } >> \"$GIT_DIR/tried\" 2>/dev/null";
+    // What is tried fails; what must work leaves a line in an ignored file of the work tree.
+    let tries = "cat \"$HOME/.netrc\" && exit 1
+        for place in \"$HOME\" \"$GIT_DIR\" \"$GIT_DIR/../..\" \"$GIT_DIR/../../hooks\" \"$GIT_DIR/../../refs/heads\"; do
+          echo x > \"$place/planted\"
+        done";
     let git = format!(
-        "#!/bin/sh\ncase \" $* \" in *' update-index '*|*' clean '*) {tries} ;; *' --hard '*) echo x > \"$HOME/planted\" ;; esac\n\
+        "#!/bin/sh\ncase \" $* \" in *' update-index '*|*' clean '*|*' --reset '*) {{ {tries}; }} >/dev/null 2>&1 ;; esac\n\
+         case \" $* \" in *' --reset '*) echo tried >> \"$GIT_WORK_TREE/build\" ;; esac\n\
          PATH='{path}' exec git \"$@\"\n"
     );
     executable(&bin.join("git"), &git);
@@ -99,9 +104,13 @@ fn git_in_a_work_tree_reaches_no_more_than_the_agent_in_it() {
     env.send_ready(&id, &[], &write("more.txt", "more"));
     env.coppice(&["undo", &id]).succeeds();
     assert!(!env.worktree(&id).join("more.txt").exists());
-    let tried = env.repo().join(".git/worktrees").join(&id).join("tried");
-    assert_eq!(fs::read_to_string(&tried).unwrap(), "", "git was tried out, and read nothing of the user's");
-    assert!(!planted.exists());
+    let tried = fs::read_to_string(env.worktree(&id).join("build")).unwrap();
+    assert_eq!(tried, "tried\ntried\n", "once when the work tree was made, once by the undo");
+    let git_dir = env.repo().join(".git");
+    let admin = git_dir.join("worktrees").join(&id);
+    for place in [env.path("home"), admin, git_dir.join("hooks"), git_dir.join("refs/heads"), git_dir] {
+        assert!(!place.join("planted").exists(), "{}", place.display());
+    }
 }
 
 #[test]

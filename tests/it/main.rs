@@ -41,6 +41,8 @@ mod planmode;
 mod prompt;
 mod queue;
 mod quiet;
+#[cfg(target_os = "linux")]
+mod race;
 mod response;
 mod resume;
 mod review;

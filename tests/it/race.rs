@@ -1,0 +1,382 @@
+//! A process of a session that works against git: it swaps a directory for a link, and forges a file, while Coppice
+//! works on the tree. Nothing outside of the tree changes, and no change stays unseen.
+//!
+//! The `git` room is driven directly, confined as the daemon confines it, so that many rounds take little time.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime};
+
+use coppice::git::history::{self, Checkpoint, Recorded};
+use coppice::git::merge::{self, Bring, Brought, RebaseOutcome};
+use coppice::git::reach::{self, Read};
+use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification};
+use coppice::git::worktree::{self, Method, New};
+use coppice::git::{GitError, Oid, Repo, Worktree, status};
+use coppice::id::SessionId;
+use coppice::permission::Hold;
+use coppice::sandbox::hold::{Files, hold_thread};
+use coppice::sandbox::support::support;
+use rustix::fs::{CWD, Mode, OFlags, RenameFlags, symlinkat};
+use tempfile::TempDir;
+
+/// How many files lie in the directory that is swapped.
+const FILES: usize = 40;
+
+/// The names that would do harm where the links lead.
+const PLANTED: [&str; 3] = ["pre-commit", "authorized_keys", "config"];
+
+/// A repository, what lies beside it, and one session at a time.
+struct Arena {
+    dir: TempDir,
+    repo: Repo,
+}
+
+impl Arena {
+    /// None where the kernel confines nobody.
+    fn new() -> Option<Self> {
+        if support().hold() == Hold::Advisory {
+            return None;
+        }
+        reach::hold_by(|reach| {
+            let programs = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/opt", "/proc", "/nix"];
+            let read = match &reach.read {
+                Read::Everything => None,
+                Read::Only(own) => Some(programs.iter().map(PathBuf::from).chain(own.iter().cloned()).collect()),
+            };
+            hold_thread(&Files { read, write: reach.write.clone() })
+        });
+        let dir = tempfile::tempdir().unwrap();
+        let main = dir.path().join("main");
+        fs::create_dir_all(main.join("swapped")).unwrap();
+        fs::create_dir(dir.path().join("home")).unwrap();
+        fs::write(dir.path().join("home/secret"), "secret\n").unwrap();
+        git(&main, &["init", "--quiet", "--initial-branch=main"]);
+        git(&main, &["config", "user.name", "Ada"]);
+        git(&main, &["config", "user.email", "ada@example.com"]);
+        fs::write(main.join("note"), "first\n").unwrap();
+        fill(&main.join("swapped"), "base");
+        git(&main, &["add", "--all"]);
+        git(&main, &["commit", "--quiet", "--message", "begin"]);
+        let repo = Repo::discover(&main).unwrap();
+        Some(Self { dir, repo })
+    }
+
+    fn root(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("trees")
+    }
+
+    fn main(&self) -> PathBuf {
+        self.dir.path().join("main")
+    }
+
+    fn head(&self) -> Oid {
+        git(&self.main(), &["rev-parse", "HEAD"]).trim().parse().unwrap()
+    }
+
+    /// A session of its own for each round.
+    fn session(&self, round: usize) -> (Worktree, Method) {
+        let random = u32::try_from(round).unwrap().to_le_bytes();
+        let id = SessionId::from_random([random[0], random[1], random[2], random[3], 7]);
+        let new = New { root: &self.root(), id, slug: "work", base: self.head() };
+        let created = worktree::create(&self.repo, new, &mut |_| {}).unwrap();
+        (created.worktree, created.method)
+    }
+
+    /// Where a link would do harm.
+    fn targets(&self) -> [PathBuf; 4] {
+        let common = self.repo.common_dir();
+        [common.join("hooks"), common.to_owned(), self.dir.path().join("home"), common.join("refs/heads")]
+    }
+
+    /// What lies outside of the worktree and is nobody's to change.
+    fn outside(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let common = self.repo.common_dir();
+        let mut found = BTreeMap::new();
+        for directory in [common.join("hooks"), common.join("info"), self.dir.path().join("home")] {
+            read_below(&directory, &mut found);
+        }
+        for name in ["config", "HEAD", "pre-commit", "authorized_keys", "file-1"] {
+            for path in [common.join(name), common.join("refs/heads").join(name)] {
+                found.insert(path.clone(), fs::read(path).unwrap_or_default());
+            }
+        }
+        found
+    }
+}
+
+fn read_below(directory: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => read_below(&path, found),
+            false => drop(found.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+}
+
+fn fill(directory: &Path, text: &str) {
+    let names = PLANTED.iter().map(|name| (*name).to_owned());
+    for name in names.chain((0..FILES).map(|number| format!("file-{number}"))) {
+        fs::write(directory.join(&name), format!("{name} {text}\n")).unwrap();
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.current_dir(directory).args(arguments).output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A thread that does what a process of the agent's can do to its tree.
+struct Attack {
+    tree: PathBuf,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Attack {
+    /// Swaps `swapped` for a link to `target`, and writes other content of the same size and the same time into `note`,
+    /// wherever the tree is moved and whenever it is made again.
+    fn begin(tree: &Path, target: &Path) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, tree, path, target) = (stop.clone(), tree.to_owned(), tree.to_owned(), target.to_owned());
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
+        let first = rustix::fs::open(&path, flags, Mode::empty());
+        let thread = std::thread::spawn(move || {
+            for text in ["agent\n", "first\n", "other\n"].iter().cycle() {
+                if stopped.load(Ordering::Relaxed) {
+                    break;
+                }
+                for directory in first.iter().chain(&rustix::fs::open(&path, flags, Mode::empty())) {
+                    // Git may have removed any of them at the moment.
+                    symlinkat(&target, directory, "link").ok();
+                    rustix::fs::renameat_with(directory, "swapped", directory, "link", RenameFlags::EXCHANGE).ok();
+                    forge(directory, text);
+                }
+            }
+        });
+        Self { tree, stop, thread }
+    }
+
+    fn end(self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap();
+        let (directory, link) = (self.tree.join("swapped"), self.tree.join("link"));
+        if directory.is_symlink() {
+            rustix::fs::renameat_with(CWD, directory, CWD, link, RenameFlags::EXCHANGE).ok();
+        }
+    }
+}
+
+fn forge(directory: &OwnedFd, text: &str) {
+    let flags = OFlags::WRONLY | OFlags::TRUNC | OFlags::NOFOLLOW;
+    if let Ok(file) = rustix::fs::openat(directory, "note", flags, Mode::empty()) {
+        rustix::io::write(&file, text.as_bytes()).unwrap();
+        File::from(file).set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_600_000_000)).unwrap();
+    }
+}
+
+/// Runs rounds of one operation under attack. `prepare` makes the tree ready and says where it is, `act` may fail, and
+/// afterwards nothing outside has changed and whatever differs from the session's head is seen.
+fn race(rounds: usize, prepare: impl Fn(&Arena, &Worktree) -> PathBuf, act: impl Fn(&Arena, &Worktree) -> String) {
+    let Some(arena) = Arena::new() else { return };
+    let (targets, mut ends) = (arena.targets(), BTreeMap::new());
+    for round in 0..rounds {
+        let (tree, _) = arena.session(round);
+        let attacked = prepare(&arena, &tree);
+        let before = arena.outside();
+        let attack = Attack::begin(&attacked, &targets[round % targets.len()]);
+        let end = act(&arena, &tree);
+        attack.end();
+        assert_eq!(arena.outside(), before, "round {round}: {end}");
+        *ends.entry(end).or_insert(0) += 1;
+        if tree.path.exists() {
+            sees_every_change(&tree);
+        }
+        nothing_secret(&arena, &tree);
+    }
+    println!("{ends:?}");
+}
+
+/// Whatever differs between the session's head and its files is in the status.
+fn sees_every_change(tree: &Worktree) {
+    let seen = status::read(tree).unwrap();
+    let head = git(&tree.path, &["rev-parse", &format!("refs/heads/{}", tree.branch)]);
+    let head = git(&tree.path, &["show", &format!("{}:note", head.trim())]);
+    let is_seen = seen.changed.iter().any(|changed| changed.path == Path::new("note"));
+    let file = fs::read_to_string(tree.path.join("note")).unwrap_or_default();
+    assert!(is_seen || file == head, "`note` is {file:?}, the commit has {head:?}, and nobody sees it");
+}
+
+/// No commit holds what lies outside.
+fn nothing_secret(arena: &Arena, tree: &Worktree) {
+    let names = git(&arena.main(), &["ls-tree", "-r", "--name-only", &format!("refs/heads/{}", tree.branch)]);
+    assert!(!names.contains("secret"), "{names}");
+}
+
+fn checkpoint(tree: &Worktree, turn: u32) -> Result<Option<Recorded>, GitError> {
+    history::checkpoint(tree, Checkpoint { session: id(tree), turn, message: "work" })
+}
+
+fn id(tree: &Worktree) -> SessionId {
+    tree.admin.file_name().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+fn word(result: Result<(), impl std::error::Error>) -> String {
+    result.map_or("failed", |()| "done").to_owned()
+}
+
+#[test]
+fn a_checkpoint_reads_and_writes_nothing_outside() {
+    race(
+        40,
+        |_, tree| {
+            fill(&tree.path.join("swapped"), "work");
+            tree.path.clone()
+        },
+        |_, tree| checkpoint(tree, 1).map_or("failed", |_| "done").to_owned(),
+    );
+}
+
+#[test]
+fn an_undo_writes_nothing_outside() {
+    race(
+        40,
+        |_, tree| {
+            fill(&tree.path.join("swapped"), "turn");
+            checkpoint(tree, 1).unwrap();
+            tree.path.clone()
+        },
+        |_, tree| word(history::reset(tree, &tree.base)),
+    );
+}
+
+/// A commit of the user's that changes all files of the directory.
+fn move_base(arena: &Arena, tree: &Worktree) {
+    fill(&arena.main().join("swapped"), &tree.branch);
+    git(&arena.main(), &["commit", "--quiet", "--all", "--message", "meanwhile"]);
+}
+
+#[test]
+fn a_rebase_writes_nothing_outside() {
+    race(
+        30,
+        |arena, tree| {
+            fs::write(tree.path.join("work"), "work\n").unwrap();
+            checkpoint(tree, 1).unwrap();
+            move_base(arena, tree);
+            tree.path.clone()
+        },
+        |arena, tree| match merge::rebase(tree, &arena.head(), tree.base) {
+            Ok(RebaseOutcome::Rebased { .. }) => "done".to_owned(),
+            Ok(RebaseOutcome::Refused(_)) => "refused".to_owned(),
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => "failed".to_owned(),
+        },
+    );
+}
+
+#[test]
+fn a_merge_into_the_session_writes_nothing_outside() {
+    race(
+        30,
+        |arena, tree| {
+            fs::write(tree.path.join("swapped/file-1"), "work\n").unwrap();
+            checkpoint(tree, 1).unwrap();
+            move_base(arena, tree);
+            tree.path.clone()
+        },
+        |_, tree| match merge::bring(tree, Bring { session: id(tree), target: "refs/heads/main", base: tree.base }) {
+            Ok(Brought::Brought { .. }) => "done".to_owned(),
+            Ok(Brought::Refused(_)) => "refused".to_owned(),
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => "failed".to_owned(),
+        },
+    );
+}
+
+#[test]
+fn a_restore_writes_nothing_outside() {
+    race(
+        30,
+        |arena, tree| {
+            fill(&tree.path.join("swapped"), "work");
+            let trashed = removal::trash(tree, &arena.root()).unwrap();
+            removal::salvage(&trashed).unwrap();
+            removal::retire(&trashed, &arena.root()).unwrap();
+            tree.path.clone()
+        },
+        |arena, tree| word(removal::restore(tree, &arena.root())),
+    );
+}
+
+#[test]
+fn a_removal_writes_nothing_outside() {
+    race(
+        30,
+        |arena, tree| {
+            fill(&tree.path.join("swapped"), "work");
+            // There is never more than one spare.
+            fs::remove_dir_all(arena.root().join(".spare")).ok();
+            let trashed = removal::trash(tree, &arena.root()).unwrap();
+            removal::salvage(&trashed).unwrap();
+            trashed.worktree.path
+        },
+        |arena, tree| {
+            let found = removal::pending(&arena.root()).into_iter().find(|found| found.session.is_some()).unwrap();
+            let recycled = removal::recycle(&found.resume(tree).unwrap(), &arena.root());
+            let end = match recycled {
+                Ok(Recycled::Spare(_)) => "spare",
+                Ok(Recycled::Doubt { .. }) => "doubt",
+                Err(_) => "failed",
+            };
+            end.to_owned()
+        },
+    );
+}
+
+#[test]
+fn a_forged_file_is_seen_and_never_reaches_the_next_session() {
+    let Some(arena) = Arena::new() else { return };
+    for round in 0..20 {
+        let (tree, _) = arena.session(2 * round);
+        let directory = rustix::fs::open(&tree.path, OFlags::DIRECTORY, Mode::empty()).unwrap();
+        forge(&directory, "other\n");
+        checkpoint(&tree, 1).unwrap();
+        // Back to what the base has while git looks, and to something else in the same second.
+        let stop = AtomicBool::new(false);
+        let checkpointed = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for text in ["first\n", "agent\n"].iter().cycle().take_while(|_| !stop.load(Ordering::Relaxed)) {
+                    forge(&directory, text);
+                }
+                forge(&directory, "agent\n");
+            });
+            let checkpointed = checkpoint(&tree, 2);
+            stop.store(true, Ordering::Relaxed);
+            checkpointed
+        });
+        if let Err(error) = checkpointed {
+            println!("git refuses a file that changes while it reads: {error}");
+        }
+        sees_every_change(&tree);
+        let trashed = removal::trash(&tree, &arena.root()).unwrap();
+        removal::salvage(&trashed).unwrap();
+        removal::recycle(&trashed, &arena.root()).unwrap();
+        forge(&directory, "agent\n");
+        let verdict = SpareVerification::run(&arena.repo, &arena.root()).unwrap();
+        let (next, method) = arena.session(2 * round + 1);
+        assert_eq!(verdict == Some(SpareVerdict::Accepted), method == Method::Spare, "{verdict:?}");
+        assert_eq!(fs::read_to_string(next.path.join("note")).unwrap(), "first\n", "round {round}");
+        assert_eq!(git(&next.path, &["status", "--porcelain", "--ignored"]), "");
+    }
+}
