@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use coppice::permission::Hold;
-use coppice::sandbox::cage::{Cage, Network};
+use coppice::sandbox::cage::{Cage, Isolation, Network};
 use coppice::sandbox::launch::{Spawn, Status, spawn};
 use coppice::sandbox::support::support;
 use tokio::io::AsyncReadExt;
@@ -23,6 +24,8 @@ enum Way {
     Bare,
     Supervised,
     Caged,
+    /// In namespaces of its own as well.
+    Isolated,
 }
 
 pub(crate) fn run(options: &Options, report: &mut Report) {
@@ -40,19 +43,25 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
 
 /// From the request until `true` is executed.
 async fn starts(checkout: &Path, report: &mut Report) {
-    let mut times = [const { Vec::new() }; 3];
+    let mut times = [const { Vec::new() }; 4];
     let mut random = Random(0xca6e);
+    // Tried out before anything is measured.
+    isolation();
     for _ in 0..STARTS {
-        let mut ways = [Way::Bare, Way::Supervised, Way::Caged];
+        let mut ways = [Way::Bare, Way::Supervised, Way::Caged, Way::Isolated];
         random.shuffle(&mut ways);
         for way in ways {
             times[way as usize].push(start(way, checkout).await);
         }
     }
-    let [bare, supervised, caged] = times.map(|times| median(&times));
-    report.note(&format!("start of `true`: bare {bare:.2?}, supervised {supervised:.2?}, in a cage {caged:.2?}"));
+    let [bare, supervised, caged, isolated] = times.map(|times| median(&times));
+    report.note(&format!(
+        "start of `true`: bare {bare:.2?}, supervised {supervised:.2?}, in a cage {caged:.2?}, with namespaces {isolated:.2?}"
+    ));
     let more = milliseconds(caged.saturating_sub(bare));
     report.add("start of a command: supervisor and cage above a bare start", more, Bar::AtMost(5.0, "ms"));
+    let more = milliseconds(isolated.saturating_sub(bare));
+    report.add("the same with namespaces, where the kernel has them", more, Bar::AtMost(10.0, "ms"));
 }
 
 async fn start(way: Way, checkout: &Path) -> Duration {
@@ -67,6 +76,7 @@ async fn start(way: Way, checkout: &Path) -> Duration {
         }
         Way::Supervised => None,
         Way::Caged => Some(cage(checkout)),
+        Way::Isolated => Some(Cage { isolation: isolation(), ..cage(checkout) }),
     };
     let mut started = spawn(command(&["true"], checkout, cage)).await.unwrap();
     let took = began.elapsed();
@@ -111,12 +121,19 @@ fn parse_time(text: &str) -> Option<Duration> {
     Some(Duration::from_secs_f64(minutes * 60.0 + seconds.parse::<f64>().ok()?))
 }
 
+/// What a session gets on this machine.
+fn isolation() -> Isolation {
+    static ISOLATION: OnceLock<Isolation> = OnceLock::new();
+    let found = || support().with_namespaces(Path::new(env!("CARGO_BIN_EXE_coppice"))).isolation();
+    *ISOLATION.get_or_init(found)
+}
+
 /// What a session has: about as many rules, and the checkout to write.
 fn cage(checkout: &Path) -> Cage {
     let system = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/opt", "/run/systemd/resolve"];
     let more = std::fs::read_dir("/usr").unwrap().flatten().map(|entry| entry.path());
     let read = system.into_iter().map(PathBuf::from).chain(more).collect();
-    Cage { read, write: vec![checkout.to_owned(), "/dev/shm".into()], network: Network::Open }
+    Cage { read, write: vec![checkout.to_owned(), "/dev/shm".into()], network: Network::Open, ..Cage::default() }
 }
 
 fn command(argv: &[&str], checkout: &Path, cage: Option<Cage>) -> Spawn {

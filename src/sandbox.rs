@@ -16,6 +16,8 @@ pub mod descriptors;
 mod freeze;
 pub mod hold;
 pub mod launch;
+#[cfg(target_os = "linux")]
+mod namespace;
 pub mod peer;
 pub mod proxy;
 pub mod quiesce;

@@ -157,7 +157,8 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
     read.extend([own.git_config.clone(), cargo_settings(shared)]);
     let mut write = vec![own.temp.clone(), own.caches.clone(), PathBuf::from("/dev/shm")];
     write.extend(writes);
-    Ok((Some(Cage { read, write, network }), variables::confined(env, &own.private())))
+    let isolation = shared.support.isolation();
+    Ok((Some(Cage { read, write, network, isolation }), variables::confined(env, &own.private())))
 }
 
 /// The same for a program that runs an agent's code and never needs a key, whatever the level.
@@ -401,7 +402,8 @@ async fn cage(shared: &Shared, spec: &Spec, limits: &Limits, proxy: Option<&Prox
             Network::Ports(std::iter::once(proxy.port()).chain(door).collect())
         }
     };
-    Ok(Cage { read: limits.read.clone(), write: limits.write.clone(), network })
+    let isolation = shared.support.isolation();
+    Ok(Cage { read: limits.read.clone(), write: limits.write.clone(), network, isolation })
 }
 
 fn no_proxy(error: io::Error) -> Failure {

@@ -95,6 +95,7 @@ impl Shared {
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let support = support::support().with_namespaces(&executable);
         Arc::new(Self {
             store,
             slots,
@@ -109,7 +110,7 @@ impl Shared {
             terminals: Terminals::default(),
             servers: external::Known::default(),
             languages: Languages::new(&tasks, &stop),
-            support: support::support(),
+            support,
             asides: Semaphore::new(utility::LANE),
             own_environment: environment,
             logins,

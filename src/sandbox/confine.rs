@@ -19,7 +19,7 @@ pub(super) fn confine(cage: &Cage) -> io::Result<Hold> {
     rustix::thread::set_no_new_privs(true)?;
     drop_capabilities()?;
     // From here on nothing needs a privilege, and making rules needs no call that the filters refuse.
-    let filtered = filter::apply(&cage.network);
+    let filtered = filter::apply(&cage.network, cage.isolation);
     let held = rules::apply(cage)?;
     Ok(match (filtered, held) {
         (Ok(()), Hold::Enforced) => Hold::Enforced,
@@ -35,7 +35,7 @@ pub(super) fn confine(_cage: &Cage) -> io::Result<Hold> {
 /// Gives up every capability for good. Root stays the owner of its files and is nothing more: above all it cannot look
 /// into processes that have more capabilities than it has, such as the daemon.
 #[cfg(target_os = "linux")]
-fn drop_capabilities() -> io::Result<()> {
+pub(super) fn drop_capabilities() -> io::Result<()> {
     use rustix::io::Errno;
     use rustix::thread::{
         CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,

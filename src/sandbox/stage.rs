@@ -1,20 +1,33 @@
 //! The second stage: the process that becomes the command.
 //!
-//! It says when it is about to execute, then executes; its channel closes by itself when that succeeds.
+//! It says when it is about to execute, then executes; its channel closes by itself when that succeeds. Where the cage asks
+//! for namespaces it splits first, and the process that becomes the command is the first but one inside.
 
 #![expect(clippy::disallowed_methods, reason = "this is where a command is executed")]
 
+use std::ffi::OsStr;
 use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::io::{self, BufReader, Write};
+#[cfg(target_os = "linux")]
+use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+#[cfg(target_os = "linux")]
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
+#[cfg(target_os = "linux")]
+use rustix::fs::{Mode, OFlags, open};
 use rustix::process::{Signal, getppid, ioctl_tiocsctty, setsid};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::cage::{Cage, Isolation, Network};
 use super::confine::confine;
+#[cfg(target_os = "linux")]
+use super::namespace::{self, Side};
+use super::supervisor::{ENTRY, STAGE_TWO};
 use super::tree;
 use super::wire::{self, Controls, Failure, Launch, StageReport, Step, Streams};
 use crate::permission::Hold;
@@ -26,24 +39,114 @@ pub(super) fn main() {
     let Ok(channel) = io::stdin().as_fd().try_clone_to_owned() else { return };
     let Ok(Some((launch, streams))) = wire::receive_launch(&channel) else { return };
     let mut channel = File::from(channel);
-    let failure = become_command(&mut channel, launch, streams, supervisor);
+    let isolation = launch.cage.as_ref().map_or(Isolation::RulesOnly, |cage| cage.isolation);
+    let failure = match isolation {
+        Isolation::RulesOnly => become_command(&mut channel, launch, streams, supervisor),
+        Isolation::Namespaces => {
+            #[cfg(target_os = "linux")]
+            let terminal = terminal_path(&launch, &streams);
+            match split(&launch, supervisor) {
+                #[cfg(target_os = "linux")]
+                Ok(Side::Keeper(keeper)) => {
+                    // The ends of these are seen only when nobody but the command holds them.
+                    drop((channel, streams));
+                    std::process::exit(keeper.attend());
+                }
+                #[cfg(target_os = "linux")]
+                Ok(Side::Init(init)) => {
+                    drop((channel, streams));
+                    init.reap();
+                    std::process::exit(0);
+                }
+                #[cfg(target_os = "linux")]
+                Ok(Side::Command) => {
+                    let streams = reopen_terminal(terminal.as_deref(), streams);
+                    become_command(&mut channel, launch, streams, getppid())
+                }
+                Err(error) => Failure::new(Step::Confine, &error),
+            }
+        }
+    };
     // The supervisor may be gone, and then nobody is left to tell.
     wire::line(&StageReport::Failed(failure)).and_then(|line| channel.write_all(&line)).ok();
+}
+
+/// Puts the command's process into namespaces; this process stays outside and keeps it.
+#[cfg(target_os = "linux")]
+fn split(launch: &Launch, supervisor: Option<rustix::process::Pid>) -> io::Result<Side> {
+    let Some(cage) = &launch.cage else { return Err(rustix::io::Errno::INVAL.into()) };
+    tree::die_with(supervisor)?;
+    // It is the channel, which must close with the last process that uses it.
+    rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
+    let home = launch.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
+    let empty: Vec<_> = [Some(Path::new(&launch.cwd)), home].into_iter().flatten().collect();
+    namespace::split(cage, &empty)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn split(_launch: &Launch, _supervisor: Option<rustix::process::Pid>) -> io::Result<std::convert::Infallible> {
+    Err(rustix::io::Errno::NOSYS.into())
+}
+
+/// The name of the terminal that the command is to control.
+#[cfg(target_os = "linux")]
+fn terminal_path(launch: &Launch, [stdin, ..]: &Streams) -> Option<PathBuf> {
+    match launch.controls {
+        Controls::Nothing => None,
+        Controls::Terminal => std::fs::read_link(format!("/proc/self/fd/{}", stdin.as_raw_fd())).ok(),
+    }
+}
+
+/// Opens the terminal again by its name: a stream from outside has no name inside, and programs ask for it.
+#[cfg(target_os = "linux")]
+fn reopen_terminal(path: Option<&Path>, streams: Streams) -> Streams {
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let reopened = || -> Option<Streams> {
+        let again = || -> Option<OwnedFd> { open(path?, flags, Mode::empty()).ok() };
+        Some([again()?, again()?, again()?])
+    };
+    reopened().unwrap_or(streams)
+}
+
+/// Tries out whether a process can have namespaces of its own: a stage that says it is ready has had them.
+pub(super) fn try_namespaces(executable: &OsStr) -> io::Result<()> {
+    let cage = Cage { network: Network::Ports(Vec::new()), isolation: Isolation::Namespaces, ..Cage::default() };
+    // A directory cannot be executed: the trial ends by itself.
+    let argv = vec!["/".to_owned()];
+    let launch = Launch { argv, env: Vec::new(), cwd: "/".into(), cage: Some(cage), controls: Controls::Nothing };
+    let nothing = || -> io::Result<OwnedFd> { Ok(File::options().read(true).write(true).open("/dev/null")?.into()) };
+    let streams = [nothing()?, nothing()?, nothing()?];
+    let (ours, theirs) = UnixStream::pair()?;
+    let mut child = Command::new(executable)
+        .args([ENTRY, STAGE_TWO])
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let report = wire::send_launch(&ours, &launch, &streams).and_then(|()| wire::read(&mut BufReader::new(ours)));
+    // Whoever reaped it before us, it is gone.
+    child.wait().ok();
+    match report? {
+        Some(StageReport::Ready { .. }) => Ok(()),
+        Some(StageReport::Failed(failure)) => Err(io::Error::from_raw_os_error(failure.errno)),
+        None => Err(rustix::io::Errno::CHILD.into()),
+    }
 }
 
 fn become_command(
     channel: &mut File,
     launch: Launch,
     [stdin, stdout, stderr]: Streams,
-    supervisor: Option<rustix::process::Pid>,
+    parent: Option<rustix::process::Pid>,
 ) -> Failure {
-    let bound = tree::die_with(supervisor).and_then(|()| {
+    let bound = tree::die_with(parent).and_then(|()| {
         // A session of its own: `kill 0` in a script must not reach the supervisor.
         setsid()?;
         match launch.controls {
             Controls::Nothing => Ok(()),
             Controls::Terminal => {
-                heed_keys()?;
+                restore_default_actions(&TYPED)?;
                 Ok(ioctl_tiocsctty(&stdin)?)
             }
         }
@@ -73,12 +176,16 @@ fn become_command(
     }
 }
 
-/// Has signals of a terminal do what they do by default: whoever started the daemon in the background had it ignore some,
+/// Signals that a terminal sends.
+const TYPED: [Signal; 7] =
+    [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::TSTP, Signal::TTIN, Signal::TTOU];
+
+/// Has signals do in the command what they do by default: whoever started the daemon in the background had it ignore some,
 /// and what is ignored stays so. A handler does not outlive the exec, and leaves the default behind.
-fn heed_keys() -> io::Result<()> {
+pub(super) fn restore_default_actions(signals: &[Signal]) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     let _inside = runtime.enter();
-    for number in [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM, Signal::TSTP, Signal::TTIN, Signal::TTOU] {
+    for number in signals {
         drop(signal(SignalKind::from_raw(number.as_raw()))?);
     }
     Ok(())

@@ -25,7 +25,7 @@ use super::{stage, tree};
 
 /// The argument that selects this entry.
 pub const ENTRY: &str = "supervise";
-const STAGE_TWO: &str = "--stage=exec";
+pub(super) const STAGE_TWO: &str = "--stage=exec";
 /// The arguments of a second stage, by which others know it until it becomes its command.
 pub(super) const STAGE_ARGUMENTS: [&str; 2] = [ENTRY, STAGE_TWO];
 /// The waiting thread reads a few bytes at a time.
@@ -195,7 +195,7 @@ fn reap(command: Pid, tree: &Mutex<Tree>, reports: &mut File) {
     }
 }
 
-fn ending(status: WaitStatus) -> Ending {
+pub(super) fn ending(status: WaitStatus) -> Ending {
     match status.terminating_signal() {
         Some(signal) => Ending::Signal(signal),
         None => Ending::Code(status.exit_status().unwrap_or_default()),

@@ -1,5 +1,9 @@
 //! What this machine can hold a process to, found out by trying, and how that is told to people.
 
+use std::path::Path;
+
+use super::cage::{Isolation, Network};
+use super::stage::try_namespaces;
 use crate::permission::Hold;
 
 /// What the kernel gives, and who asks for it.
@@ -7,7 +11,18 @@ use crate::permission::Hold;
 pub struct Support {
     pub landlock: Landlock,
     pub seccomp: Seccomp,
+    pub namespaces: Namespaces,
     pub user: User,
+}
+
+/// Views of the machine that belong to one process and those that it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Namespaces {
+    Work,
+    /// The error number of the step that failed.
+    Refused(i32),
+    /// Nobody tried: see `Support::with_namespaces`.
+    Untried,
 }
 
 /// Rules for files, ports and signals.
@@ -51,10 +66,11 @@ pub fn support() -> Support {
     let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
     let ask = || {
         let landlock = rules::ask();
-        let seccomp = filter::apply(&super::cage::Network::Open).map_or(Seccomp::Missing, |()| Seccomp::Works);
-        Support { landlock, seccomp, user }
+        let seccomp = filter::apply(&Network::Open, Isolation::RulesOnly).map_or(Seccomp::Missing, |()| Seccomp::Works);
+        Support { landlock, seccomp, namespaces: Namespaces::Untried, user }
     };
-    let unknown = Support { landlock: Landlock::Missing, seccomp: Seccomp::Missing, user };
+    let (landlock, seccomp, namespaces) = (Landlock::Missing, Seccomp::Missing, Namespaces::Untried);
+    let unknown = Support { landlock, seccomp, namespaces, user };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, ask);
         thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(unknown)
@@ -64,10 +80,33 @@ pub fn support() -> Support {
 #[cfg(not(target_os = "linux"))]
 pub fn support() -> Support {
     let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
-    Support { landlock: Landlock::Foreign, seccomp: Seccomp::Missing, user }
+    let (landlock, seccomp, namespaces) = (Landlock::Foreign, Seccomp::Missing, Namespaces::Untried);
+    Support { landlock, seccomp, namespaces, user }
 }
 
 impl Support {
+    /// Tries out namespaces, in a process of the binary that can `supervise`.
+    pub fn with_namespaces(self, executable: &Path) -> Self {
+        let namespaces = match self.landlock {
+            Landlock::Foreign => Namespaces::Untried,
+            Landlock::Version(_) | Landlock::Disabled | Landlock::Missing => {
+                match try_namespaces(executable.as_os_str()) {
+                    Ok(()) => Namespaces::Work,
+                    Err(error) => Namespaces::Refused(error.raw_os_error().unwrap_or_default()),
+                }
+            }
+        };
+        Self { namespaces, ..self }
+    }
+
+    /// What a cage is to ask for here.
+    pub fn isolation(&self) -> Isolation {
+        match self.namespaces {
+            Namespaces::Work => Isolation::Namespaces,
+            Namespaces::Refused(_) | Namespaces::Untried => Isolation::RulesOnly,
+        }
+    }
+
     /// Whether a cage with an open network holds here.
     pub fn hold(&self) -> Hold {
         self.hold_from(NEEDED)
@@ -98,6 +137,19 @@ impl Support {
             (Seccomp::Missing, Landlock::Version(_) | Landlock::Disabled | Landlock::Missing) => {
                 "seccomp: missing; use a kernel with `CONFIG_SECCOMP_FILTER`, or a container that allows it".to_owned()
             }
+        });
+        lines.extend(match self.namespaces {
+            Namespaces::Work => Some(
+                "namespaces: work; other files and processes are out of sight, and `restricted` has a network of its own"
+                    .to_owned(),
+            ),
+            Namespaces::Refused(errno) => Some(format!(
+                "namespaces: refused ({}); files outside can be looked at and their modes changed. Allow unprivileged user \
+                 namespaces (`user.max_user_namespaces`, `kernel.unprivileged_userns_clone`, or AppArmor's \
+                 `kernel.apparmor_restrict_unprivileged_userns`), or use a container that does",
+                std::io::Error::from_raw_os_error(errno)
+            )),
+            Namespaces::Untried => None,
         });
         if self.user == User::Root {
             lines.push(
@@ -144,7 +196,7 @@ mod tests {
 
     #[track_caller]
     fn check(landlock: Landlock, seccomp: Seccomp, holds: [Hold; 2]) {
-        let support = Support { landlock, seccomp, user: User::Ordinary };
+        let support = Support { landlock, seccomp, namespaces: Namespaces::Work, user: User::Ordinary };
         assert_eq!([support.hold(), support.hold_of_ports()], holds, "{support:?}");
     }
 
@@ -162,38 +214,40 @@ mod tests {
     }
 
     #[track_caller]
-    fn lines(landlock: Landlock, seccomp: Seccomp, user: User) -> String {
-        Support { landlock, seccomp, user }.lines().join("\n")
+    fn lines(landlock: Landlock, seccomp: Seccomp, namespaces: Namespaces, user: User) -> String {
+        Support { landlock, seccomp, namespaces, user }.lines().join("\n")
     }
 
     #[test]
     fn the_lines_say_what_there_is_and_what_to_do() {
-        insta::assert_snapshot!(lines(Landlock::Version(7), Seccomp::Works, User::Ordinary), @r"
+        insta::assert_snapshot!(lines(Landlock::Version(7), Seccomp::Works, Namespaces::Work, User::Ordinary), @r"
         sandbox: enforced by the kernel
         landlock: version 7; files are held
         network: `restricted` is enforced
         signals: stay inside
         seccomp: works; unix sockets, io_uring and user namespaces are closed
+        namespaces: work; other files and processes are out of sight, and `restricted` has a network of its own
         ");
-        insta::assert_snapshot!(lines(Landlock::Version(2), Seccomp::Works, User::Root), @r"
+        insta::assert_snapshot!(lines(Landlock::Version(2), Seccomp::Works, Namespaces::Refused(1), User::Root), @r"
         sandbox: advisory, the kernel does not hold agents to it
         landlock: version 2 is too old for files; use Linux 6.2 or later
         network: `restricted` is advisory; use Linux 6.7 or later
         signals: reach other processes of yours; use Linux 6.12 or later
         seccomp: works; unix sockets, io_uring and user namespaces are closed
+        namespaces: refused (Operation not permitted (os error 1)); files outside can be looked at and their modes changed. Allow unprivileged user namespaces (`user.max_user_namespaces`, `kernel.unprivileged_userns_clone`, or AppArmor's `kernel.apparmor_restrict_unprivileged_userns`), or use a container that does
         user: root; agents keep its files and lose its powers, so they cannot write what others own. Run as an ordinary user
         ");
-        insta::assert_snapshot!(lines(Landlock::Disabled, Seccomp::Missing, User::Ordinary), @r"
+        insta::assert_snapshot!(lines(Landlock::Disabled, Seccomp::Missing, Namespaces::Untried, User::Ordinary), @r"
         sandbox: advisory, the kernel does not hold agents to it
         landlock: off; add `landlock` to the `lsm=` parameter of the kernel and boot again
         seccomp: missing; use a kernel with `CONFIG_SECCOMP_FILTER`, or a container that allows it
         ");
-        insta::assert_snapshot!(lines(Landlock::Missing, Seccomp::Works, User::Ordinary), @r"
+        insta::assert_snapshot!(lines(Landlock::Missing, Seccomp::Works, Namespaces::Untried, User::Ordinary), @r"
         sandbox: advisory, the kernel does not hold agents to it
         landlock: missing; use Linux 6.2 or later, or a container that allows it
         seccomp: works; unix sockets, io_uring and user namespaces are closed
         ");
-        insta::assert_snapshot!(lines(Landlock::Foreign, Seccomp::Missing, User::Ordinary), @r"
+        insta::assert_snapshot!(lines(Landlock::Foreign, Seccomp::Missing, Namespaces::Untried, User::Ordinary), @r"
         sandbox: advisory, the kernel does not hold agents to it
         landlock: missing; only Linux has it
         ");

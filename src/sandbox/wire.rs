@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -139,13 +139,20 @@ pub(super) fn read<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<O
     }
 }
 
+/// The most descriptors that travel with one line.
+const MOST_DESCRIPTORS: usize = 16;
+
 /// Sends the start of `line` together with the descriptors; returns how many bytes went along.
 pub(super) fn send_streams(socket: impl AsFd, streams: &Streams, line: &[u8]) -> io::Result<usize> {
-    let fds = streams.each_ref().map(AsFd::as_fd);
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    send_descriptors(socket, &streams.each_ref().map(AsFd::as_fd), line)
+}
+
+/// The same with any descriptors.
+pub(super) fn send_descriptors(socket: impl AsFd, fds: &[BorrowedFd<'_>], line: &[u8]) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    if !control.push(SendAncillaryMessage::ScmRights(&fds)) {
-        return Err(io::Error::other("no room for three descriptors"));
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(io::Error::other("too many descriptors for one message"));
     }
     Ok(sendmsg(socket, &[IoSlice::new(line)], &mut control, SendFlags::empty())?)
 }
@@ -159,13 +166,20 @@ pub(super) fn send_launch(mut socket: impl AsFd + Write, launch: &Launch, stream
 
 /// Receives a launch and its descriptors; `None` when the sender is gone before it said anything.
 pub(super) fn receive_launch(socket: impl AsFd) -> io::Result<Option<(Launch, Streams)>> {
+    let Some((text, fds)) = receive_line(socket)? else { return Ok(None) };
+    let streams = Streams::try_from(fds).map_err(|_| io::Error::other("a launch needs three descriptors"))?;
+    Ok(Some((serde_json::from_slice(&text)?, streams)))
+}
+
+/// Receives one line and the descriptors that came with it; `None` when the sender is gone before it said anything.
+pub(super) fn receive_line(socket: impl AsFd) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
     let mut fds = Vec::new();
     let mut text = Vec::new();
     let mut chunk = [0; 4096];
     // Read exactly up to the newline: what follows are orders, and their reader has a buffer of its own. The sender
     // waits for the answer to the launch before it sends any, so a chunk never holds both.
     while text.last() != Some(&b'\n') {
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
         let mut control = RecvAncillaryBuffer::new(&mut space);
         let got = recvmsg(&socket, &mut [IoSliceMut::new(&mut chunk)], &mut control, RecvFlags::empty())?;
         if got.bytes == 0 {
@@ -182,8 +196,7 @@ pub(super) fn receive_launch(socket: impl AsFd) -> io::Result<Option<(Launch, St
         // `CMSG_CLOEXEC` does not exist everywhere.
         rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
     }
-    let streams = Streams::try_from(fds).map_err(|_| io::Error::other("a launch needs three descriptors"))?;
-    Ok(Some((serde_json::from_slice(&text)?, streams)))
+    Ok(Some((text, fds)))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod files;
 mod inside;
+mod isolation;
 mod kernel;
 mod network;
 mod processes;
@@ -14,12 +15,12 @@ mod work;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use coppice::permission::Hold;
-use coppice::sandbox::cage::{Cage, Network};
+use coppice::sandbox::cage::{Cage, Isolation, Network};
 use coppice::sandbox::command::{Limits, run};
 use coppice::sandbox::launch::Spawn;
 use coppice::sandbox::support::{Landlock, support};
@@ -76,11 +77,26 @@ fn probes(level: Level) -> impl Iterator<Item = &'static str> {
     inside::all().filter(move |probe| probe.level == level).map(|probe| probe.name)
 }
 
-/// The names in the table of known limits.
-fn documented() -> BTreeSet<&'static str> {
+/// The names in the table of known limits that are open with or without namespaces.
+fn documented(isolation: Isolation) -> BTreeSet<&'static str> {
     let (_, after) = DOCUMENT.split_once(MARKERS[0]).expect("the table begins with its marker");
     let (table, _) = after.split_once(MARKERS[1]).expect("the table ends with its marker");
-    table.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`')).map(|(name, _)| name).collect()
+    let rows = table.lines().filter_map(|line| {
+        let [_, name, with, without, ..] = line.split('|').map(str::trim).collect::<Vec<_>>()[..] else { return None };
+        Some((name.strip_prefix('`')?.strip_suffix('`')?, with, without))
+    });
+    let open = rows.filter(|(_, with, without)| match isolation {
+        Isolation::Namespaces => *with == "open",
+        Isolation::RulesOnly => *without == "open",
+    });
+    open.map(|(name, _, _)| name).collect()
+}
+
+/// What this machine can hold a cage to; the rules alone everywhere.
+fn isolations() -> Vec<Isolation> {
+    let mut isolations = vec![Isolation::RulesOnly, support().with_namespaces(Path::new(SUPERVISOR)).isolation()];
+    isolations.dedup();
+    isolations
 }
 
 #[tokio::test]
@@ -89,7 +105,13 @@ async fn every_way_out_is_shut_or_a_known_limit() {
         eprintln!("this kernel holds nobody: {:?}", support());
         return;
     }
-    let world = World::new().await;
+    for isolation in isolations() {
+        try_every_way(isolation).await;
+    }
+}
+
+async fn try_every_way(isolation: Isolation) {
+    let world = World::new(isolation).await;
     let ports = Network::Ports(vec![world.map.listed_port]);
     let mut found = attempt(&world, Level::Workspace, Some(world.cage(Network::Open))).await;
     found.extend(attempt(&world, Level::Restricted, Some(world.cage(ports))).await);
@@ -97,12 +119,12 @@ async fn every_way_out_is_shut_or_a_known_limit() {
     let mut open: BTreeSet<_> =
         found.iter().filter(|(_, outcome)| *outcome == "open").map(|(name, _)| name.as_str()).collect();
     assert!(open.remove(MUST_BE_OPEN), "{found:#?}");
-    assert_eq!(open, documented(), "{found:#?}");
+    assert_eq!(open, documented(isolation), "{isolation:?}: {found:#?}");
 }
 
 #[tokio::test]
 async fn without_a_cage_the_ways_are_open() {
-    let world = World::new().await;
+    let world = World::new(Isolation::RulesOnly).await;
     for level in [Level::Workspace, Level::Restricted] {
         let found = attempt(&world, level, None).await;
         for probe in inside::all().filter(|probe| probe.level == level && probe.outside == Outside::Opens) {
@@ -117,7 +139,13 @@ async fn the_proxy_is_the_only_way_to_a_host() {
     if support().hold_of_ports() == Hold::Advisory || which::which("curl").is_err() {
         return;
     }
-    let world = World::new().await;
+    for isolation in isolations() {
+        reach_hosts_through_the_proxy(isolation).await;
+    }
+}
+
+async fn reach_hosts_through_the_proxy(isolation: Isolation) {
+    let world = World::new(isolation).await;
     let server = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let listed = server.local_addr().unwrap();
     tokio::spawn(async move {
@@ -153,7 +181,9 @@ fn names_are_unique_and_there_are_as_many_kinds_as_were_thought_of() {
     let names: Vec<_> = inside::all().map(|probe| probe.name).collect();
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
     assert!(names.len() >= 58, "{}", names.len());
-    assert!(documented().iter().all(|name| names.contains(name)));
+    let [with, without] = [Isolation::Namespaces, Isolation::RulesOnly].map(documented);
+    assert!(without.iter().all(|name| names.contains(name)) && with.is_subset(&without));
+    assert!(with.len() <= 3, "{with:?}");
 }
 
 /// Asked in a process that finds Landlock missing, as on an old kernel.

@@ -245,7 +245,7 @@ async fn owner_of_a_listing() {
 /// A command that may read the system and write `tree`.
 fn caged(argv: &[&str], tree: &Path) -> Spawn {
     let read = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/proc"].map(PathBuf::from).to_vec();
-    let cage = Cage { read, write: vec![tree.to_owned()], network: Network::Open };
+    let cage = Cage { read, write: vec![tree.to_owned()], network: Network::Open, ..Cage::default() };
     Spawn { cwd: tree.to_owned(), cage: Some(cage), ..command(argv) }
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn launch(stage: &Stage, agent: Agent, posture: Posture) -> Launch {
         read: SYSTEM.iter().map(PathBuf::from).collect(),
         write: [&tree, &state, &temp].into_iter().cloned().collect(),
         network: Network::Open,
+        ..Cage::default()
     };
     let mut env = stage.variables().to_vec();
     env.push(("HOME".to_owned(), stage.path("home").to_str().unwrap().to_owned()));

@@ -13,7 +13,7 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-use crate::sandbox::cage::Network;
+use crate::sandbox::cage::{Isolation, Network};
 
 /// Calls that a program finds missing, as on an older kernel, and does without.
 const ABSENT: &[libc::c_long] = &[
@@ -106,23 +106,28 @@ type Refusal = (libc::c_long, Vec<Condition>);
 type Condition = (u8, SeccompCmpArgLen, SeccompCmpOp, u64);
 
 /// Refuses the calls in this thread and in all that it starts.
-pub(in crate::sandbox) fn apply(network: &Network) -> io::Result<()> {
-    for program in programs(network).map_err(io::Error::other)? {
+pub(in crate::sandbox) fn apply(network: &Network, isolation: Isolation) -> io::Result<()> {
+    for program in programs(network, isolation).map_err(io::Error::other)? {
         seccompiler::apply_filter(&program).map_err(io::Error::other)?;
     }
     Ok(())
 }
 
 /// A filter has one answer, so there is one for each.
-fn programs(network: &Network) -> Result<[BpfProgram; 4], BackendError> {
+fn programs(network: &Network, isolation: Isolation) -> Result<[BpfProgram; 4], BackendError> {
     let mut sockets = sockets();
     if let Network::Ports(_) = network {
         sockets.extend(tcp_only());
     }
+    let scheduling = match isolation {
+        Isolation::RulesOnly => other_processes(),
+        // No other process has a number there, and threads are scheduled by their numbers.
+        Isolation::Namespaces => Vec::new(),
+    };
     let always = |calls: &[libc::c_long]| calls.iter().map(|call| (*call, Vec::new())).collect::<Vec<Refusal>>();
     Ok([
         program(libc::EACCES, sockets)?,
-        program(libc::EPERM, [privileges(), set_id_modes(), other_processes()].concat())?,
+        program(libc::EPERM, [privileges(), set_id_modes(), scheduling].concat())?,
         program(libc::EOPNOTSUPP, [always(UNSUPPORTED), inode_requests()].concat())?,
         refuse_foreign(program(libc::ENOSYS, always(ABSENT))?),
     ])
@@ -277,7 +282,7 @@ mod tests {
     /// What a thread may have under the filters of a network: a stream pair, a datagram pair, a path, TCP, UDP.
     fn sockets_under(network: Network) -> [bool; 5] {
         let ask = move || {
-            apply(&network).unwrap();
+            apply(&network, Isolation::RulesOnly).unwrap();
             // Nobody listens there, which only those learn who may connect.
             let tcp = TcpStream::connect((Ipv4Addr::LOCALHOST, 1)).unwrap_err();
             [

@@ -26,7 +26,8 @@ const KNOWN: ABI = ABI::V7;
 
 /// Devices without which ordinary programs do not run. Terminals are not among them: whoever may make one of their own may
 /// open all others of the user, and read what is typed there. Whoever needs them lists `/dev/ptmx` and `/dev/pts`.
-const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
+pub(in crate::sandbox) const DEVICES: [&str; 6] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Holds this thread, and all that it starts, to the files and ports of the cage.
 pub(in crate::sandbox) fn apply(cage: &Cage) -> io::Result<Hold> {
@@ -114,7 +115,7 @@ fn allow(ruleset: RulesetCreated, (path, access): (&Path, BitFlags<AccessFs>)) -
 }
 
 /// A handle to what is at the path, be it a link; `None` when there is nothing.
-fn open_itself(path: &Path) -> Option<(OwnedFd, FileType)> {
+pub(in crate::sandbox) fn open_itself(path: &Path) -> Option<(OwnedFd, FileType)> {
     let file = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let kind = FileType::from_raw_mode(fstat(&file).ok()?.st_mode);
     Some((file, kind))

@@ -127,11 +127,7 @@ pub(super) const WRITES: &[Probe] = &[
     // Not every file system has them.
     probe("change-attributes", |map| Ok(setxattr(map.home("notes"), "user.mine", b"x", XattrFlags::empty())?))
         .untried(),
-    probe("shared-memory-files", |_| {
-        let path = format!("/dev/shm/coppice-probe-{}", std::process::id());
-        fs::write(&path, "x")?;
-        fs::remove_file(path)
-    }),
+    probe("shared-memory-files", |map| append(&map.shared_memory)),
 ];
 
 pub(super) const READS: &[Probe] = &[

@@ -12,8 +12,9 @@ const FAST_OPEN: SendFlags = SendFlags::from_bits_retain(libc::MSG_FASTOPEN as u
 const MULTIPATH: i32 = 262;
 
 pub(super) const PROBES: &[Probe] = &[
-    probe("workspace-tcp", |map| done(TcpStream::connect((Ipv4Addr::LOCALHOST, map.other_port)))),
-    probe("workspace-udp", |map| send_datagram(map.udp_port)),
+    probe("workspace-network", |map| {
+        done(TcpStream::connect((Ipv4Addr::LOCALHOST, map.other_port))).or_else(|_| send_datagram(map.udp_port))
+    }),
     probe("vsock", |_| open(AddressFamily::from_raw(40), SocketType::STREAM, 0)).untried(),
     probe("packets", |_| open(AddressFamily::from_raw(17), SocketType::RAW, 0)).untried(),
     probe("kernel-crypto", |_| open(AddressFamily::from_raw(38), SocketType::SEQPACKET, 0)).untried(),

@@ -31,7 +31,7 @@ pub(super) const PROBES: &[Probe] = &[
     probe("daemon-one-descriptor", |map| {
         done(fs::read(format!("/proc/{}/fd/{}", map.daemon, map.file_fd)).or_else(|error| {
             // Outside it opens and cannot be read, because it was opened for writing.
-            if error.kind() == io::ErrorKind::PermissionDenied { Err(error) } else { Ok(Vec::new()) }
+            if error.raw_os_error() == Some(libc::EBADF) { Ok(Vec::new()) } else { Err(error) }
         }))
     }),
     probe("neighbour-environment", |map| done(fs::read(format!("/proc/{}/environ", map.neighbour)))),
@@ -105,7 +105,7 @@ pub(super) const PROBES: &[Probe] = &[
     // A sibling of the command is nobody's child that the command could be held responsible for.
     probe("sibling", |_| clone(libc::CLONE_PARENT)),
     probe("orphan", |_| {
-        // An orphan below the supervisor ends with it; below anybody else it is free.
+        // An orphan below the supervisor, or the init process of a namespace, ends with it; below anybody else it is free.
         let script = "setsid sh -c 'sleep 600 >/dev/null & echo $!'";
         let output = Command::new("sh").args(["-c", script]).stderr(Stdio::null()).output()?;
         let orphan = String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use coppice::sandbox::cage::Network;
+use coppice::sandbox::cage::{Isolation, Network};
 use coppice::sandbox::command::{Limits, run};
 use coppice::sandbox::launch::Spawn;
 
@@ -21,6 +21,7 @@ const WORK: &[(&str, &str)] = &[
     ),
     ("sh", "trap 'exit 0' TERM; kill -TERM $$; exit 1"),
     ("sh", "sleep 600 & kill $!; wait; true"),
+    ("bash", "bash -c 'cat <(echo one) >/dev/stdout && echo two >/dev/stderr' && test -d \"$HOME\" && test -d /tmp"),
     ("make", "printf 'all:\\n\\techo made > out\\n' > Makefile && make && test -s out"),
     ("cc", "echo 'int main(){return 0;}' > m.c && cc m.c -o m && ./m"),
     ("cargo", "cargo new -q hello && cd hello && cargo build -q --offline && ./target/debug/hello"),
@@ -47,7 +48,13 @@ const MUST_RUN: &[&str] = &["git", "sort", "mktemp", "sh"];
 
 #[tokio::test]
 async fn ordinary_work_goes_on() {
-    let world = World::new().await;
+    for isolation in super::isolations() {
+        work_in(isolation).await;
+    }
+}
+
+async fn work_in(isolation: Isolation) {
+    let world = World::new(isolation).await;
     for (program, line) in WORK {
         let Some(path) = find(program) else {
             assert!(!MUST_RUN.contains(program), "`{program}` is not installed");

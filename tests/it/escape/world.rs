@@ -9,10 +9,10 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-use coppice::sandbox::cage::{Cage, Network};
+use coppice::sandbox::cage::{Cage, Isolation, Network};
 use coppice::sandbox::launch::{Spawn, Supervised, spawn};
 use serde::{Deserialize, Serialize};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::syscall::call;
 
@@ -26,6 +26,8 @@ pub(super) struct Map {
     pub(super) directory_fd: i32,
     pub(super) file_fd: i32,
     pub(super) abstract_name: String,
+    /// A file in the shared memory of the machine.
+    pub(super) shared_memory: PathBuf,
     pub(super) terminal: PathBuf,
     /// A process outside, with all that the user has.
     pub(super) stranger: i32,
@@ -70,6 +72,7 @@ impl Map {
 /// Everything around one cage; it ends with this value.
 pub(super) struct World {
     pub(super) map: Map,
+    isolation: Isolation,
     stranger: Child,
     _neighbour: Supervised,
     _kept: Kept,
@@ -77,10 +80,10 @@ pub(super) struct World {
 }
 
 /// Ends that must stay open for as long as somebody may try to reach them.
-type Kept = (UnixListener, UnixDatagram, UnixListener, [TcpListener; 3], UdpSocket, File, [OwnedFd; 2]);
+type Kept = (UnixListener, UnixDatagram, UnixListener, [TcpListener; 3], UdpSocket, File, [OwnedFd; 2], NamedTempFile);
 
 impl World {
-    pub(super) async fn new() -> Self {
+    pub(super) async fn new(isolation: Isolation) -> Self {
         let directory = tempfile::Builder::new().prefix("cop").tempdir().unwrap();
         let root = fs::canonicalize(directory.path()).unwrap();
         furnish(&root);
@@ -102,13 +105,15 @@ impl World {
         for fd in &left_open {
             rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::empty()).unwrap();
         }
+        let shared_memory = NamedTempFile::new_in("/dev/shm").unwrap();
         let stranger = Command::new("sleep").arg("600").spawn().unwrap();
-        let neighbour = neighbour(&root).await;
+        let neighbour = neighbour(&root, isolation).await;
 
         let map = Map {
             directory_fd: left_open[0].as_raw_fd(),
             file_fd: left_open[1].as_raw_fd(),
             abstract_name,
+            shared_memory: shared_memory.path().to_owned(),
             terminal,
             stranger: i32::try_from(stranger.id()).unwrap(),
             neighbour: neighbour.process.pid(),
@@ -118,13 +123,14 @@ impl World {
             udp_port: udp.local_addr().unwrap().port(),
             root,
         };
-        let kept = (socket, datagram, abstract_socket, [listed, elsewhere, other], udp, master, left_open);
-        Self { map, stranger, _neighbour: neighbour, _kept: kept, _root: directory }
+        let kept =
+            (socket, datagram, abstract_socket, [listed, elsewhere, other], udp, master, left_open, shared_memory);
+        Self { map, isolation, stranger, _neighbour: neighbour, _kept: kept, _root: directory }
     }
 
     /// What a session gets: its work tree and a private directory to write, the system and the repository to read.
     pub(super) fn cage(&self, network: Network) -> Cage {
-        cage(&self.map.root, "own", network)
+        cage(&self.map.root, "own", network, self.isolation)
     }
 }
 
@@ -135,12 +141,12 @@ impl Drop for World {
     }
 }
 
-fn cage(root: &Path, session: &str, network: Network) -> Cage {
+fn cage(root: &Path, session: &str, network: Network, isolation: Isolation) -> Cage {
     let me = std::env::current_exe().unwrap();
     let mut read: Vec<_> = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc"].map(PathBuf::from).to_vec();
     read.extend([me.parent().unwrap().to_owned(), root.join("repo")]);
     let write = ["data/worktrees", "data/sessions"].map(|parent| root.join(parent).join(session));
-    Cage { read, write: write.into_iter().chain(["/dev/shm".into()]).collect(), network }
+    Cage { read, write: write.into_iter().chain(["/dev/shm".into()]).collect(), network, isolation }
 }
 
 fn furnish(root: &Path) {
@@ -188,14 +194,14 @@ fn open_terminal() -> (File, PathBuf) {
     (master, PathBuf::from(format!("/dev/pts/{number}")))
 }
 
-async fn neighbour(root: &Path) -> Supervised {
+async fn neighbour(root: &Path, isolation: Isolation) -> Supervised {
     let environment = HashMap::from([("PATH", std::env::var("PATH").unwrap()), ("TOKEN", "of another".into())]);
     spawn(Spawn {
         executable: PathBuf::from(SUPERVISOR),
         argv: ["sleep", "600"].map(str::to_owned).to_vec(),
         env: environment.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         cwd: PathBuf::from("/"),
-        cage: Some(cage(root, "other", Network::Open)),
+        cage: Some(cage(root, "other", Network::Open, isolation)),
         worktree: None,
     })
     .await
