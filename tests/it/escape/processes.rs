@@ -38,6 +38,12 @@ pub(super) const PROBES: &[Probe] = &[
     probe("neighbour-root", |map| done(fs::read_dir(format!("/proc/{}/root/", map.neighbour)))),
     probe("supervisor-memory", |_| done(fs::File::open(format!("/proc/{}/mem", supervisor()?.as_raw_nonzero()))))
         .untried(),
+    probe("supervisor-root", |_| done(fs::read_dir(format!("/proc/{}/root/", supervisor()?.as_raw_nonzero())))),
+    probe("supervisor-descriptor", |_| {
+        let process = pidfd_open(supervisor()?, PidfdFlags::empty())?;
+        done(pidfd_getfd(process, 0, PidfdGetfdFlags::empty()).map_err(io::Error::from))
+    })
+    .untried(),
     probe("command-lines", |map| done(fs::read(format!("/proc/{}/cmdline", map.stranger)))),
     probe("own-environment", |_| done(fs::read("/proc/self/environ"))),
     probe("trace-stranger", |map| trace(map.stranger)).untried(),
@@ -155,6 +161,7 @@ fn pid(number: i32) -> io::Result<Pid> {
     Pid::from_raw(number).ok_or_else(|| refused("no process"))
 }
 
+/// The supervisor, or the init process of the namespaces, neither of which is in the cage.
 fn supervisor() -> io::Result<Pid> {
     getppid().ok_or_else(|| refused("no parent"))
 }
