@@ -49,6 +49,7 @@ mod spawn;
 mod standing;
 mod sweeper;
 mod timing;
+mod trusted_branch;
 mod utility;
 mod view;
 mod work;

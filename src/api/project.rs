@@ -66,6 +66,9 @@ pub struct Trust {
     pub difference: Option<String>,
     /// Identifies exactly this text.
     pub hash: Option<String>,
+    /// The branches on whose commits a trusted setup command runs outside of the sandbox.
+    #[serde(default)]
+    pub branches: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

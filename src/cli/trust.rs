@@ -84,6 +84,12 @@ fn lines(trust: &Trust) -> Vec<Line> {
         (None, Some(grants)) => lines.extend(grants.lines().map(|line| Line::new().plain(format!("  {line}")))),
         (None, None) => {}
     }
+    if trust.state == TrustState::Trusted && !trust.branches.is_empty() {
+        let branches = trust.branches.join(", ");
+        lines.push(
+            Line::new().dim(format!("setup commands run outside of the sandbox on {branches}, and inside elsewhere")),
+        );
+    }
     lines
 }
 
@@ -100,6 +106,7 @@ mod tests {
             grants: grants.map(str::to_owned),
             difference: difference.map(str::to_owned),
             hash: None,
+            branches: vec!["main".into(), "next".into()],
         };
         let text = |trust| lines(&trust).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         let grants = Some("[worktree]\nsetup = \"make\"");
@@ -112,6 +119,12 @@ mod tests {
         changed since you trusted it, at 0123456789
         -setup = "true"
         +setup = "make"
+        "#);
+        insta::assert_snapshot!(text(trust(TrustState::Trusted, grants, None)), @r#"
+        trusted at 0123456789
+          [worktree]
+          setup = "make"
+        setup commands run outside of the sandbox on main, next, and inside elsewhere
         "#);
         insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"the repository grants nothing at 0123456789 (only what is committed counts)");
     }

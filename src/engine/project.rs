@@ -7,21 +7,23 @@ use crate::api::project::{
     ConfigQuery, ConfigScope, ConfigValue, GrantTrust, Place, SetConfig, Trust as TrustView, TrustState,
 };
 use crate::config::{self, Config, Source, Trust, Value, key};
+use crate::git::repo::Base;
 use crate::git::{GitError, Oid, Repo};
 use crate::store::{Change, Durability, ProjectRow, Write};
 
-use super::Engine;
+use super::actor::blocking;
 use super::create::project_id;
 use super::fault::Fault;
 use super::record::json;
 use super::settings::{self, OwnFile, ProjectRecord, Settings, Trusted};
 use super::standing::Standing;
+use super::{Engine, trusted_branch};
 
 impl Engine {
     /// What the repository asks to be trusted with, and whether it is.
     pub async fn trust(&self, place: Place) -> Result<TrustView, Error> {
-        let (repo, commit, settings) = self.place(place.cwd).await?;
-        Ok(trust_view(&repo, commit, &settings))
+        let (repo, base, settings) = self.place(place.cwd).await?;
+        Ok(trust_view(&repo, base.commit, &settings).await?)
     }
 
     /// Trusts exactly the text with this hash.
@@ -55,27 +57,30 @@ impl Engine {
     }
 
     /// The repository of a directory, what is checked out there, and the settings of that commit.
-    async fn place(&self, cwd: String) -> Result<(Repo, Oid, Settings), Fault> {
+    async fn place(&self, cwd: String) -> Result<(Repo, Base, Settings), Fault> {
         let here = Standing::find(&self.shared, PathBuf::from(cwd)).await?;
-        let commit = here.base(None).await?.commit;
-        let settings = self.shared.settings.project(&project_id(&here.repo), &here.repo, commit).await?;
-        Ok((here.repo, commit, settings))
+        let base = here.base(None).await?;
+        let settings = self.shared.settings.project(&project_id(&here.repo), &here.repo, base.commit).await?;
+        Ok((here.repo, base, settings))
     }
 
     async fn store_grant(&self, cwd: String, hash: String) -> Result<TrustView, Fault> {
-        let (repo, commit, mut settings) = self.place(cwd).await?;
+        let (repo, base, mut settings) = self.place(cwd).await?;
         let text = settings.grants.as_ref().map(|grants| grants.as_str().to_owned()).unwrap_or_default();
         let found = settings::hash(&text);
         if found != hash {
             return Err(Fault::OtherGrants { given: hash, found });
         }
-        let trusted = Some(Trusted { hash, text });
+        let mut branches = settings.trusted.take().map(|trusted| trusted.branches).unwrap_or_default();
+        let here = base.branch.filter(|branch| trusted_branch::is_trustworthy(branch) && !branches.contains(branch));
+        branches.extend(here);
+        let trusted = Some(Trusted { hash, text, branches });
         let record = json(&ProjectRecord { trusted: trusted.clone() });
         let common_dir = repo.common_dir().to_string_lossy().into_owned();
         let changes = vec![Change::Project(ProjectRow { id: project_id(&repo), common_dir, record })];
         self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
         (settings.trusted, settings.trust) = (trusted, Trust::Trusted);
-        Ok(trust_view(&repo, commit, &settings))
+        trust_view(&repo, base.commit, &settings).await
     }
 
     async fn write_config(&self, request: SetConfig) -> Result<ConfigValue, Fault> {
@@ -100,7 +105,7 @@ impl Engine {
     }
 }
 
-fn trust_view(repo: &Repo, commit: Oid, settings: &Settings) -> TrustView {
+async fn trust_view(repo: &Repo, commit: Oid, settings: &Settings) -> Result<TrustView, Fault> {
     let state = match (&settings.grants, settings.trust, &settings.trusted) {
         (None, _, _) => TrustState::NothingToTrust,
         (Some(_), Trust::Trusted, _) => TrustState::Trusted,
@@ -112,14 +117,17 @@ fn trust_view(repo: &Repo, commit: Oid, settings: &Settings) -> TrustView {
         (TrustState::Changed, Some(trusted), Some(grants)) => Some(difference(&trusted.text, grants)),
         (TrustState::Changed | TrustState::Trusted | TrustState::Untrusted | TrustState::NothingToTrust, _, _) => None,
     };
-    TrustView {
+    let (of, trusted) = (repo.clone(), settings.trusted.clone());
+    let branches = blocking(move || trusted_branch::list_branches(&of, trusted.as_ref())).await?;
+    Ok(TrustView {
         project: repo.common_dir().display().to_string(),
         state,
         commit: commit.to_string(),
         hash: grants.as_deref().map(settings::hash),
         grants,
         difference,
-    }
+        branches: trusted_branch::short_names(&branches),
+    })
 }
 
 /// The lines that went and came; the text has one line for each thing granted, so no context is needed.

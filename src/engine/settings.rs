@@ -76,6 +76,9 @@ pub(super) struct ProjectRecord {
 pub(super) struct Trusted {
     pub(super) hash: String,
     pub(super) text: String,
+    /// The branches that were checked out when they did, by full names.
+    #[serde(default)]
+    pub(super) branches: Vec<String>,
 }
 
 impl Settings {

@@ -56,6 +56,7 @@ mod switch;
 mod tape;
 mod tidy;
 mod tools;
+mod trust;
 mod tui;
 mod utility;
 mod work;

@@ -11,11 +11,13 @@ use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
+use super::super::actor::blocking;
 use super::super::confine::{self, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
 use super::super::settings::Settings;
 use super::super::shared::Shared;
+use super::super::trusted_branch;
 use super::{chain, failure, note};
 
 /// How long a setup command may take.
@@ -70,10 +72,12 @@ async fn setup(
     settings: &Settings,
     command: &str,
 ) -> Result<(), Failure> {
-    let step = Payload::Preparing { step: "setup".to_owned(), how: None };
-    note(shared, record, step).await.map_err(failure)?;
-    // Before its first turn a tree holds what people committed, which is what they trust the command with.
-    let level = if record.body.turns == 0 { Level::Off } else { settings.config.sandbox.level };
+    let level = match is_trusted_content(record, tree, settings).await.map_err(failure)? {
+        true => Level::Off,
+        false => settings.config.sandbox.level,
+    };
+    let how = (level != Level::Off).then(|| "in the sandbox".to_owned());
+    note(shared, record, Payload::Preparing { step: "setup".to_owned(), how }).await.map_err(failure)?;
     let finished = run_command(shared, record, tree, level, command).await?;
     match finished.is_success() {
         true => Ok(()),
@@ -83,6 +87,19 @@ async fn setup(
             Err(Failure::new(FailureKind::Setup, message))
         }
     }
+}
+
+/// Whether the tree holds what the user trusts the command with: a commit of a trusted branch, before the first turn.
+async fn is_trusted_content(record: &Record, tree: &Worktree, settings: &Settings) -> Result<bool, Fault> {
+    if record.body.turns > 0 {
+        return Ok(false);
+    }
+    let (repo, base, trusted) = (tree.repo.clone(), tree.base, settings.trusted.clone());
+    blocking(move || {
+        let branches = trusted_branch::list_branches(&repo, trusted.as_ref())?;
+        trusted_branch::holds_commit(&repo, &branches, &base)
+    })
+    .await
 }
 
 /// Runs a command of the project in the worktree, confined at `level`; its output is part of the transcript.

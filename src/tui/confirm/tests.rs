@@ -44,6 +44,7 @@ fn trust(state: TrustState, difference: Option<&str>) -> Trust {
         grants: Some("[worktree]\nsetup = \"make\u{1b}[2J\"".into()),
         difference: difference.map(str::to_owned),
         hash: Some("sha".into()),
+        branches: Vec::new(),
     }
 }
 

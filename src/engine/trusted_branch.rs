@@ -1,0 +1,64 @@
+//! The branches whose content the user trusts: a setup command that they agreed to runs outside of the sandbox on these.
+//!
+//! Consent to a command is consent to run it on what people reviewed. Work of an agent, or a fetched pull request, is
+//! on none of these branches until somebody merges it.
+
+use crate::git::{GitError, Oid, Repo, history, remote};
+
+use super::settings::Trusted;
+
+/// What the names of sessions' branches begin with.
+const SESSIONS: &str = "refs/heads/coppice/";
+const LOCAL: &str = "refs/heads/";
+
+/// The default branch, here and at its remote, and those on which the user has given their trust, by full names.
+pub(super) fn list_branches(repo: &Repo, trusted: Option<&Trusted>) -> Result<Vec<String>, GitError> {
+    let default = remote::pull_base(repo, None)?.map(|base| base.name);
+    let default = default.iter().flat_map(|name| [format!("{LOCAL}{name}"), format!("refs/remotes/origin/{name}")]);
+    let given = trusted.into_iter().flat_map(|trusted| trusted.branches.iter().cloned());
+    Ok(default.chain(given.filter(|branch| is_trustworthy(branch))).collect())
+}
+
+/// Whether a branch can be trusted at all: a session's own cannot.
+pub(super) fn is_trustworthy(branch: &str) -> bool {
+    branch.starts_with(LOCAL) && !branch.starts_with(SESSIONS)
+}
+
+/// Whether a commit is on one of the branches.
+pub(super) fn holds_commit(repo: &Repo, branches: &[String], commit: &Oid) -> Result<bool, GitError> {
+    for branch in branches {
+        if let Some(tip) = repo.find_ref(branch)?
+            && history::holds(repo, &tip, commit)?
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// The names for people, each once.
+pub(super) fn short_names(branches: &[String]) -> Vec<String> {
+    let mut names: Vec<String> =
+        branches.iter().filter_map(|branch| branch.strip_prefix(LOCAL)).map(str::to_owned).collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_of_a_session_is_never_trusted() {
+        for (branch, expected) in [
+            ("refs/heads/main", true),
+            ("refs/heads/feature/x", true),
+            ("refs/heads/coppice/ab12/fix", false),
+            ("refs/remotes/origin/pr", false),
+            ("refs/pull/7/head", false),
+        ] {
+            assert_eq!(is_trustworthy(branch), expected, "{branch}");
+        }
+    }
+}
