@@ -256,11 +256,17 @@ async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<
 
 /// Looks whether somebody removed part of the worktree by hand, and brings it back.
 pub(super) async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktree, Fault> {
-    let (tree, mended) = in_quiet_tree(&tree.path.clone(), move || {
-        let repaired = tree.repair()?;
-        Ok((tree, repaired.mended))
+    let session = record.id;
+    let (tree, mended, warnings) = in_quiet_tree(&tree.path.clone(), move || {
+        let mended = tree.repair()?.mended;
+        let is_new = mended.contains(&Health::TreeMissing);
+        let warnings = if is_new { git::submodule::fill_or_warn(&tree, session) } else { Vec::new() };
+        Ok((tree, mended, warnings))
     })
     .await?;
+    for message in warnings {
+        note(shared, record, Payload::Warning { message }).await?;
+    }
     for health in mended {
         let message = match health {
             Health::Sound => continue,

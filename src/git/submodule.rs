@@ -69,9 +69,14 @@ pub fn submodules_ref(session: SessionId) -> String {
     format!("refs/coppice/submodules/{session}/work")
 }
 
+/// Fills the submodules as `fill` does. A session can work without them, so a failure is one more sentence.
+pub fn fill_or_warn(tree: &Worktree, session: SessionId) -> Vec<String> {
+    fill(tree, session).unwrap_or_else(|error| vec![format!("the submodules cannot be filled: {error}")])
+}
+
 /// Fills the submodules of a worktree that are empty, with what the session kept of them; the sentences say what could
 /// not be filled.
-pub fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
+fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
     let (listed, mut warnings) = list(&tree.repo, tree.base)?;
     if listed.is_empty() {
         return Ok(warnings);
@@ -123,7 +128,9 @@ pub fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError
 pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitError> {
     let (listed, _) = list(&tree.repo, tree.base)?;
     let mut kept = KeptSubmodules::default();
-    if listed.is_empty() || !tree.path.is_dir() {
+    // A worktree without any file was deleted by somebody; that says nothing about its submodules.
+    let is_there = fs::read_dir(&tree.path).is_ok_and(|mut entries| entries.next().is_some());
+    if listed.is_empty() || !is_there {
         return Ok(kept);
     }
     let (own, filled) = (tree.repo.open()?, read_record(tree));
@@ -210,7 +217,7 @@ fn parse_record(record: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// A relative path without `..`, and none of git's own.
-fn plain(text: &[u8]) -> Option<PathBuf> {
+pub(super) fn plain(text: &[u8]) -> Option<PathBuf> {
     let path = Path::new(OsStr::from_bytes(text));
     let parts: Option<PathBuf> = path
         .components()

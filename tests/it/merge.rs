@@ -417,6 +417,19 @@ fn a_removed_session_comes_back_with_the_files_of_its_submodules() {
 }
 
 #[test]
+fn a_worktree_deleted_by_hand_comes_back_with_its_submodules() {
+    let env = TestEnv::new();
+    with_submodule(&env);
+    let id = env.create_ready(&steps(&[run("echo new > libs/lib/new.c"), say("done")]));
+    fs::remove_dir_all(env.worktree(&id)).unwrap();
+    env.send_ready(&id, &[], &say("done"));
+    let sub = env.worktree(&id).join("libs/lib");
+    assert_eq!(fs::read_to_string(sub.join("new.c")).unwrap(), "new\n");
+    assert!(sub.join("lib.c").exists());
+    assert_eq!(env.session(&id)["submodules"][0]["count"], 1);
+}
+
+#[test]
 fn a_submodule_that_the_user_does_not_have_is_named() {
     let env = TestEnv::new();
     with_submodule(&env);

@@ -46,7 +46,7 @@ impl Actor {
     /// Fills submodules that are empty with what was kept of them.
     pub(super) async fn fill_submodules(&mut self) -> Result<(), Fault> {
         let (tree, session) = (self.tree().await?, self.id);
-        let warnings = blocking(move || submodule::fill(&tree, session)).await?;
+        let warnings = tokio::task::spawn_blocking(move || submodule::fill_or_warn(&tree, session)).await?;
         self.staged.extend(warnings.into_iter().map(|message| Payload::Warning { message }));
         Ok(())
     }

@@ -36,9 +36,8 @@ pub(super) async fn furnish(
 ) -> Result<(), Failure> {
     let wanted = &settings.config.worktree;
     let (filled, session) = (tree.clone(), record.id);
-    let filled = tokio::task::spawn_blocking(move || submodule::fill(&filled, session)).await;
-    let warnings = filled.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
-    for message in warnings {
+    let filled = tokio::task::spawn_blocking(move || submodule::fill_or_warn(&filled, session)).await;
+    for message in filled.map_err(|error| failure(error.into()))? {
         note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
     }
     if settings.is_held_back() {

@@ -122,6 +122,19 @@ fn a_submodule_without_objects_says_so_and_what_is_put_there_is_kept() {
 }
 
 #[test]
+fn a_worktree_that_was_deleted_says_nothing_about_its_submodules() {
+    let case = Case::filled();
+    write(&case.sub("README"), "changed\n");
+    case.kept();
+    let kept = case.sandbox.oid(&submodules_ref(id()));
+    fs::remove_dir_all(&case.tree.path).unwrap();
+    assert_eq!(case.kept(), Vec::<String>::new());
+    fs::create_dir(&case.tree.path).unwrap();
+    assert_eq!(case.kept(), Vec::<String>::new());
+    assert_eq!(case.sandbox.oid(&submodules_ref(id())), kept);
+}
+
+#[test]
 fn repositories_inside_are_never_opened_and_their_files_are_kept() {
     let case = Case::filled();
     run_git(&case.sub(""), &["init", "--quiet", "nested"]);

@@ -28,6 +28,7 @@ fn command(script: &str, tree: &Path) -> Spawn {
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         cwd: tree.to_owned(),
         cage: Some(cage),
+        worktree: None,
     }
 }
 

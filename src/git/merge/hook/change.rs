@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use git2::{Delta, ObjectType, Repository};
 
-use crate::git::{GitError, Oid};
+use crate::git::{GitError, Oid, submodule};
 
 /// How many characters of a hash name changes.
 const ID_LENGTH: usize = 12;
@@ -58,5 +58,13 @@ pub(in crate::git) fn compare(repo: &Repository, before: Oid, after: Oid) -> Res
         id.truncate(ID_LENGTH);
         Ok(HookChanges { id, files })
     };
-    read().map(Some).map_err(GitError::library("compare what the hooks staged"))
+    let changes = read().map_err(GitError::library("compare what the hooks staged"))?;
+    // An index that was written by hand can name any path.
+    match changes.files.iter().find(|file| submodule::plain(file.path.as_os_str().as_bytes()).is_none()) {
+        Some(file) => {
+            let detail = format!("a hook staged `{}`, which is no path of a work tree", file.path.display());
+            Err(GitError::Unreadable { verb: "write-tree", detail })
+        }
+        None => Ok(Some(changes)),
+    }
 }
