@@ -71,6 +71,9 @@ impl Lexer<'_> {
 
     /// The operator behind a command, and whether it wants another command behind it.
     fn operator(&mut self) -> Result<bool, OpaqueConstruct> {
+        if self.starts_with("|&") {
+            return Err(OpaqueConstruct::Redirection);
+        }
         if self.take("&&") || self.take("||") || self.take("|") {
             return Ok(true);
         }
@@ -106,10 +109,11 @@ impl Lexer<'_> {
                 }
             }
         }
-        if command.words.is_empty() {
-            return Err(OpaqueConstruct::Incomplete);
+        match (command.words.is_empty(), command.redirects.is_empty()) {
+            (false, _) => Ok(command),
+            (true, true) => Err(OpaqueConstruct::Incomplete),
+            (true, false) => Err(OpaqueConstruct::Redirection),
         }
-        Ok(command)
     }
 
     fn redirect(&mut self, fd: Option<char>) -> Result<Redirect, OpaqueConstruct> {
