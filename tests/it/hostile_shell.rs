@@ -295,12 +295,11 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
     let removes = file(&[], &[], &["Bash(rm *)"]);
     let pushes = file(&[], &[], &["Bash(git push*)"]);
     let asks = file(&[], &["Git(push *)"], &[]);
-    let mut texts: Vec<(&Rules, String, fn(&Verdict) -> bool)> = Vec::new();
+    let mut texts: Vec<(&Rules, String, VerdictTest)> = Vec::new();
     for program in ["rm x", "/bin/rm x", "\\rm x", "r\"\"m x", "'rm' x", "r\\m 'x'"] {
         // In quotes of its own, a quote would end them.
         let is_fine = |text: &String| !program.contains(['\'', '"']) || !text.contains(['\'', '"']);
-        texts
-            .extend(spellings(program).filter(is_fine).map(|text| (&removes, text, is_denied as fn(&Verdict) -> bool)));
+        texts.extend(spellings(program).filter(is_fine).map(|text| (&removes, text, is_denied as VerdictTest)));
     }
     let options = ["", "-C . ", "--no-pager ", "-c a.b=c ", "-p ", "--git-dir=.git ", "--git-dir .git ", "-C -- -P "];
     for option in options {
@@ -310,7 +309,7 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         }
     }
     let none = Rules::default();
-    texts.extend(spellings("rm -rf /").map(|text| (&none, text, is_catastrophe as fn(&Verdict) -> bool)));
+    texts.extend(spellings("rm -rf /").map(|text| (&none, text, is_catastrophe as VerdictTest)));
     let hidden = [
         "{rm,x}",
         "r{m,} x",
@@ -332,12 +331,15 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         "IFS=,; c=rm,x; $c",
         "base64 -d <<< x | sh; rm \"$x\"",
     ];
-    texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as fn(&Verdict) -> bool)));
+    texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as VerdictTest)));
     assert!(texts.len() >= 200);
     let missed: Vec<_> =
         texts.iter().filter(|(rules, text, is_seen)| !is_seen(&decide(rules, text))).map(|(_, text, _)| text).collect();
     assert!(missed.is_empty(), "{missed:#?}");
 }
+
+/// Whether a verdict is strict enough.
+type VerdictTest = fn(&Verdict) -> bool;
 
 fn is_denied(verdict: &Verdict) -> bool {
     verdict.action == Action::Deny
