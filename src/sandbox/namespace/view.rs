@@ -43,10 +43,10 @@ struct Source {
 pub(super) fn build(cage: &Cage, empty: &[&Path]) -> io::Result<()> {
     // What is mounted here stays here, and what is mounted outside later does not come in.
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
-    let mut listed = find_places(cage, empty)?;
-    let root = match listed.places.remove(Path::new("/")) {
-        None => new_tmpfs("755")?,
-        Some((access, source)) => copy_tree(&source, access)?,
+    let listed = find_places(cage, empty)?;
+    let (root, access) = match listed.places.get(Path::new("/")) {
+        None => (new_tmpfs("755")?, PlaceAccess::Read),
+        Some((access, source)) => (copy_tree(source, *access)?, *access),
     };
     // Any directory will do until the root is changed; this one is always there.
     attach(&root, CWD, PROCESSES)?;
@@ -54,7 +54,10 @@ pub(super) fn build(cage: &Cage, empty: &[&Path]) -> io::Result<()> {
         make_step(&root, step)?;
     }
     make_own_mounts(&root, cage)?;
-    make_read_only(root.as_fd(), Depth::TopMount)?;
+    match access {
+        PlaceAccess::Read => make_read_only(root.as_fd(), Depth::TopMount)?,
+        PlaceAccess::Write => {}
+    }
     fchdir(&root)?;
     // The old root ends up on top of the new one, where it is taken off.
     pivot_root(".", ".")?;
@@ -123,7 +126,15 @@ fn make_step(root: &OwnedFd, step: ViewStep<Source>) -> io::Result<()> {
     match step {
         ViewStep::Directory(path) => make_directory(root, &path),
         ViewStep::Link { at, text } => Ok(symlinkat(&text, root, below(&at))?),
+        // It is what the others are mounted in.
+        ViewStep::Mount { at, .. } if at == Path::new("/") => Ok(()),
         ViewStep::Mount { at, access, source, point } => {
+            let tree = match (copy_tree(&source, access), access) {
+                (Ok(tree), _) => tree,
+                // A mount that cannot be copied is absent, as if it were not listed.
+                (Err(_), PlaceAccess::Read) => return Ok(()),
+                (Err(error), PlaceAccess::Write) => return Err(error),
+            };
             match (point, source.kind) {
                 (MountPoint::Exists, _) => {}
                 (MountPoint::Missing, FileType::Directory) => make_directory(root, &at)?,
@@ -132,7 +143,7 @@ fn make_step(root: &OwnedFd, step: ViewStep<Source>) -> io::Result<()> {
                     openat(root, below(&at), flags, Mode::from_raw_mode(0o644))?;
                 }
             }
-            attach(&copy_tree(&source, access)?, root, below(&at))
+            attach(&tree, root, below(&at))
         }
     }
 }

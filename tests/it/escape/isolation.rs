@@ -112,6 +112,21 @@ async fn a_command_sees_itself_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn a_cage_that_reads_everything_still_has_its_own_processes_and_memory() {
+    if support().with_namespaces(Path::new(SUPERVISOR)).namespaces != Namespaces::Work {
+        return;
+    }
+    let tree = tempfile::tempdir().unwrap();
+    let script = "test -e /proc/1 && ! test -e /proc/$OUTSIDE && : > /dev/shm/x && : > made && ! touch /planted && ls / && exit 6";
+    let mut everything = command(script, tree.path());
+    everything.env.push(("OUTSIDE".into(), std::process::id().to_string()));
+    everything.cage.as_mut().unwrap().read = vec!["/".into()];
+    let mut supervised = spawn(everything).await.unwrap();
+    assert_eq!(supervised.process.wait().await, Status::Exited(6));
+    assert!(tree.path().join("made").exists());
+}
+
+#[tokio::test]
 async fn a_terminal_has_a_name_and_job_control() {
     if support().with_namespaces(Path::new(SUPERVISOR)).namespaces != Namespaces::Work {
         return;
