@@ -8,6 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the one place that runs git")]
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, PipeReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -184,6 +185,12 @@ impl Git {
     /// What the command reads from its standard input.
     pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.input = Some(bytes.into());
+        self
+    }
+
+    /// A file that the command reads as its standard input.
+    pub(crate) fn input_file(mut self, file: File) -> Self {
+        self.command.stdin(file);
         self
     }
 

@@ -10,11 +10,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::Odb;
+use rustix::fs::{Mode, OFlags};
 use tempfile::TempDir;
 
 use super::command::Git;
 use super::index::{Index, Stat};
-use super::{GitError, Oid, Worktree};
+use super::{GitError, Oid, Worktree, reach};
 
 /// Whether anybody else may have written to the worktree while git looked at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,12 +113,31 @@ impl PrivateIndex {
         adopt().map_err(GitError::library("take over the objects of a worktree"))
     }
 
-    /// Makes this the worktree's own index. Its objects are in the repository already.
+    /// Takes what a checkout of a partial clone has fetched into the repository: git reads every object of such a pack and
+    /// names it by its content.
+    fn adopt_packs(&self) -> Result<(), GitError> {
+        let directory = self.objects().join("pack");
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let pack = entry.path();
+            let is_pack = pack.extension().is_some_and(|kind| kind == "pack");
+            let is_promised = pack.with_extension("promisor").symlink_metadata().is_ok_and(|found| found.is_file());
+            if is_pack && is_promised && reach::may_fetch(&self.tree.repo) {
+                let file = rustix::fs::open(&pack, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
+                let file = file.map_err(|errno| GitError::io("open", &pack)(errno.into()))?;
+                let git = Git::new(&self.tree.repo, "index-pack").args(["--stdin", "--promisor"]);
+                git.input_file(file.into()).run()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes this the worktree's own index. The objects that git made for it are in the repository already.
     ///
     /// Git compares times by the second and trusts an entry whose times agree, although its file can change again within
     /// the second in which git read it. So an entry that is as young as the look at it is marked, and git compares its
     /// content the next time.
     pub(super) fn install(&self, others: OtherWriters) -> Result<(), GitError> {
+        self.adopt_packs()?;
         let index = self.path();
         let mark = || {
             let young = match others {
@@ -244,7 +264,9 @@ fn adopt_object(own: &Odb<'_>, made: &Odb<'_>, name: git2::Oid) -> Result<(), gi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::testkit::{Sandbox, write};
+    use crate::git::Repo;
+    use crate::git::testkit::{Sandbox, run_git, write};
+    use crate::git::worktree::{self, New};
 
     /// Adds a file to a private index, as staging does.
     fn add(private: &PrivateIndex, path: &str) {
@@ -274,6 +296,25 @@ mod tests {
         write(&private.objects().join("pack/pack-x.pack"), "no object");
         private.adopt_objects().unwrap();
         assert!(!object(&wrong).exists());
+    }
+
+    #[test]
+    fn what_a_partial_clone_fetches_stays_in_the_repository() {
+        let sandbox = Sandbox::new();
+        for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
+            sandbox.git(&["config", key, "true"]);
+        }
+        let source = format!("file://{}", sandbox.main().display());
+        run_git(&sandbox.root(), &["clone", "--quiet", "--no-checkout", "--filter=blob:none", &source, "partial"]);
+        let partial = sandbox.root().join("partial");
+        let missing = || run_git(&partial, &["rev-list", "--objects", "--missing=print", "HEAD"]).contains('?');
+        assert!(missing());
+        let repo = Repo::discover(&partial).unwrap();
+        let root = sandbox.root().join("trees");
+        let new = New { root: &root, id: "abcdefgh".parse().unwrap(), slug: "work", base: sandbox.head() };
+        let tree = worktree::create(&repo, new, &mut |_| {}).unwrap().worktree;
+        assert_eq!(fs::read_to_string(tree.path.join("README")).unwrap(), "hello\n");
+        assert!(!missing());
     }
 
     #[test]

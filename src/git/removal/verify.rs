@@ -151,7 +151,7 @@ impl SpareVerification {
             Ok((found, entries))
         };
         let (found, entries) = read().map_err(|errno: Errno| format!("`{}`: {errno}", directory.display()))?;
-        if found.st_mode & 0o7777 != self.expected.directory || found.st_uid != self.expected.owner {
+        if permissions(&found) != self.expected.directory || found.st_uid != self.expected.owner {
             return Err(format!("the mode of `{}` was changed", self.tree.path.join(directory).display()));
         }
         for entry in entries {
@@ -219,10 +219,7 @@ impl Expected {
     fn is_as_written(&self, mode: u32, found: &rustix::fs::Stat) -> bool {
         let is_same = match mode & mode::TYPE {
             mode::SYMLINK => is_kind(found, FileType::Symlink),
-            _ => {
-                is_kind(found, FileType::RegularFile)
-                    && found.st_mode & 0o7777 == (mode & 0o777 | 0o666) & self.directory
-            }
+            _ => is_kind(found, FileType::RegularFile) && permissions(found) == (mode & 0o777 | 0o666) & self.directory,
         };
         // Another name of the same file could still be written to.
         is_same && found.st_nlink == 1 && found.st_uid == self.owner
@@ -269,6 +266,11 @@ fn read_link(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<(rustix::f
 
 fn is_kind(found: &rustix::fs::Stat, kind: FileType) -> bool {
     FileType::from_raw_mode(found.st_mode) == kind
+}
+
+/// Modes have other types on other systems; all of them fit into 16 bits.
+fn permissions(found: &rustix::fs::Stat) -> u32 {
+    u32::from(found.st_mode as u16) & 0o7777
 }
 
 fn unlike_git(path: &Path) -> String {
