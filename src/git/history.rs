@@ -173,7 +173,7 @@ pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     let private = PrivateIndex::copy_of(tree)?;
     // What has not changed is not written again, and so not built again.
     private.refresh()?;
-    worktree::checkout_into(&private, *to)?;
+    worktree::checkout_into(&private, *to, OtherWriters::Possible)?;
     private.checkout("clean")?.args(["--quiet", "-d", "--force"]).run()?;
     private.install(OtherWriters::Possible)?;
     set_ref(&tree.repo.open()?, &tree.branch_ref(), *to, "coppice: reset")

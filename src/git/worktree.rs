@@ -19,7 +19,6 @@ use std::process::{Command, Stdio};
 use git2::ErrorCode;
 use tracing::{debug, warn};
 
-use super::command::Git;
 use super::populate::populate;
 use super::private_index::{OtherWriters, PrivateIndex};
 use super::{GitError, Oid, Repo, handoff, removal};
@@ -218,19 +217,23 @@ fn write_files(tree: &Worktree, ways: Ways, progress: &mut dyn FnMut(Progress)) 
     Ok(Method::Checkout)
 }
 
-/// Makes files and index equal to the head, whatever is there.
+/// Makes files and index equal to the branch, whatever is there.
 pub(super) fn checkout(tree: &Worktree, others: OtherWriters) -> Result<(), GitError> {
-    let head = Git::in_tree(tree, "rev-parse").args(["--verify", "--quiet", "HEAD^{commit}"]).run_oid()?;
+    let missing = || GitError::BranchMissing { branch: tree.branch.clone() };
+    let tip = tree.repo.find_ref(&tree.branch_ref())?.ok_or_else(missing)?;
     let private = PrivateIndex::copy_of(tree)?;
-    checkout_into(&private, head)?;
+    checkout_into(&private, tip, others)?;
     private.install(others)
 }
 
 /// Makes files and a private index equal to a commit, whatever is there.
-pub(super) fn checkout_into(private: &PrivateIndex, commit: Oid) -> Result<(), GitError> {
+pub(super) fn checkout_into(private: &PrivateIndex, commit: Oid, others: OtherWriters) -> Result<(), GitError> {
     let git = private.checkout("read-tree")?.args(["--reset", "-u", "--no-recurse-submodules"]);
     git.arg(commit.to_string()).run()?;
-    private.check_content(commit)
+    match others {
+        OtherWriters::Possible => private.check_content(commit),
+        OtherWriters::None => Ok(()),
+    }
 }
 
 fn create_branch(tree: &Worktree) -> Result<(), GitError> {

@@ -65,7 +65,7 @@ fn prepare(tree: &Worktree, saved: Oid) -> Result<Option<String>, GitError> {
     registration::detach(tree, commit)?;
     let tree = &Worktree { base: commit, attributes: commit, ..tree.clone() };
     let private = PrivateIndex::copy_of(tree)?;
-    checkout_into(&private, commit)?;
+    checkout_into(&private, commit, OtherWriters::Possible)?;
     private.checkout("clean")?.args(["--quiet", "-ffdx"]).run()?;
     private.install(OtherWriters::Possible)?;
     // The next session starts a history of its own.
