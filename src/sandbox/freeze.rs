@@ -128,14 +128,8 @@ impl Frozen {
     /// Kills what was left behind by a process that ended: everything whose parent is a supervisor or a stage, except for
     /// the program that these were started for. Whether it is gone.
     pub(super) fn kill_orphans(&self) -> bool {
-        let mut doomed: HashSet<Pid> = HashSet::new();
-        let mut parents: Vec<Pid> = [&self.scope.own[..], &self.scope.shared].concat();
-        while let Some(parent) = parents.pop() {
-            let program = first_child(parent);
-            let orphans = self.seen.iter().filter(|seen| seen.parent == parent && Some(seen.pid) != program);
-            doomed.extend(orphans.map(|orphan| orphan.pid));
-            parents.extend(program.filter(|program| is_stage(*program)));
-        }
+        let mut doomed = self.scope.list_orphans();
+        doomed.retain(|orphan| self.seen.iter().any(|seen| seen.pid == *orphan));
         for seen in &self.seen {
             // Parents come first.
             if doomed.contains(&seen.parent) {
@@ -292,6 +286,19 @@ impl Sighting {
 }
 
 impl Scope {
+    /// What was left behind below the supervisors by a process that ended, in this work tree or in another.
+    pub(super) fn list_orphans(&self) -> HashSet<Pid> {
+        let mut orphans = HashSet::new();
+        let mut parents: Vec<Pid> = [&self.own[..], &self.shared].concat();
+        while let Some(parent) = parents.pop() {
+            let children = tree::list_children(parent);
+            let program = find_eldest(&children);
+            parents.extend(program.filter(|program| is_stage(*program)));
+            orphans.extend(children.into_iter().filter(|child| Some(*child) != program));
+        }
+        orphans
+    }
+
     /// Every process in the scope, parents before their children.
     fn look(&self) -> Vec<Sighting> {
         let mut found = Vec::new();
@@ -353,9 +360,8 @@ fn unescape(text: &[u8]) -> PathBuf {
 }
 
 /// The child that a process has had for longest: what it was started for.
-fn first_child(parent: Pid) -> Option<Pid> {
-    let children = tree::list_children(parent).into_iter();
-    let aged = children.filter_map(|child| Some((ProcessStat::read(child)?.started, child)));
+fn find_eldest(children: &[Pid]) -> Option<Pid> {
+    let aged = children.iter().filter_map(|child| Some((ProcessStat::read(*child)?.started, *child)));
     aged.min_by_key(|(started, child)| (*started, child.as_raw_nonzero())).map(|(_, child)| child)
 }
 

@@ -108,6 +108,11 @@ mod system {
     }
 
     pub(super) fn end_orphans(worktree: PathBuf) -> Result<(), QuietError> {
+        end_adopted();
+        // Mostly there are none, and nobody needs to be stopped for that.
+        if scope(&worktree).list_orphans().is_empty() {
+            return Ok(());
+        }
         let frozen = silence(worktree)?;
         if frozen.kill_orphans() { Ok(()) } else { Err(QuietError::Unkillable) }
     }
