@@ -12,7 +12,7 @@ static INHERITED: OnceLock<Rlimit> = OnceLock::new();
 /// Raises the limit of this process as far as the system allows.
 pub fn raise_limit() -> io::Result<()> {
     let inherited = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: inherited.maximum, ..inherited.clone() };
+    let raised = Rlimit { current: inherited.maximum, ..inherited };
     setrlimit(Resource::Nofile, raised)?;
     INHERITED.get_or_init(|| inherited);
     Ok(())
@@ -22,7 +22,7 @@ pub fn raise_limit() -> io::Result<()> {
 #[cfg(target_os = "linux")]
 pub(super) fn restore_limit(process: Pid) -> io::Result<()> {
     let Some(inherited) = INHERITED.get() else { return Ok(()) };
-    rustix::process::prlimit(Some(process), Resource::Nofile, inherited.clone())?;
+    rustix::process::prlimit(Some(process), Resource::Nofile, *inherited)?;
     Ok(())
 }
 

@@ -332,7 +332,7 @@ fn r53_an_orchestrator_hands_on_once_more() {
 fn r54_calls_of_one_turn_run_together_and_a_full_house_says_so() {
     let env = TestEnv::new();
     env.configure("[delegation]\nmax_children = 3");
-    let go = env.path("go");
+    let go = env.visible_to_agents("go");
     let calls =
         [1, 2, 3, 4].map(|n| delegate("general", &steps(&[crate::script::wait_for_file(&go), say(&n.to_string())])));
     let id = parent(&env, &together(&calls));

@@ -74,6 +74,11 @@ impl TestEnv {
         self.variables.retain(|(known, _)| known != name);
     }
 
+    /// A path outside of every worktree that an agent can see from its sandbox: in the repository's git directory.
+    pub(crate) fn visible_to_agents(&self, name: &str) -> PathBuf {
+        self.repo().join(".git").join(name)
+    }
+
     /// Writes the user's `config.toml`: the test's agents and `text`.
     pub(crate) fn configure(&self, text: &str) {
         let backends = BACKENDS.replace("COPPICE", env!("CARGO_BIN_EXE_coppice"));

@@ -87,7 +87,7 @@ fn a_background_child_gets_no_answers_unless_they_may_queue() {
 fn r70_a_call_returns_before_it_is_too_late_and_wait_has_the_result() {
     let env = TestEnv::new();
     env.configure("[delegation]\nmax_block = \"3s\"");
-    let go = env.path("go");
+    let go = env.visible_to_agents("go");
     let (id, answer) = played(
         &env,
         &delegate("general", &steps(&[crate::script::write("a.txt", "1"), wait_for_file(&go), say("late")])),

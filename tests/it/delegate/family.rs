@@ -32,7 +32,7 @@ fn one(env: &TestEnv, id: &str, tool: &str, arguments: &Value) -> Value {
 #[test]
 fn r62_wait_returns_with_the_first_that_is_done() {
     let env = spawning();
-    let go = env.path("go");
+    let go = env.visible_to_agents("go");
     let (id, _) = played(&env, &steps(&[spawn(&hang()), spawn(&steps(&[wait_for_file(&go), say("done")]))]));
     let [hangs, ends] = children(&env, &id).try_into().unwrap();
     let seen = last_seq(&env, &id);
@@ -59,7 +59,7 @@ fn r62_wait_returns_with_the_first_that_is_done() {
 #[test]
 fn r63_input_is_queued_or_interrupts_and_needs_somebody_who_is_there() {
     let env = spawning();
-    let go = env.path("go");
+    let go = env.visible_to_agents("go");
     let (id, _) = played(&env, &spawn(&steps(&[wait_for_file(&go), say("first")])));
     let child = child(&env, &id);
     wait_for_handoffs(&env, &id, "running", 1);

@@ -19,7 +19,7 @@ fn three_children_on_three_backends_outlive_the_daemon_that_they_worked_in() {
     std::fs::write(env.path("coppice/config.toml"), format!("[delegation]\nmax_children = 2\n{config}")).unwrap();
     define(&env, "quick", "model: demo\n");
     define(&env, "other", "model: forgetful\n");
-    let go = env.path("go");
+    let go = env.visible_to_agents("go");
     let waits = delegate("other", &steps(&[wait_for_file(&go), say("waited")]));
     let asks = delegate("general", &steps(&[ask_to_run("true"), write("a.txt", "1"), say("ran it")]));
     let script = steps(&[delegate("quick", &say("was quick")), together(&[waits, asks])]);

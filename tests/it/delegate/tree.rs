@@ -99,7 +99,7 @@ fn changes_of_children_come_home_together_and_uncommitted() {
 #[test]
 fn r72_a_conflict_writes_nothing_and_a_person_brings_the_files_later() {
     let env = TestEnv::new();
-    let go = env.path("go");
+    let go = env.visible_to_agents("go");
     let two =
         |name: &str| steps(&[write("a.txt", name), write(&format!("{name}.txt"), name), wait_for_file(&go), say(name)]);
     let id = parent(&env, &together(&[delegate("general", &two("one")), delegate("general", &two("two"))]));

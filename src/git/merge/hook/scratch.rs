@@ -48,7 +48,11 @@ impl Scratch {
             .run()?;
         fs::create_dir(scratch.objects()).map_err(GitError::io("create", &scratch.objects()))?;
         let git = Git::in_checkout(&scratch.git_dir, &scratch.files, "read-tree").attributes_from(parent);
-        git.index(&scratch.index()).writes(scratch.dir.path()).online().args(["--reset", "-u", &content.to_string()]).run()?;
+        git.index(&scratch.index())
+            .writes(scratch.dir.path())
+            .online()
+            .args(["--reset", "-u", &content.to_string()])
+            .run()?;
         Ok(scratch)
     }
 
