@@ -441,3 +441,17 @@ fn a_submodule_that_the_user_does_not_have_is_named() {
     assert!(warned.iter().any(|text| text.contains("the submodule `libs/lib` is empty")), "{warned:?}");
     assert_eq!(env.git(&["show", &format!("refs/coppice/submodules/{id}/work:libs/lib/stray.c")]), "stray");
 }
+
+#[test]
+fn a_merge_says_what_changed_after_the_last_turn() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("page.md", "one line"), say("Done.")]));
+    std::fs::write(env.worktree(&id).join("by-hand.md"), "late\n").unwrap();
+    let said = env.coppice(&["merge", &id]);
+    assert!(
+        said.transcript().contains("1 file that changed after the last turn is part of this merge"),
+        "{}",
+        said.transcript()
+    );
+    assert_eq!(env.read("by-hand.md"), "late\n");
+}

@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::error::{HookChanges, HookFileChange};
 use crate::api::event::Payload;
 use crate::api::request::{Merge as MergeRequest, MergeHooks, MergeStyle};
+use crate::api::session::Changes;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
 use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style};
 use crate::git::{self, GitError, Oid, Worktree, history};
@@ -92,7 +93,13 @@ impl Actor {
     }
 
     async fn try_merge(&mut self, target: &str, style: MergeStyle, hooks: MergeHooks) -> Result<Tried, Fault> {
-        self.commit_leftovers().await?;
+        if let Some(Changes { files, .. }) = self.commit_leftovers().await? {
+            let message = match files {
+                1 => "1 file that changed after the last turn is part of this merge".to_owned(),
+                files => format!("{files} files that changed after the last turn are part of this merge"),
+            };
+            self.staged.push(Payload::Warning { message });
+        }
         if !self.marked(target).await?.is_empty() {
             return Ok(Tried::Marked);
         }

@@ -156,11 +156,11 @@ impl Actor {
     }
 
     /// What was changed in the tree since the last checkpoint, by hand or by a turn that did not end, belongs to the
-    /// last turn.
-    pub(super) async fn commit_leftovers(&mut self) -> Result<(), Fault> {
+    /// last turn; how much that is, if anything.
+    pub(super) async fn commit_leftovers(&mut self) -> Result<Option<Changes>, Fault> {
         let turn = self.record.body.turns;
         let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
-        self.commit_beside_turns(message).await.map(drop)
+        Ok(self.commit_beside_turns(message).await?.map(|(_, changes)| changes))
     }
 
     /// Commits what changed while no turn ran; the commit and what is in it, if something had.
