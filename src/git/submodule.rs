@@ -158,7 +158,7 @@ pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitEr
         if !walked.files.is_empty() {
             found.add(&path, base, &walked);
             kept.changes
-                .push(SubmoduleChanges { path, files: walked.files.into_iter().map(|file| file.told).collect() });
+                .push(SubmoduleChanges { path, files: walked.files.into_iter().map(|file| file.change).collect() });
         }
     }
     overlay::write(&own, session, &found)?;

@@ -58,7 +58,7 @@ const ROWS: &[Row] = &[
 /// The destructive flags in a shell text, each once, in their order.
 pub fn destructive(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    // What can be told about an opaque text is told.
+    // An opaque text is flagged by its raw words.
     for flag in ShellText::read(text).commands.iter().flat_map(in_command) {
         if !found.contains(&flag) {
             found.push(flag);

@@ -80,7 +80,7 @@ const READERS: &[Reader] = &[
     Reader { name: "uniq", flags: "cdDuiz", valued: "fsw", long: "all-repeated count ignore-case repeated unique" },
 ];
 
-/// What `find` may be told: tests, and actions that print.
+/// Expressions of `find` that only read: tests, and actions that print.
 const FIND_WORDS: &str = "-L -H -P -a -and -daystart -depth -empty -executable -false -follow -group -iname -inum \
                           -ipath -iregex -links -lname -ls -maxdepth -mindepth -mmin -mount -mtime -name -newer -not \
                           -o -or -path -perm -print -print0 -printf -prune -quit -readable -regex -regextype -size \

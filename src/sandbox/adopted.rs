@@ -1,7 +1,7 @@
 //! Processes that lost their supervisor: they come back to this process, which ends them.
 //!
-//! So killing a supervisor frees nobody: what was below it stays below the daemon, where requests of an agent are told
-//! from those of a person by their ancestry, and ends as soon as the loss is noticed.
+//! So killing a supervisor frees nobody: what was below it stays below the daemon, which refuses decisions to its own
+//! descendants, and ends as soon as the loss is noticed.
 
 use std::time::Duration;
 

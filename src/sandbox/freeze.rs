@@ -180,7 +180,7 @@ impl Drop for Frozen {
     }
 }
 
-/// A process that was told to stop.
+/// A process that was sent a stop signal.
 #[derive(Debug)]
 struct Member {
     pid: Pid,

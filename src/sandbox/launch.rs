@@ -282,7 +282,7 @@ fn start_supervisor(executable: &PathBuf) -> io::Result<(Child, UnixStream)> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    // The supervisor starts nothing before it is told what.
+    // The supervisor starts nothing before it has received its launch message.
     if let Some(pid) = supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed())) {
         descriptors::restore_limit(pid)?;
     }

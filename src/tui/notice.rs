@@ -77,7 +77,7 @@ pub(crate) fn warn(model: &mut Model, text: &str) -> Vec<Request> {
     Vec::new()
 }
 
-/// Tells what an act warns of, below what is told about it already; it stays until a key is pressed.
+/// Shows the warnings of an act below its notice, until a key is pressed.
 pub(crate) fn warn_of_act(model: &mut Model, warnings: &[String]) {
     if warnings.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! The submodules of a session: git merges nothing of what is in them, so it is kept beside the branch, and told.
+//! The submodules of a session. Git merges nothing of what is in them, so their changes are kept in a ref of their own and reported.
 
 use crate::api::event::Payload;
 use crate::api::session::{FileChange, SubmoduleChanges};

@@ -30,7 +30,7 @@ impl Overlay {
     pub(super) fn add(&mut self, path: &Path, base: Option<Oid>, walked: &Walked) {
         self.bases.push((path.to_owned(), base));
         for file in &walked.files {
-            let place = path.join(&file.told.path);
+            let place = path.join(&file.change.path);
             match file.content {
                 Some((content, mode)) => self.files.push((place, content, mode)),
                 None => self.deleted.push(place),

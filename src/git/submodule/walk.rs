@@ -37,7 +37,7 @@ pub(super) struct Walked {
 }
 
 pub(super) struct WalkedFile {
-    pub(super) told: SubmoduleFile,
+    pub(super) change: SubmoduleFile,
     /// The content, which is in the superproject's objects; none for a deleted file.
     pub(super) content: Option<(Oid, FileMode)>,
 }
@@ -58,7 +58,7 @@ pub(super) fn compare(
     };
     let mut walk = Walk { own, store: base.map(|(store, _)| store), walked: Walked::default() };
     walk.directory(directory, tree.as_ref(), Path::new(""), &mut Vec::new())?;
-    walk.walked.files.sort_by(|one, other| one.told.path.cmp(&other.told.path));
+    walk.walked.files.sort_by(|one, other| one.change.path.cmp(&other.change.path));
     Ok(walk.walked)
 }
 
@@ -162,8 +162,8 @@ impl Walk<'_> {
         let content = self.own.blob(bytes).map_err(GitError::library("keep a file of a submodule"))?;
         let kind = if before.is_some() { SubmoduleFileKind::Changed } else { SubmoduleFileKind::Added };
         let old = before.and_then(|(id, _)| self.store?.find_blob(id).ok()).map(|blob| blob.content().to_vec());
-        let told = SubmoduleFile { path, kind, lines: count(&old.unwrap_or_default(), bytes) };
-        self.walked.files.push(WalkedFile { told, content: Some((content.into(), mode)) });
+        let change = SubmoduleFile { path, kind, lines: count(&old.unwrap_or_default(), bytes) };
+        self.walked.files.push(WalkedFile { change, content: Some((content.into(), mode)) });
         Ok(())
     }
 
@@ -179,8 +179,8 @@ impl Walk<'_> {
             Some(ObjectType::Blob) => {
                 let old = store.find_blob(id).map(|blob| blob.content().to_vec()).unwrap_or_default();
                 let kind = SubmoduleFileKind::Deleted;
-                let told = SubmoduleFile { path: path.to_owned(), kind, lines: count(&old, b"") };
-                self.walked.files.push(WalkedFile { told, content: None });
+                let change = SubmoduleFile { path: path.to_owned(), kind, lines: count(&old, b"") };
+                self.walked.files.push(WalkedFile { change, content: None });
             }
             // A submodule of the submodule was never filled.
             _ => {}

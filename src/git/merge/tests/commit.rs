@@ -121,7 +121,7 @@ fn hooks_of_the_checkout_run_as_the_commit_has_them() {
     case.sandbox.git(&["switch", "--quiet", "--create", "elsewhere", "HEAD~1"]);
     assert_eq!(case.merge(Style::Squash), failed("new\n"));
 
-    // A session that deletes the check, or makes it a plain file, is merged without it, which is told.
+    // A session that deletes the check, or makes it a plain file, is merged without it, with a warning.
     case.sandbox.git(&["switch", "--quiet", "main"]);
     run_git(&case.tree.path, &["merge", "--quiet", "-m", "base", "main"]);
     run_git(&case.tree.path, &["update-index", "--chmod=-x", "tools/hooks/pre-commit"]);
@@ -144,7 +144,7 @@ fn hooks_of_the_checkout_run_as_the_commit_has_them() {
     }
     case.sandbox.git(&["config", "core.hooksPath", ".husky/_"]);
     case.unmoved(Style::Squash, &failed("husky says no\n"));
-    // A session that changes the hook is merged by its own version, which is told.
+    // A session that changes the hook is merged by its own version, with a warning.
     run_git(&case.tree.path, &["merge", "--quiet", "-m", "base", "main"]);
     write_script(&case.tree.path.join(".husky/pre-commit"), "exit 0");
     case.work(3, "more", "more\n");
