@@ -6,6 +6,7 @@ mod variables;
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -223,6 +224,13 @@ pub(super) fn listed(sandbox: &Sandbox, env: &Environment) -> Vec<PathBuf> {
 fn named(paths: &[String], env: &Environment) -> Vec<PathBuf> {
     let home = env.get("HOME").map(PathBuf::from).unwrap_or_default();
     paths.iter().map(|path| at_home(path, &home)).filter(|path| path.is_absolute()).collect()
+}
+
+/// Which directories a session's worktree and its links are at this moment. A running process keeps those that it was
+/// started with, also when others have taken their places.
+pub(super) fn identify_places(config: &Config, tree: &Worktree) -> Vec<Option<(u64, u64)>> {
+    let places = std::iter::once(tree.path.clone()).chain(linked(config, &tree.repo));
+    places.map(|path| path.metadata().ok().map(|found| (found.dev(), found.ino()))).collect()
 }
 
 /// Where the links lead that a project places into its work trees: into the checkout.

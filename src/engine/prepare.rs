@@ -20,6 +20,7 @@ use crate::git::integrate::{self, Recovered};
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
+use crate::sandbox::quiesce;
 use crate::tools::external::ExternalTool;
 
 use super::actor::in_quiet_tree;
@@ -264,6 +265,10 @@ pub(super) async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Re
         Ok((tree, mended, warnings))
     })
     .await?;
+    if mended.contains(&Health::TreeMissing) {
+        // What was started in the old directory cannot reach the new one.
+        quiesce::end_processes(&tree.path).await?;
+    }
     for message in warnings {
         note(shared, record, Payload::Warning { message }).await?;
     }

@@ -13,7 +13,20 @@ fn a_worktree_removed_by_hand_comes_back_from_its_branch() {
     env.coppice(&["send", &id, &write("other.txt", "two")]).succeeds();
     env.wait_for(&id, "ready");
     assert_eq!(fs::read_to_string(env.worktree(&id).join("file.txt")).unwrap(), "one\n");
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("other.txt")).unwrap(), "two\n");
     assert!(env.kinds(&id).contains(&"warning".to_owned()));
+}
+
+#[test]
+fn an_agent_sees_a_linked_directory_that_was_replaced() {
+    let env = TestEnv::new();
+    env.configure("[worktree]\nlink = [\"build\"]\n");
+    env.write("build/version", "1\n");
+    let id = env.create_ready(&run("cat build/version >> seen.txt"));
+    fs::remove_dir_all(env.repo().join("build")).unwrap();
+    env.write("build/version", "2\n");
+    env.send_ready(&id, &[], &run("cat build/version >> seen.txt"));
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("seen.txt")).unwrap(), "1\n2\n");
 }
 
 #[test]

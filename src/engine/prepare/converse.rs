@@ -41,7 +41,7 @@ pub(super) async fn converse(
     // Who comes after another may not be able to think as hard.
     engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
     let access = access(&role, &record);
-    let wanted = wanted(&role, &engine, confined(&record, settings, access));
+    let wanted = wanted(&role, &engine, confined(&record, settings, tree, access));
     let known = record.body.conversation.as_ref();
     let place = place(spec.rules);
     let reach = confine::reach(shared, &spec, settings.config.sandbox.level);
@@ -139,11 +139,13 @@ fn wanted(role: &Role, engine: &EngineRecord, confined: String) -> ConversationR
     }
 }
 
-/// Names what a process was started with: another posture or sandbox needs another process.
-fn confined(record: &Record, settings: &Settings, access: Access) -> String {
+/// Names what a process was started with: another posture or sandbox needs another process, and so do directories that
+/// were replaced.
+fn confined(record: &Record, settings: &Settings, tree: &Worktree, access: Access) -> String {
     let posture = record.body.posture.posture();
     let (sandbox, servers) = (&settings.config.sandbox, &settings.config.mcp_servers);
-    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {servers:?}"))
+    let places = confine::identify_places(&settings.config, tree);
+    settings::hash(&format!("{posture:?} {access:?} {sandbox:?} {servers:?} {places:?}"))
 }
 
 /// Whether an open conversation can take the prompt: its process was started with what the turn has. A role that stands
