@@ -32,34 +32,31 @@ pub async fn run_in_quiet_tree<T: Send + 'static>(
     worktree: &Path,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, QuietError> {
-    let worktree = worktree.to_owned();
-    let closed = supervisors::close_gate(&worktree).await?;
-    spawn_blocking(move || {
-        let _closed = closed;
-        system::run_quietly(worktree, work)
-    })
-    .await?
+    run_behind_closed_gate(worktree, |worktree| system::run_quietly(worktree, work)).await
 }
 
 /// Ends what processes of the work tree left behind: those whose own parents are gone. The programs that were started for
 /// the work tree go on, with their children.
 pub async fn end_orphans(worktree: &Path) -> Result<(), QuietError> {
-    let worktree = worktree.to_owned();
-    let closed = supervisors::close_gate(&worktree).await?;
-    spawn_blocking(move || {
-        let _closed = closed;
-        system::end_orphans(worktree)
-    })
-    .await?
+    run_behind_closed_gate(worktree, system::end_orphans).await
 }
 
 /// Ends every process of the work tree, and returns when they are gone.
 pub async fn end_processes(worktree: &Path) -> Result<(), QuietError> {
+    run_behind_closed_gate(worktree, system::end_processes).await
+}
+
+/// Runs `work` on a thread that may block, while no process starts in the work tree. The gate stays closed until `work` is
+/// done, also when nobody waits for it any more.
+async fn run_behind_closed_gate<T: Send + 'static>(
+    worktree: &Path,
+    work: impl FnOnce(PathBuf) -> Result<T, QuietError> + Send + 'static,
+) -> Result<T, QuietError> {
     let worktree = worktree.to_owned();
     let closed = supervisors::close_gate(&worktree).await?;
     spawn_blocking(move || {
         let _closed = closed;
-        system::end_processes(worktree)
+        work(worktree)
     })
     .await?
 }
