@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, getsid, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, waitid};
 
 use super::freeze::ProcessHandle;
 use super::supervisors;
@@ -24,11 +24,11 @@ pub(super) fn end_adopted() {
     // Locked: a supervisor that starts meanwhile is no stranger.
     let supervisors = supervisors::list();
     let is_known = |pid: Pid| supervisors.iter().any(|supervisor| supervisor.pid == pid);
-    let Ok(own_session) = getsid(None) else { return };
+    let Some(own) = ProcessStat::read(getpid()) else { return };
     for _ in 0..ROUNDS {
         let children = tree::list_children(getpid()).into_iter().filter(|pid| !is_known(*pid));
         let stats = children.filter_map(|pid| Some((pid, ProcessStat::read(pid)?)));
-        let adopted: Vec<_> = stats.filter(|(_, stat)| stat.session != own_session.as_raw_nonzero().get()).collect();
+        let adopted: Vec<_> = stats.filter(|(_, stat)| stat.session != own.session).collect();
         if adopted.is_empty() {
             return;
         }

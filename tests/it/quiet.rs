@@ -285,6 +285,23 @@ sh -c "(sh -c 'echo \$\$; sleep 600; :' &)"
     agent.answers().await;
 }
 
+/// In a container, the session that this process belongs to may have begun outside, and has no number then.
+#[test]
+fn orphans_end_where_the_own_session_is_out_of_sight() {
+    let inside = |program: &str, arguments: &[&str]| {
+        let unshare = ["--user", "--map-root-user", "--pid", "--fork", "--mount-proc", program];
+        std::process::Command::new("unshare")
+            .args(unshare)
+            .args(arguments)
+            .status()
+            .is_ok_and(|status| status.success())
+    };
+    if inside("true", &[]) {
+        let test = "quiet::orphans_end_and_the_command_goes_on_with_its_children";
+        assert!(inside(&me(), &["--exact", test]));
+    }
+}
+
 #[tokio::test]
 async fn ending_the_processes_of_a_tree_leaves_none_and_returns_when_they_are_gone() {
     let mut agent = Agent::start(WRITERS, 4).await;
