@@ -1,8 +1,10 @@
 //! Stops every process of a work tree and lets them continue, by signals that are sent from outside.
 //!
-//! Signals, because the daemon of an ordinary user has no cgroup that it could freeze. A stopped process can be
-//! continued by a timer of its own, so the kernel's count of its runs is compared when it is let go. Supervisors are
-//! never stopped: they notice when the daemon dies, and a kill reaches what is stopped.
+//! Signals, because the daemon of an ordinary user has no cgroup that it could freeze. In namespaces the init process stops
+//! all others in one step, so that nobody escapes by starting others and ending at once; elsewhere they are stopped one by
+//! one until no more are found. A stopped process can be continued by a timer of its own, so the kernel's count of its runs
+//! is compared when it is let go. Supervisors, keepers and init processes are never stopped: they notice when the daemon
+//! dies, and a kill reaches what is stopped.
 
 #![expect(clippy::disallowed_methods, reason = "the kernel does not report when a process of others has stopped")]
 
@@ -16,7 +18,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use super::supervisor;
+use super::cage::Isolation;
+use super::namespace::STOP_OTHERS;
+use super::supervisors::StartedSupervisor;
 use super::tree::{self, ProcessStat};
 
 /// How long processes may take to stop before they are killed, and to be gone before nothing can be done about them.
@@ -59,19 +63,36 @@ impl ProcessHandle {
 }
 
 /// Whose processes are meant.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Scope {
-    pub(super) worktree: PathBuf,
-    /// Supervisors of this work tree alone: everything below them counts.
-    pub(super) own: Vec<Pid>,
-    /// Other supervisors: what works in the work tree counts, such as the commands of a server that several sessions share.
-    pub(super) shared: Vec<Pid>,
+    worktree: PathBuf,
+    roots: Vec<Root>,
+}
+
+/// A process of ours with all that is below it.
+#[derive(Debug)]
+struct Root {
+    pid: Pid,
+    reach: Reach,
+    /// The process itself, if it is the first one in its namespaces and can stop all others there.
+    init: Option<ProcessHandle>,
+}
+
+/// Why a process is in the scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// It is below a supervisor that was started for the work tree.
+    Own,
+    /// It works in the work tree, below a server that several sessions share.
+    Shared,
 }
 
 /// Processes that cannot run. Dropping it lets them continue.
 #[derive(Debug)]
 pub(super) struct Frozen {
     scope: Scope,
+    /// What somebody else had stopped before, and stays so.
+    stopped_before: HashSet<(Pid, u64)>,
     /// Parents first.
     members: Vec<Member>,
     /// The last look before everything was still.
@@ -85,9 +106,11 @@ pub(super) struct Unstoppable;
 /// Stops everything in the scope; returns when two looks in a row have found the same processes, none of which ran.
 pub(super) fn freeze(scope: Scope) -> Result<Frozen, Unstoppable> {
     let begin = Instant::now();
-    let mut frozen = Frozen { scope, members: Vec::new(), seen: Vec::new() };
+    let stopped_before = scope.look().iter().filter(|seen| seen.is_stopped()).map(Sighting::key).collect();
+    let mut frozen = Frozen { scope, stopped_before, members: Vec::new(), seen: Vec::new() };
     let mut pause = FIRST_PAUSE;
     loop {
+        frozen.scope.stop_at_once();
         let seen = frozen.scope.look();
         let is_still = seen.iter().all(Sighting::is_still);
         if is_still && seen == frozen.seen {
@@ -107,22 +130,22 @@ impl Frozen {
     /// Lets everything continue; how many processes had run although they were stopped. Those are killed.
     pub(super) fn thaw(self) -> usize {
         let before: HashMap<_, _> = self.seen.iter().map(|seen| (seen.key(), seen)).collect();
-        let mut ran = 0;
-        for now in self.scope.look().iter().filter(|now| !now.is_dead()) {
-            let has_run = match (before.get(&now.key()), now.reach) {
-                (Some(before), _) => *before != now,
-                (None, Reach::Own) => true,
-                // A server that others use too is not stopped, and may start commands at any time.
-                (None, Reach::Shared) => false,
-            };
-            if has_run {
-                ran += 1;
-                if let Some(process) = ProcessHandle::open(now.pid, now.started) {
-                    process.send(Signal::KILL);
-                }
-            }
+        let now = self.scope.look();
+        let has_run = |now: &&Sighting| match (before.get(&now.key()), now.reach) {
+            (Some(before), _) => *before != *now,
+            (None, Reach::Own) => true,
+            // A server that others use too is not stopped, and may start commands at any time.
+            (None, Reach::Shared) => false,
+        };
+        let ran: Vec<_> = now.iter().filter(|now| !now.is_dead()).filter(has_run).collect();
+        for process in ran.iter().filter_map(|ran| ProcessHandle::open(ran.pid, ran.started)) {
+            process.send(Signal::KILL);
         }
-        ran
+        let there: HashSet<_> = now.iter().filter(|now| !now.is_dead()).map(Sighting::key).collect();
+        let gone = self.seen.iter().filter(|seen| !seen.is_dead() && !there.contains(&seen.key()));
+        // The end of an init process ends all others, none of which runs for that.
+        let ended_itself = |seen: &&Sighting| self.scope.has_living_init(seen.root);
+        ran.len() + gone.filter(ended_itself).count()
     }
 
     /// Kills what was left behind by a process that ended: everything whose parent is a supervisor or a stage, except for
@@ -141,6 +164,7 @@ impl Frozen {
 
     /// Kills everything; whether it is gone.
     pub(super) fn kill_all(&self) -> bool {
+        self.scope.roots.iter().filter_map(|root| root.init.as_ref()).for_each(|init| init.send(Signal::KILL));
         self.kill(|_| true)
     }
 
@@ -167,7 +191,8 @@ impl Frozen {
             self.members.iter_mut().filter(waited_for).for_each(Member::continue_for_a_moment);
         }
         let known: HashSet<_> = self.members.iter().map(Member::key).collect();
-        self.members.extend(seen.iter().filter(|seen| !known.contains(&seen.key())).filter_map(Member::stop));
+        let new = seen.iter().filter(|seen| !known.contains(&seen.key()));
+        self.members.extend(new.filter_map(|seen| Member::stop(seen, self.stopped_before.contains(&seen.key()))));
     }
 }
 
@@ -194,16 +219,16 @@ struct Member {
 }
 
 impl Member {
-    fn stop(seen: &Sighting) -> Option<Self> {
+    fn stop(seen: &Sighting, was_stopped: bool) -> Option<Self> {
         if seen.is_dead() {
             return None;
         }
         let process = ProcessHandle::open(seen.pid, seen.started)?;
-        let was_stopped = seen.threads.iter().all(|thread| thread.state == b'T');
-        if !was_stopped {
+        let is_settled = seen.is_stopped();
+        if !is_settled {
             process.send(Signal::STOP);
         }
-        Some(Self { pid: seen.pid, started: seen.started, process, was_stopped, is_settled: was_stopped, lives: LIVES })
+        Some(Self { pid: seen.pid, started: seen.started, process, was_stopped, is_settled, lives: LIVES })
     }
 
     fn key(&self) -> (Pid, u64) {
@@ -236,6 +261,7 @@ struct Sighting {
     pid: Pid,
     started: u64,
     parent: Pid,
+    root: Pid,
     reach: Reach,
     threads: Vec<ThreadSighting>,
 }
@@ -248,15 +274,8 @@ struct ThreadSighting {
     runs: String,
 }
 
-/// Why a process is in the scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
-    Own,
-    Shared,
-}
-
 impl Sighting {
-    fn read(pid: Pid, reach: Reach) -> Option<Self> {
+    fn read(pid: Pid, root: &Root) -> Option<Self> {
         let stat = ProcessStat::read(pid)?;
         let tasks = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).ok()?;
         let threads = tasks.flatten().filter_map(|task| {
@@ -264,7 +283,8 @@ impl Sighting {
             let runs = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
             Some(ThreadSighting { id: task.file_name(), state, runs })
         });
-        Some(Self { pid, started: stat.started, parent: stat.parent, reach, threads: threads.collect() })
+        let (root, reach, threads) = (root.pid, root.reach, threads.collect());
+        Some(Self { pid, started: stat.started, parent: stat.parent, root, reach, threads })
     }
 
     fn key(&self) -> (Pid, u64) {
@@ -273,6 +293,10 @@ impl Sighting {
 
     fn is_still(&self) -> bool {
         self.threads.iter().all(|thread| matches!(thread.state, b'T' | b't' | b'Z' | b'X'))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.threads.iter().all(|thread| thread.state == b'T')
     }
 
     fn is_dead(&self) -> bool {
@@ -286,31 +310,58 @@ impl Sighting {
 }
 
 impl Scope {
-    /// What was left behind below the supervisors by a process that ended, in this work tree or in another.
+    /// The processes of a work tree: all below its own supervisors, and those below others that work there.
+    pub(super) fn new(worktree: PathBuf, own: &[StartedSupervisor], shared: &[StartedSupervisor]) -> Self {
+        let own = own.iter().filter_map(|supervisor| Root::find(supervisor, Reach::Own));
+        let roots = own.chain(shared.iter().filter_map(|supervisor| Root::find(supervisor, Reach::Shared))).collect();
+        Self { worktree, roots }
+    }
+
+    /// Whether every process that ends leaves its children to an init process of ours, which can stop them in one step.
+    pub(super) fn stops_at_once(&self) -> bool {
+        self.roots.iter().any(|root| root.reach == Reach::Own && root.init.is_some())
+    }
+
+    /// What was left behind by a process that ended, in this work tree or in another: all children of our own processes
+    /// except for the program that these were started for.
     pub(super) fn list_orphans(&self) -> HashSet<Pid> {
-        let mut orphans = HashSet::new();
-        let mut parents: Vec<Pid> = [&self.own[..], &self.shared].concat();
-        while let Some(parent) = parents.pop() {
-            let children = tree::list_children(parent);
+        let left_behind = |root: &Root| {
+            let children = tree::list_children(root.pid);
             let program = find_eldest(&children);
-            parents.extend(program.filter(|program| is_stage(*program)));
-            orphans.extend(children.into_iter().filter(|child| Some(*child) != program));
+            children.into_iter().filter(move |child| Some(*child) != program)
+        };
+        self.roots.iter().flat_map(left_behind).collect()
+    }
+
+    /// Has init processes stop all others of their namespaces, and waits until they have.
+    fn stop_at_once(&self) {
+        let own = || self.roots.iter().filter(|root| root.reach == Reach::Own);
+        own().filter_map(|root| root.init.as_ref()).for_each(|init| init.send(STOP_OTHERS));
+        let deadline = Instant::now() + STOP_LIMIT;
+        for root in own().filter(|root| root.init.is_some()) {
+            while tree::has_work_for(root.pid, STOP_OTHERS) && Instant::now() < deadline {
+                std::thread::sleep(FIRST_PAUSE);
+            }
         }
-        orphans
+    }
+
+    /// Whether the root is an init process that is not about to end.
+    fn has_living_init(&self, root: Pid) -> bool {
+        let init = self.roots.iter().find(|found| found.pid == root).and_then(|root| root.init.as_ref());
+        init.is_some_and(|init| !init.wait_for_end(Duration::ZERO))
+            && ProcessStat::read(root).is_some_and(|stat| stat.state == b'S')
     }
 
     /// Every process in the scope, parents before their children.
     fn look(&self) -> Vec<Sighting> {
         let mut found = Vec::new();
         let mut known = HashSet::new();
-        let own = self.own.iter().map(|root| (*root, Reach::Own));
-        let shared = self.shared.iter().map(|root| (*root, Reach::Shared));
-        for (root, reach) in own.chain(shared) {
-            let is_meant = |pid| match reach {
+        for root in &self.roots {
+            let is_meant = |pid| match root.reach {
                 Reach::Own => true,
                 Reach::Shared => works_in(pid, &self.worktree),
             };
-            let mut parents = VecDeque::from([(root, false)]);
+            let mut parents = VecDeque::from([(root.pid, false)]);
             while let Some((parent, is_inside)) = parents.pop_front() {
                 for child in tree::list_children(parent) {
                     // One that changes its parent meanwhile is met twice.
@@ -319,13 +370,28 @@ impl Scope {
                     }
                     let is_inside = is_inside || is_meant(child);
                     if is_inside {
-                        found.extend(Sighting::read(child, reach));
+                        found.extend(Sighting::read(child, root));
                     }
                     parents.push_back((child, is_inside));
                 }
             }
         }
         found
+    }
+}
+
+impl Root {
+    /// The innermost process of ours around a command; `None` where the command has ended.
+    fn find(supervisor: &StartedSupervisor, reach: Reach) -> Option<Self> {
+        match supervisor.isolation {
+            Isolation::RulesOnly => Some(Self { pid: supervisor.pid, reach, init: None }),
+            Isolation::Namespaces => {
+                let keeper = find_eldest(&tree::list_children(supervisor.pid))?;
+                let pid = find_eldest(&tree::list_children(keeper))?;
+                let init = ProcessHandle::open(pid, ProcessStat::read(pid)?.started)?;
+                Some(Self { pid, reach, init: Some(init) })
+            }
+        }
     }
 }
 
@@ -363,11 +429,6 @@ fn unescape(text: &[u8]) -> PathBuf {
 fn find_eldest(children: &[Pid]) -> Option<Pid> {
     let aged = children.iter().filter_map(|child| Some((ProcessStat::read(*child)?.started, *child)));
     aged.min_by_key(|(started, child)| (*started, child.as_raw_nonzero())).map(|(_, child)| child)
-}
-
-/// Whether a process is a second stage of ours that has not become its program.
-fn is_stage(pid: Pid) -> bool {
-    tree::has_arguments(pid, &supervisor::STAGE_ARGUMENTS)
 }
 
 #[cfg(test)]

@@ -124,10 +124,11 @@ pub(super) async fn start(spawn: Spawn, streams: Streams, controls: Controls) ->
     tracing::debug!(command, arguments = spawn.argv.len() - 1, cwd = %spawn.cwd.display(), "starting a command");
     let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
     let cwd = spawn.cwd.clone().into_os_string();
+    let isolation = spawn.cage.as_ref().map(|cage| cage.isolation).unwrap_or_default();
     let launch = Launch { argv: spawn.argv, env: spawn.env, cwd, cage: spawn.cage, controls };
     // Until the command runs: a work tree that becomes quiet meanwhile would not know of it.
     let _passed = supervisors::pass_gate(spawn.worktree.as_deref()).await;
-    let started = supervisors::start(spawn.worktree.clone(), || start_supervisor(&spawn.executable));
+    let started = supervisors::start(spawn.worktree.clone(), isolation, || start_supervisor(&spawn.executable));
     let (supervisor, socket) = started.map_err(failed)?;
     let socket = Arc::new(socket);
     let mut process = Process {

@@ -27,6 +27,9 @@ use super::wire;
 use call::Fork;
 pub(super) use keeper::{Init, Keeper};
 
+/// Sent to the init process from outside: it stops every process inside.
+pub(super) const STOP_OTHERS: Signal = Signal::USR1;
+
 /// Which of the three processes this is after the split.
 pub(super) enum Side {
     Keeper(Keeper),
@@ -79,6 +82,7 @@ fn set_up(cage: &Cage, empty: &[&Path], user: &UserMap, keeper: &UnixStream) -> 
         Network::Ports(ports) => loopback::listen(ports)?,
     };
     let Fork::Parent(program) = call::fork()? else { return Ok(None) };
+    call::stop_others_on(STOP_OTHERS)?;
     drop_capabilities()?;
     let handle = pidfd_open(program, PidfdFlags::empty())?;
     let descriptors: Vec<OwnedFd> = std::iter::once(handle).chain(listeners.into_iter().map(OwnedFd::from)).collect();

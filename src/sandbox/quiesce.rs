@@ -87,6 +87,7 @@ mod system {
     use super::super::adopted;
     use super::super::freeze::{Frozen, ProcessHandle, Scope, Unstoppable, freeze};
     use super::super::supervisor;
+    use super::super::supervisors::StartedSupervisor;
     use super::super::tree::{self, ProcessStat};
     use super::*;
 
@@ -106,8 +107,9 @@ mod system {
 
     pub(super) fn end_orphans(worktree: PathBuf) -> Result<(), QuietError> {
         end_adopted();
-        // Mostly there are none, and nobody needs to be stopped for that.
-        if scope(&worktree).list_orphans().is_empty() {
+        // Mostly there are none, and nobody needs to be stopped for that, unless one could hide from this look.
+        let scope = scope(&worktree);
+        if !scope.stops_at_once() && scope.list_orphans().is_empty() {
             return Ok(());
         }
         let frozen = silence(worktree)?;
@@ -115,7 +117,7 @@ mod system {
     }
 
     pub(super) fn end_processes(worktree: PathBuf) -> Result<(), QuietError> {
-        let supervisors: Vec<_> = scope(&worktree).own.into_iter().filter_map(open).collect();
+        let supervisors: Vec<_> = supervisors_of(Some(&worktree)).into_iter().filter_map(|it| open(it.pid)).collect();
         if !silence(worktree)?.kill_all() {
             return Err(QuietError::Unkillable);
         }
@@ -156,14 +158,13 @@ mod system {
     }
 
     fn scope(worktree: &Path) -> Scope {
-        let list = supervisors::list();
-        let of = |wanted: Option<&Path>| {
-            let meant = list.iter().filter(|supervisor| supervisor.worktree.as_deref() == wanted);
-            meant.map(|supervisor| supervisor.pid).collect()
-        };
         // The kernel knows directories by where they are, and not by the links that lead there.
         let real = worktree.canonicalize().unwrap_or_else(|_| worktree.to_owned());
-        Scope { own: of(Some(worktree)), shared: of(None), worktree: real }
+        Scope::new(real, &supervisors_of(Some(worktree)), &supervisors_of(None))
+    }
+
+    fn supervisors_of(worktree: Option<&Path>) -> Vec<StartedSupervisor> {
+        supervisors::list().iter().filter(|supervisor| supervisor.worktree.as_deref() == worktree).cloned().collect()
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::process::Pid;
 use tokio::process::Child;
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock};
 
+use super::cage::Isolation;
 use super::quiesce::QuietError;
 
 /// How long a start may take before nobody waits for it any more.
@@ -29,6 +30,7 @@ pub(super) struct StartedSupervisor {
     started: u64,
     /// Without one, the processes below it belong to no work tree or to several.
     pub(super) worktree: Option<PathBuf>,
+    pub(super) isolation: Isolation,
 }
 
 /// Waits until processes may start in a work tree; none becomes quiet while the guard is there.
@@ -45,11 +47,12 @@ pub(super) async fn close_gate(worktree: &Path) -> Result<OwnedRwLockWriteGuard<
 /// Starts a supervisor and remembers it. The list is locked meanwhile, so that nobody takes it for a stranger.
 pub(super) fn start<T>(
     worktree: Option<PathBuf>,
+    isolation: Isolation,
     spawn: impl FnOnce() -> io::Result<(Child, T)>,
 ) -> io::Result<(Child, T)> {
     let mut list = list();
     let (child, beside) = spawn()?;
-    list.extend(identify(&child, worktree));
+    list.extend(identify(&child, worktree, isolation));
     Ok((child, beside))
 }
 
@@ -67,14 +70,14 @@ fn gate(worktree: &Path) -> Arc<RwLock<()>> {
 }
 
 #[cfg(target_os = "linux")]
-fn identify(child: &Child, worktree: Option<PathBuf>) -> Option<StartedSupervisor> {
+fn identify(child: &Child, worktree: Option<PathBuf>, isolation: Isolation) -> Option<StartedSupervisor> {
     let pid = Pid::from_raw(child.id()?.try_into().ok()?)?;
     let started = super::tree::ProcessStat::read(pid)?.started;
-    Some(StartedSupervisor { pid, started, worktree })
+    Some(StartedSupervisor { pid, started, worktree, isolation })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn identify(_child: &Child, _worktree: Option<PathBuf>) -> Option<StartedSupervisor> {
+fn identify(_child: &Child, _worktree: Option<PathBuf>, _isolation: Isolation) -> Option<StartedSupervisor> {
     None
 }
 

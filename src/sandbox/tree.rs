@@ -84,6 +84,17 @@ impl ProcessStat {
     }
 }
 
+/// Whether a process of one thread has yet to act on a signal that it was sent and handles. Nothing else wakes it meanwhile.
+#[cfg(target_os = "linux")]
+pub(super) fn has_work_for(process: Pid, signal: Signal) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", process.as_raw_nonzero())).unwrap_or_default();
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let is_pending = field("ShdPnd:").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or_default()
+        & (1 << (signal.as_raw() - 1))
+        != 0;
+    is_pending || field("State:").is_some_and(|state| state.starts_with('R'))
+}
+
 /// The children of a process. While some of them exit, others may be missing from the list.
 #[cfg(target_os = "linux")]
 pub(super) fn list_children(process: Pid) -> Vec<Pid> {

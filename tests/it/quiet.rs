@@ -1,10 +1,14 @@
 //! A work tree in which nothing runs while others work there: real process trees that resist, and what ends when.
 
+mod elusive;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use coppice::sandbox::cage::{Cage, Isolation};
 use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
 use coppice::sandbox::quiesce::{QuietError, end_orphans, end_processes, run_in_quiet_tree};
+use coppice::sandbox::support::{Namespaces, support};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -25,9 +29,25 @@ struct Agent {
 impl Agent {
     /// Runs `script`, which prints `count` pids, and then answers what it is told.
     async fn start(script: &str, count: usize) -> Self {
+        Self::start_in(None, script, count).await
+    }
+
+    /// The same in namespaces, where the pids mean nothing outside; `None` where there are none.
+    async fn start_in_namespaces(script: &str) -> Option<Self> {
+        let support = support().with_namespaces(Path::new(env!("CARGO_BIN_EXE_coppice")));
+        let cage = Cage { read: vec!["/".into()], isolation: Isolation::Namespaces, ..Cage::default() };
+        match support.namespaces {
+            Namespaces::Work => Some(Self::start_in(Some(cage), script, 1).await),
+            Namespaces::Refused(_) | Namespaces::Untried => None,
+        }
+    }
+
+    async fn start_in(cage: Option<Cage>, script: &str, count: usize) -> Self {
         let tree = tempfile::tempdir().unwrap();
         let answer = "while read line; do echo \"$line\"; done";
-        let mut supervised = spawn(command(tree.path(), &format!("{script}\n{answer}"))).await.unwrap();
+        let command = command(tree.path(), &format!("{script}\n{answer}"));
+        let cage = cage.map(|cage| Cage { write: vec![tree.path().to_owned(), "/dev/null".into()], ..cage });
+        let mut supervised = spawn(Spawn { cage, ..command }).await.unwrap();
         let mut pids = Vec::new();
         while pids.len() < count {
             pids.push(read_line(&mut supervised).await.parse().unwrap());
@@ -137,6 +157,8 @@ fn player() {
             // The standard library waits for the exec in the kernel, where no stop signal reaches it.
             assert!(std::process::Command::new("true").status().unwrap().success());
         },
+        "chain" => elusive::run_chain(&tree),
+        "timer" => elusive::wake_by_timer(&tree),
         part => panic!("nobody plays {part}"),
     }
 }
@@ -182,6 +204,41 @@ for i in 1 2 3; do sh -c 'echo $$; while :; do (echo x >> "$TREE/forks" &); done
         agent.stands_still().await;
     }
     watch.all_live();
+    agent.answers().await;
+}
+
+#[tokio::test]
+async fn a_chain_of_processes_that_end_at_once_is_stopped_and_goes_on() {
+    let Some(mut agent) = Agent::start_in_namespaces(&plays("chain")).await else { return };
+    let counter = agent.path().join("links");
+    let links = move || fs::read(&counter).unwrap_or_default().first_chunk().copied().map(u64::from_ne_bytes);
+    for _ in 0..10 {
+        let before = links();
+        while links() == before {}
+        let links = links.clone();
+        let stays = move || (0..2000).map(|_| links()).all(|now| now == links());
+        assert!(run_in_quiet_tree(agent.path(), stays).await.unwrap(), "the chain goes on");
+    }
+    agent.answers().await;
+    end_orphans(agent.path()).await.unwrap();
+    agent.answers().await;
+}
+
+#[tokio::test]
+async fn a_process_that_runs_all_the_same_and_ends_is_noticed() {
+    let Some(mut agent) = Agent::start_in_namespaces(&plays("timer")).await else { return };
+    let tree = agent.path().to_owned();
+    while !tree.join("ready").exists() {}
+    let work = move || {
+        fs::write(tree.join("quiet"), "").unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        while !tree.join("ran").exists() && std::time::Instant::now() < deadline {}
+    };
+    match run_in_quiet_tree(agent.path(), work).await {
+        Err(error) => assert!(matches!(error, QuietError::Disturbed { .. }), "{error:?}"),
+        // It was continued so often while it was stopped that it was killed.
+        Ok(()) => assert!(!agent.path().join("ran").exists()),
+    }
     agent.answers().await;
 }
 

@@ -1,4 +1,5 @@
-//! System calls that no safe crate offers: the split of a process, recursive mount attributes and an end by a signal.
+//! System calls that no safe crate offers: the split of a process, recursive mount attributes, a stop of all at once and an
+//! end by a signal.
 
 #![expect(unsafe_code, reason = "these calls have no safe wrapper")]
 
@@ -66,6 +67,23 @@ pub(super) fn make_read_only(mount: BorrowedFd<'_>, depth: Depth) -> io::Result<
             &raw const attributes,
             size_of_val(&attributes),
         )
+    };
+    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has a signal to this process stop every other process that it can see. For the kernel that is one step: a process that
+/// is being started meanwhile is stopped too.
+pub(super) fn stop_others_on(order: Signal) -> io::Result<()> {
+    extern "C" fn stop_others(_: libc::c_int) {
+        // SAFETY: a call that may be made wherever a signal comes; who has nobody else to stop is done.
+        unsafe { libc::kill(-1, libc::SIGSTOP) };
+    }
+    let handler: extern "C" fn(libc::c_int) = stop_others;
+    // SAFETY: an action without flags and mask is all zeroes; the handler makes one call that is safe there.
+    let answer = unsafe {
+        let action =
+            libc::sigaction { sa_sigaction: handler as usize, sa_flags: libc::SA_RESTART, ..std::mem::zeroed() };
+        libc::sigaction(order.as_raw(), &raw const action, std::ptr::null_mut())
     };
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
