@@ -45,8 +45,17 @@ enum SetupReport {
     Refused { errno: i32 },
 }
 
-/// Splits this process, which has one thread. Directories in `empty` exist inside without their content.
-pub(super) fn split(cage: &Cage, empty: &[&Path]) -> io::Result<Side> {
+/// What programs expect to find, beside what a cage lists.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings<'a> {
+    /// Directories that exist without their content.
+    pub(super) empty: Vec<&'a Path>,
+    /// The directory for temporary files, which programs that do not ask for it find at `/tmp`.
+    pub(super) temporary: Option<&'a Path>,
+}
+
+/// Splits this process, which has one thread.
+pub(super) fn split(cage: &Cage, around: &Surroundings<'_>) -> io::Result<Side> {
     // Signals may come as soon as the command runs, and must find their handlers.
     keeper::catch_signals()?;
     let (outside, inside) = UnixStream::pair()?;
@@ -58,7 +67,7 @@ pub(super) fn split(cage: &Cage, empty: &[&Path]) -> io::Result<Side> {
         }
         Fork::Child => {
             drop(outside);
-            match set_up(cage, empty, &user, &inside) {
+            match set_up(cage, around, &user, &inside) {
                 Ok(Some(program)) => Ok(Side::Init(Init::new(program, inside))),
                 Ok(None) => Ok(Side::Command),
                 Err(error) => {
@@ -73,10 +82,10 @@ pub(super) fn split(cage: &Cage, empty: &[&Path]) -> io::Result<Side> {
 }
 
 /// Sets everything up in the init process and starts the command's process; `None` in the latter.
-fn set_up(cage: &Cage, empty: &[&Path], user: &UserMap, keeper: &UnixStream) -> io::Result<Option<Pid>> {
+fn set_up(cage: &Cage, around: &Surroundings<'_>, user: &UserMap, keeper: &UnixStream) -> io::Result<Option<Pid>> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     user.write()?;
-    view::build(cage, empty)?;
+    view::build(cage, around)?;
     let listeners = match &cage.network {
         Network::Open => Vec::new(),
         Network::Ports(ports) => loopback::listen(ports)?,

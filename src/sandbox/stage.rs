@@ -26,7 +26,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::cage::{Cage, Isolation, Network};
 use super::confine::confine;
 #[cfg(target_os = "linux")]
-use super::namespace::{self, Side};
+use super::namespace::{self, Side, Surroundings};
 use super::supervisor::{ENTRY, STAGE_TWO};
 use super::tree;
 use super::wire::{self, Controls, Failure, Launch, StageReport, Step, Streams};
@@ -78,9 +78,9 @@ fn split(launch: &Launch, supervisor: Option<rustix::process::Pid>) -> io::Resul
     tree::die_with(supervisor)?;
     // It is the channel, which must close with the last process that uses it.
     rustix::stdio::dup2_stdin(File::open("/dev/null")?)?;
-    let home = launch.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| Path::new(home));
-    let empty: Vec<_> = [Some(Path::new(&launch.cwd)), home].into_iter().flatten().collect();
-    namespace::split(cage, &empty)
+    let named = |wanted: &str| launch.env.iter().find(|(name, _)| name == wanted).map(|(_, path)| Path::new(path));
+    let empty = [Some(Path::new(&launch.cwd)), named("HOME")].into_iter().flatten().collect();
+    namespace::split(cage, &Surroundings { empty, temporary: named("TMPDIR") })
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -18,6 +18,7 @@ use rustix::mount::{
 };
 use rustix::process::{fchdir, pivot_root};
 
+use super::Surroundings;
 use super::call::{Depth, make_read_only};
 use super::plan::{ListedPlaces, MountPoint, PlaceAccess, ViewStep};
 use crate::sandbox::cage::Cage;
@@ -29,7 +30,8 @@ const SHARED_MEMORY: &str = "/dev/shm";
 /// Links that shells and scripts count on.
 const STREAMS: [&str; 4] = ["/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
 /// Directories that programs expect to exist.
-const EXPECTED: [&str; 2] = ["/tmp", "/var/tmp"];
+const TEMPORARY: &str = "/tmp";
+const EXPECTED: [&str; 2] = [TEMPORARY, "/var/tmp"];
 /// As many links as the kernel follows on the way to a file.
 const MOST_LINKS: usize = 40;
 
@@ -40,10 +42,10 @@ struct Source {
 }
 
 /// Gives this mount namespace its own root.
-pub(super) fn build(cage: &Cage, empty: &[&Path]) -> io::Result<()> {
+pub(super) fn build(cage: &Cage, around: &Surroundings<'_>) -> io::Result<()> {
     // What is mounted here stays here, and what is mounted outside later does not come in.
     mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
-    let listed = find_places(cage, empty)?;
+    let listed = find_places(cage, around)?;
     let (root, access) = match listed.places.get(Path::new("/")) {
         None => (new_tmpfs("755")?, PlaceAccess::Read),
         Some((access, source)) => (copy_tree(source, *access)?, *access),
@@ -65,7 +67,7 @@ pub(super) fn build(cage: &Cage, empty: &[&Path]) -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-fn find_places(cage: &Cage, empty: &[&Path]) -> io::Result<ListedPlaces<Source>> {
+fn find_places(cage: &Cage, around: &Surroundings<'_>) -> io::Result<ListedPlaces<Source>> {
     let mut listed = ListedPlaces::default();
     let read = cage.read.iter().map(|path| (path.as_path(), PlaceAccess::Read));
     let write = cage.write.iter().map(|path| (path.as_path(), PlaceAccess::Write));
@@ -82,7 +84,8 @@ fn find_places(cage: &Cage, empty: &[&Path]) -> io::Result<ListedPlaces<Source>>
             }
         }
     }
-    for path in empty.iter().copied().chain(EXPECTED.iter().map(Path::new)) {
+    show_temporary_files(cage, around, &mut listed);
+    for path in around.empty.iter().copied().chain(EXPECTED.iter().map(Path::new)) {
         note_links(path, &mut listed);
         if let Ok(real) = path.canonicalize()
             && real.is_dir()
@@ -91,6 +94,17 @@ fn find_places(cage: &Cage, empty: &[&Path]) -> io::Result<ListedPlaces<Source>>
         }
     }
     Ok(listed)
+}
+
+/// Shows the directory for temporary files at `/tmp` too, unless something is listed there, above or below.
+fn show_temporary_files(cage: &Cage, around: &Surroundings<'_>, listed: &mut ListedPlaces<Source>) {
+    let own = around.temporary.filter(|path| cage.write.iter().any(|listed| listed == path));
+    if let Some((handle, kind @ FileType::Directory)) = own.and_then(open_itself)
+        && let Ok(at) = Path::new(TEMPORARY).canonicalize()
+        && !listed.places.keys().any(|place| place.starts_with(&at) || at.starts_with(place))
+    {
+        listed.add(at, PlaceAccess::Write, Source { handle, kind });
+    }
 }
 
 /// Remembers the links on the way to a path, and the path itself if it is one, so that the same path leads there inside.

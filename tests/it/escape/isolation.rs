@@ -127,6 +127,26 @@ async fn a_cage_that_reads_everything_still_has_its_own_processes_and_memory() {
 }
 
 #[tokio::test]
+async fn temporary_files_are_found_under_both_names() {
+    let tree = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let is_beside = tree.path().starts_with(Path::new("/tmp").canonicalize().unwrap());
+    if is_beside || support().with_namespaces(Path::new(SUPERVISOR)).namespaces != Namespaces::Work {
+        return;
+    }
+    let temporary = tree.path().join("own");
+    std::fs::create_dir(&temporary).unwrap();
+    let mut asks =
+        command("echo x > /tmp/one && cat $TMPDIR/one && mkdir $TMPDIR/two && ls /tmp && exit 6", tree.path());
+    asks.env.push(("TMPDIR".into(), temporary.display().to_string()));
+    asks.cage.as_mut().unwrap().write.push(temporary.clone());
+    let mut supervised = spawn(asks).await.unwrap();
+    let mut said = String::new();
+    supervised.stdout.read_to_string(&mut said).await.unwrap();
+    assert_eq!((said.as_str(), supervised.process.wait().await), ("x\none\ntwo\n", Status::Exited(6)));
+    assert!(temporary.join("one").exists());
+}
+
+#[tokio::test]
 async fn a_terminal_has_a_name_and_job_control() {
     if support().with_namespaces(Path::new(SUPERVISOR)).namespaces != Namespaces::Work {
         return;
