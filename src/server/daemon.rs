@@ -112,7 +112,7 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
     let holder = Holder { pid: std::process::id(), started_at: now_ms(), socket: paths.socket.clone() };
     let _lock = lock::acquire(&paths.lock(), &holder)?;
     let filter = std::env::var("COPPICE_LOG").unwrap_or_else(|_| "info".to_owned());
-    log::install(&paths.log(), &filter)
+    let _log = log::install(&paths.log(), &filter)
         .map_err(|source| DaemonError::Log { path: paths.log().display().to_string(), source })?;
     std::panic::set_hook(Box::new(|panic| error!(%panic, "a task of the daemon panicked")));
     if let Err(error) = descriptors::raise_limit() {

@@ -1,15 +1,20 @@
 //! The daemon's log file: starts over when it is large, keeps a few older parts.
 //!
-//! Only the writing; what is logged and in which words is up to `tracing`.
+//! Only the writing; what is logged and in which words is up to `tracing`. A thread of its own writes, so that nobody who
+//! logs waits for the disk or for a lock, also in the midst of a panic. What does not fit on the disk is lost.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use tracing_appender::non_blocking::{NonBlockingBuilder, WorkerGuard};
+
 /// When the log starts over.
 const LIMIT: u64 = 4 * 1024 * 1024;
 /// How many older parts stay.
 const KEEP: u32 = 3;
+/// How many records may wait to be written before others are lost.
+const WAITING: usize = 8192;
 
 /// A file that is renamed away when it has grown: `daemon.log`, then `daemon.log.1` and so on.
 #[derive(Debug)]
@@ -20,15 +25,19 @@ pub struct RotatingFile {
     limit: u64,
 }
 
-/// Sends what this process logs to the file; `filter` is in the words of `tracing_subscriber::EnvFilter`.
-pub fn install(path: &Path, filter: &str) -> io::Result<()> {
+/// Sends what this process logs to the file; `filter` is in the words of `tracing_subscriber::EnvFilter`. The writing ends
+/// with the guard.
+pub fn install(path: &Path, filter: &str) -> io::Result<WorkerGuard> {
     let file = RotatingFile::open(path, LIMIT)?;
+    let builder = NonBlockingBuilder::default().lossy(true).buffered_lines_limit(WAITING).thread_name("log");
+    let (writer, guard) = builder.finish(file);
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-        .with_writer(std::sync::Mutex::new(file))
+        .with_writer(writer)
         .with_ansi(false)
         .finish();
-    tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)
+    tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)?;
+    Ok(guard)
 }
 
 impl RotatingFile {

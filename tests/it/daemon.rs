@@ -54,6 +54,18 @@ fn a_second_daemon_is_refused() {
 }
 
 #[test]
+fn a_full_disk_below_its_logs_stops_nobody() {
+    let env = TestEnv::new();
+    for log in ["coppice/data/log/daemon.log", "coppice/run/start.log"] {
+        fs::create_dir_all(env.path(log).parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/dev/full", env.path(log)).unwrap();
+    }
+    let id = env.create_ready(&say("one"));
+    env.send_ready(&id, &[], &say("two"));
+    env.coppice(&["rm", &id]).succeeds();
+}
+
+#[test]
 fn a_stale_socket_is_no_obstacle() {
     let env = TestEnv::new();
     env.coppice(&["list"]).succeeds();
