@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use coppice::git::handoff::{self, Ignored};
-use coppice::git::removal::{Reclaimed, Recycled, SpareVerification, reclaim, recycle, salvage, trash};
+use coppice::git::removal::{Reclaimed, Recycled, SpareVerification, TreeReuse, reclaim, recycle, salvage, trash};
 use coppice::git::worktree::{Method, New, Ways, create, create_by};
 use coppice::git::{Oid, Repo, Worktree};
 use coppice::id::SessionId;
+use coppice::sandbox::lease::take_read_lease;
 
 use crate::measure::{cost, median, ratio};
 use crate::repo::{Random, entries, forget, git, prepare};
@@ -78,15 +79,18 @@ impl Run {
             // One of them is the spare for what follows.
             let trashed = trash(&tree, &self.root).unwrap();
             salvage(&trashed).unwrap();
-            assert!(matches!(recycle(&trashed, &self.root).unwrap(), Recycled::Spare(_) | Recycled::Doubt { .. }));
+            assert!(matches!(
+                recycle(&trashed, &self.root, TreeReuse::Allowed).unwrap(),
+                Recycled::Spare(_) | Recycled::Doubt { .. }
+            ));
         }
         for base in [self.base, snapshot] {
-            SpareVerification::run(&self.repo, &self.root).unwrap();
+            SpareVerification::run(&self.repo, &self.root, take_read_lease).unwrap();
             let ((tree, method), spent) = cost(|| self.create(base, Ways::Best));
             assert_eq!(method, Method::Spare);
             let took = if base == snapshot { &mut round.spare_child } else { &mut round.spare_plain };
             *took = spent.wall;
-            assert_eq!(reclaim(&tree, &self.root, "h_none").unwrap(), Reclaimed::Spare);
+            assert_eq!(reclaim(&tree, &self.root, "h_none", TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
         }
         round
     }

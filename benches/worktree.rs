@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use coppice::git::removal::{Recycled, SpareVerdict, SpareVerification, recycle, salvage, trash};
+use coppice::git::removal::{Recycled, SpareVerdict, SpareVerification, TreeReuse, recycle, salvage, trash};
 use coppice::git::worktree::{Created, Method, New, Ways, create, create_by};
 use coppice::git::{Oid, Repo};
 use coppice::id::SessionId;
+use coppice::sandbox::lease::take_read_lease;
 
 use crate::measure::{Cost, cost, median, ratio};
 use crate::repo::{Entry, Random, entries, forget, git, prepare};
@@ -117,11 +118,11 @@ impl Run {
         let root = self.ours();
         let trashed = trash(&tree, &root).unwrap();
         salvage(&trashed).unwrap();
-        match recycle(&trashed, &root).unwrap() {
+        match recycle(&trashed, &root, TreeReuse::Allowed).unwrap() {
             Recycled::Spare(_) => {}
             other => panic!("a clean tree was not recycled: {other:?}"),
         }
-        assert_eq!(SpareVerification::run(&self.repo, &root).unwrap(), Some(SpareVerdict::Accepted));
+        assert_eq!(SpareVerification::run(&self.repo, &root, take_read_lease).unwrap(), Some(SpareVerdict::Accepted));
         let (taken, spent) = cost(|| create(&self.repo, self.next_tree(&root, random), &mut |_| {}).unwrap());
         assert_eq!(taken.method, Method::Spare);
         round.spare = spent;

@@ -16,6 +16,7 @@ pub mod descriptors;
 mod freeze;
 pub mod hold;
 pub mod launch;
+pub mod lease;
 #[cfg(target_os = "linux")]
 mod namespace;
 pub mod peer;

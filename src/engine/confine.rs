@@ -17,9 +17,10 @@ use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
 use crate::git::reach::{self, Read};
+use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
 use crate::permission::{Hold, Level, Places};
-use crate::sandbox::cage::{Cage, Network};
+use crate::sandbox::cage::{Cage, Isolation, Network};
 use crate::sandbox::hold::{Files, hold_thread};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::sandbox::support::Support;
@@ -118,6 +119,14 @@ pub(super) fn reach(shared: &Shared, spec: &Spec, level: Level) -> ReachRecord {
         (Level::Workspace | Level::Restricted, ConfinedBy::Agent) => None,
     };
     ReachRecord { level: level.as_str().to_owned(), enforced: note.is_none(), note }
+}
+
+/// Whether the worktree of an ended session may serve the next one. At `off` no process has namespaces.
+pub(super) fn tree_reuse(support: &Support, reach: &ReachRecord) -> TreeReuse {
+    match support.isolation() {
+        Isolation::Namespaces if reach.level != Level::Off.as_str() => TreeReuse::Allowed,
+        Isolation::Namespaces | Isolation::RulesOnly => TreeReuse::NotIsolated,
+    }
 }
 
 /// What the kernel lacks.
@@ -422,5 +431,29 @@ fn at_home(path: &str, home: &Path) -> PathBuf {
     match path.strip_prefix("~/") {
         Some(rest) => home.join(rest),
         None => PathBuf::from(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::support::{Landlock, Namespaces, Seccomp, User};
+
+    #[test]
+    fn a_worktree_is_used_again_only_after_a_session_in_namespaces() {
+        for (namespaces, level, expected) in [
+            (Namespaces::Work, "workspace", TreeReuse::Allowed),
+            (Namespaces::Work, "restricted", TreeReuse::Allowed),
+            // No agent has started yet.
+            (Namespaces::Work, "", TreeReuse::Allowed),
+            (Namespaces::Work, "off", TreeReuse::NotIsolated),
+            (Namespaces::Refused(1), "workspace", TreeReuse::NotIsolated),
+            (Namespaces::Untried, "restricted", TreeReuse::NotIsolated),
+        ] {
+            let (landlock, seccomp, user) = (Landlock::Version(7), Seccomp::Works, User::Ordinary);
+            let support = Support { landlock, seccomp, namespaces, user };
+            let reach = ReachRecord { level: level.to_owned(), ..ReachRecord::default() };
+            assert_eq!(tree_reuse(&support, &reach), expected, "{namespaces:?} {level}");
+        }
     }
 }

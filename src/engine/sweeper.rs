@@ -15,13 +15,14 @@ use crate::api::event::Payload;
 use crate::api::session::Status;
 use crate::git::removal::{self, Discard, Pending, Recycled, SpareVerdict, SpareVerification, Step};
 use crate::git::submodule;
+use crate::sandbox::lease::take_read_lease;
 use crate::store::{Change, Durability, Removed, Write};
 
 use super::actor::blocking;
 use super::fault::Fault;
 use super::record::{Record, Tree};
 use super::shared::Shared;
-use super::{clock, crash, prepare, settings};
+use super::{clock, confine, crash, prepare, settings};
 
 /// How many files are deleted at a time, and the pause after them: deleting must not be felt.
 const BATCH: usize = 256;
@@ -111,6 +112,7 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
         return Ok(None);
     }
     let (root, removed, id) = (root.to_owned(), row.removed_at.is_some(), record.id);
+    let reuse = confine::tree_reuse(&shared.support, &record.body.reach);
     let reference = removal::salvage_ref(id.as_str());
     let was_saved = repo.find_ref(&reference)?.is_some();
     crash::point();
@@ -138,7 +140,7 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
             // These files exist nowhere else.
             return Ok(None);
         }
-        Ok(match removal::recycle(&trashed, &root)? {
+        Ok(match removal::recycle(&trashed, &root, reuse)? {
             Recycled::Spare(path) => {
                 debug!(session = %id, path = %path.display(), "tree kept for the spare");
                 None
@@ -176,7 +178,7 @@ async fn verify_spare(shared: &Arc<Shared>, record: &Record) -> Result<Option<Pe
     let lock = shared.repository(&record.project);
     let begun = {
         let _held = lock.lock().await;
-        blocking(move || SpareVerification::begin(&repo, &root)).await?
+        blocking(move || SpareVerification::begin(&repo, &root, take_read_lease)).await?
     };
     let Some(mut verification) = begun else { return Ok(None) };
     let mut turns = shared.slots.held();

@@ -29,9 +29,9 @@ use crate::id::SessionId;
 
 pub use discard::{Discard, Step};
 pub use reclaim::{Reclaimed, reclaim};
-pub use recycle::{Recycled, recycle};
+pub use recycle::{Recycled, TreeReuse, recycle};
 pub use restore::restore;
-pub use verify::{SpareVerdict, SpareVerification};
+pub use verify::{SpareVerdict, SpareVerification, TakeReadLease};
 
 /// What a tree is called in the trash that belongs to no session.
 const NAMELESS: &str = "unsaved";

@@ -16,12 +16,13 @@ use std::time::{Duration, SystemTime};
 use coppice::git::history::{self, Checkpoint, Recorded};
 use coppice::git::merge::{self, Bring, Brought, RebaseOutcome};
 use coppice::git::reach::{self, Read};
-use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification};
+use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification, TreeReuse};
 use coppice::git::worktree::{self, Method, New};
 use coppice::git::{GitError, Oid, Repo, Worktree, status};
 use coppice::id::SessionId;
 use coppice::permission::Hold;
 use coppice::sandbox::hold::{Files, hold_thread};
+use coppice::sandbox::lease::take_read_lease;
 use coppice::sandbox::support::support;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, symlinkat};
 use tempfile::TempDir;
@@ -333,7 +334,7 @@ fn a_removal_writes_nothing_outside() {
         },
         |arena, tree| {
             let found = removal::pending(&arena.root()).into_iter().find(|found| found.session.is_some()).unwrap();
-            let recycled = removal::recycle(&found.resume(tree).unwrap(), &arena.root());
+            let recycled = removal::recycle(&found.resume(tree).unwrap(), &arena.root(), TreeReuse::Allowed);
             let end = match recycled {
                 Ok(Recycled::Spare(_)) => "spare",
                 Ok(Recycled::Doubt { .. }) => "doubt",
@@ -371,12 +372,33 @@ fn a_forged_file_is_seen_and_never_reaches_the_next_session() {
         sees_every_change(&tree);
         let trashed = removal::trash(&tree, &arena.root()).unwrap();
         removal::salvage(&trashed).unwrap();
-        removal::recycle(&trashed, &arena.root()).unwrap();
+        removal::recycle(&trashed, &arena.root(), TreeReuse::Allowed).unwrap();
         forge(&directory, "agent\n");
-        let verdict = SpareVerification::run(&arena.repo, &arena.root()).unwrap();
+        let verdict = SpareVerification::run(&arena.repo, &arena.root(), take_read_lease).unwrap();
         let (next, method) = arena.session(2 * round + 1);
         assert_eq!(verdict == Some(SpareVerdict::Accepted), method == Method::Spare, "{verdict:?}");
         assert_eq!(fs::read_to_string(next.path.join("note")).unwrap(), "first\n", "round {round}");
         assert_eq!(git(&next.path, &["status", "--porcelain", "--ignored"]), "");
+    }
+}
+
+#[test]
+fn a_file_that_can_still_be_written_never_reaches_the_next_session() {
+    let Some(arena) = Arena::new() else { return };
+    for (round, name) in ["note", ".git"].into_iter().enumerate() {
+        let (tree, _) = arena.session(2 * round);
+        let trashed = removal::trash(&tree, &arena.root()).unwrap();
+        removal::salvage(&trashed).unwrap();
+        let recycled = removal::recycle(&trashed, &arena.root(), TreeReuse::Allowed).unwrap();
+        let Recycled::Spare(place) = recycled else { panic!("{recycled:?}") };
+        let _writer = File::options().write(true).open(place.join(name)).unwrap();
+        let verdict = SpareVerification::run(&arena.repo, &arena.root(), take_read_lease).unwrap();
+        let reason = format!("`{name}` is open for writing");
+        assert!(
+            matches!(&verdict, Some(SpareVerdict::Rejected { reason: said, .. }) if *said == reason),
+            "{verdict:?}"
+        );
+        assert_ne!(arena.session(2 * round + 1).1, Method::Spare);
+        fs::remove_dir_all(arena.root().join(".spare")).unwrap();
     }
 }

@@ -16,7 +16,7 @@ use super::super::agents::role::Role;
 use super::super::fault::Fault;
 use super::super::handoff::{self, EndedBy};
 use super::super::record::{ChildAccess, Record, Tree};
-use super::super::{clock, delegate, prepare, view, workflow};
+use super::super::{clock, confine, delegate, prepare, view, workflow};
 use super::turn::TurnRun;
 use super::{Actor, blocking, in_quiet_tree};
 
@@ -188,9 +188,10 @@ impl Actor {
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);
         let handoff = self.record.body.child.as_ref().map(|child| child.handoff.clone()).unwrap_or_default();
+        let reuse = confine::tree_reuse(&self.shared.support, &self.record.body.reach);
         let became = {
             let _held = lock.lock().await;
-            blocking(move || git::removal::reclaim(&tree, &root, &handoff)).await?
+            blocking(move || git::removal::reclaim(&tree, &root, &handoff, reuse)).await?
         };
         match became {
             Reclaimed::Spare | Reclaimed::Trash | Reclaimed::Gone => {}

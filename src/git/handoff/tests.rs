@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::*;
 use crate::git::diff::{self, Kind, Target};
 use crate::git::history::{Checkpoint, checkpoint, reset};
-use crate::git::removal::{self, Reclaimed, Recycled, SpareVerdict, SpareVerification, salvage_ref};
+use crate::git::removal::{self, Reclaimed, Recycled, SpareVerdict, SpareVerification, TreeReuse, salvage_ref};
 use crate::git::testkit::{Sandbox, run_git, write};
 use crate::git::worktree::{self, Health, Method, New, Ways};
 use crate::id::SessionId;
@@ -161,7 +161,7 @@ fn attributes_that_an_agent_wrote_choose_no_filter_in_its_child() {
         let trashed = removal::trash(&child, &root(&sandbox)).unwrap();
         removal::salvage(&trashed).unwrap();
         removal::drop_branch(&trashed).unwrap();
-        let Recycled::Doubt { .. } = removal::recycle(&trashed, &root(&sandbox)).unwrap() else {
+        let Recycled::Doubt { .. } = removal::recycle(&trashed, &root(&sandbox), TreeReuse::Allowed).unwrap() else {
             panic!("a tree with other attributes became the spare")
         };
     }
@@ -170,7 +170,7 @@ fn attributes_that_an_agent_wrote_choose_no_filter_in_its_child() {
 
 #[track_caller]
 fn verify_spare(sandbox: &Sandbox) {
-    let verdict = SpareVerification::run(&sandbox.repo(), &root(sandbox)).unwrap();
+    let verdict = SpareVerification::run(&sandbox.repo(), &root(sandbox), |_| Ok(())).unwrap();
     assert_eq!(verdict, Some(SpareVerdict::Accepted));
 }
 
@@ -182,7 +182,7 @@ fn a_spare_serves_a_child() {
     let ended = worktree::create(&parent.repo, new, &mut |_| {}).unwrap().worktree;
     let trashed = removal::trash(&ended, &root(&sandbox)).unwrap();
     removal::salvage(&trashed).unwrap();
-    assert!(matches!(removal::recycle(&trashed, &root(&sandbox)).unwrap(), Recycled::Spare(_)));
+    assert!(matches!(removal::recycle(&trashed, &root(&sandbox), TreeReuse::Allowed).unwrap(), Recycled::Spare(_)));
     verify_spare(&sandbox);
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!(method, Method::Spare);
@@ -284,7 +284,7 @@ fn r71_what_a_read_only_child_wrote_is_archived_and_never_reaches_the_parent() {
     assert_eq!(text(&child.path.join("README")).as_deref(), Some("edited\n"));
     assert_eq!(text(&child.path.join("fresh")), None);
     assert_eq!(tidy(&child, ARCHIVE).unwrap(), None);
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
     assert_eq!(visible(&parent), before);
 }
 
@@ -295,12 +295,12 @@ fn a_child_that_left_nothing_leaves_no_trace() {
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     // Nothing that counts: a build has run.
     write(&child.path.join("noise.log"), "noise\n");
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
     let spare = root(&sandbox).join(".spare").join(CHILD);
     let admin = sandbox.main().join(".git/worktrees").join(CHILD);
     let expected = [format!("worktree {}", spare.display()), spare.display().to_string(), admin.display().to_string()];
     assert_eq!(traces(&sandbox, CHILD), expected);
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Gone);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Gone);
     // The next child takes it over, and no other spare is kept beside one.
     verify_spare(&sandbox);
     let (child, method) = child_named("dddddddd", &parent, &sandbox, Ways::Best);
@@ -308,8 +308,8 @@ fn a_child_that_left_nothing_leaves_no_trace() {
     assert_eq!(text(&child.path.join("noise.log")), None);
     let new = New { root: &root(&sandbox), id: id("cccccccc"), slug: "x", base: child.base };
     let other = worktree::create(&parent.repo, new, &mut |_| {}).unwrap().worktree;
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
-    assert_eq!(removal::reclaim(&other, &root(&sandbox), "h_two").unwrap(), Reclaimed::Trash);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&other, &root(&sandbox), "h_two", TreeReuse::Allowed).unwrap(), Reclaimed::Trash);
     assert_eq!(traces(&sandbox, "cccccccc"), Vec::<String>::new());
 }
 
@@ -318,16 +318,16 @@ fn a_child_that_comes_again_takes_its_own_tree_back_or_puts_it_out_of_its_way() 
     let sandbox = Sandbox::new();
     let parent = busy(&sandbox);
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
     verify_spare(&sandbox);
     write(&parent.path.join("README"), "edited again\n");
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!((method, text(&child.path.join("README")).as_deref()), (Method::Spare, Some("edited again\n")));
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
     // A tree that nobody has verified is of no use.
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!((method, child.health().unwrap()), (Method::Checkout, Health::Sound));
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
     verify_spare(&sandbox);
     // A tree that was checked out by other rules is of no use.
     sandbox.write(".gitattributes", "* text eol=crlf\n");
@@ -347,7 +347,7 @@ fn what_was_put_aside_outlives_the_child_and_not_the_session() {
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     write(&child.path.join("README"), "written all the same\n");
     assert!(tidy(&child, ASIDE).unwrap().is_some());
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Spare);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
     assert_eq!(sandbox.git(&["show", &format!("{ASIDE}:README")]), "written all the same\n");
     removal::forget(&parent.repo, id(CHILD)).unwrap();
     assert_eq!(parent.repo.find_ref(ASIDE).unwrap(), None);
@@ -360,7 +360,7 @@ fn a_child_with_work_is_not_reclaimed() {
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     let kept = || {
         let refs = sandbox.git(&["for-each-ref"]);
-        assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Kept);
+        assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Kept);
         assert_eq!(sandbox.git(&["for-each-ref"]), refs);
         assert_eq!(child.health().unwrap(), Health::Sound);
     };
@@ -370,7 +370,7 @@ fn a_child_with_work_is_not_reclaimed() {
     kept();
     // Its directory may be gone; its commits are not.
     fs::remove_dir_all(&child.path).unwrap();
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap(), Reclaimed::Kept);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Kept);
     assert!(child.repo.find_ref(&child.branch_ref()).unwrap().is_some());
 }
 
@@ -385,9 +385,9 @@ fn a_reclaim_that_was_killed_is_completed_by_the_next() {
             removal::salvage(&trashed).unwrap();
         }
         if stage > 1 {
-            removal::recycle(&trashed, &root(&sandbox)).unwrap();
+            removal::recycle(&trashed, &root(&sandbox), TreeReuse::Allowed).unwrap();
         }
-        removal::reclaim(&child, &root(&sandbox), HANDOFF).unwrap();
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap();
         assert_eq!(traces(&sandbox, CHILD).len(), 3, "{stage}");
         verify_spare(&sandbox);
         assert_eq!(child_named("dddddddd", &parent, &sandbox, Ways::Best).1, Method::Spare);

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::{GitError, Recycled, Trashed, forget_history, pending, prune, recycle, restore, salvage, trash};
+use super::{GitError, Recycled, Trashed, TreeReuse, forget_history, pending, prune, recycle, restore, salvage, trash};
 use crate::git::history::tree_of;
 use crate::git::{Worktree, handoff, status};
 
@@ -24,14 +24,14 @@ pub enum Reclaimed {
 
 /// Removes a child whose work tree and branch are what it started from, and lets go of its handoff's snapshot. No agent
 /// may be running in it.
-pub fn reclaim(tree: &Worktree, root: &Path, handoff: &str) -> Result<Reclaimed, GitError> {
+pub fn reclaim(tree: &Worktree, root: &Path, handoff: &str, reuse: TreeReuse) -> Result<Reclaimed, GitError> {
     let trashed = match tree.path.symlink_metadata().is_ok() {
         true if has_work(tree)? => return Ok(Reclaimed::Kept),
         true => Some(trash(tree, root)?),
         false => resumed(tree, root),
     };
     let became = match trashed {
-        Some(trashed) => give_up(tree, &trashed, root)?,
+        Some(trashed) => give_up(tree, &trashed, root, reuse)?,
         None => Reclaimed::Gone,
     };
     match became {
@@ -66,14 +66,14 @@ fn resumed(tree: &Worktree, root: &Path) -> Option<Trashed> {
 }
 
 /// Takes the session's name off the tree, if it holds nothing in the place where nobody writes any more.
-fn give_up(tree: &Worktree, trashed: &Trashed, root: &Path) -> Result<Reclaimed, GitError> {
+fn give_up(tree: &Worktree, trashed: &Trashed, root: &Path, reuse: TreeReuse) -> Result<Reclaimed, GitError> {
     let saved = salvage(trashed)?;
     let repo = tree.repo.open()?;
     let is_empty = saved.left_out.is_empty() && tree_of(&repo, saved.commit)? == tree_of(&repo, tree.base)?;
     if !is_empty || branch_has_work(tree)? {
         return restore(tree, root).map(|()| Reclaimed::Kept);
     }
-    Ok(match recycle(trashed, root)? {
+    Ok(match recycle(trashed, root, reuse)? {
         Recycled::Spare(_) => Reclaimed::Spare,
         Recycled::Doubt { .. } => Reclaimed::Trash,
     })

@@ -12,6 +12,15 @@ use crate::git::private_index::{OtherWriters, PrivateIndex};
 use crate::git::worktree::{checkout_into, registration, spare};
 use crate::git::{Oid, Worktree, attributes};
 
+/// Whether the tree of an ended session may become the spare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TreeReuse {
+    Allowed,
+    /// The session's processes could move files into the tree that another session has open for writing: without a mount
+    /// of its own for the worktree, a directory that sessions share is on the same one.
+    NotIsolated,
+}
+
 /// What became of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recycled {
@@ -28,14 +37,15 @@ const KNOWN: [&str; 10] =
 const HARMLESS: [[u8; 4]; 4] = [*b"TREE", *b"REUC", *b"EOIE", *b"IEOT"];
 
 /// Makes a saved tree the spare of its root, or retires it.
-pub fn recycle(trashed: &Trashed, root: &Path) -> Result<Recycled, GitError> {
+pub fn recycle(trashed: &Trashed, root: &Path, reuse: TreeReuse) -> Result<Recycled, GitError> {
     let saved = saved_commit(trashed)?;
     let tree = &trashed.worktree;
     let directory = spare::directory(root);
     fs::create_dir_all(&directory).map_err(GitError::io("create", &directory))?;
-    let doubt = match spare::find(&tree.repo, root) {
-        Some(_) => Some("there is a spare".to_owned()),
-        None => check_admin(tree).or_else(|| check_index(tree)),
+    let doubt = match (reuse, spare::find(&tree.repo, root)) {
+        (TreeReuse::NotIsolated, _) => Some("its session ran without namespaces".to_owned()),
+        (TreeReuse::Allowed, Some(_)) => Some("there is a spare".to_owned()),
+        (TreeReuse::Allowed, None) => check_admin(tree).or_else(|| check_index(tree)),
     };
     if let Some(reason) = doubt {
         return Ok(Recycled::Doubt { reason, left: retire(trashed, root)? });

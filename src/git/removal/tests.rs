@@ -233,9 +233,9 @@ fn a_nested_repository_is_named_and_not_saved() {
 #[track_caller]
 fn recycled(repo: &Sandbox, tree: &Worktree) -> Recycled {
     let trashed = trash(tree, &root(repo)).unwrap();
-    assert!(matches!(recycle(&trashed, &root(repo)), Err(GitError::NotSaved { .. })));
+    assert!(matches!(recycle(&trashed, &root(repo), TreeReuse::Allowed), Err(GitError::NotSaved { .. })));
     salvage(&trashed).unwrap();
-    match recycle(&trashed, &root(repo)).unwrap() {
+    match recycle(&trashed, &root(repo), TreeReuse::Allowed).unwrap() {
         Recycled::Spare(place) => match verified(repo) {
             SpareVerdict::Accepted => Recycled::Spare(place),
             SpareVerdict::Rejected { reason, left } => Recycled::Doubt { reason, left },
@@ -247,7 +247,7 @@ fn recycled(repo: &Sandbox, tree: &Worktree) -> Recycled {
 
 #[track_caller]
 fn verified(repo: &Sandbox) -> SpareVerdict {
-    SpareVerification::run(&repo.repo(), &root(repo)).unwrap().unwrap()
+    SpareVerification::run(&repo.repo(), &root(repo), |_| Ok(())).unwrap().unwrap()
 }
 
 /// Writes a file of the same size and gives it the times that it had, as far as anybody can.
@@ -266,7 +266,9 @@ fn a_spare_whose_content_was_forged_is_never_used() {
     let (tree, _) = make(&repo, ID);
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
-    let Recycled::Spare(place) = recycle(&trashed, &root(&repo)).unwrap() else { panic!("no spare") };
+    let Recycled::Spare(place) = recycle(&trashed, &root(&repo), TreeReuse::Allowed).unwrap() else {
+        panic!("no spare")
+    };
     forge(&place.join("build.sh"), "rm -rf ~\n");
     // Before the verification as well as after it.
     assert_eq!(make(&repo, "bbbbbbbb").1, Method::Checkout);
@@ -287,6 +289,42 @@ fn a_file_that_is_forged_after_the_verification_is_written_again() {
     forge(&place.join("README"), "agent\n");
     let (next, method) = make(&repo, "bbbbbbbb");
     assert_eq!((method, fs::read_to_string(next.path.join("README")).unwrap().as_str()), (Method::Spare, "hello\n"));
+}
+
+#[test]
+fn a_tree_with_a_file_without_a_lease_is_not_used_again() {
+    let cases: [(TakeReadLease, &str); 2] = [
+        (|_| Err(ErrorKind::WouldBlock.into()), " is open for writing"),
+        (|_| Err(ErrorKind::Unsupported.into()), " is not as git wrote it"),
+    ];
+    for (take_lease, reason) in cases {
+        let repo = Sandbox::new();
+        let (tree, _) = make(&repo, ID);
+        let trashed = trash(&tree, &root(&repo)).unwrap();
+        salvage(&trashed).unwrap();
+        let Recycled::Spare(place) = recycle(&trashed, &root(&repo), TreeReuse::Allowed).unwrap() else {
+            panic!("no spare")
+        };
+        let verdict = SpareVerification::run(&repo.repo(), &root(&repo), take_lease).unwrap();
+        let Some(SpareVerdict::Rejected { reason: said, left }) = verdict else { panic!("{verdict:?}") };
+        assert!(said.ends_with(reason) && left.path == place, "{said}");
+        assert_eq!(make(&repo, "bbbbbbbb").1, Method::Checkout);
+    }
+}
+
+#[test]
+fn the_tree_of_a_session_without_namespaces_is_deleted() {
+    let repo = Sandbox::new();
+    let (tree, _) = make(&repo, ID);
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    let Recycled::Doubt { reason, left } = recycle(&trashed, &root(&repo), TreeReuse::NotIsolated).unwrap() else {
+        panic!("it is in the place of the spare")
+    };
+    assert_eq!(reason, "its session ran without namespaces");
+    assert_eq!(pending(&root(&repo)), std::slice::from_ref(&left));
+    discard(&left);
+    assert!(spare::all(&root(&repo)).is_empty() && !tree.admin.exists());
 }
 
 #[test]

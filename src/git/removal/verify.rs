@@ -1,15 +1,15 @@
 //! Compares the tree that is to be the spare with its commit, by content and not by what the file system says about it.
 //!
 //! An agent can give a changed file any time it likes, so every file is read and hashed after the last process of the
-//! session has ended. The next session must find exactly what a checkout gives: no other content, no file of the last
-//! session, no changed mode or owner, no second name of a file, no nested repository. It goes in steps, so that the caller
-//! can stop; a tree whose verification did not end well is never used.
+//! session has ended, and only if nobody has it open for writing. The next session must find exactly what a checkout
+//! gives: no other content, no file of the last session, no changed mode or owner, no second name of a file, no nested
+//! repository. It goes in steps, so that the caller can stop; a tree whose verification did not end well is never used.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
-use std::io::Read;
-use std::os::fd::OwnedFd;
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -42,6 +42,9 @@ pub enum SpareVerdict {
     Gone,
 }
 
+/// Takes a read lease on an open file: an error while anybody can write it.
+pub type TakeReadLease = fn(BorrowedFd<'_>) -> io::Result<()>;
+
 /// A verification that goes on with each step.
 pub struct SpareVerification {
     tree: Worktree,
@@ -55,6 +58,7 @@ pub struct SpareVerification {
     /// What the file system said about each file while it had the right content.
     stats: Vec<(usize, Stat)>,
     doubt: Option<String>,
+    take_lease: TakeReadLease,
 }
 
 /// What a checkout would have put there.
@@ -70,7 +74,7 @@ struct Expected {
 impl SpareVerification {
     /// Begins with the tree in the place of the spare that is not verified; none when there is no such tree. No process of
     /// its session may be running.
-    pub fn begin(repo: &Repo, root: &Path) -> Result<Option<Self>, GitError> {
+    pub fn begin(repo: &Repo, root: &Path, take_lease: TakeReadLease) -> Result<Option<Self>, GitError> {
         let Some(found) = spare::find(repo, root).filter(|spare| !spare.is_verified()) else { return Ok(None) };
         let head = fs::read(found.admin.join("HEAD")).ok().and_then(|head| Oid::from_output(&head));
         let Some(head) = head else { return Ok(None) };
@@ -85,13 +89,13 @@ impl SpareVerification {
         let files = rustix::fs::open(&tree.path, open, Mode::empty());
         let root = files.map_err(|errno| GitError::io("open", &tree.path)(errno.into()))?;
         let expected = Expected::new(index, &made_here);
-        let waiting = vec![PathBuf::new()];
-        Ok(Some(Self { tree, private, expected, root, waiting, files: Vec::new(), stats: Vec::new(), doubt }))
+        let (waiting, files, stats) = (vec![PathBuf::new()], Vec::new(), Vec::new());
+        Ok(Some(Self { tree, private, expected, root, waiting, files, stats, doubt, take_lease }))
     }
 
     /// Verifies the tree in the place of the spare at once; none when there is no such tree.
-    pub fn run(repo: &Repo, root: &Path) -> Result<Option<SpareVerdict>, GitError> {
-        let Some(mut verification) = Self::begin(repo, root)? else { return Ok(None) };
+    pub fn run(repo: &Repo, root: &Path, take_lease: TakeReadLease) -> Result<Option<SpareVerdict>, GitError> {
+        let Some(mut verification) = Self::begin(repo, root, take_lease)? else { return Ok(None) };
         while verification.step(1024) == Step::More {}
         verification.finish().map(Some)
     }
@@ -179,12 +183,15 @@ impl SpareVerification {
     }
 
     fn compare_file(&mut self, path: &Path) -> Result<(), String> {
-        let unlike = |_: Errno| unlike_git(path);
+        let unlike = |errno| match errno {
+            Errno::AGAIN => format!("`{}` is open for writing", path.display()),
+            _ => unlike_git(path),
+        };
         let (parent, name) = (path.parent().unwrap_or(Path::new("")), path.file_name().unwrap_or_default());
         let directory = descend(&self.root, parent, Missing::Refuse).map_err(unlike)?;
         let number = self.expected.missing.remove(path.as_os_str().as_bytes());
         let Some(number) = number else {
-            let found = self.look(path).map_err(unlike)?;
+            let (found, _) = self.hash_file(&directory, name).map_err(unlike)?;
             let is_ours = registration::has_own_git_file(&self.tree);
             let is_as_written = is_ours && self.expected.is_as_written(mode::REGULAR | 0o644, &found);
             return is_as_written.then_some(()).ok_or_else(|| unlike_git(path));
@@ -192,7 +199,7 @@ impl SpareVerification {
         let entry = self.expected.index.entry(number);
         let (found, hash) = match entry.mode & mode::TYPE {
             mode::SYMLINK => read_link(&directory, name).map_err(unlike)?,
-            _ => hash_file(&directory, name).map_err(unlike)?,
+            _ => self.hash_file(&directory, name).map_err(unlike)?,
         };
         if !self.expected.is_as_written(entry.mode, &found) {
             return Err(unlike_git(path));
@@ -207,6 +214,30 @@ impl SpareVerification {
     fn look(&self, path: &Path) -> rustix::io::Result<rustix::fs::Stat> {
         let (parent, name) = path.parent().zip(path.file_name()).ok_or(Errno::INVAL)?;
         rustix::fs::statat(descend(&self.root, parent, Missing::Refuse)?, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Hashes a file that nobody can write; the lease on it lasts as long as it is read.
+    fn hash_file(&self, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<(rustix::fs::Stat, [u8; 20])> {
+        let raw = |error: io::Error| Errno::from_io_error(&error).unwrap_or(Errno::IO);
+        let mut file = File::from(rustix::fs::openat(directory, name, FILE, Mode::empty())?);
+        (self.take_lease)(file.as_fd()).map_err(|error| match error.kind() {
+            ErrorKind::WouldBlock => Errno::AGAIN,
+            _ => raw(error),
+        })?;
+        let before = rustix::fs::fstat(&file)?;
+        let mut hasher = blob_hasher(before.st_size.unsigned_abs());
+        let mut buffer = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut buffer).map_err(raw)? {
+                0 => break,
+                count => hasher.update(&buffer[..count]),
+            }
+        }
+        match Stat::from(&rustix::fs::fstat(&file)?) == Stat::from(&before) {
+            true => Ok((before, hasher.finalize().into())),
+            // Somebody writes it at this moment.
+            false => Err(Errno::BUSY),
+        }
     }
 }
 
@@ -237,25 +268,6 @@ fn check_content(tree: &Worktree, index: &Index) -> Result<Option<String>, GitEr
     }
     let converted = attributes::check(tree, index)?.for_git.len();
     Ok((converted > 0).then(|| format!("attributes change the content of {converted} files")))
-}
-
-fn hash_file(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<(rustix::fs::Stat, [u8; 20])> {
-    let mut file = File::from(rustix::fs::openat(directory, name, FILE, Mode::empty())?);
-    let before = rustix::fs::fstat(&file)?;
-    let mut hasher = blob_hasher(before.st_size.unsigned_abs());
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(count) => hasher.update(&buffer[..count]),
-            Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-        }
-    }
-    match Stat::from(&rustix::fs::fstat(&file)?) == Stat::from(&before) {
-        true => Ok((before, hasher.finalize().into())),
-        // Somebody writes it at this moment.
-        false => Err(Errno::BUSY),
-    }
 }
 
 fn read_link(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<(rustix::fs::Stat, [u8; 20])> {
