@@ -101,10 +101,10 @@ impl Git {
         git.attributes_from(tree.attributes)
     }
 
-    /// A run in a checkout given by its git directory and its files. The files decide about attributes, so this is
-    /// for checkouts that no agent writes.
+    /// A run in a checkout of the user's, given by its git directory and its files. The files decide about attributes, so
+    /// this is for checkouts that no agent writes.
     pub(crate) fn in_checkout(git_dir: &Path, files: &Path, verb: &'static str) -> Self {
-        Self::in_files(git_dir, files, WorkTreeScope::Private { git_dir: git_dir.to_owned() }, verb)
+        Self::in_files(git_dir, files, WorkTreeScope::User { git_dir: git_dir.to_owned() }, verb)
     }
 
     fn in_files(git_dir: &Path, files: &Path, scope: WorkTreeScope, verb: &'static str) -> Self {

@@ -6,8 +6,8 @@
 
 mod apply;
 mod journal;
-mod place;
-mod plan;
+pub(super) mod place;
+pub(super) mod plan;
 mod scratch;
 
 use std::collections::HashSet;

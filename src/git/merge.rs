@@ -7,6 +7,7 @@ mod bring;
 mod checkout;
 pub(super) mod hook;
 pub(super) mod replay;
+mod user_checkout;
 
 use std::path::PathBuf;
 
@@ -177,7 +178,7 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
         return ended(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
     }
     // Asked before the hooks run: they may take minutes.
-    let checkouts = checkout::showing(&tree.repo, target, old);
+    let checkouts = checkout::showing(tree, target, old);
     if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
         return ended(Outcome::Refused(refusal));
     }
@@ -251,7 +252,7 @@ fn run_hooks(
 pub fn advance(tree: &Worktree, ready: Ready) -> Result<Outcome, GitError> {
     let Ready { target, old, commit, hooks } = ready;
     // Looked for here: the hooks gave the user time to switch branches.
-    let checkouts = checkout::showing(&tree.repo, &target, old);
+    let checkouts = checkout::showing(tree, &target, old);
     let advance = Advance { name: &target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
     Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
         None => Outcome::Merged {

@@ -3,19 +3,23 @@
 //! Git writes here and, for a checkout, into the worktree; never into the repository. What it made is taken over by this
 //! process afterwards: objects by their content, then the index, by a rename under git's own lock.
 
-use std::fs::{self, File};
-use std::io;
+use std::fs::{self, File, Metadata, Permissions};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use git2::Odb;
 use rustix::fs::{Mode, OFlags};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 use super::command::Git;
 use super::index::{Index, Stat};
-use super::{GitError, Oid, Worktree, reach};
+use super::{GitError, Oid, Repo, Worktree, reach};
+
+// Without `NONBLOCK` a pipe in the place of a file would hold the caller for ever.
+const PLAIN_FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// Whether anybody else may have written to the worktree while git looked at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,8 +55,7 @@ impl PrivateIndex {
         let dir = dir.map_err(GitError::io("create a private index in", &tree.admin))?;
         let made_at = dir.path().metadata().map_err(GitError::io("read", dir.path()))?.mtime();
         let private = Self { tree: tree.clone(), dir, made_at };
-        let info = private.objects().join("info");
-        borrow_objects(&info, tree.repo.common_dir()).map_err(GitError::io("write", &info))?;
+        borrow_objects(&private.objects(), &tree.repo)?;
         Ok(private)
     }
 
@@ -113,46 +116,20 @@ impl PrivateIndex {
         adopt().map_err(GitError::library("take over the objects of a worktree"))
     }
 
-    /// Takes what a checkout of a partial clone has fetched into the repository: git reads every object of such a pack and
-    /// names it by its content.
-    fn adopt_packs(&self) -> Result<(), GitError> {
-        let directory = self.objects().join("pack");
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let pack = entry.path();
-            let is_pack = pack.extension().is_some_and(|kind| kind == "pack");
-            let is_promised = pack.with_extension("promisor").symlink_metadata().is_ok_and(|found| found.is_file());
-            if is_pack && is_promised && reach::may_fetch(&self.tree.repo) {
-                let file = rustix::fs::open(&pack, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty());
-                let file = file.map_err(|errno| GitError::io("open", &pack)(errno.into()))?;
-                let git = Git::new(&self.tree.repo, "index-pack").args(["--stdin", "--promisor"]);
-                git.input_file(file.into()).run()?;
-            }
-        }
-        Ok(())
-    }
-
     /// Makes this the worktree's own index. The objects that git made for it are in the repository already.
     ///
     /// Git compares times by the second and trusts an entry whose times agree, although its file can change again within
     /// the second in which git read it. So an entry that is as young as the look at it is marked, and git compares its
     /// content the next time.
     pub(super) fn install(&self, others: OtherWriters) -> Result<(), GitError> {
-        self.adopt_packs()?;
-        let index = self.path();
-        let mark = || {
-            let young = match others {
-                OtherWriters::Possible => self.made_at,
-                OtherWriters::None => index.metadata()?.mtime(),
-            };
-            mark_young_entries(&index, young)
+        adopt_packs(&self.tree.repo, &self.objects())?;
+        let lock = IndexLock::take(&self.tree.admin)?;
+        let (bytes, found) = read_plain_file(&self.path()).map_err(GitError::io("read", &self.path()))?;
+        let young = match others {
+            OtherWriters::Possible => self.made_at,
+            OtherWriters::None => found.mtime(),
         };
-        mark().map_err(GitError::io("mark", &index))?;
-        let (own, lock) = (self.tree.admin.join("index"), self.lock());
-        fs::hard_link(&index, &lock).map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: lock.clone() },
-            _ => GitError::Io { act: "lock", path: lock.clone(), source },
-        })?;
-        fs::rename(&lock, &own).map_err(GitError::io("replace", &own))
+        lock.install(&mark_young_entries(bytes, young), found.modified().ok())
     }
 
     /// Checks that the index is exactly the content of a commit, and hides nothing.
@@ -194,10 +171,70 @@ fn rewritten(detail: &str) -> GitError {
     GitError::Unreadable { verb: "read-tree", detail: format!("the index {detail}") }
 }
 
-/// A file and not the environment names the repository's objects: there a colon in the path would end it.
-fn borrow_objects(info: &Path, common_dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(info)?;
-    fs::write(info.join("alternates"), common_dir.join("objects").as_os_str().as_bytes())
+/// Git's own lock on an index, and the file that becomes the index.
+pub(super) struct IndexLock {
+    file: NamedTempFile,
+    index: PathBuf,
+}
+
+impl IndexLock {
+    /// Takes the lock; an error while another git has it. It is free again when the value goes.
+    pub(super) fn take(git_dir: &Path) -> Result<Self, GitError> {
+        let (index, path) = (git_dir.join("index"), git_dir.join("index.lock"));
+        let mut builder = tempfile::Builder::new();
+        let file = builder.prefix("index.lock").rand_bytes(0).permissions(Permissions::from_mode(0o666));
+        let file = file.tempfile_in(git_dir).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => GitError::IndexLocked { path: path.clone() },
+            _ => GitError::Io { act: "lock", path: path.clone(), source },
+        })?;
+        // As readable as the present one, which others may share.
+        let set = fs::metadata(&index).map_or(Ok(()), |found| file.as_file().set_permissions(found.permissions()));
+        set.map_err(GitError::io("lock", &path))?;
+        Ok(Self { file, index })
+    }
+
+    /// The error of a caller who finds that somebody was quicker.
+    pub(super) fn refusal(&self) -> GitError {
+        GitError::IndexLocked { path: self.file.path().to_owned() }
+    }
+
+    /// Makes these bytes the index, as old as is said. It is a file of its own: a process that a filter has left behind may
+    /// have the one open that git wrote.
+    pub(super) fn install(mut self, bytes: &[u8], written: Option<SystemTime>) -> Result<(), GitError> {
+        let file = self.file.as_file_mut();
+        let filled = file.write_all(bytes).and_then(|()| written.map_or(Ok(()), |time| file.set_modified(time)));
+        filled.map_err(GitError::io("write", self.file.path()))?;
+        let replaced = self.file.persist(&self.index);
+        replaced.map(drop).map_err(|error| GitError::io("replace", &self.index)(error.error))
+    }
+}
+
+/// Makes a directory for the objects that git makes, beside those of the repository. A file and not the environment names
+/// these: there a colon in the path would end it.
+pub(super) fn borrow_objects(objects: &Path, repo: &Repo) -> Result<(), GitError> {
+    let info = objects.join("info");
+    let borrowed = repo.common_dir().join("objects");
+    let write = || {
+        fs::create_dir_all(&info)?;
+        fs::write(info.join("alternates"), borrowed.as_os_str().as_bytes())
+    };
+    write().map_err(GitError::io("write", &info))
+}
+
+/// Takes what a checkout of a partial clone has fetched into the repository: git reads every object of such a pack and
+/// names it by its content.
+pub(super) fn adopt_packs(repo: &Repo, objects: &Path) -> Result<(), GitError> {
+    for entry in fs::read_dir(objects.join("pack")).into_iter().flatten().flatten() {
+        let pack = entry.path();
+        let is_pack = pack.extension().is_some_and(|kind| kind == "pack");
+        let is_promised = pack.with_extension("promisor").symlink_metadata().is_ok_and(|found| found.is_file());
+        if is_pack && is_promised && reach::may_fetch(repo.common_dir()) {
+            let file = rustix::fs::open(&pack, PLAIN_FILE, Mode::empty());
+            let file = file.map_err(|errno| GitError::io("open", &pack)(errno.into()))?;
+            Git::new(repo, "index-pack").args(["--stdin", "--promisor"]).input_file(file.into()).run()?;
+        }
+    }
+    Ok(())
 }
 
 /// Git tells a file that changed within the clock's tick by comparing its time with that of the index file, so the copy
@@ -208,22 +245,31 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     File::options().write(true).open(to)?.set_modified(time)
 }
 
+/// Reads a file, and nothing that lies in its place.
+fn read_plain_file(path: &Path) -> io::Result<(Vec<u8>, Metadata)> {
+    let mut file = File::from(rustix::fs::open(path, PLAIN_FILE, Mode::empty())?);
+    let (mut bytes, found) = (Vec::new(), file.metadata()?);
+    if !found.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    file.read_to_end(&mut bytes)?;
+    Ok((bytes, found))
+}
+
 /// Marks the entries whose files changed in this second or later, as git marks those that it does not trust: by a size of
 /// zero. An index that only git understands stays as it is.
-fn mark_young_entries(path: &Path, second: i64) -> io::Result<()> {
-    let written = fs::metadata(path)?.modified()?;
-    let Ok(mut index) = Index::parse(fs::read(path)?) else { return Ok(()) };
+fn mark_young_entries(bytes: Vec<u8>, second: i64) -> Vec<u8> {
+    let Ok(mut index) = Index::parse(bytes.clone()) else { return bytes };
     let is_young = |stat: &Stat| i64::from(stat.ctime.0) >= second && stat.size != 0;
-    let young: Vec<_> = index.entries().enumerate().filter(|(_, entry)| is_young(&entry.stat)).collect();
-    let young: Vec<_> = young.into_iter().map(|(number, entry)| (number, Stat { size: 0, ..entry.stat })).collect();
+    let young = index.entries().enumerate().filter(|(_, entry)| is_young(&entry.stat));
+    let young: Vec<_> = young.map(|(number, entry)| (number, Stat { size: 0, ..entry.stat })).collect();
     if young.is_empty() {
-        return Ok(());
+        return bytes;
     }
     for (number, stat) in &young {
         index.patch(*number, stat);
     }
-    fs::write(path, index.into_bytes())?;
-    File::options().write(true).open(path)?.set_modified(written)
+    index.into_bytes()
 }
 
 /// The names of the loose objects in a directory of objects. Links and whatever else lies there are passed over.
@@ -264,7 +310,6 @@ fn adopt_object(own: &Odb<'_>, made: &Odb<'_>, name: git2::Oid) -> Result<(), gi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::Repo;
     use crate::git::testkit::{Sandbox, run_git, write};
     use crate::git::worktree::{self, New};
 

@@ -16,7 +16,7 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::thread;
 
-use super::{Repo, Worktree};
+use super::{Worktree, repo};
 
 /// The places of one run. What does not exist is passed over.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,10 +60,10 @@ const CONTENT_STORES: [&str; 2] = ["lfs", "annex"];
 
 /// The files that a run works on.
 pub(super) enum WorkTreeScope {
-    /// A session's worktree, where an agent may be at work.
+    /// A session's worktree, where an agent may be at work, or a temporary checkout of what an agent wrote.
     Session(Worktree),
-    /// A checkout that no agent writes, by its git directory: one of the user's, or a temporary one of ours.
-    Private { git_dir: PathBuf },
+    /// A checkout of the user's, which no agent writes, by its git directory.
+    User { git_dir: PathBuf },
 }
 
 /// Whether a run waits for other machines.
@@ -74,13 +74,13 @@ pub(super) enum Fetching {
 }
 
 impl WorkTreeScope {
-    /// Whether a checkout may fetch: in a session's worktree only where the repository leaves content elsewhere, which the
-    /// user has set up.
+    /// Whether a checkout may fetch: only where the repository leaves content elsewhere, which the user has set up.
     pub(super) fn fetching(&self) -> Fetching {
-        match self {
-            Self::Session(tree) if !may_fetch(&tree.repo) => Fetching::Offline,
-            Self::Session(_) | Self::Private { .. } => Fetching::Allowed,
-        }
+        let common = match self {
+            Self::Session(tree) => tree.repo.common_dir(),
+            Self::User { git_dir } => common_dir(git_dir),
+        };
+        if may_fetch(common) { Fetching::Allowed } else { Fetching::Offline }
     }
 
     /// The paths of a run that writes what its caller named.
@@ -90,7 +90,8 @@ impl WorkTreeScope {
             Self::Session(tree) => {
                 let common = tree.repo.common_dir();
                 // What writes files can be led into a store by a swapped directory; what only reads them cannot.
-                let writes_files = write.contains(&real(&tree.path));
+                let files = real(&tree.path);
+                let writes_files = write.iter().any(|path| files.starts_with(path));
                 if !writes_files || fetching == Fetching::Allowed {
                     write.extend(content_stores(common));
                 }
@@ -100,12 +101,8 @@ impl WorkTreeScope {
                 };
                 Reach { read, write }
             }
-            Self::Private { git_dir } => {
-                let common = common_dir(git_dir);
-                write.extend(content_stores(common));
-                if fetching == Fetching::Allowed {
-                    write.push(real(&common.join("objects")));
-                }
+            Self::User { git_dir } => {
+                write.extend(content_stores(common_dir(git_dir)));
                 Reach { read: Read::Everything, write }
             }
         }
@@ -114,13 +111,13 @@ impl WorkTreeScope {
 
 /// Whether a checkout may have to fetch content: large-file storage and git-annex keep a store of it, and a partial clone
 /// names the remote that has the rest.
-pub(super) fn may_fetch(repo: &Repo) -> bool {
+pub(super) fn may_fetch(common: &Path) -> bool {
     let has_promisor = || {
-        let config = repo.open().ok()?.config().ok()?.snapshot().ok()?;
+        let config = repo::open_exactly(common).ok()?.config().ok()?.snapshot().ok()?;
         let mut found = config.entries(Some(r"^remote\..*\.promisor$")).ok()?;
         found.next().map(|_| ())
     };
-    content_stores(repo.common_dir()).next().is_some() || has_promisor().is_some()
+    content_stores(common).next().is_some() || has_promisor().is_some()
 }
 
 fn content_stores(common: &Path) -> impl Iterator<Item = PathBuf> {
@@ -268,13 +265,15 @@ mod tests {
         assert_eq!(scope.fetching(), Fetching::Allowed);
         assert_eq!(written(slice::from_ref(&own)), slice::from_ref(&own));
 
-        // A checkout that no agent writes, by either kind of git directory.
+        // A checkout of the user's, by either kind of git directory.
         for git_dir in [common.clone(), tree.admin] {
-            let scope = WorkTreeScope::Private { git_dir };
-            let expected = [own.clone(), common.join("objects")];
-            assert_eq!(scope.reach(slice::from_ref(&own), Fetching::Allowed).write, expected);
+            let scope = WorkTreeScope::User { git_dir };
+            assert_eq!(scope.fetching(), Fetching::Allowed);
+            assert_eq!(scope.reach(slice::from_ref(&own), Fetching::Allowed).write, slice::from_ref(&own));
             assert_eq!(scope.reach(&[], Fetching::Offline).write, [] as [PathBuf; 0]);
         }
+        sandbox.git(&["config", "--unset", "remote.origin.promisor"]);
+        assert_eq!(WorkTreeScope::User { git_dir: common }.fetching(), Fetching::Offline);
     }
 
     #[test]

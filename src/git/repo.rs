@@ -108,8 +108,13 @@ impl Repo {
     /// A handle for reads and for writes of objects and refs; opened on the common directory, so that nothing in a
     /// worktree is read.
     pub(crate) fn open(&self) -> Result<Repository, GitError> {
-        open(&self.common_dir, RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT)
+        open_exactly(&self.common_dir)
     }
+}
+
+/// Opens a common directory, and nothing near it.
+pub(super) fn open_exactly(common_dir: &Path) -> Result<Repository, GitError> {
+    open(common_dir, RepositoryOpenFlags::NO_SEARCH | RepositoryOpenFlags::NO_DOTGIT)
 }
 
 pub(super) fn open(dir: &Path, flags: RepositoryOpenFlags) -> Result<Repository, GitError> {

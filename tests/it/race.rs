@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use coppice::git::history::{self, Checkpoint, Recorded};
-use coppice::git::merge::{self, Bring, Brought, RebaseOutcome};
+use coppice::git::merge::{self, Bring, Brought, HookPolicy, HookResult, HookRun, Made, Merge, RebaseOutcome, Style};
 use coppice::git::reach::{self, Read};
 use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification, TreeReuse};
 use coppice::git::worktree::{self, Method, New};
@@ -382,6 +383,14 @@ fn a_forged_file_is_seen_and_never_reaches_the_next_session() {
     }
 }
 
+/// Commits a filter that runs a script of the repository, and a file that goes through it.
+fn commit_filter(directory: &Path, script: &str, text: &str) {
+    fs::create_dir_all(directory.join("bin")).unwrap();
+    fs::write(directory.join("bin/up.sh"), script).unwrap();
+    fs::write(directory.join(".gitattributes"), "*.up filter=up\n").unwrap();
+    fs::write(directory.join("file.up"), text).unwrap();
+}
+
 #[test]
 fn a_file_that_can_still_be_written_never_reaches_the_next_session() {
     let Some(arena) = Arena::new() else { return };
@@ -401,4 +410,56 @@ fn a_file_that_can_still_be_written_never_reaches_the_next_session() {
         assert_ne!(arena.session(2 * round + 1).1, Method::Spare);
         fs::remove_dir_all(arena.root().join(".spare")).unwrap();
     }
+}
+
+#[test]
+fn a_filter_of_a_merge_writes_nothing_outside() {
+    let Some(arena) = Arena::new() else { return };
+    let (main, common, home) = (arena.main(), arena.repo.common_dir().to_owned(), arena.dir.path().join("home"));
+    for (key, value) in [("smudge", "sh ./bin/up.sh"), ("clean", "tr A-Z a-z"), ("required", "true")] {
+        git(&main, &["config", &format!("filter.up.{key}"), value]);
+    }
+    let mut script = String::new();
+    let inside = ["hooks/post-commit", "config", "index", "info/attributes", "objects/planted", "refs/heads/planted"];
+    let outside = [main.join("planted"), home.join("authorized_keys")];
+    for path in inside.iter().map(|name| common.join(name)).chain(outside) {
+        script += &format!("(echo planted >> '{}') 2>/dev/null\n", path.display());
+    }
+    let secret = home.join("secret");
+    // The user's own version runs in the user's checkout, the agent's where a hook is to look at its work.
+    commit_filter(&main, &format!("{script}exec tr a-z A-Z\n"), "BASE\n");
+    git(&main, &["add", "--all"]);
+    git(&main, &["commit", "--quiet", "--message", "filter"]);
+    fs::create_dir_all(common.join("hooks")).unwrap();
+    fs::write(common.join("hooks/pre-commit"), "#!/bin/sh\n").unwrap();
+    fs::set_permissions(common.join("hooks/pre-commit"), fs::Permissions::from_mode(0o755)).unwrap();
+
+    let before = arena.outside();
+    let (tree, _) = arena.session(1);
+    let theirs = format!("{script}echo planted\ncat '{}' 2>/dev/null\nexec tr a-z A-Z\n", secret.display());
+    commit_filter(&tree.path, &theirs, "work\n");
+    checkpoint(&tree, 1).unwrap();
+    let order = Merge {
+        target: Some("refs/heads/main"),
+        style: Style::Squash,
+        message: "work",
+        base: tree.base,
+        hooks: HookPolicy::Check,
+    };
+    let mut hooked = String::new();
+    let mut hooks = |run: HookRun| {
+        hooked = fs::read_to_string(run.directory.join("file.up")).unwrap();
+        HookResult::Passed
+    };
+    let made = merge::make(&tree, order, &mut hooks).unwrap();
+    let Made::Ready(ready) = made else { panic!("{made:?}") };
+    let merged = merge::advance(&tree, ready).unwrap();
+    assert!(matches!(merged, merge::Outcome::Merged { .. }), "{merged:?}");
+    // It ran, with what an agent may read.
+    assert!(hooked.contains("WORK") && !hooked.contains("secret"), "{hooked:?}");
+    assert_eq!(fs::read_to_string(main.join("file.up")).unwrap(), "WORK\n");
+    assert_eq!(git(&main, &["status", "--porcelain"]), "");
+    assert_eq!(arena.outside(), before);
+    let planted = [common.join("objects/planted"), common.join("refs/heads/planted"), main.join("planted")];
+    assert!(planted.iter().all(|path| !path.exists()));
 }

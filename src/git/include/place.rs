@@ -61,7 +61,10 @@ impl Places {
         }
         match FileType::from_raw_mode(found.st_mode) {
             FileType::Symlink => copy_link(&from, &to, parent, Path::new(name)),
-            _ => copy_file(&from, &to, Path::new(name), Mode::from_raw_mode(found.st_mode)).unwrap_or_else(other),
+            _ => match copy_file(&from, &to, Path::new(name), Mode::from_raw_mode(found.st_mode)) {
+                Ok(()) => Outcome::Placed,
+                Err(error) => other(error),
+            },
         }
     }
 
@@ -108,12 +111,13 @@ pub(in crate::git) fn descend(root: &OwnedFd, path: &Path, missing: Missing) -> 
     Ok(here)
 }
 
-fn copy_file(from: &OwnedFd, to: &OwnedFd, name: &Path, mode: Mode) -> io::Result<Outcome> {
+/// Copies a file to a free name in another directory.
+pub(in crate::git) fn copy_file(from: &OwnedFd, to: &OwnedFd, name: &Path, mode: Mode) -> io::Result<()> {
     let mut source = File::from(rustix::fs::openat(from, name, SOURCE, Mode::empty())?);
     let mode = mode & Mode::from_raw_mode(0o777);
     let mut target = File::from(rustix::fs::openat(to, name, TARGET, mode)?);
     match io::copy(&mut source, &mut target) {
-        Ok(_) => Ok(Outcome::Placed),
+        Ok(_) => Ok(()),
         Err(error) => {
             // Half a file is worse than none.
             rustix::fs::unlinkat(to, name, AtFlags::empty())?;

@@ -255,11 +255,6 @@ fn missing_directories(tree: &Place, steps: &[Step]) -> Vec<PathBuf> {
 
 /// As git does, directories that lost their last file go.
 fn remove_emptied(tree: &Place, steps: &[Step]) {
-    for step in steps.iter().filter(|step| step.new == Seen::Absent) {
-        for part in step.path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty()) {
-            if tree.remove_directory(part).is_err() {
-                break;
-            }
-        }
-    }
+    let gone = steps.iter().filter(|step| step.new == Seen::Absent);
+    gone.for_each(|step| tree.remove_empty_parents(&step.path));
 }

@@ -4,7 +4,7 @@
 //! by a rename that replaces nothing.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use sha1::Digest;
 
 use crate::git::GitError;
-use crate::git::include::place::{Missing, descend};
+use crate::git::include::place::{Missing, copy_file, descend};
 use crate::git::index::{blob_hasher, blob_id};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -22,11 +22,11 @@ const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::
 const SOURCE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// Length of a SHA-1.
-pub(super) const HASH: usize = 20;
+pub(in crate::git) const HASH: usize = 20;
 
 /// What lies at a path, told by its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(in crate::git) enum Seen {
     Absent,
     File {
         hash: [u8; HASH],
@@ -41,26 +41,26 @@ pub(super) enum Seen {
 
 /// Whether the owner may execute a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Execution {
+pub(in crate::git) enum Execution {
     Plain,
     Executable,
 }
 
 /// A directory, held open.
-pub(super) struct Place {
+pub(in crate::git) struct Place {
     root: OwnedFd,
     path: PathBuf,
 }
 
 impl Place {
-    pub(super) fn open(path: &Path) -> Result<Self, GitError> {
+    pub(in crate::git) fn open(path: &Path) -> Result<Self, GitError> {
         let root = rustix::fs::open(path, DIRECTORY, Mode::empty());
         let root = root.map_err(|errno| GitError::io("open", path)(errno.into()))?;
         Ok(Self { root, path: path.to_owned() })
     }
 
     /// What lies at a path.
-    pub(super) fn look(&self, path: &Path) -> Result<Seen, GitError> {
+    pub(in crate::git) fn look(&self, path: &Path) -> Result<Seen, GitError> {
         self.look_raw(path).map_err(|errno| self.error("read", path, errno))
     }
 
@@ -89,22 +89,22 @@ impl Place {
     }
 
     /// Whether a file or a link lies at a path.
-    pub(super) fn is_file(&self, path: &Path) -> bool {
+    pub(in crate::git) fn is_file(&self, path: &Path) -> bool {
         matches!(self.kind(path), Ok(FileType::RegularFile | FileType::Symlink))
     }
 
     /// Whether something lies at a path that is not a directory.
-    pub(super) fn is_in_the_way(&self, path: &Path) -> bool {
+    pub(in crate::git) fn is_in_the_way(&self, path: &Path) -> bool {
         self.kind(path).is_ok_and(|kind| kind != FileType::Directory)
     }
 
     /// Whether anything lies at a path.
-    pub(super) fn is_there(&self, path: &Path) -> bool {
+    pub(in crate::git) fn is_there(&self, path: &Path) -> bool {
         self.kind(path).is_ok()
     }
 
     /// Whether nothing at all lies at a path.
-    pub(super) fn is_free(&self, path: &Path) -> bool {
+    pub(in crate::git) fn is_free(&self, path: &Path) -> bool {
         matches!(self.kind(path), Err(Errno::NOENT))
     }
 
@@ -115,13 +115,13 @@ impl Place {
     }
 
     /// Opens a file for reading; none when something else is there.
-    pub(super) fn read(&self, path: &Path) -> Option<File> {
+    pub(in crate::git) fn read(&self, path: &Path) -> Option<File> {
         let (directory, name) = self.above(path, Missing::Refuse).ok()?;
         rustix::fs::openat(&directory, name, SOURCE, Mode::empty()).ok().map(File::from)
     }
 
     /// Moves something to a free path of another place; directories on the way there are made.
-    pub(super) fn move_to(&self, path: &Path, other: &Place, to: &Path) -> rustix::io::Result<()> {
+    pub(in crate::git) fn move_to(&self, path: &Path, other: &Place, to: &Path) -> rustix::io::Result<()> {
         let (from, name) = self.above(path, Missing::Refuse)?;
         let (into, new) = other.above(to, Missing::Create)?;
         match rustix::fs::renameat_with(&from, name, &into, new, RenameFlags::NOREPLACE) {
@@ -138,7 +138,7 @@ impl Place {
     }
 
     /// Removes a directory and those in it, as far as they are empty.
-    pub(super) fn remove_empty(&self, path: &Path) -> rustix::io::Result<()> {
+    pub(in crate::git) fn remove_empty(&self, path: &Path) -> rustix::io::Result<()> {
         let (above, name) = self.above(path, Missing::Refuse)?;
         let directory = rustix::fs::openat(&above, name, DIRECTORY, Mode::empty())?;
         let mut entries = rustix::fs::Dir::read_from(&directory)?;
@@ -152,12 +152,52 @@ impl Place {
     }
 
     /// Removes the directory at a path if it is empty.
-    pub(super) fn remove_directory(&self, path: &Path) -> rustix::io::Result<()> {
+    pub(in crate::git) fn remove_directory(&self, path: &Path) -> rustix::io::Result<()> {
         let (above, name) = self.above(path, Missing::Refuse)?;
         rustix::fs::unlinkat(&above, name, AtFlags::REMOVEDIR)
     }
 
-    pub(super) fn error(&self, act: &'static str, path: &Path, errno: Errno) -> GitError {
+    /// Removes the directories above a path, as far as they are empty.
+    pub(in crate::git) fn remove_empty_parents(&self, path: &Path) {
+        let above = path.ancestors().skip(1).filter(|part| !part.as_os_str().is_empty());
+        above.map_while(|part| self.remove_directory(part).ok()).for_each(drop);
+    }
+
+    /// Makes a directory and those above it.
+    pub(in crate::git) fn create_directory(&self, path: &Path) -> rustix::io::Result<()> {
+        descend(&self.root, path, Missing::Create).map(drop)
+    }
+
+    /// Removes a file or a link; nothing happens where there is none.
+    pub(in crate::git) fn remove_file(&self, path: &Path) -> rustix::io::Result<()> {
+        let (above, name) = match self.above(path, Missing::Refuse) {
+            Err(Errno::NOENT) => return Ok(()),
+            above => above?,
+        };
+        match rustix::fs::unlinkat(&above, name, AtFlags::empty()) {
+            Err(Errno::NOENT) => Ok(()),
+            removed => removed,
+        }
+    }
+
+    /// Copies a file or a link to the same path of another place, which is free; directories on the way there are made.
+    /// Returns what the file system says about the copy.
+    pub(in crate::git) fn copy_to(&self, path: &Path, other: &Place) -> io::Result<rustix::fs::Stat> {
+        let (from, name) = self.above(path, Missing::Refuse)?;
+        let (into, _) = other.above(path, Missing::Create)?;
+        let found = rustix::fs::statat(&from, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::Symlink => {
+                let target = rustix::fs::readlinkat(&from, name, Vec::new())?;
+                rustix::fs::symlinkat(target.as_c_str(), &into, name)?;
+            }
+            FileType::RegularFile => copy_file(&from, &into, name, Mode::from_raw_mode(found.st_mode))?,
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        }
+        Ok(rustix::fs::statat(&into, name, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    pub(in crate::git) fn error(&self, act: &'static str, path: &Path, errno: Errno) -> GitError {
         GitError::Io { act, path: self.path.join(path), source: errno.into() }
     }
 

@@ -12,31 +12,38 @@ use crate::git::{GitError, Oid};
 
 /// One path that is written, replaced or deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Edit {
-    pub(super) path: PathBuf,
+pub(in crate::git) struct Edit {
+    pub(in crate::git) path: PathBuf,
     /// What the parent has there; none for nothing.
-    pub(super) old: Option<Blob>,
+    pub(in crate::git) old: Option<Blob>,
     /// What it gets there; none for nothing.
-    pub(super) new: Option<Blob>,
+    pub(in crate::git) new: Option<Blob>,
 }
 
 /// Content and mode of one path in a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Blob {
-    pub(super) oid: Oid,
-    pub(super) mode: u32,
+pub(in crate::git) struct Blob {
+    pub(in crate::git) oid: Oid,
+    pub(in crate::git) mode: u32,
+}
+
+impl Blob {
+    /// Whether it is a commit of a submodule.
+    pub(in crate::git) fn is_gitlink(self) -> bool {
+        self.mode & mode::TYPE == mode::GITLINK
+    }
 }
 
 impl Edit {
     /// Whether the path is no part of a work tree: a nested repository, or a name that leads into a git directory.
-    pub(super) fn is_refused(&self) -> bool {
-        let is_gitlink = |blob: &Option<Blob>| blob.is_some_and(|blob| blob.mode & mode::TYPE == mode::GITLINK);
-        is_gitlink(&self.old) || is_gitlink(&self.new) || !is_plain(&self.path)
+    pub(in crate::git) fn is_refused(&self) -> bool {
+        let mut blobs = self.old.into_iter().chain(self.new);
+        blobs.any(Blob::is_gitlink) || !is_plain(&self.path)
     }
 }
 
 /// The paths that differ between two commits or trees, in order.
-pub(super) fn edits(repo: &Repository, before: Oid, after: Oid) -> Result<Vec<Edit>, GitError> {
+pub(in crate::git) fn edits(repo: &Repository, before: Oid, after: Oid) -> Result<Vec<Edit>, GitError> {
     let compare = || {
         let peel = |oid: Oid| repo.find_object(oid.raw(), None)?.peel_to_tree();
         repo.diff_tree_to_tree(Some(&peel(before)?), Some(&peel(after)?), None)
@@ -53,6 +60,17 @@ pub(super) fn edits(repo: &Repository, before: Oid, after: Oid) -> Result<Vec<Ed
         }
     }
     Ok(found.into_iter().map(|(path, (old, new))| Edit { path, old, new }).collect())
+}
+
+/// What the edits put in place, as `update-index --index-info -z` reads it.
+pub(in crate::git) fn index_entries<'a>(edits: impl Iterator<Item = &'a Edit>) -> Vec<u8> {
+    let mut entries = Vec::new();
+    for (path, Blob { oid, mode }) in edits.filter_map(|edit| Some((&edit.path, edit.new?))) {
+        entries.extend(format!("{mode:o} {oid}\t").into_bytes());
+        entries.extend(path.as_os_str().as_bytes());
+        entries.push(0);
+    }
+    entries
 }
 
 fn side(file: &DiffFile<'_>) -> Option<(PathBuf, Blob)> {

@@ -14,9 +14,10 @@ use tracing::debug;
 
 use super::journal::{Journal, Step};
 use super::place::{Execution, Place, Seen};
-use super::plan::{Blob, Edit};
+use super::plan::{self, Blob, Edit};
 use crate::git::command::Git;
 use crate::git::index::mode;
+use crate::git::private_index::{adopt_packs, borrow_objects};
 use crate::git::{GitError, Oid, Worktree};
 
 /// What a look at the tree came to.
@@ -71,18 +72,16 @@ impl Scratch {
 
     /// Writes what a checkout of the result would write, for the paths that differ.
     pub(super) fn write_contents(&self, parent: &Worktree, edits: &[Edit]) -> Result<(), GitError> {
-        let mut entries = Vec::new();
-        for (path, Blob { oid, mode }) in edits.iter().filter_map(|edit| Some((&edit.path, edit.new?))) {
-            entries.extend(format!("{mode:o} {oid}\t").into_bytes());
-            entries.extend(path.as_os_str().as_bytes());
-            entries.push(0);
-        }
+        let entries = plan::index_entries(edits.iter());
         if entries.is_empty() {
             return Ok(());
         }
-        let git = |verb| self.git(parent, &self.new_files(), verb);
+        let (objects, git) = (self.path.join("objects"), |verb| self.git(parent, &self.new_files(), verb));
+        borrow_objects(&objects, &parent.repo)?;
         git("update-index").args(["--add", "-z", "--index-info"]).input(entries).run()?;
-        git("checkout-index").args(["--all", "--quiet"]).online().run().map(drop)
+        let checkout = git("checkout-index").env("GIT_OBJECT_DIRECTORY", &objects).online();
+        checkout.args(["--all", "--quiet"]).run()?;
+        adopt_packs(&parent.repo, &objects)
     }
 
     /// Compares the tree with what was merged.
@@ -200,10 +199,11 @@ impl Scratch {
         }
     }
 
-    /// A run of git in one of the directories here, with an index of its own. Nothing of the parent's is read.
+    /// A run of git in one of the directories here, with an index of its own. It is confined as in the parent's worktree:
+    /// agents wrote the files.
     fn git(&self, parent: &Worktree, files: &Path, verb: &'static str) -> Git {
-        let git = Git::in_checkout(parent.repo.common_dir(), files, verb).attributes_from(parent.attributes);
-        git.index(&self.path.join("index")).writes(&self.path)
+        let tree = Worktree { path: files.to_owned(), admin: parent.repo.common_dir().to_owned(), ..parent.clone() };
+        Git::in_tree(&tree, verb).index(&self.path.join("index")).writes(&self.path)
     }
 }
 

@@ -10,10 +10,11 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin};
+use std::process::{Child, ChildStdin, Output};
 
 use git2::{Delta, Repository};
 
+use super::user_checkout::{StagedMove, UserCheckout};
 use super::{Refusal, short};
 use crate::git::command::{self, Git};
 use crate::git::private_index::{OtherWriters, PrivateIndex};
@@ -21,8 +22,7 @@ use crate::git::{GitError, Oid, Repo, Worktree, stage, status};
 
 /// A checkout: files with an index and a head.
 pub(super) enum Checkout {
-    /// The user's own, whose files decide about attributes.
-    User { git_dir: PathBuf, files: PathBuf },
+    User(UserCheckout),
     /// A session's worktree, in which its agent may be at work.
     Session(Worktree),
 }
@@ -36,8 +36,10 @@ pub(super) struct Advance<'a> {
     pub(super) why: &'a str,
 }
 
-/// Finds every checkout whose head is the branch `name`, at present `commit`.
-pub(super) fn showing(repo: &Repo, name: &str, commit: Oid) -> Vec<Checkout> {
+/// Finds every checkout whose head is the branch `name`, at present `commit`. Temporary directories of a move are made
+/// beside the session's worktree.
+pub(super) fn showing(session: &Worktree, name: &str, commit: Oid) -> Vec<Checkout> {
+    let (repo, scratch_root) = (&session.repo, session.path.parent().unwrap_or(&session.path));
     // The worktree of another session is as hostile as this one.
     let of_session = name.strip_prefix("refs/heads/").filter(|branch| branch.starts_with("coppice/"));
     let head = format!("ref: {name}");
@@ -58,7 +60,10 @@ pub(super) fn showing(repo: &Repo, name: &str, commit: Oid) -> Vec<Checkout> {
                     attributes: commit,
                 })
             }
-            None => Checkout::User { git_dir, files },
+            None => {
+                let (repo, scratch_root) = (repo.clone(), scratch_root.to_owned());
+                Checkout::User(UserCheckout { repo, git_dir, files, scratch_root })
+            }
         })
         .collect()
 }
@@ -106,20 +111,24 @@ pub(super) fn busy(common_dir: &Path, name: &str, showing: &[Checkout]) -> Optio
     None
 }
 
-/// The index that a move works on.
-enum MovedIndex<'a> {
-    Own { git_dir: &'a Path, files: &'a Path },
-    Private(PrivateIndex),
+/// A move of a checkout that is about to happen.
+enum PreparedMove<'a> {
+    User(StagedMove<'a>),
+    Session { tree: &'a Worktree, from: Oid, to: Oid },
 }
 
-impl MovedIndex<'_> {
-    /// A run that writes the index and the files.
-    fn checkout(&self, verb: &'static str) -> Result<Git, GitError> {
+impl PreparedMove<'_> {
+    /// Takes files and index to the other commit.
+    fn finish(self) -> Result<(), GitError> {
         match self {
-            Self::Own { git_dir, files } => {
-                Ok(Git::in_checkout(git_dir, files, verb).writes(git_dir).writes(files).online())
+            Self::User(staged) => staged.finish(),
+            Self::Session { tree, from, to } => {
+                let private = PrivateIndex::copy_of(tree)?;
+                private.refresh()?;
+                move_tree(private.checkout("read-tree")?, from, to).run()?;
+                private.check_flags()?;
+                private.install(OtherWriters::Possible)
             }
-            Self::Private(private) => private.checkout(verb),
         }
     }
 }
@@ -127,7 +136,7 @@ impl MovedIndex<'_> {
 impl Checkout {
     fn git_dir(&self) -> &Path {
         match self {
-            Self::User { git_dir, .. } => git_dir,
+            Self::User(user) => &user.git_dir,
             Self::Session(tree) => &tree.admin,
         }
     }
@@ -135,7 +144,7 @@ impl Checkout {
     /// The directory that holds the files.
     pub(super) fn files(&self) -> &Path {
         match self {
-            Self::User { files, .. } => files,
+            Self::User(user) => &user.files,
             Self::Session(tree) => &tree.path,
         }
     }
@@ -143,25 +152,37 @@ impl Checkout {
     /// A run that only looks.
     fn git(&self, verb: &'static str) -> Git {
         match self {
-            Self::User { git_dir, files } => Git::in_checkout(git_dir, files, verb),
+            Self::User(user) => user.git(verb),
             Self::Session(tree) => Git::in_tree(tree, verb),
         }
     }
 
-    /// The index, refreshed.
-    fn refreshed_index(&self) -> Result<MovedIndex<'_>, GitError> {
+    /// Asks git whether it would go from one tree to the other.
+    fn try_move(&self, before: Oid, after: Oid) -> Result<Output, GitError> {
         match self {
-            Self::User { git_dir, files } => {
-                // Without this, a file that was only touched counts as changed. Its exit status says no more than that.
-                let git = Git::in_checkout(git_dir, files, "update-index").writes(git_dir);
-                git.args(["-q", "--ignore-submodules", "--refresh"]).output()?;
-                Ok(MovedIndex::Own { git_dir, files })
-            }
+            Self::User(user) => user.try_move(before, after),
             Self::Session(tree) => {
                 let private = PrivateIndex::copy_of(tree)?;
                 private.refresh()?;
-                Ok(MovedIndex::Private(private))
+                move_tree(private.checkout("read-tree")?, before, after).arg("--dry-run").output()
             }
+        }
+    }
+
+    fn prepare(&self, from: Oid, to: Oid) -> Result<PreparedMove<'_>, GitError> {
+        match self {
+            Self::User(user) => user.stage(from, to).map(PreparedMove::User),
+            Self::Session(tree) => Ok(PreparedMove::Session { tree, from, to }),
+        }
+    }
+
+    /// Takes files and index from one commit to the other, unless something local would be lost.
+    fn follow(&self, repo: &Repository, from: Oid, to: Oid) -> Result<Option<Refusal>, GitError> {
+        let prepared = self.prepare(from, to)?;
+        // Looked at after the filters have run, which may take long.
+        match self.refusal(repo, from, to)? {
+            None => prepared.finish().map(|()| None),
+            refusal => Ok(refusal),
         }
     }
 
@@ -172,7 +193,7 @@ impl Checkout {
         if !ignored.is_empty() {
             return local(ignored);
         }
-        let dry = move_tree(self.refreshed_index()?.checkout("read-tree")?, before, after).arg("--dry-run").output()?;
+        let dry = self.try_move(before, after)?;
         if dry.status.success() {
             return Ok(None);
         }
@@ -181,19 +202,6 @@ impl Checkout {
             return Err(command::failed("read-tree", &dry));
         }
         local(files)
-    }
-
-    /// Takes files and index from one commit to another.
-    fn move_files(&self, from: Oid, to: Oid) -> Result<(), GitError> {
-        let index = self.refreshed_index()?;
-        move_tree(index.checkout("read-tree")?, from, to).run()?;
-        match index {
-            MovedIndex::Own { .. } => Ok(()),
-            MovedIndex::Private(private) => {
-                private.check_flags()?;
-                private.install(OtherWriters::Possible)
-            }
-        }
     }
 
     /// Files of the user that the move would touch; also those in the way of a directory, and below a file.
@@ -240,7 +248,7 @@ impl Checkout {
     }
 }
 
-fn move_tree(git: Git, from: Oid, to: Oid) -> Git {
+pub(super) fn move_tree(git: Git, from: Oid, to: Oid) -> Git {
     git.args(["-m", "-u", "--no-recurse-submodules", &from.to_string(), &to.to_string()])
 }
 
@@ -253,10 +261,7 @@ pub(super) fn advance(repo: &Repo, to: &Advance<'_>, checkouts: &[Checkout]) -> 
     let handle = repo.open()?;
     for (moved, checkout) in checkouts.iter().enumerate() {
         // Looked at again under the lock: time has passed since the first look.
-        let stopped = match checkout.refusal(&handle, to.old, to.new) {
-            Ok(None) => checkout.move_files(to.old, to.new).map(|()| None),
-            stopped => stopped,
-        };
+        let stopped = checkout.follow(&handle, to.old, to.new);
         if !matches!(stopped, Ok(None)) {
             move_back(&checkouts[..moved], to)?;
             return stopped;
@@ -272,7 +277,7 @@ pub(super) fn advance(repo: &Repo, to: &Advance<'_>, checkouts: &[Checkout]) -> 
 }
 
 fn move_back(checkouts: &[Checkout], to: &Advance<'_>) -> Result<(), GitError> {
-    checkouts.iter().try_for_each(|checkout| checkout.move_files(to.new, to.old))
+    checkouts.iter().try_for_each(|checkout| checkout.prepare(to.new, to.old)?.finish())
 }
 
 /// A ref that is locked by a `git update-ref` which waits for a word from us. When we die, it lets go.

@@ -21,6 +21,7 @@ use crate::git::command::Git;
 use crate::git::{GitError, Oid, Repo, Worktree};
 pub(in crate::git) use change::compare;
 pub use change::{HookChanges, HookFileChange};
+pub(super) use scratch::create_scratch_directory;
 pub(in super::super) use scratch::is_scratch;
 
 /// The hooks that a commit runs, in this order.

@@ -8,6 +8,7 @@ use crate::git::testkit::{Sandbox, run_git, write};
 
 mod commit;
 mod rebase;
+mod user_checkout;
 
 const MAIN: &str = "refs/heads/main";
 
@@ -325,7 +326,7 @@ fn when_one_of_two_checkouts_cannot_follow_the_other_goes_back() {
     case.sandbox.git(&["worktree", "add", "--quiet", "--force", "../linked", "main"]);
     let (old, new) = (case.sandbox.head(), case.sandbox.oid(&case.tree.branch));
     let advance = Advance { name: MAIN, old, new, why: "test" };
-    let both = checkout::showing(&case.tree.repo, MAIN, old);
+    let both = checkout::showing(&case.tree, MAIN, old);
     assert_eq!(both.len(), 2);
     write(&linked.join("README"), "mine\n");
     let refused = Refusal::LocalChanges { checkout: linked.clone(), files: vec!["README".into()] };

@@ -22,7 +22,10 @@ pub(crate) const UNVERIFIED: &str = "coppice: spare, not verified";
 /// Why a worktree is locked after its session was removed.
 pub(crate) const REMOVED: &str = "coppice: removed";
 
-const REASONS: [&str; 4] = [INITIALIZING, SPARE, UNVERIFIED, REMOVED];
+/// Why the temporary checkout of a merge is locked, in which hooks run.
+pub(crate) const MERGING: &str = "coppice: merging";
+
+const REASONS: [&str; 5] = [INITIALIZING, SPARE, UNVERIFIED, REMOVED, MERGING];
 /// The way from a worktree's git directory to the common one.
 const COMMON_DIR: &[u8] = b"../..\n";
 

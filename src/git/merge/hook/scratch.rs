@@ -12,6 +12,8 @@ use super::adopt;
 use crate::git::command::Git;
 use crate::git::include;
 use crate::git::include::place::Places;
+use crate::git::private_index::{adopt_packs, borrow_objects};
+use crate::git::worktree::registration;
 use crate::git::{GitError, Oid, Worktree};
 
 /// How the names of temporary checkouts begin.
@@ -25,6 +27,13 @@ pub(in crate::git) fn is_scratch(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(SCRATCH.as_bytes())
 }
 
+/// Makes a temporary directory of a merge: beside the session's worktree, because a whole checkout may not fit into the
+/// system's own place for such.
+pub(in super::super) fn create_scratch_directory(beside: &Path) -> Result<TempDir, GitError> {
+    let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(beside);
+    dir.map_err(GitError::io("create a temporary directory in", beside))
+}
+
 /// A temporary linked worktree at the parent commit, with the content to be committed in its index and files.
 pub(super) struct Scratch {
     dir: TempDir,
@@ -34,25 +43,24 @@ pub(super) struct Scratch {
 
 impl Scratch {
     pub(super) fn new(tree: &Worktree, parent: Oid, content: Oid) -> Result<Self, GitError> {
-        // Beside the session's worktree: a whole checkout may not fit into the temporary directory.
-        let beside = tree.path.parent().unwrap_or(&tree.path);
-        let dir = tempfile::Builder::new().prefix(SCRATCH).tempdir_in(beside);
-        let dir = dir.map_err(GitError::io("create a temporary checkout in", beside))?;
+        let dir = create_scratch_directory(tree.path.parent().unwrap_or(&tree.path))?;
         let unique = dir.path().file_name().unwrap_or_default().to_string_lossy().replace(SCRATCH, "coppice-merge-");
         let files = dir.path().join(&unique);
         let scratch = Self { git_dir: tree.repo.common_dir().join("worktrees").join(&unique), files, dir };
         Git::new(&tree.repo, "worktree")
-            .args(["add", "--quiet", "--detach", "--no-checkout"])
+            .args(["add", "--quiet", "--detach", "--no-checkout", "--lock", "--reason", registration::MERGING])
             .arg(&scratch.files)
             .arg(parent.to_string())
             .run()?;
-        fs::create_dir(scratch.objects()).map_err(GitError::io("create", &scratch.objects()))?;
-        let git = Git::in_checkout(&scratch.git_dir, &scratch.files, "read-tree").attributes_from(parent);
-        git.index(&scratch.index())
-            .writes(scratch.dir.path())
-            .online()
-            .args(["--reset", "-u", &content.to_string()])
-            .run()?;
+        borrow_objects(&scratch.objects(), &tree.repo)?;
+        let (path, admin) = (scratch.files.clone(), scratch.git_dir.clone());
+        // An agent wrote the content, and so perhaps what a filter runs.
+        let files = Worktree { path, admin, base: parent, attributes: parent, ..tree.clone() };
+        let git = Git::in_tree(&files, "read-tree").index(&scratch.index()).writes(scratch.dir.path());
+        let git = git.env("GIT_OBJECT_DIRECTORY", scratch.objects()).online();
+        git.args(["--reset", "-u", &content.to_string()]).run()?;
+        // Before the hooks, which may write there what they like.
+        adopt_packs(&tree.repo, &scratch.objects())?;
         Ok(scratch)
     }
 
@@ -112,10 +120,8 @@ impl Scratch {
 
     /// What `git commit` tells its hooks. Objects are made beside the repository's own, which are read.
     pub(super) fn environment(&self) -> Vec<(&'static str, OsString)> {
-        let common = self.git_dir.ancestors().nth(2).unwrap_or(&self.git_dir);
         vec![
             ("GIT_OBJECT_DIRECTORY", self.objects().into_os_string()),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", common.join("objects").into_os_string()),
             ("GIT_DIR", self.git_dir.clone().into_os_string()),
             ("GIT_WORK_TREE", self.files.clone().into_os_string()),
             ("GIT_INDEX_FILE", self.index().into_os_string()),
@@ -126,7 +132,30 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What stays behind is a worktree without files, which git prunes by itself.
+        // What stays behind is a locked worktree without files, which goes when the daemon starts again.
         fs::remove_dir_all(&self.git_dir).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::removal;
+    use crate::git::testkit::Sandbox;
+
+    #[test]
+    fn what_a_killed_merge_left_goes_with_the_next_start() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        let root = sandbox.root().join("trees");
+        let worktrees = || sandbox.git(&["worktree", "list"]).lines().count();
+        std::mem::forget(Scratch::new(&tree, sandbox.head(), sandbox.head()).unwrap());
+        std::mem::forget(create_scratch_directory(&root).unwrap());
+        sandbox.git(&["worktree", "prune"]);
+        assert_eq!(worktrees(), 3);
+        removal::tidy(&tree.repo, &root).unwrap();
+        assert_eq!(worktrees(), 2);
+        let names = fs::read_dir(&root).unwrap().map(|entry| entry.unwrap().file_name());
+        assert!(!names.into_iter().any(|name| is_scratch(&name)));
     }
 }
