@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use super::capture::{self, Kept};
 use super::command::Git;
 use super::stage::{self, Purpose, Staged};
-use super::{GitError, Oid, Worktree};
+use super::{GitError, Oid, Worktree, history};
 
 const PATCH: &[&str] = &["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"];
 
@@ -80,6 +80,15 @@ pub struct Patch {
     pub left_out: Vec<PathBuf>,
 }
 
+/// A session's work as a person reviews it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReviewedWork {
+    /// The tree object that holds the work; files and patch show exactly this.
+    pub content: Oid,
+    pub files: Vec<FileChange>,
+    pub patch: Vec<u8>,
+}
+
 /// Counts what changed since `from`.
 pub fn changes(tree: &Worktree, from: &Oid, to: Target) -> Result<Changes, GitError> {
     Ok(total(&files(tree, from, to)?))
@@ -94,6 +103,32 @@ pub fn files(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<FileChange>,
 pub fn files_and_patch(tree: &Worktree, from: &Oid, to: Target) -> Result<(Vec<FileChange>, Vec<u8>), GitError> {
     let diff = Diff::new(tree, to)?;
     Ok((diff.files(tree, from)?, diff.run(tree, from, PATCH)?))
+}
+
+/// The work as the next checkpoint would commit it. Its tree is made first, and the tree is what is compared with `from`.
+pub fn review_work(tree: &Worktree, from: &Oid) -> Result<ReviewedWork, GitError> {
+    let repo = tree.repo.open()?;
+    // Work whose branch somebody deleted can still be read.
+    let tip = history::branch_tip(&repo, tree).unwrap_or(tree.base);
+    let mut staged = stage::stage(tree, Purpose::Snapshot, &[])?;
+    let content = history::content(&repo, tip, &mut staged)?;
+    let diff = Diff::Commit(content);
+    Ok(ReviewedWork { content, files: diff.files(tree, from)?, patch: diff.run(tree, from, PATCH)? })
+}
+
+/// The files that differ between `shown`, a tree or a commit, and what is committed on the session's branch; `None` when
+/// there are none. When a garbage collection of the user has taken `shown`, nobody knows which files they are.
+pub fn committed_since(tree: &Worktree, shown: Oid) -> Result<Option<Vec<PathBuf>>, GitError> {
+    let repo = tree.repo.open()?;
+    let tip = history::branch_tip(&repo, tree)?;
+    if history::tree_of(&repo, tip)? == shown {
+        return Ok(None);
+    }
+    if repo.find_object(shown.raw(), None).is_err() {
+        return Ok(Some(Vec::new()));
+    }
+    let files: Vec<_> = stage::differences(&repo, shown, tip)?.into_iter().map(|found| found.path).collect();
+    Ok((!files.is_empty()).then_some(files))
 }
 
 /// The patch, in bytes because files need not be UTF-8.
@@ -169,6 +204,7 @@ pub fn total(files: &[FileChange]) -> Changes {
 /// The later side, made ready to be compared.
 enum Diff {
     Staged(Box<Staged>),
+    /// A commit or a tree.
     Commit(Oid),
 }
 

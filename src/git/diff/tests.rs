@@ -96,6 +96,35 @@ fn a_worktree_and_its_checkpoint_give_the_same_diff() {
     assert!(String::from_utf8_lossy(&live[1]).contains("5 files changed"), "{live:?}");
 }
 
+#[test]
+fn a_review_shows_exactly_the_tree_that_a_checkpoint_commits() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.session("abcdefgh");
+    let objects = || walk(&tree.repo.common_dir().join("objects"));
+    let before = objects();
+    let clean = review_work(&tree, &tree.base).unwrap();
+    assert_eq!((clean.files, clean.patch), (vec![], vec![]));
+    assert_eq!(objects(), before, "work that is committed is not written again");
+
+    write(&tree.path.join("README"), "hello\nworld\n");
+    write(&tree.path.join("new file"), "a\n");
+    sandbox.git(&["init", "--quiet", tree.path.join("nested").to_str().unwrap()]);
+    let shown = review_work(&tree, &tree.base).unwrap();
+    assert_eq!(shown.files, files(&tree, &tree.base, Target::WorkTree).unwrap());
+    assert_eq!(shown.patch, patch(&tree, &tree.base, Target::WorkTree).unwrap());
+    assert_eq!(committed_since(&tree, shown.content).unwrap(), Some(vec!["README".into(), "new file".into()]));
+
+    let about = history::Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
+    let commit = history::checkpoint(&tree, about).unwrap().unwrap().commit;
+    assert_eq!(committed_since(&tree, shown.content).unwrap(), None);
+    assert_eq!(committed_since(&tree, commit).unwrap(), None);
+    assert_eq!(review_work(&tree, &tree.base).unwrap(), shown);
+    assert_eq!(committed_since(&tree, clean.content).unwrap(), Some(vec!["README".into(), "new file".into()]));
+    // Its files are not known any more.
+    let gone = "ab".repeat(20).parse().unwrap();
+    assert_eq!(committed_since(&tree, gone).unwrap(), Some(vec![]));
+}
+
 fn walk(dir: &Path) -> usize {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     entries.map(|path| if path.is_dir() { walk(&path) } else { 1 }).sum()
