@@ -44,6 +44,7 @@ mod review;
 mod rules;
 mod settings;
 mod shared;
+mod shown_work;
 mod slots;
 mod spawn;
 mod standing;

@@ -25,6 +25,9 @@ pub struct Error {
     /// What commit hooks would add to a merge, when that is why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_changes: Option<Box<HookChanges>>,
+    /// What changed after a person looked at the work, when that is why a merge or a rebase was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unseen_changes: Option<Box<UnseenChanges>>,
 }
 
 /// Changes of commit hooks that a person can agree to.
@@ -44,6 +47,15 @@ pub struct HookFileChange {
     pub deletions: u32,
 }
 
+/// Files that changed after a person looked at a session's work, although no turn ended since.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnseenChanges {
+    /// How many files changed; 0 when that is not known any more.
+    pub count: u32,
+    /// The first of them.
+    pub files: Vec<String>,
+}
+
 /// How many files a sentence names.
 const NAMED: usize = 12;
 
@@ -54,11 +66,33 @@ impl HookChanges {
             let HookFileChange { path, kind, insertions, deletions } = file;
             format!("{kind} `{path}` (+{insertions} -{deletions})")
         };
-        let named: Vec<_> = self.files.iter().take(NAMED).map(file).collect();
-        match self.files.len().saturating_sub(NAMED) {
-            0 => named.join(", "),
-            more => format!("{} and {more} more", named.join(", ")),
+        join_names(self.files.iter().map(file), self.files.len())
+    }
+}
+
+impl UnseenChanges {
+    pub fn new(mut files: Vec<String>) -> Self {
+        let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
+        files.truncate(NAMED);
+        Self { count, files }
+    }
+
+    /// The changes in one line, as far as a line can name the files.
+    pub fn describe(&self) -> String {
+        let names = || join_names(self.files.iter().map(|path| format!("`{path}`")), self.count as usize);
+        match self.count {
+            0 => "the work changed after you last looked at it".to_owned(),
+            1 => format!("1 file changed after you last looked at the work: {}", names()),
+            count => format!("{count} files changed after you last looked at the work: {}", names()),
         }
+    }
+}
+
+fn join_names(names: impl Iterator<Item = String>, total: usize) -> String {
+    let named: Vec<_> = names.take(NAMED).collect();
+    match total.saturating_sub(named.len()) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
     }
 }
 
@@ -84,7 +118,7 @@ pub enum ErrorKind {
 
 impl Error {
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hint: None, hook_changes: None }
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None, hook_changes: None, unseen_changes: None }
     }
 
     /// The same error with one thing to do about it.

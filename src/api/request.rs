@@ -223,6 +223,10 @@ pub struct DiffQuery {
     /// Only what this turn changed; the whole session when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
+    /// A person is shown the whole work. If it changes before another turn ends, a merge is refused until they look
+    /// again. Ignored together with `turn`, while a turn runs, and in requests of an agent's process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub review: bool,
 }
 
 /// `POST /v1/sessions/{id}/undo`
@@ -243,6 +247,19 @@ pub struct Merge {
     pub style: Option<MergeStyle>,
     #[serde(default)]
     pub hooks: MergeHooks,
+    #[serde(default)]
+    pub unseen: MergeUnseen,
+}
+
+/// What a merge does with work that changed after a person looked at it, although no turn ended since.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MergeUnseen {
+    /// It is refused with `unseen_changes` in the error.
+    #[default]
+    Refuse,
+    /// The work is merged as it is.
+    Accept,
 }
 
 /// What a merge does with your commit hooks.

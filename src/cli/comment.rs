@@ -68,7 +68,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     };
     let side = if old { Side::Old } else { Side::New };
     let client = context.client().await?;
-    let diff = client.diff(&id.id, &DiffQuery { turn: None }).await?;
+    let diff = client.diff(&id.id, &DiffQuery::default()).await?;
     if !diff.files.iter().any(|file| file.path == place.path) {
         let failure = Failure::new(Exit::NotFound, format!("`{}` is not among the changed files", place.path));
         return Err(failure.hint(format!("`coppice diff {} --stat` lists them", id.id)));

@@ -10,6 +10,9 @@ use crate::api::session::{Diff, FileChange, Session, Status, SubmoduleChanges};
 /// Shows what a session changed since its base, uncommitted work included.
 ///
 /// The patch goes to stdout as it is, so that it can be piped into `git apply`; on a terminal it is coloured.
+///
+/// Without `--stat` and `--turn` this counts as your review: if files change afterwards although no turn runs, `coppice merge`
+/// is refused until you look again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +33,8 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let diff = context.client().await?.diff(&args.id.id, &DiffQuery { turn: args.turn }).await?;
+    let query = DiffQuery { turn: args.turn, review: !args.stat };
+    let diff = context.client().await?.diff(&args.id.id, &query).await?;
     match (args.format.choice(), args.stat) {
         (Format::Json, _) => context.output.json(&diff)?,
         (Format::Human, true) => context.output.lines(&stat(&diff))?,

@@ -4,7 +4,7 @@
 use super::line::{Line, Tone};
 use super::transcript::short;
 use super::{Context, Exit, Failure, Format, follow, status};
-use crate::api::request::{Merge, MergeHooks, MergeStyle};
+use crate::api::request::{Merge, MergeHooks, MergeStyle, MergeUnseen};
 use crate::api::session::{Session, Status};
 
 /// Merges a session's work into its base branch.
@@ -15,6 +15,9 @@ use crate::api::session::{Session, Status};
 ///
 /// Your `pre-commit` and `commit-msg` hooks run in a sandbox. A merge that they change is refused until you accept the
 /// changes. `prepare-commit-msg`, `pre-merge-commit` and the `post-` hooks do not run.
+///
+/// If you looked at the work with `coppice diff` and it changed afterwards although no turn ran, the merge is refused until
+/// you look again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -27,6 +30,9 @@ pub(super) struct MergeArgs {
     style: StyleArgs,
     #[command(flatten)]
     hooks: HookArgs,
+    /// Merge although files changed after you last looked at the work.
+    #[arg(long)]
+    accept_unseen_changes: bool,
     #[command(flatten)]
     format: super::FormatArg,
 }
@@ -94,7 +100,8 @@ impl StyleArgs {
 }
 
 pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit, Failure> {
-    let request = Merge { style: args.style.choice(), hooks: args.hooks.choice() };
+    let unseen = if args.accept_unseen_changes { MergeUnseen::Accept } else { MergeUnseen::Refuse };
+    let request = Merge { style: args.style.choice(), hooks: args.hooks.choice(), unseen };
     let session = context.client().await?.merge(&args.id.id, &request).await?;
     tell(args.format, context, &session, &format!("merged into {}", session.base.name))
 }

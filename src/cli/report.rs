@@ -53,7 +53,7 @@ impl Failure {
 
 impl From<api::error::Error> for Failure {
     fn from(error: api::error::Error) -> Failure {
-        let api::error::Error { kind, message, causes, hint, hook_changes: _ } = error;
+        let api::error::Error { kind, message, causes, hint, hook_changes: _, unseen_changes: _ } = error;
         Failure::Told(Report { exit: kind.into(), message, causes, hint })
     }
 }
@@ -155,6 +155,7 @@ mod tests {
             causes: vec!["the list is empty".into()],
             hint: Some("`coppice list` shows the sessions".into()),
             hook_changes: None,
+            unseen_changes: None,
         };
         insta::assert_snapshot!(text(error.into()), @r"
         error: no session matches `zz`

@@ -78,7 +78,7 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 async fn mark(client: &Connection, id: &str, looked: &[String], not_looked: &[String]) -> Result<(), Failure> {
     let mut marks: Vec<LookAt> = not_looked.iter().map(|path| LookAt { path: path.clone(), digest: None }).collect();
     if !looked.is_empty() {
-        let changed = patch_digests(&client.diff(id, &DiffQuery { turn: None }).await?.patch);
+        let changed = patch_digests(&client.diff(id, &DiffQuery::default()).await?.patch);
         for path in looked {
             let Some((_, digest)) = changed.iter().find(|(known, _)| known == path) else {
                 let failure = Failure::new(Exit::NotFound, format!("`{path}` is not among the changed files"));

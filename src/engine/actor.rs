@@ -24,6 +24,7 @@ mod review;
 mod submodule;
 mod tree;
 mod turn;
+mod unseen;
 mod work;
 
 pub(super) use tree::{blocking, changes, in_quiet_tree};

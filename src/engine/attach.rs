@@ -36,7 +36,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub(super) struct Terminals(Mutex<HashMap<SessionId, Arc<Terminal>>>);
 
-/// Who wants a session to stop.
+/// Who asks for something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asker {
     Person,

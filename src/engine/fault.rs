@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::listing::ListError;
 use crate::agent::select::SelectError;
-use crate::api::error::{Error, ErrorKind, HookChanges};
+use crate::api::error::{Error, ErrorKind, HookChanges, UnseenChanges};
 use crate::api::session::Status;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
@@ -123,6 +123,8 @@ pub(super) enum Fault {
     HookFailed { id: SessionId, hook: String, output: String },
     #[error("your commit hooks changed the reviewed work: {}", changes.describe())]
     HookChanged { id: SessionId, style: String, changes: Box<HookChanges> },
+    #[error("{}", changes.describe())]
+    UnseenChanges { changes: Box<UnseenChanges>, hint: String },
     #[error("`{}` is not an absolute directory", path.display())]
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
@@ -230,6 +232,7 @@ impl Fault {
             | Fault::NotIntegrated { .. }
             | Fault::HookFailed { .. }
             | Fault::HookChanged { .. }
+            | Fault::UnseenChanges { .. }
             | Fault::Unstarted(_)
             | Fault::NotPushed { .. }
             | Fault::NoForge { .. }
@@ -286,7 +289,7 @@ impl Fault {
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
-            Fault::MergeRefused { hint, .. } => Some(hint.clone()),
+            Fault::MergeRefused { hint, .. } | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
             Fault::HookFailed { id, .. } => {
                 Some(format!("fix what the hook reports, or merge without hooks: `coppice merge {id} --no-verify`"))
             }
@@ -378,6 +381,7 @@ impl From<Fault> for Error {
         match fault {
             Fault::HookFailed { output, .. } => error.causes.push(last_lines(&output)),
             Fault::HookChanged { changes, .. } => error.hook_changes = Some(changes),
+            Fault::UnseenChanges { changes, .. } => error.unseen_changes = Some(changes),
             _ => {}
         }
         error

@@ -6,17 +6,19 @@ use crate::api::Page;
 use crate::api::error::Error;
 use crate::api::request::{DiffQuery, ListSessions, ListTurns};
 use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn, WaitingFor};
-use crate::git::diff::{self, Kind, Target};
+use crate::git::diff::{self, Kind, ReviewedWork, Target};
 use crate::git::{Oid, Repo};
+use crate::session::Session as SessionState;
 use crate::store::Removed;
 
 use super::Engine;
 use super::actor::{changes, in_quiet_tree};
+use super::attach::Asker;
 use super::fault::Fault;
-use super::prepare;
 use super::record::{Record, Tree, TurnBody};
+use super::shown_work::current_turn;
 use super::standing::Standing;
-use super::view;
+use super::{prepare, review, view};
 
 /// How many sessions a page holds unless the client says otherwise, and at most.
 const PAGE: (usize, usize) = (500, 1000);
@@ -45,8 +47,9 @@ impl Engine {
         Ok(items)
     }
 
-    pub async fn diff(&self, id: &str, query: DiffQuery) -> Result<Diff, Error> {
-        Ok(self.read_diff(id, query).await?)
+    /// What a session or one of its turns changed. A review by a person is remembered: a merge compares with it.
+    pub async fn diff(&self, id: &str, query: DiffQuery, asker: Asker) -> Result<Diff, Error> {
+        Ok(self.read_diff(id, query, asker).await?)
     }
 
     /// How many sessions there are.
@@ -111,7 +114,7 @@ impl Engine {
             .collect()
     }
 
-    async fn read_diff(&self, id: &str, query: DiffQuery) -> Result<Diff, Fault> {
+    async fn read_diff(&self, id: &str, query: DiffQuery, asker: Asker) -> Result<Diff, Fault> {
         let record = self.record(id).await?;
         let repo = prepare::open_repo(&record).await?;
         let tree = prepare::tree_of(&record, &repo)?;
@@ -119,8 +122,19 @@ impl Engine {
             Some(turn) => self.turn_range(&record, turn).await?,
             None => (record.body.measured_from().parse()?, whole(&record, &repo)?),
         };
-        let read = move || diff::files_and_patch(&tree, &from, to);
-        let (files, patch) = in_quiet_tree(Path::new(&record.body.worktree), read).await?;
+        let is_review = query.review && query.turn.is_none() && asker == Asker::Person && is_reviewable(&record);
+        let read = move || match is_review {
+            true => {
+                let ReviewedWork { content, files, patch } = diff::review_work(&tree, &from)?;
+                Ok((files, patch, Some(content)))
+            }
+            false => diff::files_and_patch(&tree, &from, to).map(|(files, patch)| (files, patch, None)),
+        };
+        let (files, patch, shown) = in_quiet_tree(Path::new(&record.body.worktree), read).await?;
+        if let Some(content) = shown {
+            let turn = current_turn(&record.body);
+            review::alter_shown(&self.shared, record.id, |shown| shown.remember(turn, content)).await?;
+        }
         Ok(Diff {
             changes: changes(diff::total(&files)),
             files: files.into_iter().map(file_change).collect(),
@@ -147,6 +161,19 @@ impl Engine {
         }
         Err(Fault::NoTurn { id: record.id, turn })
     }
+}
+
+/// Whether a look at the work says something about a later merge. While a turn runs or a merge is made, it does not.
+fn is_reviewable(record: &Record) -> bool {
+    let is_at_rest = match record.found() {
+        SessionState::Resting(_) | SessionState::Attached(_) => true,
+        SessionState::Turning(_) | SessionState::Integrating(_) => false,
+    };
+    let has_tree = match record.body.tree {
+        Tree::Ready | Tree::Unprepared => true,
+        Tree::Absent | Tree::Away | Tree::Creating => false,
+    };
+    is_at_rest && has_tree && record.removed_at.is_none()
 }
 
 /// The session's work: the tree while there is one, else what was saved of it.

@@ -16,6 +16,7 @@ use super::actor::{Command, blocking};
 use super::fault::Fault;
 use super::record::{Unreadable, json};
 use super::shared::Shared;
+use super::shown_work::ShownWork;
 use super::{Engine, clock, prepare};
 
 /// How much of a line is quoted: enough to know it by, also where a file has only one.
@@ -28,6 +29,9 @@ const DIGEST_BYTES: usize = 256;
 pub(super) struct ReviewRecord {
     /// The number of the last comment that was made.
     last: u32,
+    /// What a person was shown of the whole work.
+    #[serde(default)]
+    pub(super) shown: ShownWork,
     #[serde(flatten)]
     review: Review,
 }
@@ -97,6 +101,15 @@ impl Engine {
     }
 }
 
+/// Changes what a person is known to have been shown.
+pub(super) async fn alter_shown(shared: &Shared, id: SessionId, act: impl FnOnce(&mut ShownWork)) -> Result<(), Fault> {
+    let alter_record = |record: &mut ReviewRecord, _| {
+        act(&mut record.shown);
+        Ok(())
+    };
+    alter(shared, id, alter_record).await.map(drop)
+}
+
 async fn alter(
     shared: &Shared,
     id: SessionId,
@@ -109,7 +122,11 @@ async fn alter(
         return Err(Fault::Removed { id });
     }
     let mut record = read(shared, id).await?;
+    let before = record.clone();
     act(&mut record, id)?;
+    if record == before {
+        return Ok(record.review);
+    }
     shared.store.write(Write { durability: Durability::Full, changes: vec![change(id, &record)] }).await?;
     Ok(record.review)
 }

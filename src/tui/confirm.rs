@@ -15,8 +15,8 @@ use super::composer::{self, Target};
 use super::keymap::{Action, Context};
 use super::model::{Model, Overlay};
 use super::msg::{Publish, Request};
-use super::notice;
-use crate::api::error::HookChanges;
+use super::{notice, review};
+use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
 use crate::api::request::{MergeHooks, MergeStyle, SetPosture};
@@ -46,6 +46,11 @@ enum About {
         session: String,
         style: Option<MergeStyle>,
         changes: HookChanges,
+    },
+    /// Whether the person looks again at work that changed after they looked at it.
+    UnseenChanges {
+        session: String,
+        changes: UnseenChanges,
     },
     Undo {
         session: String,
@@ -78,7 +83,11 @@ enum Weight {
 impl About {
     fn weight(&self) -> Weight {
         match self {
-            About::Merge { .. } | About::Undo { .. } | About::Remove { .. } | About::Publish(_) => Weight::Light,
+            About::Merge { .. }
+            | About::UnseenChanges { .. }
+            | About::Undo { .. }
+            | About::Remove { .. }
+            | About::Publish(_) => Weight::Light,
             About::Yolo { .. } | About::Trust { .. } | About::HookChanges { .. } => Weight::Heavy,
         }
     }
@@ -164,6 +173,14 @@ pub(crate) fn hook_changes_came(
     match model.can_be_interrupted() {
         true => open(model, About::HookChanges { session, style, changes }),
         false => notice::warn(model, &format!("not merged: your commit hooks changed it: {}", changes.describe())),
+    }
+}
+
+/// Shows what changed after the person looked at the work, unless they are at something else by then.
+pub(crate) fn unseen_changes_came(model: &mut Model, session: String, changes: UnseenChanges) -> Vec<Request> {
+    match model.can_be_interrupted() {
+        true => open(model, About::UnseenChanges { session, changes }),
+        false => notice::warn(model, &format!("refused: {}", changes.describe())),
     }
 }
 
@@ -331,6 +348,7 @@ fn agreed(model: &mut Model) -> Vec<Request> {
         About::HookChanges { session, style, changes } => {
             vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id) }]
         }
+        About::UnseenChanges { session, .. } => review::open_whole(model, session),
         About::Undo { session, to } => vec![Request::Undo { session, to }],
         About::Remove { session } => vec![Request::Remove(session)],
         About::Publish(publish) => vec![Request::Publish(publish)],

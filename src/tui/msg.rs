@@ -7,7 +7,7 @@ use ratatui::layout::Size;
 
 use crate::api::agent::AgentFiles;
 use crate::api::attach::Program;
-use crate::api::error::{Error, HookChanges};
+use crate::api::error::{Error, HookChanges, UnseenChanges};
 use crate::api::event::{Event, Live};
 use crate::api::image::Image;
 use crate::api::permission::SavedPlan;
@@ -284,6 +284,11 @@ pub(crate) enum Reply {
         session: String,
         style: Option<MergeStyle>,
         changes: HookChanges,
+    },
+    /// A merge or a rebase was refused because the work changed after the person looked at it.
+    UnseenChanges {
+        session: String,
+        changes: UnseenChanges,
     },
     Diff {
         session: String,

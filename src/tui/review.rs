@@ -57,9 +57,21 @@ pub(crate) fn digests(patch: &str) -> Vec<(String, String)> {
 
 /// Shows the changes of the session in hand; what was looked at last is where it was.
 pub(crate) fn open(model: &mut Model) -> Vec<Request> {
-    let Some(id) = model.current_id().map(str::to_owned) else {
-        return notice::say(model, "no session is selected".to_owned());
-    };
+    match model.current_id().map(str::to_owned) {
+        Some(id) => open_session(model, id),
+        None => notice::say(model, "no session is selected".to_owned()),
+    }
+}
+
+/// Shows everything that a session changed.
+pub(crate) fn open_whole(model: &mut Model, id: String) -> Vec<Request> {
+    if model.review.turn.is_some() {
+        (model.review.turn, model.review.reading) = (None, Reading::Asked);
+    }
+    open_session(model, id)
+}
+
+fn open_session(model: &mut Model, id: String) -> Vec<Request> {
     if model.review.session != id {
         leave_comment(model);
         let State { unkept, layout, .. } = std::mem::take(&mut model.review);

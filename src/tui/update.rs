@@ -201,6 +201,7 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             Vec::new()
         }
         Reply::HookChanges { session, style, changes } => confirm::hook_changes_came(model, session, style, changes),
+        Reply::UnseenChanges { session, changes } => confirm::unseen_changes_came(model, session, changes),
         Reply::Trust(trust) => confirm::trust_came(model, *trust),
         Reply::Workflow { session, workflow } => decide::workflow_came(model, session, *workflow),
         Reply::Seen(seen) => panel::came(model, *seen),

@@ -187,7 +187,7 @@ async fn answer_questions(args: tool::Answer, context: &Context) -> Result<Outpu
 }
 
 async fn diff(args: tool::Diff, context: &Context) -> Result<Output, Failure> {
-    let diff = context.client().await?.diff(&args.id, &DiffQuery { turn: args.turn }).await?;
+    let diff = context.client().await?.diff(&args.id, &DiffQuery { turn: args.turn, review: false }).await?;
     let text = if diff.files.is_empty() { "nothing changed".to_owned() } else { diff.patch.clone() };
     Ok(Output { text, images: Vec::new(), structured: Some(object(&diff)?) })
 }

@@ -68,6 +68,11 @@ impl Actor {
                 body.changes = changes(diff::total(&files));
                 let (commit, style) = (head.to_string(), "merge".to_owned());
                 self.staged.push(Payload::Integrated { commit, style, files: Vec::new() });
+                match (conflicts.is_empty(), self.shown_work().await?) {
+                    (_, None) => {}
+                    (true, Some(_)) => self.remember_moved_work(head).await?,
+                    (false, Some(_)) => self.forget_shown_work().await?,
+                }
                 Ok(Some(conflicts))
             }
             Brought::UpToDate => Ok(None),

@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::error::{HookChanges, HookFileChange};
 use crate::api::event::Payload;
-use crate::api::request::{Merge as MergeRequest, MergeHooks, MergeStyle};
+use crate::api::request::{Merge as MergeRequest, MergeHooks, MergeStyle, MergeUnseen};
 use crate::api::session::Changes;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
 use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style};
@@ -29,7 +29,7 @@ const NOTHING_ELSE: &str = "commit them in the submodule's own repository";
 
 impl Actor {
     pub(super) async fn merge(&mut self, request: MergeRequest) -> Result<(), Fault> {
-        let MergeRequest { style: asked, hooks } = request;
+        let asked = request.style;
         let repo = prepare::open_repo(&self.record).await?;
         let settings = self.shared.settings.session(&self.record, &repo).await?;
         let style = asked.unwrap_or(match settings.config.merge_style {
@@ -42,7 +42,7 @@ impl Actor {
             return Err(Fault::NoTarget { id: self.id, base: base.name });
         };
         self.integrate("be merged").await?;
-        let result = match self.try_merge(&target, style, hooks).await {
+        let result = match self.try_merge(&target, style, request).await {
             Ok(Tried::Marked) => self.tell_conflict(&target),
             Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, asked).await,
             Err(fault) => (Integration::Refused, Err(fault)),
@@ -92,16 +92,31 @@ impl Actor {
         result
     }
 
-    async fn try_merge(&mut self, target: &str, style: MergeStyle, hooks: MergeHooks) -> Result<Tried, Fault> {
-        if let Some(Changes { files, .. }) = self.commit_leftovers().await? {
-            let message = match files {
-                1 => "1 file that changed after the last turn is part of this merge".to_owned(),
-                files => format!("{files} files that changed after the last turn are part of this merge"),
-            };
-            self.staged.push(Payload::Warning { message });
-        }
+    async fn try_merge(&mut self, target: &str, style: MergeStyle, request: MergeRequest) -> Result<Tried, Fault> {
+        let MergeRequest { style: asked, hooks, unseen } = request;
+        // Read first: the commit of leftovers is an event, after which an open screen shows the work again.
+        let shown = self.shown_work().await?;
+        let leftovers = self.commit_leftovers().await?;
         if !self.marked(target).await?.is_empty() {
             return Ok(Tried::Marked);
+        }
+        match (shown, leftovers) {
+            (Some(shown), _) => {
+                let (id, style) = (self.id, asked.map(|style| format!(" --{}", style_name(style))).unwrap_or_default());
+                let hint = format!(
+                    "look again with `coppice diff {id}`, or merge without a look: \
+                     `coppice merge {id}{style} --accept-unseen-changes`"
+                );
+                self.check_unseen(shown, unseen, hint).await?;
+            }
+            (None, Some(Changes { files, .. })) => {
+                let message = match files {
+                    1 => "1 file that changed after the last turn is part of this merge".to_owned(),
+                    files => format!("{files} files that changed after the last turn are part of this merge"),
+                };
+                self.staged.push(Payload::Warning { message });
+            }
+            (None, None) => {}
         }
         let tree = self.tree().await?;
         let message = self.merge_message().await?;
@@ -263,9 +278,15 @@ impl Actor {
     }
 
     async fn try_rebase(&mut self, target: &str) -> Result<(Integration, Result<(), Fault>), Fault> {
+        let shown = self.shown_work().await?;
         self.commit_leftovers().await?;
         if !self.marked(target).await?.is_empty() {
             return Ok(self.tell_conflict(target));
+        }
+        if let Some(shown) = shown {
+            // Once it has moved, nobody can tell what changed from what came with the base.
+            let hint = format!("look again with `coppice diff {}`, then rebase", self.id);
+            self.check_unseen(shown, MergeUnseen::Refuse, hint).await?;
         }
         let tree = self.tree().await?;
         let (name, session) = (target.to_owned(), self.id);
@@ -292,6 +313,9 @@ impl Actor {
                 let body = &mut self.record.body;
                 (body.base.commit, body.merged) = (onto.to_string(), None);
                 body.conflicts.clear();
+                if shown.is_some() {
+                    self.remember_moved_work(head).await?;
+                }
                 self.move_checkpoints(&moved).await?;
                 self.staged.push(Payload::Integrated {
                     commit: head.to_string(),

@@ -79,17 +79,18 @@ pub(super) async fn turns(
     reply(app.engine.turns(&id, list).await.map(Page::whole))
 }
 
-/// Shows what a session, or one of its turns, changed.
+/// Shows what a session, or one of its turns, changed. A `review` is remembered, and a merge of anything else refused.
 #[utoipa::path(
     get, path = "/v1/sessions/{id}/diff", params(("id" = String, Path), DiffQuery),
     responses((status = 200, body = Diff), (status = "default", body = ErrorBody))
 )]
 pub(super) async fn diff(
     State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
     Path(id): Path<String>,
     Asked(query): Asked<DiffQuery>,
 ) -> Reply<Diff> {
-    reply(app.engine.diff(&id, query).await)
+    reply(app.engine.diff(&id, query, person::asker(peer)).await)
 }
 
 /// Lists everything that waits for a person, oldest first.

@@ -1,7 +1,7 @@
 //! What a question of the face says: the act, and its exact consequence.
 
 use super::About;
-use crate::api::error::HookChanges;
+use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::request::MergeStyle;
 use crate::api::session::Session;
@@ -50,6 +50,7 @@ pub(super) fn of(model: &Model, about: &About) -> Said {
     match about {
         About::Merge { session: id, style } => merge(model, session(id), *style),
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
+        About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
         About::Remove { session: id } => remove(model, session(id)),
         About::Publish(publish) => publishing(model, model.world.sessions.get(publish.session()), publish),
@@ -123,6 +124,25 @@ fn hook_changes(model: &Model, session: Option<&Session>, changes: &HookChanges)
                 (Press::Leave, "not yet"),
             ],
         ),
+    }
+}
+
+fn unseen_changes(model: &Model, session: Option<&Session>, changes: &UnseenChanges) -> Said {
+    let mut lines =
+        vec![Line::new().plain("Nothing was merged. No turn ran since you last looked, but these files changed:")];
+    lines.push(Line::new());
+    lines.extend(changes.files.iter().map(|path| Line::new().plain("  ").strong(one_line(path))));
+    let more = (changes.count as usize).saturating_sub(changes.files.len());
+    if more > 0 {
+        lines.push(Line::new().dim(format!("  and {more} more")));
+    }
+    lines.push(Line::new());
+    lines.push(Line::new().dim("A process that the agent left running can have written them. Look again, then merge."));
+    Said {
+        title: format!("\"{}\" changed after you looked at it", name(session)),
+        tone: Tone::Warn,
+        lines,
+        keys: keys(model, &[(Press::Agree, "looks again"), (Press::Leave, "not yet")]),
     }
 }
 

@@ -346,6 +346,25 @@ fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
 }
 
 #[test]
+fn work_that_changed_after_a_look_is_looked_at_again() {
+    let changes = UnseenChanges { count: 5, files: vec!["evil\u{1b}[2J.txt".into(), "lib.rs".into()] };
+    let came = || Msg::Reply(Reply::UnseenChanges { session: "abcd2345".into(), changes: changes.clone() });
+    let mut model = facing(WIDE, ready());
+    update(&mut model, came());
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    "#);
+    assert_eq!(press(&mut model, &["esc"]), []);
+    assert!(!is_open(&model));
+    let look = |turn| Request::Diff { session: "abcd2345".into(), turn };
+    // All of the work is shown, although only a turn was looked at before.
+    press(&mut model, &["d", "<"]);
+    update(&mut model, came());
+    let asked = press(&mut model, &["enter"]);
+    assert!(asked.contains(&look(None)) && !asked.contains(&look(Some(3))), "{asked:?}");
+    assert_eq!(model.view, View::Review("abcd2345".into()));
+}
+
+#[test]
 fn an_act_shows_its_warnings_until_a_key_is_pressed() {
     let mut model = facing(WIDE, ready());
     let session = Session { warnings: vec!["the teardown command `x` failed".into()], ..ready() };

@@ -10,7 +10,7 @@ use crate::api::project::{
     SetConfig,
 };
 use crate::api::request::{
-    Answer, CreateSession, DiffQuery, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
+    Answer, CreateSession, DiffQuery, EventQuery, ListSessions, Merge, MergeUnseen, Resume, SendPrompt, Undo,
 };
 use crate::api::review::{AddComment, EditComment, LookAt};
 use crate::api::session::{Session, Status};
@@ -41,13 +41,19 @@ impl Desk {
             Request::Decide { session, request, decision } => known(to.decide(&session, &request, &decision).await?),
             Request::Stop(id) => done("stopped", to.stop(&id).await?),
             Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
-            Request::Merge { session, style, hooks } => match to.merge(&session, &Merge { style, hooks }).await {
-                Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
-                    Reply::HookChanges { session, style, changes: *changes }
+            Request::Merge { session, style, hooks } => {
+                let merge = Merge { style, hooks, unseen: MergeUnseen::Refuse };
+                match to.merge(&session, &merge).await {
+                    Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
+                        Reply::HookChanges { session, style, changes: *changes }
+                    }
+                    merged => came("merged", session, merged)?,
                 }
-                merged => came("merged", merged?),
-            },
-            Request::Rebase(id) => came("rebased", to.rebase(&id).await?),
+            }
+            Request::Rebase(session) => {
+                let rebased = to.rebase(&session).await;
+                came("rebased", session, rebased)?
+            }
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session, to: turn } => {
                 let session = to.undo(&session, &Undo { to: turn }).await?;
@@ -63,7 +69,7 @@ impl Desk {
             Request::SetPosture { session, posture } => known(to.set_posture(&session, &posture).await?),
             Request::Drop { session, number } => done("taken back", to.drop_prompt(&session, number).await?),
             Request::Diff { session, turn } => {
-                let diff = Box::new(to.diff(&session, &DiffQuery { turn }).await?);
+                let diff = Box::new(to.diff(&session, &DiffQuery { turn, review: true }).await?);
                 Reply::Diff { session, turn, diff }
             }
             Request::Review(act) => review(to, act).await?,
@@ -185,9 +191,15 @@ fn done(said: &str, session: Session) -> Reply {
     Reply::Done { said: said.to_owned(), session: Some(Box::new(session)) }
 }
 
-/// What stopped at a conflict is told by the fact of it.
-fn came(said: &str, session: Session) -> Reply {
-    match session.status {
+/// What stopped at a conflict is told by the fact of it, and work that changed after the person looked at it by a question.
+fn came(said: &str, id: String, result: Result<Session, ClientError>) -> Result<Reply, ClientError> {
+    let session = match result {
+        Err(ClientError::Refused(Error { unseen_changes: Some(changes), .. })) => {
+            return Ok(Reply::UnseenChanges { session: id, changes: *changes });
+        }
+        result => result?,
+    };
+    Ok(match session.status {
         Status::Conflict => known(session),
         Status::Draft
         | Status::Queued
@@ -201,7 +213,7 @@ fn came(said: &str, session: Session) -> Reply {
         | Status::Integrating
         | Status::Merged
         | Status::Archived => done(said, session),
-    }
+    })
 }
 
 async fn read(to: &Connection, id: String) -> Result<Reply, ClientError> {

@@ -1,0 +1,47 @@
+//! Work that changed after a person looked at it, although no turn ended since: a process that outlives its turn can show
+//! one thing and leave another to be merged.
+
+use crate::api::error::UnseenChanges;
+use crate::api::event::Payload;
+use crate::api::request::MergeUnseen;
+use crate::git::{Oid, diff};
+
+use super::super::fault::Fault;
+use super::super::review;
+use super::super::shown_work::current_turn;
+use super::Actor;
+use super::tree::blocking;
+
+impl Actor {
+    /// What a person was shown of the work since its last turn ended.
+    pub(super) async fn shown_work(&self) -> Result<Option<Oid>, Fault> {
+        let record = review::read(&self.shared, self.id).await?;
+        Ok(record.shown.after(current_turn(&self.record.body)).map(str::parse).transpose()?)
+    }
+
+    /// Refuses committed work that is not what was shown, unless the person accepts that. `hint` says what they can do.
+    pub(super) async fn check_unseen(&mut self, shown: Oid, unseen: MergeUnseen, hint: String) -> Result<(), Fault> {
+        let tree = self.tree().await?;
+        let Some(files) = blocking(move || diff::committed_since(&tree, shown)).await? else { return Ok(()) };
+        let changes = UnseenChanges::new(files.iter().map(|path| path.display().to_string()).collect());
+        match unseen {
+            MergeUnseen::Refuse => Err(Fault::UnseenChanges { changes: Box::new(changes), hint }),
+            MergeUnseen::Accept => {
+                self.staged.push(Payload::Warning { message: changes.describe() });
+                Ok(())
+            }
+        }
+    }
+
+    /// Work that was as it was shown has moved along with its base, into this commit.
+    pub(super) async fn remember_moved_work(&self, head: Oid) -> Result<(), Fault> {
+        let turn = current_turn(&self.record.body);
+        review::alter_shown(&self.shared, self.id, |shown| shown.remember(turn, head)).await
+    }
+
+    /// A conflict put marks into the work: what was shown says nothing about what a person makes of them.
+    pub(super) async fn forget_shown_work(&self) -> Result<(), Fault> {
+        let turn = current_turn(&self.record.body);
+        review::alter_shown(&self.shared, self.id, |shown| shown.forget(turn)).await
+    }
+}
