@@ -58,6 +58,7 @@ mod tidy;
 mod tools;
 mod trust;
 mod tui;
+mod unseen;
 mod utility;
 mod work;
 mod workflow;

@@ -1,0 +1,288 @@
+//! What a person has looked at is what is merged: work that changes after a look, although no turn runs, is refused.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+use crate::http;
+use crate::script::{run, say, steps, write};
+
+/// A session that wrote `page.md`.
+fn with_page(env: &TestEnv, text: &str) -> String {
+    env.create_ready(&steps(&[write("page.md", text), say("done")]))
+}
+
+fn edit(env: &TestEnv, id: &str, path: &str, text: &str) {
+    fs::write(env.worktree(id).join(path), format!("{text}\n")).unwrap();
+}
+
+#[track_caller]
+fn look(env: &TestEnv, id: &str) -> String {
+    env.coppice(&["diff", id]).stdout()
+}
+
+#[track_caller]
+fn refused(env: &TestEnv, id: &str) -> String {
+    let said = env.coppice(&["merge", id]).exits(1).stderr;
+    assert!(said.contains("changed after you last looked"), "{said}");
+    said
+}
+
+/// What the warnings of a merge say.
+#[track_caller]
+fn merge(env: &TestEnv, id: &str) -> Value {
+    env.json(&["merge", id])["warnings"].clone()
+}
+
+fn agent_process(env: &TestEnv) {
+    // A child of the agent that outlives its turns: it writes what it is told, and says when that is done.
+    let server = "mkdir -p build && mkfifo build/in build/out; \
+                  while read -r text <build/in; do echo \"$text\" >page.md; echo done >build/out; done";
+    let program = env!("CARGO_BIN_EXE_coppice");
+    env.configure(&format!(
+        "[backends.server]\ntransport = \"acp\"\n\
+         command = [\"sh\", \"-c\", '''({server}) </dev/null >/dev/null 2>&1 & exec '{program}' demo-agent''']"
+    ));
+}
+
+/// Lets the process of [`agent_process`] write the page.
+#[track_caller]
+fn let_agent_write(env: &TestEnv, id: &str, text: &str) {
+    let mut shell = Command::new("timeout");
+    let script = "echo \"$1\" >build/in && cat build/out";
+    shell.args(["60", "sh", "-c", script, "sh", text]).current_dir(env.worktree(id));
+    assert_eq!(shell.output().unwrap().stdout, b"done\n");
+    assert_eq!(fs::read_to_string(env.worktree(id).join("page.md")).unwrap(), format!("{text}\n"));
+}
+
+#[test]
+fn a_process_that_outlives_its_turn_cannot_show_one_thing_and_have_another_merged() {
+    let env = TestEnv::new();
+    agent_process(&env);
+    let id = env.create_with(&["--model", "server"], &steps(&[write("page.md", "evil"), say("done")]));
+    env.wait_for(&id, "ready");
+    // The checkpoint holds one text, and the person sees the other.
+    let_agent_write(&env, &id, "good");
+    assert!(look(&env, &id).contains("+good"));
+    let_agent_write(&env, &id, "evil");
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: 1 file changed after you last looked at the work: `page.md`
+
+    hint: look again with `coppice diff [ID1]`, or merge without a look: `coppice merge [ID1] --accept-unseen-changes`
+    ");
+    assert_eq!(env.git(&["log", "--format=%s", "main"]), "begin");
+    assert_eq!(env.status(&id), "ready");
+
+    // A look at a part of the work is none.
+    env.coppice(&["diff", &id, "--stat"]).succeeds();
+    env.coppice(&["diff", &id, "--turn", "1"]).succeeds();
+    refused(&env, &id);
+    let_agent_write(&env, &id, "good");
+    assert_eq!(merge(&env, &id), json!([]), "it is what was shown");
+    assert_eq!(env.read("page.md"), "good\n");
+}
+
+#[test]
+fn another_look_or_the_flag_lets_a_merge_pass() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    edit(&env, &id, "page.md", "two");
+    edit(&env, &id, "new.md", "three");
+    let said = refused(&env, &id);
+    assert!(said.contains("2 files changed after you last looked at the work: `new.md`, `page.md`"), "{said}");
+    assert!(look(&env, &id).contains("+two"));
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!(env.read("page.md"), "two\n");
+
+    let id = with_page(&env, "four");
+    look(&env, &id);
+    edit(&env, &id, "page.md", "five");
+    let merged = env.json(&["merge", &id, "--accept-unseen-changes"]);
+    assert_eq!(merged["warnings"], json!(["1 file changed after you last looked at the work: `page.md`"]));
+    assert_eq!(env.read("page.md"), "five\n");
+}
+
+#[test]
+fn many_files_are_counted_and_the_first_are_named() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    (10..40).for_each(|number| edit(&env, &id, &format!("f{number}"), "x"));
+    let said = refused(&env, &id);
+    assert!(said.contains("30 files changed after you last looked at the work: `f10`, `f11`"), "{said}");
+    assert!(said.contains("`f21` and 18 more"), "{said}");
+    let body = http::with_body(&env, "POST", &format!("/v1/sessions/{id}/merge"), &json!({}));
+    let (_, body) = body.split_once("\r\n\r\n").unwrap();
+    let error = serde_json::from_str::<Value>(body).unwrap()["error"]["unseen_changes"].clone();
+    assert_eq!((&error["count"], error["files"].as_array().unwrap().len()), (&json!(30), 12));
+    let accept = json!({"unseen": "accept"});
+    let merged = http::with_body(&env, "POST", &format!("/v1/sessions/{id}/merge"), &accept);
+    assert!(merged.starts_with("HTTP/1.1 200"), "{merged}");
+}
+
+#[test]
+fn a_look_before_the_last_turn_is_not_compared() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    env.send_ready(&id, &[], &steps(&[write("page.md", "two"), say("done")]));
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!(env.read("page.md"), "two\n");
+
+    let id = with_page(&env, "three");
+    edit(&env, &id, "by-hand.md", "late");
+    // Nobody has looked: the merge says what it takes.
+    assert_eq!(merge(&env, &id), json!(["1 file that changed after the last turn is part of this merge"]));
+}
+
+#[test]
+fn a_look_while_a_turn_runs_is_not_compared() {
+    let env = TestEnv::new();
+    let go = env.visible_to_agents("go");
+    let wait = crate::script::wait_for_file(&go);
+    let id = env.create(&steps(&[write("page.md", "one"), wait, write("page.md", "two"), say("done")]));
+    env.wait_for_event(&id, "tool_finished", 0);
+    assert!(look(&env, &id).contains("+one"));
+    fs::write(&go, "").unwrap();
+    env.wait_for(&id, "ready");
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!(env.read("page.md"), "two\n");
+}
+
+#[test]
+fn a_look_outlives_the_daemon() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    env.kill_daemon();
+    edit(&env, &id, "page.md", "two");
+    refused(&env, &id);
+    env.end_daemon(&[]);
+    refused(&env, &id);
+    env.kill_daemon();
+    edit(&env, &id, "page.md", "one");
+    assert_eq!(merge(&env, &id), json!([]));
+}
+
+#[test]
+fn a_look_outlives_an_archive_and_a_removal() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    edit(&env, &id, "page.md", "two");
+    look(&env, &id);
+    env.coppice(&["archive", &id]).succeeds();
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    env.coppice(&["rm", &id]).succeeds();
+    env.coppice(&["restore", &id]).succeeds();
+    edit(&env, &id, "page.md", "three");
+    refused(&env, &id);
+    edit(&env, &id, "page.md", "two");
+    assert_eq!(merge(&env, &id), json!([]));
+}
+
+#[test]
+fn an_undo_is_compared_with_what_was_shown_after_the_turn_it_keeps() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    edit(&env, &id, "page.md", "shown");
+    look(&env, &id);
+    edit(&env, &id, "page.md", "one");
+    env.send_ready(&id, &[], &steps(&[write("page.md", "two"), say("done")]));
+    look(&env, &id);
+    env.coppice(&["undo", &id, "--to", "1"]).succeeds();
+    refused(&env, &id);
+    // Back again, it is what was shown after the second turn.
+    env.coppice(&["undo", &id, "--to", "2"]).succeeds();
+    assert_eq!(merge(&env, &id), json!([]));
+
+    // Nobody has looked after the turn that is kept.
+    let id = with_page(&env, "three");
+    env.send_ready(&id, &[], &steps(&[write("page.md", "four"), say("done")]));
+    look(&env, &id);
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!(env.read("page.md"), "three\n");
+}
+
+#[test]
+fn a_rebase_takes_the_look_along_and_hides_nothing() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    edit(&env, &id, "page.md", "two");
+    let rebase = env.coppice(&["rebase", &id]);
+    insta::assert_snapshot!(rebase.transcript(), @r"
+    exit: 1
+    -- stderr
+    error: 1 file changed after you last looked at the work: `page.md`
+
+    hint: look again with `coppice diff [ID1]`, then rebase
+    ");
+    look(&env, &id);
+    env.write("other.txt", "meanwhile\n");
+    env.commit("meanwhile");
+    env.coppice(&["rebase", &id]).succeeds();
+    edit(&env, &id, "page.md", "three");
+    let said = refused(&env, &id);
+    assert!(said.contains("1 file changed after you last looked at the work: `page.md`"), "{said}");
+    edit(&env, &id, "page.md", "two");
+    assert_eq!(merge(&env, &id), json!([]));
+}
+
+#[test]
+fn a_conflict_is_resolved_and_merged_without_another_look() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("README.md", "theirs"));
+    env.write("README.md", "ours\n");
+    env.commit("ours");
+    look(&env, &id);
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    assert_eq!(env.status(&id), "conflict");
+    edit(&env, &id, "README.md", "both");
+    assert_eq!(merge(&env, &id), json!(["1 file that changed after the last turn is part of this merge"]));
+    assert_eq!(env.read("README.md"), "both\n");
+}
+
+#[test]
+fn what_no_merge_takes_is_not_compared() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    // Ignored files, times and a repository of its own.
+    let tree = env.worktree(&id);
+    fs::create_dir_all(tree.join("build")).unwrap();
+    edit(&env, &id, "build/output", "x");
+    edit(&env, &id, ".env", "SECRET=1");
+    edit(&env, &id, "page.md", "one");
+    env.git_in(&tree.join("build"), &["init", "-q", "nested"]);
+    assert_eq!(merge(&env, &id), json!([]));
+
+    // A mode is content.
+    let id = with_page(&env, "two");
+    look(&env, &id);
+    let page = env.worktree(&id).join("page.md");
+    fs::set_permissions(&page, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    refused(&env, &id);
+}
+
+#[test]
+fn a_look_of_an_agent_is_none() {
+    let env = TestEnv::new();
+    env.configure("sandbox.level = \"off\"");
+    let home = env.path("coppice").display().to_string();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    edit(&env, &id, "page.md", "two");
+    // Another session's agent looks at it, and asks for the review to be remembered.
+    let program = env!("CARGO_BIN_EXE_coppice");
+    let script = format!("COPPICE_HOME='{home}' '{program}' diff {id} >seen.txt");
+    let other = env.create_ready(&steps(&[run(&script), say("done")]));
+    assert!(fs::read_to_string(env.worktree(&other).join("seen.txt")).unwrap().contains("+two"));
+    refused(&env, &id);
+}
