@@ -352,6 +352,15 @@ fn work_that_changed_after_a_look_is_looked_at_again() {
     let mut model = facing(WIDE, ready());
     update(&mut model, came());
     insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ "Fix the parser" changed after you looked at it ─────────────────────────────────────────╮
+    │ Nothing was merged. No turn ran since you last looked, but these files changed:          │
+    │                                                                                          │
+    │   evil�[2J.txt                                                                           │
+    │   lib.rs                                                                                 │
+    │   and 3 more                                                                             │
+    │                                                                                          │
+    │ A process that the agent left running can have written them. Look again, then merge.     │
+    ╰ enter looks again  esc not yet ──────────────────────────────────────────────────────────╯
     "#);
     assert_eq!(press(&mut model, &["esc"]), []);
     assert!(!is_open(&model));
