@@ -33,7 +33,8 @@ fn refused(env: &TestEnv, id: &str) -> String {
 /// What the warnings of a merge say.
 #[track_caller]
 fn merge(env: &TestEnv, id: &str) -> Value {
-    env.json(&["merge", id])["warnings"].clone()
+    let session = env.json(&["merge", id]);
+    if session["warnings"].is_null() { json!([]) } else { session["warnings"].clone() }
 }
 
 fn agent_process(env: &TestEnv) {
