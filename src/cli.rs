@@ -132,7 +132,7 @@ enum SessionCommand {
     Stop(act::Args),
     /// Goes on with a session that failed, was interrupted or is a draft.
     #[command(after_help = "Examples:\n  coppice resume k3f && coppice wait k3f")]
-    Resume(act::Args),
+    Resume(act::ResumeArgs),
     Approve(decide::ApproveArgs),
     Deny(decide::DenyArgs),
     Posture(posture::Args),

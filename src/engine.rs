@@ -74,6 +74,7 @@ pub use attach::{Asker, Output};
 pub use events::Feed;
 use fault::Fault;
 pub use live::{Marked, Watch};
+use prepare::SetupChoice;
 use settings::SettingsReader;
 use shared::{Parts, Shared};
 use slots::Slots;
@@ -216,7 +217,8 @@ impl Engine {
         if matches!(self.session(id.as_str()).await?.status, Status::Interrupted | Status::Failed) {
             delegate::resume_children(&self.shared, id).await.map_err(Error::from)?;
         }
-        self.tell(id, Command::Resume).await
+        let setup = if request.skip_setup { SetupChoice::Skip } else { SetupChoice::Run };
+        self.tell(id, Command::Resume(setup)).await
     }
 
     pub async fn undo(&self, id: &str, request: Undo) -> Result<Session, Error> {

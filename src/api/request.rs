@@ -214,6 +214,9 @@ pub struct ExplainPermission {
 pub struct Resume {
     #[serde(default)]
     pub env: Option<Environment>,
+    /// Go on without the project's setup command, which has failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub skip_setup: bool,
 }
 
 /// `GET /v1/sessions/{id}/diff`

@@ -14,16 +14,26 @@ pub(super) struct Args {
     format: super::FormatArg,
 }
 
+#[derive(Debug, clap::Args)]
+pub(super) struct ResumeArgs {
+    #[command(flatten)]
+    session: Args,
+    /// Go on without the project's setup command (`worktree.setup`), for example after it failed.
+    #[arg(long)]
+    skip_setup: bool,
+}
+
 pub(super) async fn stop(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.stop(&args.id.id).await?;
     let next = if session.status == Status::Interrupted { "; `coppice resume` goes on" } else { "" };
     tell(args.format, context, &session, status::word(session.status).dim(next))
 }
 
-pub(super) async fn resume(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let request = Resume { env: Some(context.environment()) };
-    let session = context.client().await?.resume(&args.id.id, &request).await?;
-    tell(args.format, context, &session, status::word(session.status))
+pub(super) async fn resume(args: ResumeArgs, context: &mut Context) -> Result<Exit, Failure> {
+    let ResumeArgs { session: Args { id, format }, skip_setup } = args;
+    let request = Resume { env: Some(context.environment()), skip_setup };
+    let session = context.client().await?.resume(&id.id, &request).await?;
+    tell(format, context, &session, status::word(session.status))
 }
 
 pub(super) async fn archive(args: Args, context: &mut Context) -> Result<Exit, Failure> {

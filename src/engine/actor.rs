@@ -55,7 +55,7 @@ use super::crash;
 use super::delegate::News;
 use super::fault::Fault;
 use super::image::Picture;
-use super::prepare::{Prepared, Unprepared};
+use super::prepare::{Prepared, SetupChoice, Unprepared};
 use super::record::{ConversationRecord, Record, Switch};
 use super::recover;
 use super::shared::Shared;
@@ -109,7 +109,7 @@ pub(super) enum Command {
     Abort {
         reason: String,
     },
-    Resume,
+    Resume(SetupChoice),
     Undo {
         to: Option<u32>,
     },
@@ -217,6 +217,8 @@ struct Actor {
     wish: Option<Wish>,
     permit: Option<Permit>,
     preparation: Option<Preparation>,
+    /// What a person decided about the project's setup command, for the next preparation.
+    setup: SetupChoice,
     conversation: Option<Conversation>,
     /// What the open conversation is; the record has it once the model has heard the rules in it.
     open: Option<ConversationRecord>,
@@ -275,6 +277,7 @@ impl Actor {
             wish: None,
             permit: None,
             preparation: None,
+            setup: SetupChoice::default(),
             conversation: None,
             open: None,
             turn: None,

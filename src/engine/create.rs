@@ -178,6 +178,7 @@ pub(super) async fn write(
         worktree: shared.worktrees(&project).join(id.as_str()).to_string_lossy().into_owned(),
         prompts: 1,
         order: vec![1],
+        is_untouched: true,
         ..body
     };
     let record = Record {

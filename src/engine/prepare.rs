@@ -37,7 +37,7 @@ use super::{links, plan_mode};
 pub(super) use converse::{close, look};
 use converse::{converse, usable};
 use furnish::furnish;
-pub(super) use furnish::run_command;
+pub(super) use furnish::{SetupChoice, run_command};
 pub(super) use launch::{Start, access, furnished, plan_file};
 
 /// What to prepare.
@@ -48,6 +48,7 @@ pub(super) struct Plan {
     pub(super) task: PromptBody,
     /// A conversation that is still open.
     pub(super) open: Option<(Conversation, ConversationRecord)>,
+    pub(super) setup: SetupChoice,
 }
 
 /// Everything a prompt needs.
@@ -100,42 +101,47 @@ impl Told {
 /// Why it did not work, and how far the worktree is.
 pub(super) struct Unprepared {
     pub(super) tree: Option<Tree>,
+    /// As in the session's record.
+    pub(super) is_untouched: bool,
     pub(super) failure: Failure,
 }
 
 impl Unprepared {
     pub(super) fn aborted() -> Self {
-        Self { tree: None, failure: Failure::new(FailureKind::Cancelled, "the preparation was stopped") }
+        let failure = Failure::new(FailureKind::Cancelled, "the preparation was stopped");
+        Self { tree: None, is_untouched: false, failure }
     }
 }
 
 impl From<Fault> for Unprepared {
     fn from(fault: Fault) -> Self {
-        Self { tree: None, failure: failure(fault) }
+        Self { tree: None, is_untouched: false, failure: failure(fault) }
     }
 }
 
 /// Prepares a turn.
 pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
-    let repo = open_repo(&plan.record).await?;
-    let settings = Arc::new(shared.settings.session(&plan.record, &repo).await?);
-    let early = |failure| Unprepared { tree: None, failure };
+    let is_untouched = plan.record.body.is_untouched;
+    let early = |failure| Unprepared { tree: None, is_untouched, failure };
+    let early_fault = |fault| early(failure(fault));
+    let repo = open_repo(&plan.record).await.map_err(early_fault)?;
+    let settings = Arc::new(shared.settings.session(&plan.record, &repo).await.map_err(early_fault)?);
     let mut role = role(&shared, &plan, &settings, Vec::new()).await.map_err(early)?;
     // Who is to work is looked at meanwhile: the first look at a program takes a moment.
     let (tree, usable) = tokio::join!(worktree(&shared, &plan.record, &repo), usable(&shared, &plan, &settings));
-    let tree = tree?;
+    let tree = tree.map_err(early_fault)?;
     let tree = match plan.record.body.tree {
         Tree::Ready => tree,
         Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => {
-            let unprepared = |failure| Unprepared { tree: Some(Tree::Unprepared), failure };
+            let unprepared = |failure| Unprepared { tree: Some(Tree::Unprepared), is_untouched, failure };
             tokio::select! {
-                () = abort.cancelled() => return Err(Unprepared { tree: Some(Tree::Unprepared), ..Unprepared::aborted() }),
-                done = furnish(&shared, &plan.record, &tree, &settings) => done.map_err(unprepared)?,
+                () = abort.cancelled() => return Err(unprepared(Unprepared::aborted().failure)),
+                done = furnish(&shared, &plan.record, &tree, &settings, plan.setup) => done.map_err(unprepared)?,
             }
             tree
         }
     };
-    let unprepared = |failure| Unprepared { tree: Some(Tree::Ready), failure };
+    let unprepared = |failure| Unprepared { tree: Some(Tree::Ready), is_untouched: false, failure };
     usable.map_err(unprepared)?;
     let (servers, warnings) = Servers::of(&shared, &plan.record, &repo, &settings).await;
     for message in warnings {

@@ -36,6 +36,8 @@ pub struct Include<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Placed {
     pub files: Vec<PathBuf>,
+    /// Paths that were asked for by name and are in the worktree already.
+    pub existing: Vec<PathBuf>,
     pub warnings: Vec<String>,
 }
 
@@ -102,7 +104,7 @@ impl Placed {
         match outcome {
             Outcome::Placed => self.files.push(path.to_owned()),
             Outcome::Exists if named == Named::ByPattern => {}
-            Outcome::Exists => self.warnings.push(format!("`{}` exists in the worktree", path.display())),
+            Outcome::Exists => self.existing.push(path.to_owned()),
             Outcome::Refused(reason) => self.warnings.push(format!("`{}` {reason}", path.display())),
         }
     }

@@ -4,7 +4,7 @@ use coppice::permission::Hold;
 use coppice::sandbox::support::support;
 
 use crate::env::TestEnv;
-use crate::script::{say, write};
+use crate::script::{run, say, steps, write};
 
 /// A repository whose setup command runs a script of its own, which the user trusts on `main`.
 fn env_with_setup() -> TestEnv {
@@ -55,4 +55,87 @@ fn a_setup_command_runs_outside_of_the_sandbox_on_trusted_branches_alone() {
     assert_eq!(env.json(&["trust"])["branches"], serde_json::json!(["main", "theirs"]));
     env.create_ready(&say("done"));
     assert!(is_planted(&env, "theirs"));
+}
+
+/// A setup command that the sandbox makes fail.
+const NEEDS_HOME: &str = "[worktree]\nlink = [\"node_modules\"]\nsetup = \"touch $HOME/by-setup\"\n";
+
+fn env_with_failing_setup() -> TestEnv {
+    let env = TestEnv::new();
+    env.write(".coppice/config.toml", NEEDS_HOME);
+    env.write(".gitignore", "/node_modules\n");
+    env.commit("a setup command that writes into the home directory");
+    env.write("node_modules/tool", "\n");
+    env.trust();
+    env
+}
+
+fn failure(env: &TestEnv, id: &str) -> String {
+    env.wait_for(id, "failed");
+    let error = &env.session(id)["last_error"];
+    let message = error["message"].as_str().unwrap();
+    // What the command itself says depends on the layers of the sandbox.
+    let head = message.split_once("): ").map_or(message, |(head, _)| head);
+    let worktree = env.worktree(id).display().to_string();
+    let said = format!("{head})\nhint: {}", error["hint"].as_str().unwrap());
+    said.replace(&worktree, "[WORKTREE]").replace(id, "[ID]")
+}
+
+/// Runs the command that a hint names.
+fn follow_hint(env: &TestEnv, command: &str) {
+    for part in command.split(" && ") {
+        let words: Vec<_> = part.split(' ').collect();
+        match words[0] {
+            "git" => drop(env.git(&words[1..])),
+            _ => env.coppice(&words[1..]).succeeds(),
+        }
+    }
+}
+
+#[test]
+fn a_setup_that_fails_on_an_untrusted_branch_works_after_the_hint() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let env = env_with_failing_setup();
+    env.git(&["switch", "-q", "-c", "theirs"]);
+    env.write("more.txt", "more\n");
+    env.commit("more");
+    env.git(&["switch", "-q", "main"]);
+    let id = env.create_with(&["--model", "demo", "--base", "theirs"], &say("done"));
+    let said = failure(&env, &id);
+    let hash = env.json(&["trust"])["hash"].as_str().unwrap().to_owned();
+    insta::assert_snapshot!(said.replace(&hash, "[HASH]"), @r"
+    the setup command `touch $HOME/by-setup` failed in the sandbox, because `theirs` is not on a trusted branch (exit status 1)
+    hint: to run it outside of the sandbox, trust the branch: `git switch theirs && coppice trust --hash [HASH] && coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it
+    ");
+    let command = said.split('`').find(|text| text.starts_with("git switch")).unwrap().replace("[ID]", &id);
+    follow_hint(&env, &command);
+    env.wait_for(&id, "ready");
+    assert!(is_planted(&env, "by-setup"));
+}
+
+#[test]
+fn a_continued_session_goes_on_without_a_setup_that_the_sandbox_refuses() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let env = env_with_failing_setup();
+    let id = env.create_ready(&steps(&[run("echo x > a.txt"), say("done")]));
+    env.coppice(&["merge", &id]).succeeds();
+    std::fs::remove_file(env.path("home").join("by-setup")).unwrap();
+    env.coppice(&["send", &id, &write("b.txt", "b")]).succeeds();
+    insta::assert_snapshot!(failure(&env, &id), @r"
+    the setup command `touch $HOME/by-setup` failed in the sandbox, because an agent may have changed this worktree (exit status 1)
+    hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `[WORKTREE]`
+    ");
+    env.coppice(&["resume", &id]).succeeds();
+    failure(&env, &id);
+    env.coppice(&["resume", &id, "--skip-setup"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert!(!is_planted(&env, "by-setup"));
+    assert!(env.worktree(&id).join("b.txt").exists());
+    let warnings = env.events(&id).into_iter().filter_map(|event| event["message"].as_str().map(str::to_owned));
+    let warnings: Vec<_> = warnings.filter(|text| text.contains("worktree") || text.contains("skipped")).collect();
+    assert_eq!(warnings, ["the setup command `touch $HOME/by-setup` was skipped"]);
 }

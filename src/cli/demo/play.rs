@@ -121,7 +121,9 @@ impl Play {
                 let crash =
                     Line::new().strong(name).with(Tone::Bad, " crashed").plain("; its work is safe, so it is resumed");
                 context.output.say(&crash)?;
-                self.client.resume(&session.id, &Resume { env: Some(context.environment()) }).await?;
+                self.client
+                    .resume(&session.id, &Resume { env: Some(context.environment()), ..Resume::default() })
+                    .await?;
                 self.resumed = true;
             }
             (Status::Failed | Status::Interrupted | Status::Conflict, _) => {

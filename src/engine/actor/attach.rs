@@ -51,6 +51,7 @@ impl Actor {
         attach::refuse(&self.shared, &self.record, visit.program).await?;
         // Two processes must not write to one conversation.
         self.end_conversation().await;
+        self.record.body.is_untouched = false;
         self.record.body.attached = Some(visit.program.as_str().to_owned());
         self.staged.push(Payload::Attached { program: visit.program.as_str().to_owned() });
         let kept = self.unsaved.len();
@@ -116,7 +117,7 @@ impl Actor {
     pub(super) fn refuse_while_attached(&self, command: &Command) -> Result<(), Fault> {
         let Session::Attached(_) = self.state else { return Ok(()) };
         let act = match command {
-            Command::Resume => "be resumed",
+            Command::Resume(_) => "be resumed",
             Command::Undo { .. } => "be undone",
             Command::Merge { .. } => "be merged",
             Command::Rebase => "be rebased",

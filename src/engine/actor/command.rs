@@ -11,6 +11,7 @@ use crate::workflow::PLAN_DECISION;
 
 use super::super::attach::Asker;
 use super::super::fault::Fault;
+use super::super::prepare::SetupChoice;
 use super::super::record::{PostureRecord, PromptBody, Redirect, TurnBody, json};
 use super::super::{clock, delegate, handoff, image, view};
 use super::{Actor, Command, Draft};
@@ -45,7 +46,7 @@ impl Actor {
                 self.abort(&reason).await;
                 Ok(())
             }
-            Command::Resume => self.resume().await,
+            Command::Resume(setup) => self.resume(setup).await,
             Command::Undo { to } => self.undo(to).await,
             Command::Merge(request) => self.merge(request).await,
             Command::Rebase => self.rebase().await,
@@ -212,7 +213,7 @@ impl Actor {
     /// Goes on after a decision that came when nothing ran.
     pub(super) async fn resume_if_interrupted(&mut self) -> Result<(), Fault> {
         match self.state {
-            Session::Resting(Rest::Interrupted) => self.resume().await,
+            Session::Resting(Rest::Interrupted) => self.resume(SetupChoice::Run).await,
             Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => Ok(()),
         }
     }
@@ -288,11 +289,12 @@ impl Actor {
         self.step(Event::Stop).await;
     }
 
-    async fn resume(&mut self) -> Result<(), Fault> {
+    async fn resume(&mut self, setup: SetupChoice) -> Result<(), Fault> {
         match self.state {
             Session::Resting(Rest::Draft | Rest::Failed | Rest::Interrupted) => {}
             Session::Resting(Rest::Archived) => {
                 self.bring_tree_back().await?;
+                self.setup = setup;
                 self.step(Event::Unarchive).await;
                 self.start().await;
                 return Ok(());
@@ -308,6 +310,7 @@ impl Actor {
             let task = self.last_task().await?;
             self.queue(task, Place::First).await?;
         }
+        self.setup = setup;
         self.start().await;
         Ok(())
     }

@@ -57,8 +57,13 @@ impl Actor {
         if let Err(fault) = self.fresh_snapshot().await {
             tracing::warn!(session = %self.id, %fault, "the child starts from the snapshot of its first turn");
         }
-        if self.record.body.tree == Tree::Absent {
-            self.record.body.tree = Tree::Creating;
+        let body = &mut self.record.body;
+        let (tree, is_untouched) = (body.tree, body.is_untouched);
+        if tree == Tree::Absent {
+            body.tree = Tree::Creating;
+        }
+        body.is_untouched = false;
+        if tree == Tree::Absent || is_untouched {
             self.persist(Durability::Normal, Vec::new()).await?;
         }
         let abort = CancellationToken::new();
@@ -66,7 +71,9 @@ impl Actor {
         let task = self.with_decisions(task).await;
         let engine = task.switch.apply(self.record.body.engine());
         let open = self.conversation.take().zip(self.open.take());
-        let plan = prepare::Plan { record: self.record.clone(), engine, task, open };
+        let mut record = self.record.clone();
+        record.body.is_untouched = is_untouched;
+        let plan = prepare::Plan { record, engine, task, open, setup: std::mem::take(&mut self.setup) };
         let task = tokio::spawn(prepare::run(self.shared.clone(), plan, abort.clone()));
         self.preparation = Some(Preparation { task, abort });
         Ok(())

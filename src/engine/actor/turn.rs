@@ -151,8 +151,9 @@ impl Actor {
                 self.begun(prepared);
                 self.step(Event::Prepared).await;
             }
-            Err(Unprepared { tree, failure }) => {
-                self.record.body.tree = tree.unwrap_or(self.record.body.tree);
+            Err(Unprepared { tree, is_untouched, failure }) => {
+                let body = &mut self.record.body;
+                (body.tree, body.is_untouched) = (tree.unwrap_or(body.tree), is_untouched);
                 if let Some(turn) = &mut self.turn {
                     turn.failure = Some(failure);
                 }

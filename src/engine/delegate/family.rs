@@ -14,6 +14,7 @@ use crate::store::SessionRow;
 
 use super::super::actor::{Command, Draft};
 use super::super::fault::Fault;
+use super::super::prepare::SetupChoice;
 use super::super::record::{self, Record, Switch};
 use super::super::shared::Shared;
 use super::super::{clock, handoff};
@@ -164,7 +165,7 @@ pub(super) async fn reopen(shared: &Arc<Shared>, caller: &Caller, id: &str) -> R
     let state = lifecycle(shared, &handoff).await;
     let wanted = state == Lifecycle::Shutdown || handoff.status == HandoffStatus::Interrupted;
     if wanted {
-        tell(shared, child, Command::Resume).await?;
+        tell(shared, child, Command::Resume(SetupChoice::Run)).await?;
     }
     let (_, handoff) = find(shared, caller, id).await?;
     let state = lifecycle(shared, &handoff).await;

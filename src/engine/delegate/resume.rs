@@ -12,6 +12,7 @@ use crate::session::{Rest, Session};
 
 use super::super::actor::Command;
 use super::super::fault::Fault;
+use super::super::prepare::SetupChoice;
 use super::super::record::{Record, TurnBody};
 use super::super::shared::Shared;
 use super::super::{handoff, prepare};
@@ -39,7 +40,7 @@ pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: Sess
                 }
                 Box::pin(resume_children(shared, child)).await?;
                 // One that cannot be resumed says so in its own state; the others go on.
-                tell(shared, child, Command::Resume).await.ok();
+                tell(shared, child, Command::Resume(SetupChoice::Run)).await.ok();
             }
             // What stands in the way is in the handoff.
             HandoffStatus::Completed if is_pending && wanted == Integrate::Auto => {

@@ -35,7 +35,7 @@ pub(super) async fn converse(
     tree: &Worktree,
     company: Company,
 ) -> Result<Prepared, Failure> {
-    let Plan { record, mut engine, task, open } = plan;
+    let Plan { record, mut engine, task, open, setup: _ } = plan;
     let registry = shared.settings.registry(&settings.config);
     let spec = registry.get(&engine.backend).cloned().ok_or_else(|| unconfigured(&engine.backend))?;
     // Who comes after another may not be able to think as hard.

@@ -15,7 +15,7 @@ use super::super::actor::blocking;
 use super::super::confine::{self, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
-use super::super::settings::Settings;
+use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
 use super::super::trusted_branch;
 use super::{chain, failure, note};
@@ -27,12 +27,22 @@ const SETUP_KEEP: usize = 4 * 1024;
 /// How many lines of a command may wait to be stored.
 const LINES_AHEAD: usize = 4096;
 
+/// What becomes of the project's setup command.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in super::super) enum SetupChoice {
+    #[default]
+    Run,
+    /// A person goes on without it.
+    Skip,
+}
+
 /// Brings files along and runs the setup command, as far as the project is trusted with them.
 pub(super) async fn furnish(
     shared: &Shared,
     record: &Record,
     tree: &Worktree,
     settings: &Settings,
+    choice: SetupChoice,
 ) -> Result<(), Failure> {
     let wanted = &settings.config.worktree;
     let (filled, session) = (tree.clone(), record.id);
@@ -52,53 +62,112 @@ pub(super) async fn furnish(
         let placed = placed.await.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
         let how = Some(format!("{} files", placed.files.len()));
         note(shared, record, Payload::Preparing { step: "files".to_owned(), how }).await.map_err(failure)?;
-        for message in placed.warnings {
+        // Files that an earlier preparation brought are still there.
+        let existing = placed.existing.iter().filter(|_| record.body.turns == 0);
+        let existing = existing.map(|path| format!("`{}` exists in the worktree", path.display()));
+        for message in placed.warnings.into_iter().chain(existing) {
             note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
         }
     }
-    match &wanted.setup {
+    match (&wanted.setup, choice) {
         // A child starts from what an agent wrote; the command was trusted with what people committed.
-        Some(_) if record.body.child.is_some() => Ok(()),
-        Some(command) => setup(shared, record, tree, settings, command).await,
-        None => Ok(()),
+        (Some(_), _) if record.body.child.is_some() => Ok(()),
+        (Some(command), SetupChoice::Run) => run_setup(shared, record, tree, settings, command).await,
+        (Some(command), SetupChoice::Skip) => {
+            let message = format!("the setup command `{command}` was skipped");
+            note(shared, record, Payload::Warning { message }).await.map_err(failure)
+        }
+        (None, SetupChoice::Run | SetupChoice::Skip) => Ok(()),
     }
 }
 
-async fn setup(
+async fn run_setup(
     shared: &Shared,
     record: &Record,
     tree: &Worktree,
     settings: &Settings,
     command: &str,
 ) -> Result<(), Failure> {
-    let level = match is_trusted_content(record, tree, settings).await.map_err(failure)? {
-        true => Level::Off,
-        false => settings.config.sandbox.level,
+    let (level, suspect) = match (settings.config.sandbox.level, judge_content(record, tree, settings).await) {
+        (_, Err(fault)) => return Err(failure(fault)),
+        (Level::Off, Ok(_)) | (_, Ok(SetupContent::Trusted)) => (Level::Off, None),
+        (level, Ok(suspect)) => (level, Some(suspect)),
     };
-    let how = (level != Level::Off).then(|| "in the sandbox".to_owned());
+    let how = suspect.map(|_| "in the sandbox".to_owned());
     note(shared, record, Payload::Preparing { step: "setup".to_owned(), how }).await.map_err(failure)?;
     let finished = run_command(shared, record, tree, level, command).await?;
     match finished.is_success() {
         true => Ok(()),
         false => {
-            let end = finished.describe();
-            let message = format!("the setup command `{command}` failed ({end}): {}", finished.output.trim_end());
-            Err(Failure::new(FailureKind::Setup, message))
+            let (end, output) = (finished.describe(), finished.output.trim_end());
+            let place = suspect.map(|suspect| describe_sandboxing(suspect, record)).unwrap_or_default();
+            let message = format!("the setup command `{command}` failed{place} ({end}): {output}");
+            let hint = setup_hint(suspect.unwrap_or(SetupContent::Trusted), record, settings);
+            Err(Failure::new(FailureKind::Setup, message).with_hint(hint))
         }
     }
 }
 
-/// Whether the tree holds what the user trusts the command with: a commit of a trusted branch, before the first turn.
-async fn is_trusted_content(record: &Record, tree: &Worktree, settings: &Settings) -> Result<bool, Fault> {
-    if record.body.turns > 0 {
-        return Ok(false);
-    }
-    let (repo, base, trusted) = (tree.repo.clone(), tree.base, settings.trusted.clone());
+/// What a setup command would run on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SetupContent {
+    /// A commit of a trusted branch, in a worktree in which no agent was started.
+    Trusted,
+    UntrustedCommit,
+    /// The worktree as an agent or a terminal in the sandbox left it.
+    WorkedOn,
+}
+
+async fn judge_content(record: &Record, tree: &Worktree, settings: &Settings) -> Result<SetupContent, Fault> {
+    let is_untouched = record.body.is_untouched;
+    let (tree, trusted) = (tree.clone(), settings.trusted.clone());
     blocking(move || {
-        let branches = trusted_branch::list_branches(&repo, trusted.as_ref())?;
-        trusted_branch::holds_commit(&repo, &branches, &base)
+        let tip = tree.repo.find_ref(&format!("refs/heads/{}", tree.branch))?;
+        if !is_untouched || tip != Some(tree.base) {
+            return Ok(SetupContent::WorkedOn);
+        }
+        let branches = trusted_branch::list_branches(&tree.repo, trusted.as_ref())?;
+        Ok(match trusted_branch::holds_commit(&tree.repo, &branches, &tree.base)? {
+            true => SetupContent::Trusted,
+            false => SetupContent::UntrustedCommit,
+        })
     })
     .await
+}
+
+/// Where a command ran, and why there, in the middle of a sentence.
+fn describe_sandboxing(content: SetupContent, record: &Record) -> String {
+    match content {
+        SetupContent::Trusted => String::new(),
+        SetupContent::UntrustedCommit => {
+            format!(" in the sandbox, because `{}` is not on a trusted branch", record.body.base.name)
+        }
+        SetupContent::WorkedOn => " in the sandbox, because an agent may have changed this worktree".to_owned(),
+    }
+}
+
+/// What a person can do about a setup command that failed.
+fn setup_hint(content: SetupContent, record: &Record, settings: &Settings) -> String {
+    let id = record.id;
+    let again = format!("run `coppice resume {id}`");
+    let skip = format!("`coppice resume {id} --skip-setup` goes on without it");
+    let base = &record.body.base;
+    let can_be_trusted = base.branch.as_deref().is_some_and(trusted_branch::is_trustworthy);
+    match (content, settings.grants.as_ref().filter(|_| can_be_trusted)) {
+        (SetupContent::UntrustedCommit, Some(grants)) => {
+            let (name, hash) = (&base.name, settings::hash(grants.as_str()));
+            format!(
+                "to run it outside of the sandbox, trust the branch: \
+                 `git switch {name} && coppice trust --hash {hash} && coppice resume {id}`; {skip}"
+            )
+        }
+        (SetupContent::Trusted, _) => format!("fix the cause and {again}; {skip}"),
+        (SetupContent::UntrustedCommit | SetupContent::WorkedOn, _) => format!(
+            "allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and {again}; {skip}, \
+             for example after you ran it yourself in `{}`",
+            record.body.worktree
+        ),
+    }
 }
 
 /// Runs a command of the project in the worktree, confined at `level`; its output is part of the transcript.

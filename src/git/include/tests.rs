@@ -31,7 +31,7 @@ fn checkout() -> Sandbox {
 }
 
 fn placed(files: &[&str], warnings: &[&str]) -> Placed {
-    Placed { files: files.iter().map(PathBuf::from).collect(), warnings: texts(warnings) }
+    Placed { files: files.iter().map(PathBuf::from).collect(), warnings: texts(warnings), ..Placed::default() }
 }
 
 #[test]
@@ -71,14 +71,13 @@ fn lists_copy_and_link_what_they_name() {
         found.warnings,
         [
             "`missing` does not exist in the checkout",
-            "`conf/tracked.local` exists in the worktree",
             "`../outside` is not a path inside the repository",
             "`/etc/passwd` is not a path inside the repository",
             "`.git/config` is not a path inside the repository",
-            "`README` exists in the worktree",
             "`visible.txt` is not ignored by git: the session's commits will hold it",
         ]
     );
+    assert_eq!(found.existing, ["conf/tracked.local", "README"].map(PathBuf::from));
     assert_eq!(fs::read_link(tree.path.join("node_modules")).unwrap(), repo.main().join("node_modules"));
 }
 

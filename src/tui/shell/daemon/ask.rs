@@ -40,7 +40,9 @@ impl Desk {
             Request::Answer { session, answers } => done("answered", to.answer(&session, &Answer { answers }).await?),
             Request::Decide { session, request, decision } => known(to.decide(&session, &request, &decision).await?),
             Request::Stop(id) => done("stopped", to.stop(&id).await?),
-            Request::Resume(id) => done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()) }).await?),
+            Request::Resume(id) => {
+                done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()), ..Resume::default() }).await?)
+            }
             Request::Merge { session, style, hooks } => {
                 let merge = Merge { style, hooks, unseen: MergeUnseen::Refuse };
                 match to.merge(&session, &merge).await {
