@@ -1,6 +1,9 @@
 //! `coppice merge` and `coppice rebase`: a session's work and its base come together. Your branch moves only when they do;
 //! else the base comes into the session, with marks.
 
+use std::future;
+use std::pin::pin;
+
 use super::line::{Line, Tone};
 use super::transcript::short;
 use super::{Context, Exit, Failure, Format, follow, status};
@@ -102,8 +105,37 @@ impl StyleArgs {
 pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit, Failure> {
     let unseen = if args.accept_unseen_changes { MergeUnseen::Accept } else { MergeUnseen::Refuse };
     let request = Merge { style: args.style.choice(), hooks: args.hooks.choice(), unseen };
-    let session = context.client().await?.merge(&args.id.id, &request).await?;
+    let Some(session) = merge_or_stop(&args.id.id, &request, context).await? else { return Ok(Exit::Detached) };
     tell(args.format, context, &session, &format!("merged into {}", session.base.name))
+}
+
+/// Waits for a merge. The first Ctrl-C stops it, as far as that is still possible; after the second the daemon finishes
+/// it alone, and nothing is returned.
+async fn merge_or_stop(id: &str, request: &Merge, context: &mut Context) -> Result<Option<Session>, Failure> {
+    let client = context.client().await?;
+    let mut merging = pin!(client.merge(id, request));
+    tokio::select! {
+        biased;
+        done = &mut merging => return Ok(Some(done?)),
+        () = super::interrupted() => {}
+    }
+    context.output.say(&Line::new().plain("stopping the merge; press Ctrl-C again to leave it to the daemon"))?;
+    // The first connection waits for the answer to the merge, which tells whether the stop came in time.
+    let second = context.client().await?;
+    let stop = async {
+        second.stop(id).await.ok();
+        future::pending::<()>().await
+    };
+    tokio::select! {
+        biased;
+        done = &mut merging => return Ok(Some(done?)),
+        () = super::interrupted() => {}
+        () = stop => {}
+    }
+    let outcome =
+        Line::new().plain("the merge goes on in the daemon. ").with(Tone::Accent, format!("coppice show {id}"));
+    context.output.say(&outcome.plain(" tells its outcome"))?;
+    Ok(None)
 }
 
 pub(super) async fn rebase(args: RebaseArgs, context: &mut Context) -> Result<Exit, Failure> {

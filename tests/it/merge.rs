@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
@@ -183,6 +184,22 @@ fn the_hooks_of_a_merge_hold_nobody_up_and_a_person_can_stop_them() {
     fs::remove_file(env.repo().join(".git/hooks/pre-commit")).unwrap();
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!(env.read("a.txt"), "a\n");
+}
+
+#[test]
+fn ctrl_c_stops_a_merge_whose_hooks_run() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let [first, _] = waiting_hook(&env);
+    let merging = env.start(&["merge", &id]);
+    let hook = begun(&first);
+    merging.signal(Signal::INT);
+    let (code, said) = merging.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.starts_with("stopping the merge; press Ctrl-C again to leave it to the daemon\nerror: "), "{said}");
+    assert!(said.contains("it was stopped"), "{said}");
+    drop(hook);
+    assert_eq!((env.status(&id), env.git(&["log", "--format=%s", "main"])), ("ready".into(), "begin".into()));
 }
 
 #[test]
