@@ -36,6 +36,9 @@ pub struct HookChanges {
     /// Names exactly these changes: `accept_only` of a merge takes it.
     pub id: String,
     pub files: Vec<HookFileChange>,
+    /// The beginning of the patch.
+    #[serde(default)]
+    pub patch: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

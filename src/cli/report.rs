@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::{io, iter};
 
+use super::diff::patch_line;
 use super::exit::Exit;
 use super::line::{Line, Tone};
 use crate::api;
@@ -24,12 +25,14 @@ pub(super) struct Report {
     pub(super) message: String,
     /// Outermost first.
     pub(super) causes: Vec<String>,
+    /// What the message is about, such as a patch.
+    pub(super) details: Vec<Line>,
     pub(super) hint: Option<String>,
 }
 
 impl Failure {
     pub(super) fn new(exit: Exit, message: impl Into<String>) -> Failure {
-        Failure::Told(Report { exit, message: message.into(), causes: Vec::new(), hint: None })
+        Failure::Told(Report { exit, message: message.into(), causes: Vec::new(), details: Vec::new(), hint: None })
     }
 
     /// The command line does not make sense.
@@ -40,7 +43,7 @@ impl Failure {
     /// An act did not work, with the chain of sources of `error`, itself included.
     pub(super) fn because(message: impl Into<String>, error: &(dyn Error + 'static)) -> Failure {
         let causes = iter::successors(Some(error), |&cause| cause.source()).map(ToString::to_string).collect();
-        Failure::Told(Report { exit: Exit::Failed, message: message.into(), causes, hint: None })
+        Failure::Told(Report { exit: Exit::Failed, message: message.into(), causes, details: Vec::new(), hint: None })
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Failure {
@@ -53,8 +56,10 @@ impl Failure {
 
 impl From<api::error::Error> for Failure {
     fn from(error: api::error::Error) -> Failure {
-        let api::error::Error { kind, message, causes, hint, hook_changes: _, unseen_changes: _ } = error;
-        Failure::Told(Report { exit: kind.into(), message, causes, hint })
+        let api::error::Error { kind, message, causes, hint, hook_changes, unseen_changes: _ } = error;
+        let patch = hook_changes.map(|changes| changes.patch).unwrap_or_default();
+        let details = patch.lines().map(|line| Line::new().plain("  ").then(patch_line(line))).collect();
+        Failure::Told(Report { exit: kind.into(), message, causes, details, hint })
     }
 }
 
@@ -98,7 +103,8 @@ impl From<ClientError> for Failure {
             }
         };
         let causes = iter::successors(error.source(), |&cause| cause.source()).map(ToString::to_string).collect();
-        Failure::Told(Report { exit, message: error.to_string(), causes, hint: Some(hint.to_owned()) })
+        let (message, hint) = (error.to_string(), Some(hint.to_owned()));
+        Failure::Told(Report { exit, message, causes, details: Vec::new(), hint })
     }
 }
 
@@ -123,6 +129,9 @@ impl Report {
                 ),
                 false => lines.push(head.plain(format!(" {cause}"))),
             }
+        }
+        if !self.details.is_empty() {
+            lines.extend(std::iter::once(Line::new()).chain(self.details.iter().cloned()));
         }
         if let Some(hint) = &self.hint {
             lines.push(Line::new());

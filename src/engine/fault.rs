@@ -122,7 +122,15 @@ pub(super) enum Fault {
     #[error("the hook `{hook}` stopped the merge")]
     HookFailed { id: SessionId, hook: String, output: String },
     #[error("your commit hooks changed the reviewed work: {}", changes.describe())]
-    HookChanged { id: SessionId, style: String, changes: Box<HookChanges> },
+    HookChanged {
+        id: SessionId,
+        style: String,
+        /// The changes that the person agreed to, where the hooks made others.
+        others: Option<String>,
+        changes: Box<HookChanges>,
+    },
+    #[error("the repository of session `{id}` is no longer at `{}`", path.display())]
+    RepositoryGone { id: SessionId, path: PathBuf },
     #[error("{}", changes.describe())]
     UnseenChanges { changes: Box<UnseenChanges>, hint: String },
     #[error("`{}` is not an absolute directory", path.display())]
@@ -234,6 +242,7 @@ impl Fault {
             | Fault::HookChanged { .. }
             | Fault::UnseenChanges { .. }
             | Fault::Unstarted(_)
+            | Fault::RepositoryGone { .. }
             | Fault::NotPushed { .. }
             | Fault::NoForge { .. }
             | Fault::TokenFile(_)
@@ -290,15 +299,35 @@ impl Fault {
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
             Fault::MergeRefused { hint, .. } | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
-            Fault::HookFailed { id, .. } => {
-                Some(format!("fix what the hook reports, or merge without hooks: `coppice merge {id} --no-verify`"))
+            Fault::HookFailed { id, output, .. } => {
+                let says = |words: &[&str]| words.iter().any(|word| output.contains(word));
+                // A guess from the output: it only adds to the hint.
+                let missing = match says(&["not found", "No such file", "Cannot find module", "node_modules"]) {
+                    true => "; hooks find ignored files such as `node_modules` only if `worktree.link` names them",
+                    false => "",
+                };
+                Some(format!(
+                    "fix what the hook reports, or merge without hooks: `coppice merge {id} --no-verify`{missing}"
+                ))
             }
-            Fault::HookChanged { id, style, changes } => Some(format!(
-                "`coppice merge {id}{style} --accept-hook-changes={}` merges with exactly these changes, \
-                 `coppice merge {id}{style} --no-verify` without hooks",
-                changes.id
-            )),
+            Fault::HookChanged { id, style, others, changes } => {
+                let any = others.as_ref().map(|others| {
+                    format!(
+                        "these changes are not those of `{others}`; if your hooks make others each time, \
+                         `coppice merge {id}{style} --accept-hook-changes` merges with whatever they change, "
+                    )
+                });
+                Some(format!(
+                    "{}`coppice merge {id}{style} --accept-hook-changes={}` merges with exactly these changes, \
+                     `coppice merge {id}{style} --no-verify` without hooks",
+                    any.unwrap_or_default(),
+                    changes.id
+                ))
+            }
             Fault::OtherGrants { .. } => text("run `coppice trust` again and read the difference"),
+            Fault::RepositoryGone { path, .. } => {
+                Some(format!("if you moved it, `ln -s NEW_PLACE '{}'` makes its sessions usable", path.display()))
+            }
             Fault::NotPushed { id, .. } => Some(format!("`coppice push {id}` brings it there")),
             Fault::NoForge { .. } => text("pull requests need a remote `origin` at GitHub; see `github.api_url`"),
             Fault::TokenFile(_) => text("keep the token in a file of yours with mode 0600"),

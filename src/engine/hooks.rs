@@ -1,6 +1,8 @@
 //! The user's own commit hooks, run under a supervisor so that nothing they start stays behind.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +14,7 @@ use crate::config::Config;
 use crate::git::Repo;
 use crate::git::include;
 use crate::git::merge::{HookResult, HookRun};
+use crate::sandbox::SandboxError;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
@@ -49,6 +52,7 @@ pub(super) fn runner(
             cage.read.extend(program.parent().map(Path::to_owned).into_iter().chain(linked));
         }
         let set = environment.into_iter().map(|(name, value)| (name.to_owned(), text(value)));
+        let interpreter = read_interpreter(&program);
         let argv = std::iter::once(program.into_os_string()).chain(arguments).map(text).collect();
         let env = env.into_iter().chain(set).collect();
         // It works on a checkout of its own, while git waits for it.
@@ -63,9 +67,22 @@ pub(super) fn runner(
             Ok(finished) => {
                 HookResult::Failed { output: format!("{}\n({})", finished.output.trim_end(), finished.describe()) }
             }
+            Err(error @ SandboxError::NotFound { .. }) => {
+                let output = interpreter
+                    .map(|interpreter| format!("its interpreter `{interpreter}` was not found in the sandbox"));
+                HookResult::Failed { output: output.unwrap_or_else(|| error.to_string()) }
+            }
             Err(error) => HookResult::Failed { output: error.to_string() },
         }
     }
+}
+
+/// What the first line of a script names to run it. Where that is missing, the kernel says that the script was not found.
+fn read_interpreter(program: &Path) -> Option<String> {
+    let mut head = [0; 256];
+    let read = File::open(program).and_then(|mut file| file.read(&mut head)).ok()?;
+    let line = head.get(..read)?.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    String::from_utf8_lossy(line).split_whitespace().next().map(str::to_owned)
 }
 
 fn text(value: OsString) -> String {

@@ -16,6 +16,7 @@ use git2::Repository;
 use self::checkout::{Advance, Checkout};
 use self::hook::Commit;
 use self::replay::{Committer, Merged, Replayed};
+use super::diff::Changes;
 use super::history::{branch_tip, tree_of};
 use super::{GitError, Oid, Worktree, stage};
 pub use bring::{Bring, Brought, bring, marked, parted as left_base, unresolved};
@@ -86,6 +87,8 @@ pub enum Outcome {
 pub struct HookReport {
     /// Files that they changed.
     pub changes: Option<HookChanges>,
+    /// Where they changed some, what the whole commit changes.
+    pub total: Option<Changes>,
     /// Whether they edited the commit message.
     pub edited_message: bool,
     /// Hooks that the merged work itself changes or deletes; its own version counted.
@@ -241,7 +244,13 @@ fn run_hooks(
         Some(changes) if !is_agreed => ended(Outcome::HookChanged(changes)),
         changes => {
             let edited_message = message.trim() != merge.message.trim();
-            let report = HookReport { changes, edited_message, changed_hooks: found.changed };
+            let total = match (&changes, merge.style) {
+                (Some(_), Style::Squash | Style::NoFf) => {
+                    hook::compare(repo, parent, hooked)?.map(|whole| whole.total())
+                }
+                (None, _) | (Some(_), Style::Rebase) => None,
+            };
+            let report = HookReport { changes, total, edited_message, changed_hooks: found.changed };
             Ok(Checked::Passed { tree: hooked, message, report })
         }
     }

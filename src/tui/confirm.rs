@@ -40,6 +40,7 @@ enum About {
     Merge {
         session: String,
         style: MergeStyle,
+        hooks: MergeHooks,
     },
     /// Whether a merge takes what commit hooks changed.
     HookChanges {
@@ -99,7 +100,7 @@ pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
         Some("rebase") => MergeStyle::Rebase,
         Some(_) | None => MergeStyle::Squash,
     };
-    ask(model, |session| About::Merge { session, style })
+    ask(model, |session| About::Merge { session, style, hooks: MergeHooks::Check })
 }
 
 pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
@@ -184,6 +185,11 @@ pub(crate) fn unseen_changes_came(model: &mut Model, session: String, changes: U
     }
 }
 
+/// Whether Enter agrees to the question that is open.
+pub(crate) fn is_light(model: &Model) -> bool {
+    matches!(&model.overlay, Some(Overlay::Confirm(state)) if state.about.weight() == Weight::Light)
+}
+
 /// Enter: agrees where that is enough.
 pub(crate) fn agree(model: &mut Model) -> Vec<Request> {
     match &model.overlay {
@@ -234,10 +240,14 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         (About::Merge { style, .. }, KeyCode::Char('s')) => *style = MergeStyle::Squash,
         (About::Merge { style, .. }, KeyCode::Char('n')) => *style = MergeStyle::NoFf,
         (About::Merge { style, .. }, KeyCode::Char('r')) => *style = MergeStyle::Rebase,
-        (About::HookChanges { session, style, .. }, KeyCode::Char('v')) => {
+        (About::Merge { hooks, .. }, KeyCode::Char('v')) => {
+            *hooks = if *hooks == MergeHooks::Skip { MergeHooks::Check } else { MergeHooks::Skip };
+        }
+        (About::HookChanges { session, style, .. }, KeyCode::Char(letter @ ('a' | 'v'))) => {
+            let hooks = if letter == 'a' { MergeHooks::AcceptChanges } else { MergeHooks::Skip };
             let (session, style) = (session.clone(), *style);
             model.close_overlay();
-            return vec![Request::Merge { session, style, hooks: MergeHooks::Skip }];
+            return vec![Request::Merge { session, style, hooks }];
         }
         (_, KeyCode::Char('n' | 'q')) => model.close_overlay(),
         (_, _) => {}
@@ -342,9 +352,7 @@ fn turn_yolo(model: &mut Model, session: Option<String>) -> Vec<Request> {
 fn agreed(model: &mut Model) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = model.overlay.take() else { return Vec::new() };
     match state.about {
-        About::Merge { session, style } => {
-            vec![Request::Merge { session, style: Some(style), hooks: MergeHooks::Check }]
-        }
+        About::Merge { session, style, hooks } => vec![Request::Merge { session, style: Some(style), hooks }],
         About::HookChanges { session, style, changes } => {
             vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id) }]
         }

@@ -244,17 +244,35 @@ fn what_hooks_add_is_listed_and_merged_only_with_consent() {
     -- stderr
     error: your commit hooks changed the reviewed work: added `evil.txt` (+1 -0), changed `lib.rs` (+1 -1)
 
+      diff --git a/evil.txt b/evil.txt
+      new file mode 100644
+      index 0000000..587be6b
+      --- /dev/null
+      +++ b/evil.txt
+      @@ -0,0 +1 @@
+      +x
+      diff --git a/lib.rs b/lib.rs
+      index 587be6b..975fbec 100644
+      --- a/lib.rs
+      +++ b/lib.rs
+      @@ -1 +1 @@
+      -x
+      +y
+
     hint: `coppice merge [ID1] --accept-hook-changes=[HASH]` merges with exactly these changes, `coppice merge [ID1] --no-verify` without hooks
     ");
     assert_eq!(env.git(&["log", "--format=%s", "main"]), "begin");
     let body = env.coppice(&["merge", &id, "--accept-hook-changes=000000000000"]).exits(1).stderr;
     assert!(body.contains("`evil.txt`"), "{body}");
+    let any = format!("`coppice merge {id} --accept-hook-changes` merges with whatever they change");
+    assert!(body.contains("not those of `000000000000`") && body.contains(&any), "{body}");
 
     // The hint followed literally works.
     let flag = format!("--accept-hook-changes={accept}");
     let merged = env.json(&["merge", &id, &flag]);
     let warning = "the commit holds changes of your commit hooks: added `evil.txt` (+1 -0), changed `lib.rs` (+1 -1)";
     assert_eq!(merged["warnings"], json!([warning]));
+    assert_eq!(merged["changes"], numbers(3, 3, 0));
     assert_eq!(env.read("evil.txt"), "x\n");
 }
 
@@ -314,6 +332,22 @@ fn a_failing_husky_hook_stops_the_merge_with_the_end_of_its_output() {
     assert_eq!((env.status(&id), env.git(&["log", "--format=%s", "-1", "main"])), ("ready".into(), "husky".into()));
     env.coppice(&["merge", &id, "--no-verify"]).succeeds();
     assert_eq!(env.read("a.txt"), "a\n");
+}
+
+#[test]
+fn a_hook_without_its_interpreter_says_which_one_is_missing() {
+    let env = TestEnv::new();
+    hook(&env, ".git/hooks/pre-commit", "");
+    fs::write(env.repo().join(".git/hooks/pre-commit"), "#!/nowhere/node --strict\n").unwrap();
+    let id = env.create_ready(&write("a.txt", "a"));
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the hook `pre-commit` stopped the merge
+      caused by: its interpreter `/nowhere/node` was not found in the sandbox
+
+    hint: fix what the hook reports, or merge without hooks: `coppice merge [ID1] --no-verify`; hooks find ignored files such as `node_modules` only if `worktree.link` names them
+    ");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn a_merge_that_would_lose_local_work_is_refused() {
     -- stderr
     error: the merge into `main` is refused: local changes in `[ROOT]/repo` would be overwritten: `README.md`
 
-    hint: commit or stash them, then merge again
+    hint: commit them or run `git stash -u`, then merge again
     ");
     assert_eq!(env.read("README.md"), "mine\n");
     assert_eq!(env.status(&id), "ready");

@@ -18,7 +18,7 @@ use super::super::fault::Fault;
 use super::super::record::TurnBody;
 use super::super::{hooks, prepare};
 use super::conflict::short;
-use super::tree::{blocking, in_quiet_tree};
+use super::tree::{blocking, changes, in_quiet_tree};
 use super::{Actor, Command, INBOX, Message};
 
 /// How often a merge is made again because its target moved meanwhile.
@@ -42,9 +42,9 @@ impl Actor {
             return Err(Fault::NoTarget { id: self.id, base: base.name });
         };
         self.integrate("be merged").await?;
-        let result = match self.try_merge(&target, style, request).await {
+        let result = match self.try_merge(&target, style, request.clone()).await {
             Ok(Tried::Marked) => self.tell_conflict(&target),
-            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, asked).await,
+            Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, &request).await,
             Err(fault) => (Integration::Refused, Err(fault)),
         };
         self.integrated(result).await
@@ -239,12 +239,15 @@ impl Actor {
         outcome: Outcome,
         target: &str,
         style: MergeStyle,
-        asked: Option<MergeStyle>,
+        request: &MergeRequest,
     ) -> (Integration, Result<(), Fault>) {
         let name = short(target).to_owned();
         match outcome {
             Outcome::Merged { commit, hooks, .. } => {
                 self.record.body.conflicts.clear();
+                if let Some(total) = hooks.total {
+                    self.record.body.changes = changes(total);
+                }
                 let warnings = hook_warnings(&hooks, style).into_iter();
                 self.staged.extend(warnings.map(|message| Payload::Warning { message }));
                 self.warn_of_submodules("are not merged");
@@ -270,8 +273,13 @@ impl Actor {
                 (Integration::Refused, Err(Fault::HookFailed { id: self.id, hook, output }))
             }
             Outcome::HookChanged(changes) => {
-                let style = asked.map(|style| format!(" --{}", style_name(style))).unwrap_or_default();
-                let fault = Fault::HookChanged { id: self.id, style, changes: Box::new(listed_changes(&changes)) };
+                let style = request.style.map(|style| format!(" --{}", style_name(style))).unwrap_or_default();
+                let others = match &request.hooks {
+                    MergeHooks::AcceptOnly(id) => Some(id.clone()),
+                    MergeHooks::Check | MergeHooks::AcceptChanges | MergeHooks::Skip => None,
+                };
+                let changes = Box::new(listed_changes(&changes));
+                let fault = Fault::HookChanged { id: self.id, style, others, changes };
                 (Integration::Refused, Err(fault))
             }
         }
@@ -417,7 +425,8 @@ fn listed_changes(changes: &git::merge::HookChanges) -> HookChanges {
         insertions: count(file.insertions),
         deletions: count(file.deletions),
     };
-    HookChanges { id: changes.id.clone(), files: changes.files.iter().map(file).collect() }
+    let files = changes.files.iter().map(file).collect();
+    HookChanges { id: changes.id.clone(), files, patch: changes.patch.clone() }
 }
 
 fn style_name(style: MergeStyle) -> &'static str {
@@ -434,7 +443,7 @@ pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
             format!("the work is on the session's branch: `coppice show {id}`")
         }
         Refusal::Unrelated { .. } => format!("`coppice diff {id}` shows the work"),
-        Refusal::LocalChanges { .. } => "commit or stash them, then merge again".to_owned(),
+        Refusal::LocalChanges { .. } => "commit them or run `git stash -u`, then merge again".to_owned(),
         Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
         Refusal::OneByOne { .. } => format!("`coppice merge {id} --squash`, or with `--no-ff`"),

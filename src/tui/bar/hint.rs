@@ -6,7 +6,7 @@ use crate::look::status::Signs;
 use crate::tui::keymap::{Action, Context};
 use crate::tui::model::{Focus, Model, Overlay, View};
 use crate::tui::transcript::Transcript;
-use crate::tui::{composer, login, picker, sessions, welcome};
+use crate::tui::{composer, confirm, login, picker, sessions, welcome};
 
 /// Below this, keys say more than that all is as it should be.
 const BADGE: usize = 60;
@@ -112,6 +112,8 @@ pub(super) enum When {
     Reusable,
     /// Several rows of the picker may be marked.
     Markable,
+    /// Enter agrees to the question that is open.
+    Light,
 }
 
 impl When {
@@ -148,6 +150,7 @@ impl When {
             When::Offered => welcome::is_shown(model) && welcome::offers(model),
             When::OnChild => open_transcript(model).is_some_and(|transcript| transcript.child().is_some()),
             When::Reusable => open_transcript(model).is_some_and(|transcript| transcript.reusable().is_some()),
+            When::Light => confirm::is_light(model),
             When::Markable => matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.takes_marks()),
         }
     }
@@ -269,7 +272,7 @@ pub(super) fn acts(context: Context) -> &'static [(When, Action, &'static str)] 
             (When::Always, Action::Up, "up"),
             (When::Always, Action::Back, "leave"),
         ],
-        Context::Confirm => &[(When::Always, Action::Open, "yes"), (When::Always, Action::Back, "no")],
+        Context::Confirm => &[(When::Light, Action::Open, "yes"), (When::Always, Action::Back, "no")],
         Context::Panel => &[
             (When::Always, Action::Down, "down"),
             (When::Always, Action::Copy, "copy"),

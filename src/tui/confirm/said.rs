@@ -3,7 +3,7 @@
 use super::About;
 use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
-use crate::api::request::MergeStyle;
+use crate::api::request::{MergeHooks, MergeStyle};
 use crate::api::session::Session;
 use crate::look::line::{Line, Tone, one_line, visible};
 use crate::look::status::{count, title};
@@ -48,7 +48,7 @@ pub(super) const GAP: &str = "  ";
 pub(super) fn of(model: &Model, about: &About) -> Said {
     let session = |id: &String| model.world.sessions.get(id);
     match about {
-        About::Merge { session: id, style } => merge(model, session(id), *style),
+        About::Merge { session: id, style, hooks } => merge(model, session(id), *style, hooks),
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
@@ -64,7 +64,7 @@ pub(super) fn commit(name: &str) -> String {
     one_line(name).chars().take(10).collect()
 }
 
-fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
+fn merge(model: &Model, session: Option<&Session>, style: MergeStyle, hooks: &MergeHooks) -> Said {
     let base = session.map(|session| one_line(&session.base.name)).unwrap_or_default();
     let size = match session {
         Some(session) if session.changes.files > 0 => {
@@ -77,18 +77,21 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
         MergeStyle::NoFf => ("no-ff", "a merge commit; the session's own commits stay"),
         MergeStyle::Rebase => ("rebase", "the session's own commits on top, no merge commit"),
     };
+    let (toggle, warning) = match hooks {
+        MergeHooks::Skip => ("hooks on", Some(Line::toned(Tone::Warn, "Your commit hooks do not run."))),
+        MergeHooks::Check | MergeHooks::AcceptChanges | MergeHooks::AcceptOnly(_) => ("hooks off", None),
+    };
+    let mut lines = vec![size, Line::new().strong(style).plain(format!(": {means}"))];
+    lines.extend(warning);
+    lines.push(Line::new());
+    lines.push(Line::new().dim(format!(
+        "Your checkout moves only where nothing of yours would be lost. At a conflict nothing is merged, and {base} \
+         stays as it is."
+    )));
     Said {
         title: format!("Merge \"{}\" into {base}?", name(session)),
         tone: Tone::Accent,
-        lines: vec![
-            size,
-            Line::new().strong(style).plain(format!(": {means}")),
-            Line::new(),
-            Line::new().dim(format!(
-                "Your checkout moves only where nothing of yours would be lost. At a conflict nothing is merged, and {base} \
-                 stays as it is."
-            )),
-        ],
+        lines,
         keys: keys(
             model,
             &[
@@ -96,6 +99,7 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle) -> Said {
                 (Press::Letter('s'), "squash"),
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
+                (Press::Letter('v'), toggle),
                 (Press::Leave, "not yet"),
             ],
         ),
@@ -110,6 +114,8 @@ fn hook_changes(model: &Model, session: Option<&Session>, changes: &HookChanges)
         Line::new().plain(format!("  {} ", one_line(&file.kind))).strong(one_line(&file.path)).dim(size)
     }));
     lines.push(Line::new());
+    lines.extend(visible(&changes.patch).lines().map(|line| Line::toned(patch_tone(line), format!("  {line}"))));
+    lines.push(Line::new());
     lines.push(Line::new().dim("You agree to exactly these changes; if the hooks make others, you are asked again."));
     Said {
         title: format!("Merge \"{}\" with the changes of your hooks?", name(session)),
@@ -119,7 +125,8 @@ fn hook_changes(model: &Model, session: Option<&Session>, changes: &HookChanges)
             model,
             &[
                 (Press::Letter('y'), "merges with them"),
-                (Press::Letter('v'), "merges without hooks"),
+                (Press::Letter('a'), "with any changes"),
+                (Press::Letter('v'), "without hooks"),
                 (Press::Move, "scroll"),
                 (Press::Leave, "not yet"),
             ],
@@ -290,12 +297,7 @@ fn trusting(model: &Model, trust: &Trust) -> Said {
             format!("What the repository's own files would run or allow, at {at}:"),
         ),
     };
-    let is_difference = trust.difference.is_some();
-    let tone = |line: &str| match line.as_bytes().first() {
-        Some(b'+') if is_difference => Tone::More,
-        Some(b'-') if is_difference => Tone::Less,
-        Some(_) | None => Tone::Plain,
-    };
+    let tone: fn(&str) -> Tone = if trust.difference.is_some() { patch_tone } else { |_: &str| Tone::Plain };
     let mut lines = vec![Line::new().plain(head), Line::new()];
     lines.extend(visible(text).lines().map(|line| Line::toned(tone(line), format!("  {line}"))));
     lines.push(Line::new());
@@ -305,6 +307,14 @@ fn trusting(model: &Model, trust: &Trust) -> Said {
         tone: Tone::Warn,
         lines,
         keys: keys(model, &[(Press::Letter('y'), "trusts"), (Press::Move, "scroll"), (Press::Leave, "not yet")]),
+    }
+}
+
+fn patch_tone(line: &str) -> Tone {
+    match line.as_bytes().first() {
+        Some(b'+') => Tone::More,
+        Some(b'-') => Tone::Less,
+        Some(_) | None => Tone::Plain,
     }
 }
 

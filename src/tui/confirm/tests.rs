@@ -56,11 +56,15 @@ fn open_trust(model: &mut Model, trust: Trust) {
 fn agreeing_asks_for_exactly_what_was_shown() {
     let merged = |style| Request::Merge { session: "abcd2345".into(), style: Some(style), hooks: MergeHooks::Check };
     let undone = |to| Request::Undo { session: "abcd2345".into(), to };
+    let unhooked =
+        || Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::Squash), hooks: MergeHooks::Skip };
     for (keys, expected) in [
         (&["m", "enter"][..], vec![merged(MergeStyle::Squash)]),
         (&["m", "n", "enter"], vec![merged(MergeStyle::NoFf)]),
         (&["m", "r", "y"], vec![merged(MergeStyle::Rebase)]),
         (&["m", "r", "s", "y"], vec![merged(MergeStyle::Squash)]),
+        (&["m", "v", "enter"], vec![unhooked()]),
+        (&["m", "v", "v", "y"], vec![merged(MergeStyle::Squash)]),
         (&["m", "esc"], vec![]),
         (&["u", "enter"], vec![undone(None)]),
         (&["u", "k", "enter"], vec![undone(Some(1))]),
@@ -188,7 +192,7 @@ fn a_merge_says_what_reaches_the_base() {
     │                                                                                          │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict nothing is  │
     │ merged, and main stays as it is.                                                         │
-    ╰ enter merges  s squash  n no-ff  r rebase  esc not yet ──────────────────────────────────╯
+    ╰ enter merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────────────────╯
     "#);
     model.size = NARROW;
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -198,7 +202,7 @@ fn a_merge_says_what_reaches_the_base() {
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ enter merges  s squash  n no-ff  r rebase  esc not yet ──────────────────────╯
+    ╰ enter merges  s squash  n no-ff  r rebase  v hooks off  esc not yet ─────────╯
     "#);
 }
 
@@ -315,6 +319,7 @@ fn hook_changes() -> HookChanges {
     HookChanges {
         id: "0a1b2c3d4e5f".into(),
         files: vec![file("added", "evil\u{1b}[2J.txt"), file("changed", "lib.rs")],
+        patch: "@@ -1 +1 @@\n-x\n+y\u{1b}[2J\n".into(),
     }
 }
 
@@ -331,15 +336,22 @@ fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
     │   added evil�[2J.txt  +2 -1                                                              │
     │   changed lib.rs  +2 -1                                                                  │
     │                                                                                          │
+    │   @@ -1 +1 @@                                                                            │
+    │   -x                                                                                     │
+    │   +y�[2J                                                                                 │
+    │                                                                                          │
     │ You agree to exactly these changes; if the hooks make others, you are asked again.       │
-    ╰ y merges with them  v merges without hooks  k/j scroll  esc not yet ─────────────────────╯
+    ╰ y merges with them  a with any changes  v without hooks  k/j scroll  esc not yet ────────╯
     "#);
+    assert!(!screen(&mut model).contains("⏎ yes"));
     assert_eq!(press(&mut model, &["enter"]), []);
     assert!(is_open(&model), "Enter is pressed without reading");
     let merge = |hooks| Request::Merge { session: "abcd2345".into(), style, hooks };
     assert_eq!(press(&mut model, &["y"]), [merge(MergeHooks::AcceptOnly("0a1b2c3d4e5f".into()))]);
     update(&mut model, came());
     assert_eq!(press(&mut model, &["v"]), [merge(MergeHooks::Skip)]);
+    update(&mut model, came());
+    assert_eq!(press(&mut model, &["a"]), [merge(MergeHooks::AcceptChanges)]);
     update(&mut model, came());
     assert_eq!(press(&mut model, &["esc"]), []);
     assert!(!is_open(&model));

@@ -6,10 +6,15 @@ use std::path::PathBuf;
 
 use git2::{Delta, ObjectType, Repository};
 
+use crate::git::diff::Changes;
 use crate::git::{GitError, Oid, submodule};
 
 /// How many characters of a hash name changes.
 const ID_LENGTH: usize = 12;
+/// How much of a patch a refusal shows: lines, and characters of each.
+const PATCH_HEAD: (usize, usize) = (200, 400);
+/// The last line of a patch that is longer than that.
+const CUT: &str = "… the rest is not shown\n";
 
 /// The files that hooks added, changed or deleted beyond what was to be committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +22,8 @@ pub struct HookChanges {
     /// The same for the same changes, and for no others.
     pub id: String,
     pub files: Vec<HookFileChange>,
+    /// The beginning of the patch, for a person to read.
+    pub patch: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,15 +35,27 @@ pub struct HookFileChange {
     pub deletions: usize,
 }
 
-/// What is different between a tree and the one that hooks made of it; none when they are the same.
+impl HookChanges {
+    /// How much that is.
+    pub(in crate::git) fn total(&self) -> Changes {
+        let sum = |count: fn(&HookFileChange) -> usize| self.files.iter().map(|file| count(file) as u64).sum();
+        Changes {
+            files: self.files.len(),
+            insertions: sum(|file| file.insertions),
+            deletions: sum(|file| file.deletions),
+        }
+    }
+}
+
+/// What is different between a tree, or that of a commit, and the one that hooks made of it; none when they are the same.
 pub(in crate::git) fn compare(repo: &Repository, before: Oid, after: Oid) -> Result<Option<HookChanges>, GitError> {
     if before == after {
         return Ok(None);
     }
     let read = || {
-        let (before, after) = (repo.find_tree(before.raw())?, repo.find_tree(after.raw())?);
-        let diff = repo.diff_tree_to_tree(Some(&before), Some(&after), None)?;
-        let (mut text, mut files) = (Vec::new(), Vec::new());
+        let tree = |oid: Oid| repo.find_object(oid.raw(), None)?.peel_to_tree();
+        let diff = repo.diff_tree_to_tree(Some(&tree(before)?), Some(&tree(after)?), None)?;
+        let (mut text, mut files, mut shown) = (Vec::new(), Vec::new(), PatchHead::default());
         for (at, delta) in diff.deltas().enumerate() {
             let (old, new) = (delta.old_file(), delta.new_file());
             let path = new.path_bytes().or_else(|| old.path_bytes()).unwrap_or_default();
@@ -45,8 +64,12 @@ pub(in crate::git) fn compare(repo: &Repository, before: Oid, after: Oid) -> Res
                 text.extend(format!("{id} {:o} ", u32::from(mode)).into_bytes());
             }
             text.extend(path.iter().chain(&[0]));
-            let lines = git2::Patch::from_diff(&diff, at)?.map(|patch| patch.line_stats()).transpose()?;
-            let (_, insertions, deletions) = lines.unwrap_or_default();
+            let mut patch = git2::Patch::from_diff(&diff, at)?;
+            let (_, insertions, deletions) =
+                patch.as_ref().map(git2::Patch::line_stats).transpose()?.unwrap_or_default();
+            if let Some(patch) = patch.as_mut().filter(|_| !shown.is_cut) {
+                shown.append(&String::from_utf8_lossy(&patch.to_buf()?));
+            }
             let kind = match delta.status() {
                 Delta::Added => "added",
                 Delta::Deleted => "deleted",
@@ -56,7 +79,7 @@ pub(in crate::git) fn compare(repo: &Repository, before: Oid, after: Oid) -> Res
         }
         let mut id = git2::Oid::hash_object(ObjectType::Blob, &text)?.to_string();
         id.truncate(ID_LENGTH);
-        Ok(HookChanges { id, files })
+        Ok(HookChanges { id, files, patch: shown.text })
     };
     let changes = read().map_err(GitError::library("compare what the hooks staged"))?;
     // An index that was written by hand can name any path.
@@ -66,5 +89,45 @@ pub(in crate::git) fn compare(repo: &Repository, before: Oid, after: Oid) -> Res
             Err(GitError::Unreadable { verb: "write-tree", detail })
         }
         None => Ok(Some(changes)),
+    }
+}
+
+/// The first lines of a patch.
+#[derive(Default)]
+struct PatchHead {
+    text: String,
+    lines: usize,
+    is_cut: bool,
+}
+
+impl PatchHead {
+    fn append(&mut self, patch: &str) {
+        let (most, width) = PATCH_HEAD;
+        for line in patch.lines() {
+            if self.lines == most {
+                self.text.push_str(CUT);
+                self.is_cut = true;
+                return;
+            }
+            self.lines += 1;
+            self.text.extend(line.chars().take(width).chain(['\n']));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_patch_is_cut_once() {
+        let mut head = PatchHead::default();
+        head.append(&"+x\n".repeat(PATCH_HEAD.0 - 1));
+        head.append(&"y".repeat(PATCH_HEAD.1 + 1));
+        assert!(!head.is_cut);
+        head.append("+z\n+z\n");
+        assert!(head.is_cut);
+        let last: Vec<_> = head.text.lines().skip(PATCH_HEAD.0 - 1).map(|line| line.chars().count()).collect();
+        assert_eq!(last, [PATCH_HEAD.1, CUT.trim_end().chars().count()]);
     }
 }
