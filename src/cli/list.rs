@@ -2,8 +2,11 @@
 
 mod tree;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use super::age::age;
-use super::line::{Line, cut, one_line, table};
+use super::line::{Line, Tone, cut, one_line, table};
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::error::ErrorKind;
 use crate::api::request::ListSessions;
@@ -46,8 +49,8 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     let client = context.client().await?;
     let wanted = ListSessions { removed: args.removed, ..ListSessions::default() };
     let (mut sessions, scope) = match args.all {
-        true => (fetch(&client, wanted).await?, Scope::EveryRepository),
-        false => here(&client, wanted, context.cwd()?).await?,
+        true => (fetch(&client, wanted.clone()).await?, Scope::EveryRepository),
+        false => here(&client, wanted.clone(), context.cwd()?).await?,
     };
     // After the sorting: those that need a person come first, however old they are.
     let limit = args.limit.map_or(usize::MAX, |limit| limit as usize);
@@ -57,7 +60,14 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             sessions.truncate(limit);
             context.output.json(&sessions)?;
         }
-        Format::Human if sessions.is_empty() => context.output.say(&nothing(args.removed))?,
+        Format::Human if sessions.is_empty() => {
+            let others = match scope {
+                Scope::OneRepository => fetch(&client, wanted).await?,
+                Scope::EveryRepository => Vec::new(),
+            };
+            context.output.say(&nothing(args.removed, others.len()))?;
+            context.output.say_all(&moved_away(&others, |directory| Path::new(directory).exists()))?;
+        }
         Format::Human => {
             let fold = if args.tree || args.removed { Fold::Nothing } else { Fold::Ended };
             let mut branches = tree(&sessions, fold);
@@ -99,11 +109,31 @@ pub(super) async fn fetch(client: &Connection, mut wanted: ListSessions) -> Resu
     }
 }
 
-fn nothing(removed: bool) -> Line {
-    match removed {
+fn nothing(removed: bool, elsewhere: usize) -> Line {
+    let line = match removed {
         true => Line::new().dim("no removed session can be restored"),
         false => Line::new().dim("no sessions; `coppice new \"…\"` creates one"),
+    };
+    match (elsewhere, removed) {
+        (0, _) => line,
+        (_, true) => line.dim("; `coppice list --removed --all` lists those of other repositories"),
+        (_, false) => line.dim(", `coppice list --all` lists those of other repositories"),
     }
+}
+
+/// Sessions whose repository is not where it was: the person may stand in it and wonder where they are.
+fn moved_away(sessions: &[Session], exists: impl Fn(&str) -> bool) -> Vec<Line> {
+    let mut gone = BTreeMap::<&str, usize>::new();
+    for session in sessions.iter().filter(|session| !exists(&session.project)) {
+        *gone.entry(checkout(&session.project)).or_default() += 1;
+    }
+    let line = |(directory, number): (&str, usize)| {
+        let (sessions, directory) = (status::count(number, "session"), one_line(directory));
+        let head = Line::new().dim(format!("{sessions} of `{directory}`, which is gone; if you moved it here, "));
+        let link = format!("ln -s \"$(git rev-parse --show-toplevel)\" '{directory}'");
+        head.with(Tone::Accent, link).dim(" makes them usable")
+    };
+    gone.into_iter().map(line).collect()
 }
 
 /// Which columns tell the sessions apart.
@@ -154,9 +184,13 @@ fn ended(children: usize) -> String {
 }
 
 /// The name a person gives the repository: the directory that holds `.git`, or a bare repository's own.
-fn repository(common_dir: &str) -> &str {
-    let directory = common_dir.trim_end_matches('/').trim_end_matches("/.git");
+pub(super) fn repository(common_dir: &str) -> &str {
+    let directory = checkout(common_dir);
     directory.rsplit('/').next().unwrap_or(directory)
+}
+
+fn checkout(common_dir: &str) -> &str {
+    common_dir.trim_end_matches('/').trim_end_matches("/.git")
 }
 
 #[cfg(test)]
@@ -203,6 +237,14 @@ mod tests {
           efgh3456  approval  @explore subagent     demo  5s  wants: run `cargo test`
           ijkl4567  running   @explore Look around  demo  5s
         ");
+    }
+
+    #[test]
+    fn sessions_of_a_repository_that_is_gone_are_mentioned() {
+        let there = Session { project: "/srv/tools.git".into(), ..session(Status::Ready) };
+        let lines =
+            moved_away(&[session(Status::Merged), there, session(Status::Ready)], |path| path == "/srv/tools.git");
+        insta::assert_snapshot!(lines.iter().map(Line::text).collect::<Vec<_>>().join("\n"), @r#"2 sessions of `/src/app`, which is gone; if you moved it here, ln -s "$(git rev-parse --show-toplevel)" '/src/app' makes them usable"#);
     }
 
     #[test]

@@ -207,8 +207,16 @@ pub(super) fn unconfigured(backend: &str) -> Failure {
 
 /// The repository of a session.
 pub(super) async fn open_repo(record: &Record) -> Result<Repo, Fault> {
-    let common_dir = PathBuf::from(&record.body.common_dir);
-    Ok(tokio::task::spawn_blocking(move || Repo::discover(&common_dir)).await??)
+    let (id, common_dir) = (record.id, PathBuf::from(&record.body.common_dir));
+    let opened = tokio::task::spawn_blocking(move || match Repo::discover(&common_dir) {
+        Err(GitError::NotARepository { .. }) if !common_dir.exists() => {
+            let is_inner = common_dir.file_name().is_some_and(|name| name == ".git");
+            let path = common_dir.parent().filter(|_| is_inner).unwrap_or(&common_dir).to_owned();
+            Err(Fault::RepositoryGone { id, path })
+        }
+        opened => Ok(opened?),
+    });
+    opened.await?
 }
 
 /// The worktree of a session, wherever it stands.

@@ -359,3 +359,21 @@ fn an_archived_session_comes_back_with_its_tree() {
     assert!(env.worktree(&id).join("file.txt").exists());
     env.coppice(&["merge", &id]).succeeds();
 }
+
+#[test]
+fn the_sessions_of_a_moved_repository_are_found_again() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let (old, new) = (env.repo(), env.path("moved"));
+    std::fs::rename(&old, &new).unwrap();
+    let told = env.coppice_in(&new, &["list"]).exits(0).stderr;
+    let old_name = old.display();
+    let link = format!("ln -s \"$(git rev-parse --show-toplevel)\" '{old_name}'");
+    assert!(told.contains(&format!("1 session of `{old_name}`, which is gone")) && told.contains(&link), "{told}");
+    let refused = env.coppice_in(&new, &["merge", &id]).exits(1).stderr;
+    let expected = format!("the repository of session `{id}` is no longer at `{old_name}`");
+    assert!(refused.contains(&expected) && refused.contains(&format!("ln -s NEW_PLACE '{old_name}'")), "{refused}");
+    std::os::unix::fs::symlink(&new, &old).unwrap();
+    env.coppice_in(&new, &["merge", &id]).succeeds();
+    assert_eq!(env.read("a.txt"), "a\n");
+}
