@@ -118,6 +118,7 @@ pub(crate) const BINDINGS: &[Binding] = &[
         None,
     ),
     row(Action::Back, "leave", &[Context::Sessions], &["esc"], "clear the filter", None),
+    row(Action::Back, "leave-diff", &[Context::Diff], &["q"], "back to the session", None),
     row(
         Action::Parent,
         "parent",

@@ -92,6 +92,15 @@ fn shown(model: &mut Model) -> String {
 }
 
 #[test]
+fn q_and_esc_lead_back_to_the_session() {
+    for key in ["q", "esc"] {
+        let mut model = model(WIDE);
+        press(&mut model, &[key]);
+        assert!(matches!(&model.view, View::Session(id) if id == ID), "{key}");
+    }
+}
+
+#[test]
 fn the_changes_wide() {
     let mut model = model(Size { height: 20, ..WIDE });
     let sent = Comment { sent_at: Some(NOW), ..draft(2, 42, "is it young?") };
