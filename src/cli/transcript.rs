@@ -214,7 +214,9 @@ fn detail(payload: &Payload) -> String {
         },
         Payload::TurnFailed { turn, error } => format!("turn {turn}, {}: {}", error.kind, one_line(&error.message)),
         Payload::TurnInterrupted { turn, reason } => format!("turn {turn}: {}", one_line(reason)),
-        Payload::Undone { to, commit, .. } => format!("the files are as after turn {to}, at {}", short(commit)),
+        Payload::Undone { to, commit, saved } => {
+            format!("the files are as after turn {to}, at {}; as they were before: {}", short(commit), one_line(saved))
+        }
         Payload::Integrated { commit, style, files } if files.is_empty() => format!("{} ({style})", short(commit)),
         Payload::Integrated { commit, style, files } => format!("{} ({style}): {}", short(commit), files.join(", ")),
         Payload::Merged { commit, target, style } => {
@@ -418,7 +420,7 @@ mod tests {
         121  1970-01-01 00:00:00  abcd2345  question_answered   1: sqlite
         122  1970-01-01 00:00:00  abcd2345  turn_failed         turn 1, crashed: it died
         123  1970-01-01 00:00:00  abcd2345  turn_interrupted    turn 1: stopped by the user
-        124  1970-01-01 00:00:00  abcd2345  undone              the files are as after turn 0, at 0123456789
+        124  1970-01-01 00:00:00  abcd2345  undone              the files are as after turn 0, at 0123456789; as they were before: refs/x
         125  1970-01-01 00:00:00  abcd2345  integrated          0123456789 (rebase)
         126  1970-01-01 00:00:00  abcd2345  conflict            with main: a.rs, b.rs
         127  1970-01-01 00:00:00  abcd2345  merged              into main as 0123456789 (squash)
