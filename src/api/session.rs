@@ -379,6 +379,9 @@ pub struct FileChange {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct InboxItem {
     pub session: String,
+    /// The git directory of its repository.
+    #[serde(default)]
+    pub project: String,
     pub title: String,
     pub since: i64,
     /// The session that delegated, for a child.

@@ -3,6 +3,7 @@
 use super::age::age;
 use super::card::{self, Length};
 use super::line::{Line, Tone, one_line};
+use super::list::repository;
 use super::show::question_lines;
 use super::{Context, Exit, Failure, Format};
 use crate::api::session::{InboxItem, Wants};
@@ -77,7 +78,7 @@ fn item_lines(item: &InboxItem, now: i64) -> Vec<Line> {
         .strong(id)
         .plain("  ")
         .with(tone, word)
-        .dim(format!("  {}  ", age(now, item.since)))
+        .dim(format!("  {}  {}  ", age(now, item.since), one_line(repository(&item.project))))
         .plain(title(item));
     let indent = |line| Line::new().plain("    ").then(line);
     std::iter::once(head).chain(body.into_iter().map(indent)).chain([indent(commands)]).collect()
@@ -102,6 +103,7 @@ mod tests {
     fn every_entry_ends_with_what_to_type() {
         let item = |wants| InboxItem {
             session: "abcd2345".into(),
+            project: "/src/app/.git".into(),
             title: "Fix the parser".into(),
             since: NOW - 90_000,
             parent: None,
@@ -116,25 +118,25 @@ mod tests {
         ];
         let text = lines(&items, NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
-        abcd2345  approval  1m  Fix the parser
+        abcd2345  approval  1m  app  Fix the parser
             r1  run `cargo test`  (execute, 12s ago)
               | cargo test
               | --quiet
             coppice approve abcd2345 r1   or   coppice deny abcd2345 r1 [--message '…']
 
-        abcd2345  question  1m  Fix the parser
+        abcd2345  question  1m  app  Fix the parser
             1. Which database?
                1) sqlite
                2) postgres
             2. Which port?
             coppice answer abcd2345 1 '…'
 
-        abcd2345  conflict  1m  Fix the parser
+        abcd2345  conflict  1m  app  Fix the parser
             a.rs
             b.rs
             coppice send abcd2345 'resolve the conflict'   or   coppice shell abcd2345,   then   coppice merge abcd2345
 
-        abcd2345  stopped  1m  Fix the parser
+        abcd2345  stopped  1m  app  Fix the parser
             crashed: the backend exited before it answered
             coppice resume abcd2345   or   coppice show abcd2345
         ");
@@ -144,6 +146,7 @@ mod tests {
     fn a_child_names_its_agent_and_its_parent() {
         let item = InboxItem {
             session: "efgh3456".into(),
+            project: "/src/app/.git".into(),
             title: "find the parser".into(),
             since: NOW - 90_000,
             parent: Some("abcd2345".into()),
@@ -152,7 +155,7 @@ mod tests {
         };
         let text = lines(&[item], NOW).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         insta::assert_snapshot!(text, @r"
-        efgh3456  question  1m  [subagent:explore] find the parser, child of abcd2345
+        efgh3456  question  1m  app  [subagent:explore] find the parser, child of abcd2345
             1. Which port?
             coppice answer efgh3456 '…'
         ");

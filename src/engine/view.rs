@@ -86,6 +86,7 @@ pub(super) fn inbox_items(record: &Record) -> Vec<InboxItem> {
     let child = record.body.child.as_ref();
     let item = |since, wants| InboxItem {
         session: record.id.to_string(),
+        project: record.body.common_dir.clone(),
         title: record.body.title.clone(),
         since,
         parent: child.map(|child| child.parent.to_string()),
