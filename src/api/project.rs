@@ -69,6 +69,9 @@ pub struct Trust {
     /// The branches on whose commits a trusted setup command runs outside of the sandbox.
     #[serde(default)]
     pub branches: Vec<String>,
+    /// The branch that is checked out, where agreeing to the text would add it to these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub addable_branch: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

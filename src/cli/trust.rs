@@ -2,7 +2,7 @@
 
 use super::ask;
 use super::diff::patch_line;
-use super::line::{Line, Tone};
+use super::line::{Line, Tone, one_line};
 use super::transcript::short;
 use super::{Context, Exit, Failure, Format};
 use crate::api::project::{GrantTrust, Place, Trust, TrustState};
@@ -72,7 +72,10 @@ fn head(trust: &Trust) -> Line {
             Line::new().plain(format!("the repository grants nothing at {at}")).dim(" (only what is committed counts)")
         }
         TrustState::Untrusted => Line::toned(Tone::Warn, "not trusted").plain(format!(": what it asks for at {at}")),
-        TrustState::Trusted => Line::toned(Tone::Good, "trusted").plain(format!(" at {at}")),
+        TrustState::Trusted => {
+            let hash = trust.hash.as_ref().map(|hash| format!(" (hash {hash})")).unwrap_or_default();
+            Line::toned(Tone::Good, "trusted").plain(format!(" at {at}")).dim(hash)
+        }
         TrustState::Changed => Line::toned(Tone::Warn, "changed since you trusted it").plain(format!(", at {at}")),
     }
 }
@@ -89,6 +92,10 @@ fn lines(trust: &Trust) -> Vec<Line> {
         lines.push(
             Line::new().dim(format!("setup commands run outside of the sandbox on {branches}, and inside elsewhere")),
         );
+        if let (Some(branch), Some(hash)) = (&trust.addable_branch, &trust.hash) {
+            let hint = format!(" `coppice trust --hash {hash}` trusts the branch `{}` too", one_line(branch));
+            lines.push(Line::toned(Tone::Accent, "hint:").plain(hint));
+        }
     }
     lines
 }
@@ -105,8 +112,9 @@ mod tests {
             commit: "0123456789abcdef".into(),
             grants: grants.map(str::to_owned),
             difference: difference.map(str::to_owned),
-            hash: None,
+            hash: Some("0a1b".into()),
             branches: vec!["main".into(), "next".into()],
+            addable_branch: Some("topic".into()),
         };
         let text = |trust| lines(&trust).iter().map(Line::text).collect::<Vec<_>>().join("\n");
         let grants = Some("[worktree]\nsetup = \"make\"");
@@ -121,10 +129,11 @@ mod tests {
         +setup = "make"
         "#);
         insta::assert_snapshot!(text(trust(TrustState::Trusted, grants, None)), @r#"
-        trusted at 0123456789
+        trusted at 0123456789 (hash 0a1b)
           [worktree]
           setup = "make"
         setup commands run outside of the sandbox on main, next, and inside elsewhere
+        hint: `coppice trust --hash 0a1b` trusts the branch `topic` too
         "#);
         insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"the repository grants nothing at 0123456789 (only what is committed counts)");
     }

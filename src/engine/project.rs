@@ -8,7 +8,7 @@ use crate::api::project::{
 };
 use crate::config::{self, Config, Source, Trust, Value, key};
 use crate::git::repo::Base;
-use crate::git::{GitError, Oid, Repo};
+use crate::git::{GitError, Repo};
 use crate::store::{Change, Durability, ProjectRow, Write};
 
 use super::actor::blocking;
@@ -23,7 +23,7 @@ impl Engine {
     /// What the repository asks to be trusted with, and whether it is.
     pub async fn trust(&self, place: Place) -> Result<TrustView, Error> {
         let (repo, base, settings) = self.place(place.cwd).await?;
-        Ok(trust_view(&repo, base.commit, &settings).await?)
+        Ok(trust_view(&repo, &base, &settings).await?)
     }
 
     /// Trusts exactly the text with this hash.
@@ -72,7 +72,8 @@ impl Engine {
             return Err(Fault::OtherGrants { given: hash, found });
         }
         let mut branches = settings.trusted.take().map(|trusted| trusted.branches).unwrap_or_default();
-        let here = base.branch.filter(|branch| trusted_branch::is_trustworthy(branch) && !branches.contains(branch));
+        let is_new = |branch: &String| trusted_branch::is_trustworthy(branch) && !branches.contains(branch);
+        let here = base.branch.clone().filter(is_new);
         branches.extend(here);
         let trusted = Some(Trusted { hash, text, branches });
         let record = json(&ProjectRecord { trusted: trusted.clone() });
@@ -80,7 +81,7 @@ impl Engine {
         let changes = vec![Change::Project(ProjectRow { id: project_id(&repo), common_dir, record })];
         self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
         (settings.trusted, settings.trust) = (trusted, Trust::Trusted);
-        trust_view(&repo, base.commit, &settings).await
+        trust_view(&repo, &base, &settings).await
     }
 
     async fn write_config(&self, request: SetConfig) -> Result<ConfigValue, Fault> {
@@ -105,7 +106,7 @@ impl Engine {
     }
 }
 
-async fn trust_view(repo: &Repo, commit: Oid, settings: &Settings) -> Result<TrustView, Fault> {
+async fn trust_view(repo: &Repo, base: &Base, settings: &Settings) -> Result<TrustView, Fault> {
     let state = match (&settings.grants, settings.trust, &settings.trusted) {
         (None, _, _) => TrustState::NothingToTrust,
         (Some(_), Trust::Trusted, _) => TrustState::Trusted,
@@ -119,14 +120,17 @@ async fn trust_view(repo: &Repo, commit: Oid, settings: &Settings) -> Result<Tru
     };
     let (of, trusted) = (repo.clone(), settings.trusted.clone());
     let branches = blocking(move || trusted_branch::list_branches(&of, trusted.as_ref())).await?;
+    let can_add = |branch: &&String| trusted_branch::is_trustworthy(branch) && !branches.contains(branch);
+    let addable = base.branch.as_ref().filter(can_add);
     Ok(TrustView {
         project: repo.common_dir().display().to_string(),
         state,
-        commit: commit.to_string(),
+        commit: base.commit.to_string(),
         hash: grants.as_deref().map(settings::hash),
         grants,
         difference,
         branches: trusted_branch::short_names(&branches),
+        addable_branch: addable.map(|_| base.name.clone()),
     })
 }
 

@@ -45,6 +45,7 @@ fn trust(state: TrustState, difference: Option<&str>) -> Trust {
         difference: difference.map(str::to_owned),
         hash: Some("sha".into()),
         branches: Vec::new(),
+        addable_branch: None,
     }
 }
 
