@@ -125,10 +125,14 @@ pub(super) fn savable(approval: &Approval, decision: &Decide) -> Result<(), Fail
             Err(Failure::new(ErrorKind::Invalid.into(), "this call can only be allowed once")
                 .hint("leave `--session` and `--always` out"))
         }
-        (Saved::ForSession | Saved::ForGood, [], Decide::Deny { .. }) => {
-            Err(Failure::new(ErrorKind::Invalid.into(), "this call can only be denied once")
-                .hint("leave `--never` out"))
-        }
+        (Saved::ForSession | Saved::ForGood, [], Decide::Deny { .. }) => Err(Failure::new(
+            ErrorKind::Invalid.into(),
+            "this call can only be denied once: no rule can be made from it",
+        )
+        .hint(
+            "leave `--never` out; to deny such calls for good, write a rule like `\"deny\": [\"Bash(rm *)\"]` \
+                     into `.coppice/permissions.local.json`",
+        )),
     }
 }
 
@@ -236,7 +240,10 @@ mod tests {
             (Decide::Allow { scope: AllowScope::Session }, "this call can only be allowed once"),
             (Decide::Allow { scope: AllowScope::Always }, "this call can only be allowed once"),
             (Decide::Deny { message: None, scope: DenyScope::Once }, ""),
-            (Decide::Deny { message: None, scope: DenyScope::Never }, "this call can only be denied once"),
+            (
+                Decide::Deny { message: None, scope: DenyScope::Never },
+                "this call can only be denied once: no rule can be made from it",
+            ),
         ] {
             assert_eq!(message(&decision), expected, "{decision:?}");
         }

@@ -105,7 +105,9 @@ fn check(spec: &Spec, found: &Found, need: Need) -> Check {
 
 /// What the kernel gives, and what is missing.
 fn sandbox(support: &Support) -> Check {
-    let detail = support.lines().join("\n");
+    let lines = support.lines().join("\n");
+    // The check is called so already.
+    let detail = lines.strip_prefix("sandbox: ").unwrap_or(&lines).to_owned();
     let (state, hint) = match support.hold() {
         Hold::Enforced => (CheckState::Good, None),
         Hold::Advisory => {
