@@ -12,6 +12,7 @@ pub(crate) mod command;
 pub mod commit;
 pub mod diff;
 mod drain;
+pub mod driver;
 pub mod error;
 mod file;
 pub mod handoff;
