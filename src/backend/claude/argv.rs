@@ -133,6 +133,8 @@ pub(crate) fn environment(launch: &Launch, home: &Path, login: Option<&Path>) ->
         ("DISABLE_AUTOUPDATER", "1"),
         // A command that ends after its turn would start a turn that nobody asked for.
         (NO_BACKGROUND, "1"),
+        // The next command is judged by the directory that it is known to run in.
+        ("CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR", "1"),
         ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
         ("CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD", "1"),
         (
