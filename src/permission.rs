@@ -28,7 +28,7 @@ pub use floor::catastrophe;
 pub use kept::{Keeper, Kept};
 pub use posture::{Hold, Level, Posture, UnknownWord};
 pub use profile::Profile;
-pub use scene::{Access, AgentWord, Audience, Overlay, Places, Scene, imported_mode};
+pub use scene::{Access, AgentWord, Audience, GitDriver, Overlay, Places, Scene, imported_mode};
 pub use shell::{describe_opaque, segments};
 pub use verb::{only_git_reads, only_reads};
 

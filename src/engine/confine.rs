@@ -19,6 +19,7 @@ use crate::config::confine::Sandbox;
 use crate::git::reach::{self, Read};
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
+use crate::permission::guard::TREE_SECRETS;
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Isolation, Network};
 use crate::sandbox::hold::{Files, hold_thread};
@@ -266,8 +267,10 @@ pub(super) fn places(shared: &Shared, record: &Record, repo: &Repo, plan: Option
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let env = super::prepare::environment(shared, record);
     let own = [shared.session_dir(record.id).join(TEMP), caches(shared, &record.project)];
+    let tree = real(Path::new(&record.body.worktree));
     Places {
-        tree: real(Path::new(&record.body.worktree)),
+        has_tree_secret: TREE_SECRETS.iter().any(|name| tree.join(name).exists()),
+        tree,
         roots: own.iter().map(|path| real(path)).collect(),
         home: env.get("HOME").map(|home| real(Path::new(home))).unwrap_or_default(),
         state: real(&shared.data),

@@ -10,11 +10,12 @@ use crate::backend::{self, Native};
 use crate::config::Config;
 use crate::config::family::BackgroundApprovals;
 use crate::git::Repo;
+use crate::git::driver::{GlobalConfig, find_read_driver};
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
-    self, Access, AgentWord, Audience, Call, Hold, Kept, Overlay, Places, Posture, Profile, Reach, Scene, Subject,
-    Verdict, flag, offer,
+    self, Access, AgentWord, Audience, Call, GitDriver, Hold, Kept, Overlay, Places, Posture, Profile, Reach, Scene,
+    Subject, Verdict, flag, offer,
 };
 
 use super::agents::role::{Role, native};
@@ -39,6 +40,8 @@ pub(super) struct Judge {
     tree: String,
     /// What holds the tools that we serve: our own cage, also where the agent confines its own commands.
     served: Hold,
+    /// What git runs when it reads.
+    git_driver: Option<GitDriver>,
 }
 
 /// Who makes a call, and under which circumstances.
@@ -94,7 +97,12 @@ impl Judge {
         let Loaded { rules, .. } = files.load(&settings)?;
         let places = confine::places(shared, record, repo, plan);
         let served = confine::hold_of_own(shared, &record.body.reach);
-        Ok(Self { files, settings, rules, places, tree: record.body.worktree.clone(), served })
+        let global = match record.body.reach.hold() {
+            Hold::Enforced => GlobalConfig::Private,
+            Hold::Advisory => GlobalConfig::User,
+        };
+        let git_driver = find_read_driver(repo, global)?.map(|setting| GitDriver { setting });
+        Ok(Self { files, settings, rules, places, tree: record.body.worktree.clone(), served, git_driver })
     }
 
     /// The call as the rules see it: with every link on the way followed.
@@ -154,6 +162,7 @@ impl Judge {
             grants: caller.grants,
             audience: caller.audience,
             places: &self.places,
+            git_driver: self.git_driver.as_ref(),
         })
     }
 

@@ -6,7 +6,7 @@ mod tests;
 
 use std::path::Path;
 
-use super::shell::{Origin, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
+use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
 use super::{Place, is_inside};
 
 /// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in.
@@ -38,10 +38,8 @@ pub(super) fn places_below(text: &str, tree: &Path) -> Option<Vec<Place>> {
     let text = Some(text).filter(|text| !text.contains("://"))?;
     let text = ShellText::read(text);
     let commands = text.understood()?;
-    // What a wrapper that nobody knows runs may be any of its words.
-    let is_known = |command: &SimpleCommand| command.origin != Origin::Guessed;
     let programs: Vec<_> = commands.iter().filter_map(|command| Some(command.words.first()?.text.as_str())).collect();
-    let stays = commands.iter().all(|command| is_known(command) && stays(command, &programs, tree));
+    let stays = commands.iter().all(|command| stays(command, &programs, tree));
     stays.then(|| commands.iter().flat_map(|command| places(command, &programs)).collect())
 }
 
@@ -139,8 +137,18 @@ fn is_local(command: &SimpleCommand) -> bool {
                 |arg: &&str| *arg == "-" || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('s');
             args.iter().any(|arg| !arg.starts_with(['-', '+'])) && !args.iter().any(reads_input)
         }
-        name => !is_one_of(OUTWARD, name),
+        name => !is_one_of(OUTWARD, name) && (is_one_of(MATCHING, name) || runs_locally(&texts)),
     }
+}
+
+/// Whether no argument of a program that may run its arguments is a program that works elsewhere.
+fn runs_locally(texts: &[&str]) -> bool {
+    let ArgumentUse::MayRun(from) = ArgumentUse::of(texts) else { return true };
+    (from..texts.len()).all(|at| match texts[at] {
+        "." => true,
+        "git" => texts.get(at + 1).is_none_or(|verb| is_one_of(GIT_READS, verb)),
+        word => !is_one_of(OUTWARD, word),
+    })
 }
 
 /// Whether code of another language starts none of the programs that work elsewhere.

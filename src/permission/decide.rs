@@ -13,7 +13,7 @@ use std::fmt;
 
 use super::compact::{self, Action};
 use super::{Access, Audience, Call, Layer, Overlay, Posture, Scene, Subject, Verdict, floor};
-use case::{Case, Clarity};
+use case::{Case, Clarity, Item};
 use class::Class;
 use policy::{Opinion, Owner};
 
@@ -118,12 +118,14 @@ fn plan_gate(case: &Case<'_>) -> Option<Verdict> {
     }
     let plan = case.scene.places.plan.as_ref().map(|plan| format!(", write the plan to `{}`", plan.display()));
     let plan = plan.unwrap_or_default();
-    let opaque = case.opaque().map(|construct| format!("; a command with {construct} does not count as reading"));
-    let opaque = opaque.unwrap_or_default();
-    let reason = format!(
-        "tool unavailable in plan mode: only read and search{plan}, and call `exit_plan_mode` when the plan is \
-         complete{opaque}"
-    );
+    let unavailable = match (case.clarity, case.opaque()) {
+        (Clarity::Unreadable, Some(construct)) => format!("the command cannot be read: it has {construct}"),
+        (_, Some(construct)) => format!("a command with {construct} does not count as reading in plan mode"),
+        (_, None) if case.driver_in_the_way().is_some() => describe_driver(case),
+        (_, None) => "tool unavailable in plan mode".to_owned(),
+    };
+    let reason =
+        format!("{unavailable}: only read and search{plan}, and call `exit_plan_mode` when the plan is complete");
     Some(verdict(Action::Deny, Layer::PlanGate, None, reason))
 }
 
@@ -194,7 +196,12 @@ fn posture(case: &Case<'_>) -> Option<Verdict> {
 
 /// 13. The last word of the agent's file, the project's map, the rules of files, and what a person allowed before.
 fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
-    let words: Vec<_> = (0..case.items.len()).map(|at| last_word(case, at)).collect();
+    let word = |(at, item): (usize, &Item)| match (item, last_word(case, at)) {
+        // Only rules that forbid are about what may run.
+        (Item::Possible(_), None) => None,
+        (_, word) => Some(word),
+    };
+    let words: Vec<_> = case.items.iter().enumerate().filter_map(word).collect();
     if let Some((_, rule)) = words.iter().flatten().find(|(action, _)| *action == Action::Ask) {
         return Some(verdict(Action::Ask, Layer::Rules, Some(rule.clone()), "a rule wants it to be asked about"));
     }
@@ -230,6 +237,9 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         let reason = format!("Coppice cannot tell what the command runs: it has {construct}; no rule allows that");
         return verdict(Action::Ask, Layer::ToolClass, None, reason);
     }
+    if case.driver_in_the_way().is_some() {
+        return verdict(Action::Ask, Layer::ToolClass, None, describe_driver(case));
+    }
     let (action, reason) = match case.class() {
         Class::Free if case.runs_unheld() => {
             (Action::Ask, "it starts a language server, which runs code of the project that no sandbox holds")
@@ -237,11 +247,18 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         Class::Free => (Action::Allow, "it changes nothing outside of the session"),
         Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
         Class::Asked if case.is_held() && case.only_asks_git() => (Action::Allow, "it only looks at history"),
+        Class::Asked if case.reads_inside() => (Action::Allow, "it only reads in the work tree"),
         Class::Asked | Class::Varies => (Action::Ask, "it may change something, and no rule allows it"),
         Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
         Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),
     };
     verdict(action, Layer::ToolClass, None, reason)
+}
+
+/// Why a call of git is not mere reading.
+fn describe_driver(case: &Case<'_>) -> String {
+    let setting = case.driver_in_the_way().unwrap_or_default();
+    format!("git runs a program when it reads files here: `{setting}` of its configuration")
 }
 
 fn verdict(action: Action, layer: Layer, rule: Option<String>, reason: impl Into<String>) -> Verdict {

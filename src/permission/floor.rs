@@ -6,7 +6,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use super::shell::{Redirect, ShellText, SimpleCommand, base_name};
+use super::shell::{Origin, Redirect, ShellText, base_name, printed_words};
 use place::{Loss, is_disk, loss};
 
 /// Programs that run others with the rights of another user.
@@ -29,14 +29,18 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         return Some("it would start processes without end".to_owned());
     }
     let mut base = None;
-    for command in &read.commands {
+    for command in read.commands.iter().chain(&read.possible_commands) {
         let target = command.redirects.iter().find(|redirect| is_fatal(redirect));
         if let Some(Redirect { target, .. }) = target {
             return Some(format!("it would overwrite `{}`", target.text));
         }
-        let fed = if command.is_fed { printed(&read.commands) } else { Vec::new() };
+        let fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
         let texts = command.texts();
-        let found = texts.split_first().and_then(|(program, arguments)| judge(program, arguments, &fed, base));
+        let found = texts.split_first().and_then(|(program, arguments)| match command.origin {
+            // A mere argument may have the name of any program.
+            Origin::Possible => destroys(program, arguments, &fed, base),
+            Origin::Written | Origin::Wrapped | Origin::Suspected => judge(program, arguments, &fed, base),
+        });
         if found.is_some() {
             return found;
         }
@@ -45,18 +49,10 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
     None
 }
 
-/// The words that commands of a text print.
-fn printed(commands: &[SimpleCommand]) -> Vec<&str> {
-    let prints = |command: &&SimpleCommand| matches!(command.program(), "echo" | "printf" | "ls");
-    let words = commands.iter().filter(prints).flat_map(|command| command.words.iter().skip(1));
-    words.flat_map(|word| word.text.split_whitespace()).collect()
-}
-
 /// Why a program must not run with its arguments and with what it is fed.
 fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) -> Option<String> {
     let of_system = !program.contains('/') || program.starts_with('/');
     let first = arguments.first().copied();
-    let deletes = |target: &str| Some(format!("`{}` would delete `{target}`", base_name(program)));
     match base_name(program) {
         name if RIGHTS.contains(&name) => Some(format!("`{name}` takes rights that no agent gets")),
         name if ENDINGS.contains(&name) && of_system => Some(format!("`{name}` would stop this machine")),
@@ -72,17 +68,20 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
         name if name == "mkfs" || name.starts_with("mkfs.") || matches!(name, "mke2fs" | "newfs") => {
             Some(format!("`{name}` would erase a disk"))
         }
-        "dd" => {
-            let disk = arguments.iter().filter_map(|word| word.strip_prefix("of=")).find(|path| is_disk(path))?;
-            Some(format!("it would overwrite `{disk}`"))
-        }
         "diskutil" if first.is_some_and(|verb| verb.to_ascii_lowercase().starts_with("erase")) => {
             Some("`diskutil` would erase a disk".to_owned())
         }
-        name if WRITERS.contains(&name) => {
-            let disk = arguments.last().filter(|path| is_disk(path))?;
-            Some(format!("it would overwrite `{disk}`"))
-        }
+        _ => destroys(program, arguments, fed, base),
+    }
+}
+
+/// Why a program must not run with its arguments, where it is known by them.
+fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) -> Option<String> {
+    let deletes = |target: &str| Some(format!("`{}` would delete `{target}`", base_name(program)));
+    let overwrites = |disk: &str| Some(format!("it would overwrite `{disk}`"));
+    match base_name(program) {
+        "dd" => overwrites(arguments.iter().filter_map(|word| word.strip_prefix("of=")).find(|path| is_disk(path))?),
+        name if WRITERS.contains(&name) => overwrites(arguments.last().filter(|path| is_disk(path))?),
         "rm" => deletes(removed(arguments, fed, base)?),
         "find" => deletes(found(arguments, base)?),
         _ => None,

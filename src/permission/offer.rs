@@ -13,7 +13,7 @@ use super::shell::{Redirect, ShellText, SimpleCommand, Word, base_name};
 use super::{Call, Places, Subject, Target, flag};
 
 /// Programs whose second word says what they do.
-const BY_SECOND: &[&str] = &[
+pub(super) const BY_SECOND: &[&str] = &[
     "apt",
     "brew",
     "bun",

@@ -6,6 +6,7 @@ mod doublestar;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
@@ -222,6 +223,14 @@ impl Rule {
         match self.matcher {
             Matcher::Text => glob::matches(&self.pattern, text),
             Matcher::Path(_) | Matcher::Pair { .. } => false,
+        }
+    }
+
+    /// The pattern of the commands of a shell that it is about.
+    pub(super) fn shell_pattern(&self) -> Option<Cow<'_, str>> {
+        match self.is_about("bash") {
+            true => Some(Cow::Borrowed(&self.pattern)),
+            false => self.is_about("git").then(|| Cow::Owned(format!("git {}", self.pattern))),
         }
     }
 

@@ -23,6 +23,13 @@ pub struct Scene<'a> {
     pub grants: &'a [Rule],
     pub audience: Audience,
     pub places: &'a Places,
+    pub git_driver: Option<&'a GitDriver>,
+}
+
+/// A setting by which git runs a program when it reads files of the work tree, where there is one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitDriver {
+    pub setting: String,
 }
 
 /// What lies over the posture.
@@ -73,6 +80,8 @@ pub struct Places {
     pub checkout: Option<PathBuf>,
     /// The only file that may be written while a plan is made.
     pub plan: Option<PathBuf>,
+    /// Whether a file of secrets is at the root of the work tree.
+    pub has_tree_secret: bool,
 }
 
 /// What `permission_mode` of an imported configuration stands for.

@@ -4,15 +4,18 @@
 //! run, by its words alone, and against what wrappers such as `env` or `xargs` run.
 
 mod lexer;
+mod mention;
 mod raw;
 #[cfg(test)]
 mod tests;
 mod wrapper;
 
+use std::borrow::Cow;
 use std::fmt;
 
+pub(super) use mention::TokenBag;
 use raw::suspect_commands;
-pub(super) use wrapper::{SHELLS, git_arguments};
+pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
 
 /// How deep scripts for another shell may stand in each other.
 const DEEPEST: usize = 4;
@@ -22,6 +25,10 @@ const DEEPEST: usize = 4;
 pub(super) struct ShellText {
     /// What the text runs, in its order; a command stands behind the commands that it starts itself.
     pub commands: Vec<SimpleCommand>,
+    /// What else it runs if programs run their arguments, for rules that forbid.
+    pub possible_commands: Vec<SimpleCommand>,
+    /// The words of those parts whose commands are not known, for rules that forbid.
+    pub token_bags: Vec<TokenBag>,
     /// What keeps the text from being understood, if anything does.
     pub opaque: Option<OpaqueConstruct>,
 }
@@ -42,8 +49,8 @@ pub(super) enum Origin {
     Written,
     /// Another command starts it.
     Wrapped,
-    /// Another command starts it, or something else among its words.
-    Guessed,
+    /// Another command starts it if it runs its arguments.
+    Possible,
     /// It may run, by the words of an opaque text.
     Suspected,
 }
@@ -57,6 +64,8 @@ pub(super) struct Word {
     pub is_quoted: bool,
     /// Stands for names of files, all of which begin with the letters before the first sign of a pattern.
     pub is_glob: bool,
+    /// Such names may be options.
+    pub is_open_glob: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -92,6 +101,15 @@ pub(super) enum OpaqueConstruct {
     Unclosed,
     Unusual(char),
     Variable,
+    /// An option of this wrapper that nobody knows.
+    WrapperOption(&'static str),
+}
+
+/// How much an opaque text tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Legibility {
+    Unclear,
+    Malformed,
 }
 
 impl OpaqueConstruct {
@@ -109,57 +127,47 @@ impl OpaqueConstruct {
 
     /// Whether its words say too little for any rule, so that a person has to look.
     pub(super) fn is_malformed(&self) -> bool {
-        match self {
-            Self::ControlCharacter | Self::Incomplete | Self::Spelling | Self::TooDeep | Self::Unclosed => true,
-            Self::Assignment
-            | Self::Background
-            | Self::Backtick
-            | Self::Brace
-            | Self::Comment
-            | Self::Equals
-            | Self::Glob
-            | Self::HereDocument
-            | Self::History
-            | Self::Input
-            | Self::Keyword(_)
-            | Self::Network
-            | Self::Parenthesis
-            | Self::Redirection
-            | Self::Substitution
-            | Self::Tilde
-            | Self::Unusual(_)
-            | Self::Variable => false,
-        }
+        self.describe().0 == Legibility::Malformed
+    }
+
+    /// What it is, for people.
+    fn describe(&self) -> (Legibility, Cow<'static, str>) {
+        use Legibility::{Malformed, Unclear};
+        let (legibility, name) = match self {
+            Self::Assignment => (Unclear, "an assignment"),
+            Self::Background => (Unclear, "a background command (`&`)"),
+            Self::Backtick => (Unclear, "a command substitution (a backtick)"),
+            Self::Brace => (Unclear, "an unquoted brace"),
+            Self::Comment => (Unclear, "a comment"),
+            Self::ControlCharacter => (Malformed, "a control character"),
+            Self::Equals => (Unclear, "a word that begins with `=`"),
+            Self::Glob => (Unclear, "a pattern that may become an option or a program"),
+            Self::HereDocument => (Unclear, "a here-document or here-string"),
+            Self::History => (Unclear, "an unquoted `!`"),
+            Self::Incomplete => (Malformed, "an incomplete command"),
+            Self::Input => (Unclear, "a shell that runs its input"),
+            Self::Keyword(word) => return (Unclear, format!("the keyword `{word}`").into()),
+            Self::Network => (Unclear, "a redirection to the network"),
+            Self::Parenthesis => (Unclear, "an unquoted parenthesis"),
+            Self::Redirection => (Unclear, "an unusual redirection"),
+            Self::Spelling => (Malformed, "letters that are spelled as numbers (`$'\\…'`)"),
+            Self::Substitution => (Unclear, "a process substitution"),
+            Self::Tilde => (Unclear, "an unquoted `~`"),
+            Self::TooDeep => (Malformed, "too many scripts inside each other"),
+            Self::Unclosed => (Malformed, "an unclosed quote"),
+            Self::Unusual(sign) => {
+                return (Unclear, format!("the unquoted character `{}`", sign.escape_default()).into());
+            }
+            Self::Variable => (Unclear, "an expansion (`$`)"),
+            Self::WrapperOption(name) => return (Unclear, format!("an unknown option of `{name}`").into()),
+        };
+        (legibility, name.into())
     }
 }
 
 impl fmt::Display for OpaqueConstruct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Assignment => "an assignment",
-            Self::Background => "a background command (`&`)",
-            Self::Backtick => "a command substitution (a backtick)",
-            Self::Brace => "an unquoted brace",
-            Self::Comment => "a comment",
-            Self::ControlCharacter => "a control character",
-            Self::Equals => "a word that begins with `=`",
-            Self::Glob => "a pattern that may become an option or a program",
-            Self::HereDocument => "a here-document or here-string",
-            Self::History => "an unquoted `!`",
-            Self::Incomplete => "an incomplete command",
-            Self::Input => "a shell that runs its input",
-            Self::Keyword(word) => return write!(f, "the keyword `{word}`"),
-            Self::Network => "a redirection to the network",
-            Self::Parenthesis => "an unquoted parenthesis",
-            Self::Redirection => "an unusual redirection",
-            Self::Spelling => "letters that are spelled as numbers (`$'\\…'`)",
-            Self::Substitution => "a process substitution",
-            Self::Tilde => "an unquoted `~`",
-            Self::TooDeep => "too many scripts inside each other",
-            Self::Unclosed => "an unclosed quote",
-            Self::Unusual(sign) => return write!(f, "the unquoted character `{}`", sign.escape_default()),
-            Self::Variable => "an expansion (`$`)",
-        })
+        f.write_str(&self.describe().1)
     }
 }
 
@@ -170,35 +178,51 @@ impl ShellText {
 
     /// Reads a text that stands in `depth` others.
     fn read_at(text: &str, depth: usize) -> Self {
+        let mut read =
+            Self { commands: Vec::new(), possible_commands: Vec::new(), token_bags: Vec::new(), opaque: None };
         let lexed = if depth > DEEPEST { Err(OpaqueConstruct::TooDeep) } else { lexer::lex(text) };
-        let written = match lexed {
-            Ok(written) => written,
-            Err(construct) => {
-                let construct = if raw::is_spelled_out(text) { OpaqueConstruct::Spelling } else { construct };
-                return Self { commands: suspect_commands(text), opaque: Some(construct) };
-            }
+        let (written, construct) = match lexed {
+            Ok(written) => (written, None),
+            Err(_) if raw::is_spelled_out(text) => (Vec::new(), Some(OpaqueConstruct::Spelling)),
+            Err(construct) => (Vec::new(), Some(construct)),
         };
-        let mut read = Self { commands: Vec::with_capacity(written.len()), opaque: None };
-        let mut runs_input = false;
+        read.opaque = construct;
+        let mut possible_input = false;
         for command in written {
             let runs = wrapper::resolve(&command);
-            runs_input |= runs.input;
-            if runs.is_too_deep {
-                read.opaque = Some(OpaqueConstruct::TooDeep);
-            }
+            // What another command prints may be what runs.
+            read.opaque = read.opaque.or(runs.unclear).or(runs.input.then_some(OpaqueConstruct::Input));
+            possible_input |= runs.possible_input;
             for script in &runs.scripts {
                 let inner = Self::read_at(script, depth + 1);
                 read.opaque = read.opaque.or(inner.opaque);
+                read.token_bags.extend(inner.token_bags);
+                read.possible_commands.extend(inner.possible_commands);
                 let inner = inner.commands.into_iter();
                 read.commands.extend(inner.map(|inner| SimpleCommand { origin: inner.origin.inside(), ..inner }));
             }
+            for script in &runs.possible_scripts {
+                let inner = Self::read_at(script, depth + 1);
+                read.token_bags.extend(inner.token_bags);
+                // It may be code of any language.
+                read.token_bags.push(TokenBag::of_text(script));
+                let inner = inner.commands.into_iter().chain(inner.possible_commands);
+                read.possible_commands.extend(inner.map(|inner| SimpleCommand { origin: Origin::Possible, ..inner }));
+            }
+            read.possible_commands.extend(runs.possible_commands);
             read.commands.extend(runs.commands);
             read.commands.push(command);
         }
-        // What another command prints may be what runs.
-        if runs_input {
+        let printed = printed_words(&read.commands);
+        let is_open = |command: &&SimpleCommand| ArgumentUse::of(&command.texts()) != ArgumentUse::Text;
+        let fed = read.commands.iter().filter(|command| command.is_fed).filter(is_open);
+        let fed = fed.map(|command| TokenBag::of_words(command.texts().iter().chain(&printed)));
+        read.token_bags.extend(fed.collect::<Vec<_>>());
+        if read.opaque.is_some() || possible_input {
+            read.token_bags.push(TokenBag::of_text(text));
+        }
+        if read.opaque.is_some() {
             read.commands.extend(suspect_commands(text));
-            read.opaque = read.opaque.or(Some(OpaqueConstruct::Input));
         }
         read
     }
@@ -214,7 +238,7 @@ impl Origin {
     fn inside(self) -> Self {
         match self {
             Self::Written | Self::Wrapped => Self::Wrapped,
-            Self::Guessed => Self::Guessed,
+            Self::Possible => Self::Possible,
             Self::Suspected => Self::Suspected,
         }
     }
@@ -278,6 +302,16 @@ impl SimpleCommand {
         if program == "git" {
             add([&["git"], git_arguments(arguments)].concat().join(" "));
         }
+        // Its subcommands are programs, too.
+        if let Some(verb) = program.strip_prefix("git-") {
+            add([&["git", verb], arguments].concat().join(" "));
+        }
+        // `git push *` forbids `git push` as well. A single word may be anything.
+        if self.origin != Origin::Possible || !arguments.is_empty() {
+            let bare: Vec<_> =
+                std::iter::once(line).chain(lines.iter().map(String::as_str)).map(|line| format!("{line} ")).collect();
+            lines.extend(bare);
+        }
         lines
     }
 }
@@ -296,7 +330,7 @@ impl Word {
     /// A word that stands for itself.
     fn literal(text: impl Into<String>) -> Self {
         let text = text.into();
-        Self { shown: text.replace(['\n', '\t'], " "), text, is_quoted: false, is_glob: false }
+        Self { shown: text.replace(['\n', '\t'], " "), text, ..Self::default() }
     }
 }
 
@@ -308,6 +342,13 @@ pub fn segments(text: &str) -> Option<Vec<String>> {
 /// What keeps a text from being understood, for people.
 pub fn describe_opaque(text: &str) -> Option<String> {
     ShellText::read(text).opaque.map(|construct| construct.to_string())
+}
+
+/// The words that commands of a text print.
+pub(super) fn printed_words(commands: &[SimpleCommand]) -> Vec<&str> {
+    let prints = |command: &&SimpleCommand| matches!(command.program(), "echo" | "printf" | "ls");
+    let words = commands.iter().filter(prints).flat_map(|command| command.words.iter().skip(1));
+    words.flat_map(|word| word.text.split_whitespace()).collect()
 }
 
 /// A program's name without its directory.

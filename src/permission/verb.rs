@@ -7,14 +7,20 @@ mod tests;
 
 use std::path::Path;
 
+pub(super) use git::READS as GIT_READS;
+
 use super::command::is_common_program;
+use super::compact::glob;
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
 /// Programs that read, whatever their arguments are.
-const READS: &str = ": arch b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
+pub(super) const READS: &str = ": arch b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
                      fgrep fmt fold free grep groups head hexdump id join ls md5sum nl nproc od paste pwd readlink \
                      realpath rev seq sha1sum sha256sum sha512sum sleep stat sum tac tail tr true tsort type uname \
                      unexpand uptime wc whereis which whoami";
+
+/// Tools that tell their version without a look at the project.
+const VERSIONED: &str = "cc clang cmake g++ gcc java make node python python3";
 
 /// A program that reads as long as it has no other options than these. A long option must be spelled out.
 struct Reader {
@@ -91,8 +97,15 @@ const TEST_WORDS: &str = "-a -b -c -d -e -f -h -L -n -o -p -r -s -S -w -x -z";
 
 /// Names of files and directories that hold keys and passwords.
 const CREDENTIALS: &str = ".aws .azure .coppice .docker .env .git-credentials .gnupg .kube .netrc .npmrc \
-                           .password-store .pgpass .pypirc .ssh credentials.json environ gcloud gshadow hosts.yml \
-                           shadow";
+                           .password-store .pgpass .pypirc .ssh credentials.json environ gcloud gshadow gshadow- \
+                           hosts.yml shadow shadow-";
+
+/// What may be read of `/proc`, where processes show their environment and their files.
+const PROC_FACTS: &str =
+    "/proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/mounts /proc/uptime /proc/version";
+
+/// Programs that search in whatever is below the root.
+const SEARCHES: &str = "egrep fgrep grep rg";
 
 /// Where a text runs, as far as git is concerned: it reads the configuration of the repository that it finds there.
 #[derive(Debug, Clone, Copy)]
@@ -101,9 +114,20 @@ pub(super) struct ReadGround<'a> {
     pub is_root: bool,
     /// Names of the root of the work tree, to which a command may change.
     pub root_names: &'a [&'a str],
+    pub drivers: Drivers,
+    /// Whether a search through the whole work tree would show secrets.
+    pub has_tree_secret: bool,
 }
 
-const AT_ROOT: ReadGround<'_> = ReadGround { is_root: true, root_names: &[] };
+/// Whether git runs programs when it reads files of the work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drivers {
+    None,
+    Configured,
+}
+
+const AT_ROOT: ReadGround<'_> =
+    ReadGround { is_root: true, root_names: &[], drivers: Drivers::None, has_tree_secret: false };
 
 /// Whether a shell text, run at the root of a work tree, does nothing but read, and reads no credentials.
 pub fn only_reads(text: &str) -> bool {
@@ -116,11 +140,21 @@ pub fn only_git_reads(text: &str) -> bool {
 }
 
 pub(super) fn text_only_reads(text: &ShellText, ground: ReadGround<'_>) -> bool {
+    let leaves = |command: &SimpleCommand| command.program() == "cd" && !ground.is_way_to_root(&command.texts());
+    // Another directory may be another repository.
+    let ground = ReadGround { is_root: ground.is_root && !text.commands.iter().any(leaves), ..ground };
     all(text, |command| reads(command, ground))
 }
 
 pub(super) fn text_only_reads_git(text: &ShellText, ground: ReadGround<'_>) -> bool {
     all(text, |command| command.program() == "git" && reads(command, ground))
+}
+
+impl ReadGround<'_> {
+    /// Whether a call of `cd` stays where it is or goes to the root.
+    fn is_way_to_root(&self, texts: &[&str]) -> bool {
+        matches!(texts, [_, to] if *to == "." || self.root_names.contains(to))
+    }
 }
 
 /// Whether no word of a text leads out of the directory that it runs in, by its looks.
@@ -149,8 +183,14 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
     let is_operand = |word: &str| !word.starts_with('-') || matches!(word, "-" | "--");
     let are_among = |words: &str| arguments.iter().all(|word| !word.starts_with('-') || is_one_of(words, word));
     match base_name(program) {
-        "git" => ground.is_root && git::reads(command),
-        "cd" => matches!(arguments, [to] if ground.root_names.contains(to)),
+        "git" => {
+            let runs_no_driver = || match ground.drivers {
+                Drivers::None => true,
+                Drivers::Configured => git::reads_no_files(command),
+            };
+            ground.is_root && git::reads(command) && runs_no_driver()
+        }
+        "cd" => ground.is_way_to_root(&texts) || matches!(arguments, [to] if !has_glob && is_way_down(to)),
         "command" => matches!(arguments, ["-v" | "-V", _]),
         "date" => are_among("-u -R -I --utc --universal") && arguments.iter().all(|word| word.starts_with(['+', '-'])),
         "find" => are_among(FIND_WORDS),
@@ -164,10 +204,13 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
             }
             _ => false,
         },
+        name if is_one_of(VERSIONED, name) => arguments == ["--version"],
         // The environment holds keys.
         "jq" if arguments.iter().any(|word| word.to_ascii_lowercase().contains("env")) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
+        name if is_one_of(SEARCHES, name) && arguments.contains(&"/") => false,
+        name if ground.has_tree_secret && searches_tree(name, arguments) => false,
         name => match READERS.iter().find(|reader| reader.name == name) {
             Some(reader) => arguments.iter().all(|word| reader.knows(word)),
             None => is_one_of(READS, name),
@@ -187,6 +230,30 @@ impl Reader {
     }
 }
 
+/// Whether a program may search in hidden files at the root of the work tree.
+fn searches_tree(name: &str, arguments: &[&str]) -> bool {
+    let has_letter = |letters: &[char]| {
+        arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letters))
+    };
+    let has_long = |start: &str| arguments.iter().any(|word| word.starts_with(start));
+    let is_deep = match name {
+        "egrep" | "fgrep" | "grep" => has_letter(&['r', 'R', 'd']) || has_long("--r") || has_long("--d"),
+        "rg" => has_letter(&['u']) || has_long("--hidden") || has_long("--no-ignore"),
+        "diff" => has_letter(&['r']) || has_long("--recursive"),
+        _ => false,
+    };
+    let included: Vec<_> = arguments.iter().filter_map(|word| word.strip_prefix("--include=")).collect();
+    let is_narrow = !included.is_empty() && included.iter().all(|pattern| !glob::matches(pattern, ".env"));
+    let operands: Vec<_> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
+    let is_root = |word: &&&str| matches!(word.trim_end_matches('/'), "." | "") || word.starts_with('/');
+    is_deep && !is_narrow && (operands.len() < 2 || operands.iter().any(is_root))
+}
+
+/// Whether a directory is below, by its name.
+fn is_way_down(to: &str) -> bool {
+    !to.is_empty() && !to.starts_with(['-', '/', '~']) && !to.split('/').any(|part| part == "..")
+}
+
 /// Whether a format only prints texts. Other conversions evaluate their arguments, and `%n` sets a variable.
 fn prints_texts(format: &str) -> bool {
     let converts = |part: &str| part.trim_start_matches(|c: char| c.is_ascii_digit() || "-.".contains(c)).to_owned();
@@ -201,6 +268,9 @@ fn names_credentials(word: &Word) -> bool {
         return false;
     }
     let is_far = text.starts_with('/') || text.contains("..");
+    if text.split('/').any(|part| part == "proc") && is_far && !is_one_of(PROC_FACTS, text) {
+        return true;
+    }
     text.split(|c: char| c.is_whitespace() || "/=:,'\"()`".contains(c)).any(|part| {
         let is_template = [".example", ".sample", ".template"].iter().any(|end| part.ends_with(end));
         // A pattern for hidden files, or for files of somebody else.

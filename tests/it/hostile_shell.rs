@@ -20,6 +20,9 @@ const TEXTS: &str = include_str!("hostile_shell/approval.txt");
 /// One text a line, in which `@` stands for a command that a rule forbids.
 const SPELLINGS: &str = include_str!("hostile_shell/denied.txt");
 
+/// One text a line, each of which runs `git push`.
+const PUSHES: &str = include_str!("hostile_shell/pushed.txt");
+
 /// Commands that go ahead by themselves, each of which meets each of the additions below.
 const COMMANDS: &[&str] = &[
     "git status",
@@ -153,6 +156,7 @@ fn judge(tree: &Path, posture: Posture, rules: &Rules, text: &str) -> Verdict {
         grants: &[],
         audience: Audience::Person,
         places: &places,
+        git_driver: None,
     };
     decide(&Call { tool: "Bash".to_owned(), subject }, &scene)
 }
@@ -268,7 +272,7 @@ fn what_goes_ahead_by_itself_runs_nothing_but_its_visible_words() {
     let by_rule: Vec<_> = texts.iter().filter(|text| allows(Posture::Attended, &ruled, text)).cloned().collect();
     assert!(by_rule.len() > 10);
     ground.run_all(&by_rule);
-    assert_eq!(ground.left().0, before.0, "{:#?}", by_rule.iter().enumerate().collect::<Vec<_>>());
+    assert_eq!(ground.left(), before, "{:#?}", by_rule.iter().enumerate().collect::<Vec<_>>());
 }
 
 #[test]
@@ -307,6 +311,10 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
             texts.push((&pushes, text.clone(), is_denied));
             texts.push((&asks, text, is_held_up));
         }
+    }
+    for text in PUSHES.lines().map(characters) {
+        texts.push((&pushes, text.clone(), is_held_up));
+        texts.push((&asks, text, is_held_up));
     }
     let none = Rules::default();
     texts.extend(spellings("rm -rf /").map(|text| (&none, text, is_catastrophe as VerdictTest)));
@@ -358,18 +366,56 @@ fn what_is_no_program_is_not_taken_for_one() {
     let rules = file(&[], &["Git(push *)"], &["Bash(rm *)", "Bash(git push*)"]);
     for text in [
         "cargo test 2>&1 | tail -20",
+        "cargo build && git status",
         "grep -rn 'rm x' src",
+        "grep -rn \"git push\" .",
+        "rg 'git push' docs | head",
+        "git log --grep push",
+        "git log --grep='git push' -5",
+        "git commit -m \"push the button\"",
         "git commit -m 'rm x; git push origin'",
+        "git commit -am 'Deny `git push` and rm x'",
+        "git tag -a v1 -m 'before git push'",
+        "git rm x",
+        "git remote rm origin",
+        "git branch push-button && git checkout push-button",
+        "git stash push -m 'rm x'",
+        "git add . && git commit -m 'docs: how to git push'",
+        "git merge --no-ff -m 'push and rm x' topic",
+        "gh pr create --title 'Fix rm handling' --body 'git push works again'",
+        "gh issue list --search 'git push'",
         "echo rm x",
-        "for f in a b; do echo \"rm $f\"; done",
-        "x=1; git log --grep='git push' \"$x\"",
+        "echo 'now run git push'",
+        "printf 'git push\n'",
         "[ -f a ] || echo \"git push origin failed\" >&2",
         "command -v rm && timeout 5 grep rm x",
+        "which git rm",
         "env A=rm ls x",
         "find . -name 'rm *'",
+        "find . -name '*.rs' -exec grep -l 'git push' {} +",
+        "git ls-files | xargs grep push",
+        "git branch --merged | grep -v push | xargs git branch -d",
+        "npm run push",
         "npm run rm x",
-        "python3 - <<'X'\nx = 'rm x'\nX",
+        "npm test -- -t 'rm x'",
+        "pytest -k 'rm x or push'",
+        "docker run --rm -it x sh",
+        "docker rm x",
+        "docker push x",
+        "kubectl get pods; docker compose push",
+        "cargo run -- push git",
+        "cargo test push_to_git rm",
+        "make push",
+        "ls rm x; cat git push",
+        "mkdir rm && cd rm && ls",
+        "for f in a b; do git add \"$f\"; done",
+        "x=$(git rev-parse HEAD); echo \"$x\"",
+        "cd \"$DIR\" && git fetch origin && git rebase origin/main",
+        "for f in *.rs; do rustfmt \"$f\"; done",
+        "git log --since=\"$(date +%F)\"",
+        "python3 - <<'X'\nx = 'remove'\nX",
     ] {
-        assert_eq!(judge(Path::new("/tree"), Posture::Unattended, &rules, text).action, Action::Allow, "{text}");
+        let found = judge(Path::new("/tree"), Posture::Unattended, &rules, text);
+        assert_eq!(found.action, Action::Allow, "{text}: {found:?}");
     }
 }

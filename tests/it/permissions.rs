@@ -340,6 +340,46 @@ fn r88_an_opaque_command_is_explained_by_what_makes_it_opaque() {
 }
 
 #[test]
+fn git_is_asked_about_where_its_configuration_runs_a_program() {
+    let env = TestEnv::new();
+    let explain = |posture: &str, text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);
+    env.git(&["config", "filter.lfs.clean", "git-lfs clean -- %f"]);
+    for posture in ["attended", "edits", "plan"] {
+        assert_eq!(explain(posture, "git diff")["verdict"], "allow");
+    }
+    env.git(&["config", "diff.pdf.textconv", "./tools/convert"]);
+    for (posture, verdict) in [("attended", "ask"), ("edits", "ask"), ("plan", "deny")] {
+        for text in ["git diff", "git status --short", "git log -p", "git show", "git blame README.md"] {
+            let said = explain(posture, text);
+            assert_eq!(said["verdict"], verdict, "{text}");
+            assert!(said["reason"].as_str().unwrap().contains("`diff.pdf.textconv`"), "{said}");
+        }
+        assert_eq!(explain(posture, "git rev-parse HEAD")["verdict"], "allow");
+    }
+}
+
+#[test]
+fn reading_in_the_worktree_goes_ahead_and_a_redirection_needs_a_rule_of_its_own() {
+    let env = TestEnv::new();
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(ls *)"]}}"#);
+    let explain = |posture: &str, text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);
+    for text in
+        ["ls -la", "pwd", "cd . && ls", "cd src && ls", "ls *.c", "grep -rn --include=*.c x .", "node --version"]
+    {
+        for posture in ["attended", "edits", "plan"] {
+            assert_eq!(explain(posture, text)["verdict"], "allow", "{posture}: {text}");
+        }
+    }
+    for text in ["cat /etc/hosts", "ls -la > made.txt", "cd src && git status", "awk 1 README.md", "sort *"] {
+        assert_eq!(explain("attended", text)["verdict"], "ask", "{text}");
+    }
+    let unclosed = explain("plan", "echo 'open");
+    assert_eq!(unclosed["verdict"], "deny");
+    let reason = unclosed["reason"].as_str().unwrap();
+    assert!(reason.starts_with("the command cannot be read: it has an unclosed quote"), "{reason}");
+}
+
+#[test]
 fn a_question_about_two_files_or_a_verb_means_the_tool_that_rules_mean() {
     let env = TestEnv::new();
     let deny = ["Copy(a -> b)", "Move(a -> *)", "Github(create_pr)", "Rollback(*)"];

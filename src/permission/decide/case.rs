@@ -11,8 +11,8 @@ use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{OpaqueConstruct, ShellText, SimpleCommand};
-use crate::permission::verb::{self, ReadGround};
+use crate::permission::shell::{OpaqueConstruct, ShellText, SimpleCommand, TokenBag};
+use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
 /// What every step starts from.
@@ -43,6 +43,8 @@ pub(super) enum Item {
     Command(CommandLine),
     /// A shell's text that is not understood, with every command that it may run.
     Opaque { text: String, suspects: Vec<CommandLine> },
+    /// What a shell's text may run besides its commands. Rules can forbid it; it needs no consent.
+    Possible(PossibleRuns),
     /// A tool of an external server, as `SERVER/TOOL`.
     Server(String),
     /// An address, a name, or `*` for a tool that is about nothing.
@@ -59,6 +61,14 @@ pub(super) struct CommandLine {
     pub writes: bool,
     /// Is git with a flag that throws work away.
     pub destroys: bool,
+}
+
+/// What a shell's text may run besides the commands that it is known to run.
+#[derive(Debug)]
+pub(super) struct PossibleRuns {
+    pub text: String,
+    pub commands: Vec<CommandLine>,
+    pub token_bags: Vec<TokenBag>,
 }
 
 /// The two ways to look at a path.
@@ -86,9 +96,10 @@ impl Item {
         match (self, side) {
             (Self::Path { named, .. }, Side::Named) => Some(named),
             (Self::Path { real, .. }, Side::Real) => real.as_ref(),
-            (Self::Command(_) | Self::Opaque { .. } | Self::Server(_) | Self::Text(_), Side::Named | Side::Real) => {
-                None
-            }
+            (
+                Self::Command(_) | Self::Opaque { .. } | Self::Possible(_) | Self::Server(_) | Self::Text(_),
+                Side::Named | Side::Real,
+            ) => None,
         }
     }
 
@@ -114,6 +125,7 @@ impl fmt::Display for Item {
             Self::Path { named, .. } => f.write_str(named.inside.as_ref().unwrap_or(&named.absolute)),
             Self::Command(CommandLine { line: text, .. })
             | Self::Opaque { text, .. }
+            | Self::Possible(PossibleRuns { text, .. })
             | Self::Server(text)
             | Self::Text(text) => f.write_str(text),
         }
@@ -201,6 +213,12 @@ impl<'a> Case<'a> {
         self.is_held() && self.only_looks()
     }
 
+    /// Whether it is a command that only looks, and whose words all lead into the tree.
+    pub(super) fn reads_inside(&self) -> bool {
+        let leads_inside = matches!(self.call.subject, Subject::Command { leads: Leads::Inside, .. });
+        leads_inside && self.only_looks()
+    }
+
     /// Whether it changes files of the tree and does nothing that wants a person in any case.
     pub(super) fn edits_inside(&self) -> bool {
         let is_safe = !class::SAFETY_FLOOR.contains(&self.tool()) && !self.runs_unheld();
@@ -263,16 +281,29 @@ impl<'a> Case<'a> {
     /// Whether the command of the call passes a test that depends on where it runs. The tool for git names the
     /// repository itself; a shell's git finds the one of the directory that it runs in.
     fn at_ground(&self, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
+        self.at_ground_with(if self.scene.git_driver.is_some() { Drivers::Configured } else { Drivers::None }, passes)
+    }
+
+    /// The setting of git that keeps a command of the call from being one that only looks.
+    pub(super) fn driver_in_the_way(&self) -> Option<&str> {
+        let driver = self.scene.git_driver?;
+        let would_look =
+            matches!(self.tool(), "bash" | "git") && self.at_ground_with(Drivers::None, verb::text_only_reads);
+        (would_look && !self.only_looks()).then_some(driver.setting.as_str())
+    }
+
+    fn at_ground_with(&self, drivers: Drivers, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
         let Some(shell) = &self.shell else { return false };
+        let has_tree_secret = self.scene.places.has_tree_secret;
         let tree = self.scene.places.tree.as_path();
         let tree_name = tree.to_string_lossy();
         match &self.call.subject {
             Subject::Command { cwd, .. } if self.tool() == "bash" => {
                 let is_root = cwd.real == tree;
                 let named = if is_root { cwd.named.to_string_lossy() } else { tree_name.clone() };
-                passes(shell, ReadGround { is_root, root_names: &[&tree_name, &named] })
+                passes(shell, ReadGround { is_root, root_names: &[&tree_name, &named], drivers, has_tree_secret })
             }
-            _ => passes(shell, ReadGround { is_root: true, root_names: &[] }),
+            _ => passes(shell, ReadGround { is_root: true, root_names: &[], drivers, has_tree_secret }),
         }
     }
 
@@ -303,21 +334,30 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
 /// The items of a shell's text.
 fn commands(text: &str, shell: &ShellText) -> (Vec<Item>, Clarity) {
     let lines = shell.commands.iter().map(CommandLine::new);
-    match &shell.opaque {
+    let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
         None => (lines.map(Item::Command).collect(), Clarity::Clear),
         Some(construct) => {
             let clarity = if construct.is_malformed() { Clarity::Unreadable } else { Clarity::Clear };
             (vec![Item::Opaque { text: text.to_owned(), suspects: lines.collect() }], clarity)
         }
+    };
+    if !shell.possible_commands.is_empty() || !shell.token_bags.is_empty() {
+        let commands = shell.possible_commands.iter().map(CommandLine::new).collect();
+        items.push(Item::Possible(PossibleRuns {
+            text: text.to_owned(),
+            commands,
+            token_bags: shell.token_bags.clone(),
+        }));
     }
+    (items, clarity)
 }
 
 /// The item of a call of the tool for git: its words without the program.
 fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
     let line = text.trim().strip_prefix("git ").unwrap_or(text).to_owned();
     let mut others = Vec::new();
-    for command in &shell.commands {
+    for command in shell.commands.iter().chain(&shell.possible_commands) {
         let known = CommandLine::new(command);
         others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
     }

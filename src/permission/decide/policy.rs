@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde_json::json;
 
-use super::case::{Case, CommandLine, Item, Side};
+use super::case::{Case, CommandLine, Item, PossibleRuns, Side};
 use super::class;
 use crate::permission::compact::tool::Spelled;
 use crate::permission::compact::{self, Action, CompactPermission, glob, is_everything};
 use crate::permission::rule::{Rule, Sense, Spot};
-use crate::permission::{AgentWord, Effect, Subject};
+use crate::permission::{AgentWord, Effect, Posture, Subject};
 
 /// What a map says about an item.
 pub(super) struct Opinion<'m> {
@@ -84,6 +84,10 @@ impl<'a> Case<'a> {
             Item::Opaque { text, suspects } => {
                 is_about && rule.means_text(text) || suspects.iter().any(|command| self.takes_command(rule, command))
             }
+            Item::Possible(PossibleRuns { commands, token_bags, .. }) => {
+                commands.iter().any(|command| self.takes_command(rule, command))
+                    || token_bags.iter().any(|bag| rule.shell_pattern().is_some_and(|pattern| bag.mentions(&pattern)))
+            }
             Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
         }
     }
@@ -101,9 +105,10 @@ impl<'a> Case<'a> {
             && match item {
                 Item::Path { .. } => self.means(rule, item, Side::Real, Sense::Gives),
                 Item::Command(CommandLine { line: text, .. }) | Item::Server(text) | Item::Text(text) => {
-                    rule.means_text(text) && (rule.is_exact() || !self.is_grave(item))
+                    rule.means_text(text) && (rule.is_exact() || !self.is_grave(item, rule.pattern()))
                 }
-                Item::Opaque { .. } => rule.is_total() && !self.is_grave(item),
+                Item::Opaque { .. } => rule.is_total() && !self.is_grave(item, rule.pattern()),
+                Item::Possible(_) => false,
             }
     }
 
@@ -115,16 +120,25 @@ impl<'a> Case<'a> {
         item.spot(side).is_some_and(|spot| rule.means_path(spot, pair, sense))
     }
 
-    /// Whether only a rule that means exactly this may let it through.
-    fn is_grave(&self, item: &Item) -> bool {
+    /// Whether only a rule that means exactly this may let it through, and not a pattern.
+    fn is_grave(&self, item: &Item, pattern: &str) -> bool {
         match item {
-            Item::Command(command) => command.writes && !self.is_held() || command.destroys,
+            Item::Command(command) => command.writes && !self.may_redirect(pattern) || command.destroys,
             Item::Opaque { text, suspects } => {
-                text.contains('>') && !self.is_held() || suspects.iter().any(|command| command.destroys)
+                text.contains('>') && !self.may_redirect(pattern) || suspects.iter().any(|command| command.destroys)
             }
             Item::Server(_) => matches!(self.call.subject, Subject::Mcp { effect: Effect::Destroys, .. }),
-            Item::Path { .. } | Item::Text(_) => false,
+            Item::Path { .. } | Item::Possible(_) | Item::Text(_) => false,
         }
+    }
+
+    /// Whether a redirection into a file needs no rule of its own: edits in the tree go ahead, or everything does.
+    fn may_redirect(&self, pattern: &str) -> bool {
+        let edits = match self.scene.posture {
+            Posture::Edits | Posture::Unattended => true,
+            Posture::Plan | Posture::Attended => is_everything(pattern),
+        };
+        edits && self.is_held()
     }
 
     /// What a map says about each item; about anything, when the call does not say what it is about.
@@ -146,7 +160,15 @@ impl<'a> Case<'a> {
         let also = match (item, &self.call.subject) {
             (Item::Path { .. }, _) if item.is_outside() && self.refusal.is_some() => Some(("external_directory", None)),
             (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
-            (Item::Path { .. } | Item::Command(_) | Item::Opaque { .. } | Item::Server(_) | Item::Text(_), _) => None,
+            (
+                Item::Path { .. }
+                | Item::Command(_)
+                | Item::Opaque { .. }
+                | Item::Possible(_)
+                | Item::Server(_)
+                | Item::Text(_),
+                _,
+            ) => None,
         };
         let by_tool = self.ruling(map, &self.tool, item);
         let by_subject = also.and_then(|(subject, text)| match text {
@@ -194,24 +216,35 @@ impl<'a> Case<'a> {
             }
             Item::Command(command) => {
                 let by_line = map.ruling(tool, |rule| glob::matches(&rule.pattern, &command.line));
-                let by_line =
-                    by_line.filter(|rule| !gives(rule) || !glob::is_pattern(&rule.pattern) || !self.is_grave(item));
+                let by_line = by_line.filter(|rule| {
+                    !gives(rule) || !glob::is_pattern(&rule.pattern) || !self.is_grave(item, &rule.pattern)
+                });
                 let others = command.others.iter();
                 let others = others.filter_map(|line| map.ruling(tool, |rule| glob::matches(&rule.pattern, line)));
                 others.filter(|rule| !gives(rule)).fold(by_line, |found, rule| strictest(found, Some(rule)))
             }
             // A pattern allows none of the commands that such a text may run.
             Item::Opaque { text, suspects } => {
-                let counts =
-                    |rule: &compact::Rule| !gives(&rule) || is_everything(&rule.pattern) && !self.is_grave(item);
+                let counts = |rule: &compact::Rule| {
+                    !gives(&rule) || is_everything(&rule.pattern) && !self.is_grave(item, &rule.pattern)
+                };
                 let by_line = |line: &str| map.ruling(tool, |rule| counts(rule) && glob::matches(&rule.pattern, line));
                 let lines = suspects.iter().flat_map(CommandLine::lines).chain([text.as_str()]);
                 lines.filter_map(by_line).fold(None, |found, rule| strictest(found, Some(rule)))
             }
+            // What a map says about everything, it says about the commands themselves.
+            Item::Possible(PossibleRuns { commands, token_bags, .. }) => {
+                let lines = commands.iter().flat_map(CommandLine::lines);
+                let by_line = lines.filter_map(|line| map.ruling(tool, |rule| glob::matches(&rule.pattern, line)));
+                let is_mentioned = |rule: &compact::Rule| token_bags.iter().any(|bag| bag.mentions(&rule.pattern));
+                let by_words = map.ruling(tool, |rule| !gives(&rule) && is_mentioned(rule));
+                let counts = |rule: &&compact::Rule| !gives(rule) && !is_everything(&rule.pattern);
+                by_line.chain(by_words).filter(counts).max_by_key(|rule| rule.action)
+            }
             Item::Text(text) => map.ruling(tool, |rule| glob::matches(&rule.pattern, text)),
             Item::Server(_) => map
                 .ruling(tool, |rule| glob::matches(&rule.pattern, "*"))
-                .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.tool) || !self.is_grave(item)),
+                .filter(|rule| !gives(rule) || !glob::is_pattern(&rule.tool) || !self.is_grave(item, &rule.pattern)),
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::*;
 use crate::permission::compact::CompactPermission;
 use crate::permission::rule::{Rule, RuleFile, Rules};
-use crate::permission::{AgentWord, Effect, Hold, Leads, Places, Target, load};
+use crate::permission::{AgentWord, Effect, GitDriver, Hold, Leads, Places, Target, load};
 
 const TREE: &str = "/data/state/worktrees/a";
 const PLAN: &str = "/data/state/plans/p/x.md";
@@ -28,6 +28,7 @@ struct World {
     agent_word: AgentWord,
     rules: Rules,
     grants: Vec<Rule>,
+    git_driver: Option<GitDriver>,
 }
 
 /// A person watches, and nothing is written down.
@@ -43,6 +44,7 @@ fn world() -> World {
         agent_word: AgentWord::Counts,
         rules: Rules::default(),
         grants: Vec::new(),
+        git_driver: None,
     }
 }
 
@@ -98,6 +100,7 @@ impl World {
             grants: &self.grants,
             audience: self.audience,
             places: &places,
+            git_driver: self.git_driver.as_ref(),
         };
         act(&scene)
     }
@@ -122,6 +125,7 @@ fn places() -> Places {
         state: "/data/state".into(),
         checkout: Some("/home/me/code".into()),
         plan: Some(PLAN.into()),
+        has_tree_secret: false,
     }
 }
 

@@ -42,6 +42,7 @@ fn check(call: &Call, expected: &[&str]) {
         grants: &grants,
         audience: Audience::Person,
         places: &places(),
+        git_driver: None,
     };
     assert_eq!(decide(call, &scene).action, Action::Allow, "{call:?}");
 }

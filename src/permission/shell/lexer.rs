@@ -1,7 +1,8 @@
 //! A strict lexer for the part of the shell's language that every shell reads alike: literal words, quotes without
 //! expansions, lists, pipes and redirections to named files. It stops at everything else and names it.
 
-use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_safe_text};
+use super::super::verb::READS;
+use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, is_safe_text};
 
 /// Unquoted words that are part of the language where a command may start.
 const KEYWORDS: &[&str] = &[
@@ -109,10 +110,13 @@ impl Lexer<'_> {
                 }
             }
         }
-        match (command.words.is_empty(), command.redirects.is_empty()) {
-            (false, _) => Ok(command),
-            (true, true) => Err(OpaqueConstruct::Incomplete),
-            (true, false) => Err(OpaqueConstruct::Redirection),
+        // To a program that reads whatever its arguments are, every option is harmless.
+        let is_open = command.words.iter().any(|word| word.is_open_glob);
+        match (command.words.first(), command.redirects.is_empty()) {
+            (Some(program), _) if is_open && !is_one_of(READS, &program.text) => Err(OpaqueConstruct::Glob),
+            (Some(_), _) => Ok(command),
+            (None, true) => Err(OpaqueConstruct::Incomplete),
+            (None, false) => Err(OpaqueConstruct::Redirection),
         }
     }
 
@@ -157,11 +161,11 @@ impl Lexer<'_> {
                 }
                 '*' | '?' | '[' => {
                     let is_test = position == Position::Command && is_lone(&self.text[self.at..]);
-                    // An expansion that may begin with a dash may be an option.
-                    let is_open = word.text.is_empty() || word.text.starts_with('-');
-                    if !is_test && (position != Position::Argument || is_open) {
+                    if !is_test && position != Position::Argument {
                         return Err(OpaqueConstruct::Glob);
                     }
+                    // An expansion that may begin with a dash may be an option.
+                    word.is_open_glob |= !is_test && (word.text.is_empty() || word.text.starts_with('-'));
                     word.is_glob |= !is_test;
                     self.push(&mut word, c);
                 }

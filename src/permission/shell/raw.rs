@@ -2,28 +2,14 @@
 //! everything that may begin a command, and puts in what the text itself says that variables and braces stand for.
 
 use super::wrapper::{SHELLS, is_assignment, resolve};
-use super::{Origin, Redirect, SimpleCommand, Word, base_name, is_one_of};
+use super::{Origin, Redirect, SimpleCommand, Word, base_name};
 
 /// Words that a program may follow.
 const BEFORE: &[&str] =
     &["!", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}", "-p", "--"];
 
-/// Programs that may run a text that they are given.
-const SCRIPTED: &str = ". alias entr env eval flock hyperfine npm npx parallel runuser screen script source ssh \
-                        su tmux trap watch xargs";
-
-/// Substitutions that stand for their own words.
-const PRINTING: &[&str] = &[
-    "$(echo ",
-    "$(printf ",
-    "$(which ",
-    "$(command -v ",
-    "$(type -p ",
-    "`echo ",
-    "`printf ",
-    "`which ",
-    "`command -v ",
-];
+/// Programs that print their words, or where they are.
+const PRINTING: [&str; 5] = ["echo ", "printf ", "which ", "command -v ", "type -p "];
 
 /// How many words braces may make of one, and how long it may be.
 const MOST_BRACED: usize = 64;
@@ -45,34 +31,34 @@ enum Cut {
     AtSigns,
 }
 
-/// What becomes of texts among the words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TextUse {
-    Printed,
-    /// Some program of the text may run them.
-    Run,
-}
+const CUTS: [Cut; 4] = [Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns];
 
 /// Every command that a text may run.
 pub(super) fn suspect_commands(text: &str) -> Vec<SimpleCommand> {
-    let text = text.replace("\\\n", "");
-    let inlined = inline(&text);
-    let is_scripted = |word: &str| SHELLS.contains(&base_name(word)) || is_one_of(SCRIPTED, base_name(word));
-    // A command that begins with a variable runs what that is set to.
-    let is_open = |part: &SimpleCommand| programs(part).iter().any(|command| command.program().starts_with('$'));
-    let runs_texts = text.split(|c: char| !c.is_alphanumeric() && !"/._-".contains(c)).any(is_scripted)
-        || text.split_whitespace().any(|word| word == ".")
-        || parts(&text, Cut::Unquoted).iter().any(is_open);
-    let text_use = if runs_texts { TextUse::Run } else { TextUse::Printed };
-    let mut found: Vec<SimpleCommand> = Vec::new();
-    for text in std::iter::once(&text).chain(&inlined) {
-        for cut in [Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns] {
-            if cut != Cut::AtQuotes || runs_texts {
-                found.extend(commands(text, cut, text_use));
-            }
-        }
+    let parts = cut_all(text);
+    let mut found: Vec<_> = parts.iter().flat_map(commands).collect();
+    let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
+    // A shell may run what other commands print.
+    if parts.iter().any(|part| part.words.iter().any(is_shell)) {
+        let printing = found.iter().filter(|command| matches!(command.program(), "echo" | "printf"));
+        let printed: Vec<_> = printing.flat_map(suffixes).collect();
+        found.extend(printed);
     }
     found
+}
+
+/// Every word of a text, however it is cut.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let parts = cut_all(text).into_iter();
+    let words = parts.flat_map(|part| part.words.into_iter().chain(part.redirects.into_iter().map(|to| to.target)));
+    words.map(|word| word.text).collect()
+}
+
+fn cut_all(text: &str) -> Vec<SimpleCommand> {
+    let text = text.replace("\\\n", "");
+    let inlined = inline(&text);
+    let texts = std::iter::once(&text).chain(&inlined);
+    texts.flat_map(|text| CUTS.into_iter().flat_map(|cut| parts(text, cut))).collect()
 }
 
 /// Whether a text may spell letters by their numbers.
@@ -80,23 +66,28 @@ pub(super) fn is_spelled_out(text: &str) -> bool {
     text.split("$'").skip(1).any(|rest| rest.split('\'').next().is_some_and(|quoted| quoted.contains('\\')))
 }
 
-fn commands(text: &str, cut: Cut, text_use: TextUse) -> Vec<SimpleCommand> {
+/// The commands that a part of a text may run.
+fn commands(part: &SimpleCommand) -> Vec<SimpleCommand> {
     let mut found = Vec::new();
-    for part in parts(text, cut) {
-        for command in programs(&part) {
-            let is_printed = text_use == TextUse::Run && matches!(command.program(), "echo" | "printf");
-            let mut runs = resolve(&command);
-            if is_printed || SHELLS.contains(&command.program()) {
-                let suffixes = (1..command.words.len().min(MOST_BRACED)).map(|at| command.words[at..].to_vec());
-                runs.commands.extend(suffixes.map(|words| SimpleCommand::of_words(words, Origin::Suspected)));
-            }
-            let scripts = runs.scripts.iter().map(|script| script.split_whitespace().map(Word::literal).collect());
-            runs.commands.extend(scripts.map(|words| SimpleCommand::of_words(words, Origin::Suspected)));
-            found.extend(runs.commands.into_iter().map(|inner| SimpleCommand { origin: Origin::Suspected, ..inner }));
-            found.push(command);
+    for command in programs(part) {
+        let mut runs = resolve(&command);
+        if SHELLS.contains(&command.program()) {
+            runs.commands.extend(suffixes(&command));
         }
+        let scripts = runs.scripts.iter().chain(&runs.possible_scripts);
+        let scripts = scripts.map(|script| script.split_whitespace().map(Word::literal).collect());
+        runs.commands.extend(scripts.map(|words| SimpleCommand::of_words(words, Origin::Suspected)));
+        found.extend(runs.commands.into_iter().map(|inner| SimpleCommand { origin: Origin::Suspected, ..inner }));
+        found.extend(runs.possible_commands);
+        found.push(command);
     }
     found
+}
+
+/// The commands that begin with a later word of a command.
+fn suffixes(command: &SimpleCommand) -> Vec<SimpleCommand> {
+    let suffixes = (1..command.words.len().min(MOST_BRACED)).map(|at| command.words[at..].to_vec());
+    suffixes.map(|words| SimpleCommand::of_words(words, Origin::Suspected)).collect()
 }
 
 /// The commands of one part: from its first word on, and from the first on that cannot turn out to be none.
@@ -212,10 +203,9 @@ fn expand_braces(text: &str, found: &mut Vec<String>) {
 fn inline(text: &str) -> Option<String> {
     let blanks = text.replace("${IFS}", " ").replace("$IFS", " ");
     let mut inlined = blanks.replace("$@", "").replace("$*", "");
-    for opening in PRINTING {
-        let closing = if opening.starts_with('`') { '`' } else { ')' };
+    for (opening, closing) in PRINTING.iter().flat_map(|name| [(format!("$({name}"), ')'), (format!("`{name}"), '`')]) {
         for _ in 0..MOST_INLINED {
-            let Some((before, rest)) = inlined.split_once(opening) else { break };
+            let Some((before, rest)) = inlined.split_once(&opening) else { break };
             let (inside, after) = rest.split_once(closing).unwrap_or((rest, ""));
             inlined = format!("{before}{}{after}", inside.trim_matches(['"', '\'']));
         }

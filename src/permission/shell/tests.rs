@@ -24,6 +24,7 @@ fn r77_a_list_is_split_into_its_commands() {
     check("git log HEAD~1 HEAD^ a#b @ x=1 ] {}", &["git log HEAD~1 HEAD^ a#b @ x=1 ] {}"]);
     check("[ -f a ]", &["[ -f a ]"]);
     check("cat src/*.rs a?b ./[a-z]", &["cat src/*.rs a?b ./[a-z]"]);
+    check("ls * -- -*; grep --include=*.c x .", &["ls * -- -*", "grep --include=*.c x ."]);
 }
 
 #[test]
@@ -54,7 +55,53 @@ fn r77_nothing_hides_a_program_by_standing_before_it() {
     check("bash -lc 'a && b \"c d\"'", &["a", "b \"c d\"", "bash -lc 'a && b \"c d\"'"]);
     check("grep -rn bash -c .", &["grep -rn bash -c ."]);
     check("bash run.sh -c x", &["bash run.sh -c x"]);
-    check("setpriv --x rm y", &["--x rm y", "rm y", "y", "setpriv --x rm y"]);
+    check("setpriv --x rm y", &["setpriv --x rm y"]);
+}
+
+#[test]
+fn an_unknown_program_may_run_any_of_its_words() {
+    let possible = |text: &str| {
+        let lines = ShellText::read(text).possible_commands.iter().map(SimpleCommand::line).collect::<Vec<_>>();
+        lines.join("; ")
+    };
+    for (text, expected) in [
+        ("setpriv --x rm y", "--x rm y; rm y; y"),
+        ("x --run 'rm y' z", "rm y; --run 'rm y' z; rm y z; z"),
+        ("docker run rm x", "rm x; x"),
+        ("timeout 5 x rm y", "rm y; y"),
+        ("git submodule foreach rm y", "foreach rm y; rm y; y"),
+        ("git -c a=b rm y", "-c a=b rm y; a=b rm y; b rm y; rm y; y"),
+        ("grep rm y", ""),
+        ("git commit -m 'rm y'", ""),
+        ("npm run rm y", ""),
+        ("timeout 5 grep rm y", ""),
+        ("find . -name 'rm y'", ""),
+    ] {
+        assert_eq!(possible(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_text_mentions_a_pattern_by_its_words_in_any_order() {
+    for (text, pattern, expected) in [
+        ("x=push; git $x", "git push*", true),
+        ("x=git\\ push; $x", "git push *", true),
+        ("x=PUSH; git ${x,,}", "git push", true),
+        ("p=pu; git ${p}sh", "git push*", true),
+        ("git {pushed,}", "git push*", true),
+        ("git {pushed,}", "git push *", false),
+        ("git-push $x", "git push*", true),
+        ("git push $x", "git push * --force", true),
+        ("git log $x", "git * --force", false),
+        ("git log $x --force", "git * --force", true),
+        ("git log $x --no-verify", "*--no-verify*", true),
+        ("git log $x", "*--no-verify*", false),
+        ("echo $x", "*", false),
+        ("legit $x; pushd", "git push *", false),
+    ] {
+        let found = ShellText::read(text).token_bags.iter().any(|bag| bag.mentions(pattern));
+        assert_eq!(found, expected, "{text}, {pattern}");
+    }
 }
 
 #[test]
@@ -66,8 +113,11 @@ fn r90_every_other_text_is_opaque_and_says_why() {
         ("cat ~/x", "an unquoted `~`"),
         ("cat a=~/x", "an unquoted `~`"),
         ("ls {a,b}", "an unquoted brace"),
-        ("ls *", "a pattern that may become an option or a program"),
-        ("ls -*", "a pattern that may become an option or a program"),
+        ("sort *", "a pattern that may become an option or a program"),
+        ("rm -*", "a pattern that may become an option or a program"),
+        ("./ls *", "a pattern that may become an option or a program"),
+        ("alias x=ls", "the keyword `alias`"),
+        ("xargs --x ls", "an unknown option of `xargs`"),
         ("l? x", "a pattern that may become an option or a program"),
         ("ls > a*", "a pattern that may become an option or a program"),
         ("A=1 ls", "an assignment"),

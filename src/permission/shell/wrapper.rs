@@ -1,8 +1,10 @@
 //! Programs that run other programs, as data: which of their words is the program, and which is a script.
 //!
-//! An option that the table does not know may take the next word, so every word behind it may be the program.
+//! A program that is not in the table may run any of its words, unless it is known to take them for texts.
 
-use super::{Origin, SimpleCommand, Word, base_name, is_one_of};
+use super::super::offer::BY_SECOND;
+use super::super::verb::{GIT_READS, READS};
+use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
 /// A program whose own options and operands stand before the command that it runs.
 struct Wrapper {
@@ -36,25 +38,17 @@ const fn row(name: &'static str, flags: &'static str, valued: &'static str, oper
 
 const WRAPPERS: &[Wrapper] = &[
     row("builtin", "", "", 0),
-    row("busybox", "", "", 0),
-    row("chroot", "", "", 1),
-    row("chrt", "abdfimoprvRG", "TPD", 1),
     row("command", "p", "", 0),
-    row("doas", "Lns", "aCu", 0),
     Wrapper { scripts: "S", long: &["debug", "ignore-environment", "null"], ..row("env", "i0v", "uCSa", 0) },
     row("exec", "cl", "a", 0),
     Wrapper { scripts: "c", long: &["close", "exclusive", "nonblock", "shared"], ..row("flock", "sxeunoF", "wEc", 1) },
-    row("ionice", "t", "cnpPu", 0),
     row("nice", "", "n", 0),
     row("nohup", "", "", 0),
+    Wrapper { command: Behind::FedProgram, ..row("parallel", "kmtX", "jNnS", 0) },
     Wrapper { long: &["ctty", "fork", "wait"], ..row("setsid", "cfw", "", 0) },
     row("stdbuf", "", "ioe", 0),
-    row("strace", "cCdDfFiknqrtTvwxyYzZ", "abeEIoOpPsSuUX", 0),
-    row("sudo", "AbBEeHiKklNnPsSVv", "ugpChTRDUrt", 0),
-    row("taskset", "apc", "", 1),
     row("time", "apqvV", "fo", 0),
     Wrapper { long: &["foreground", "preserve-status", "verbose"], ..row("timeout", "fpv", "ks", 1) },
-    row("toybox", "", "", 0),
     Wrapper { command: Behind::Script, ..row("watch", "bcdegtpqrwxC", "ns", 0) },
     Wrapper {
         long: &["exit", "interactive", "no-run-if-empty", "null", "open-tty", "verbose"],
@@ -63,29 +57,15 @@ const WRAPPERS: &[Wrapper] = &[
     },
 ];
 
-/// Wrappers whose options are too many for a table: every word may be the program.
-const ANY_WORD: &str = "bunx bwrap caffeinate catchsegv cgexec chpst chronic dbus-run-session dtach eatmydata \
-                        entr expect fakechroot fakeroot firejail flatpak-spawn gdb hyperfine i386 linux32 \
-                        linux64 lldb ltrace nocorrect noglob npx nsenter numactl parallel perf pkexec pnpx \
-                        prlimit proot proxychains proxychains4 rlwrap run0 runcon runuser screen script setarch \
-                        setpriv setuidgid sg softlimit ssh-agent start-stop-daemon su systemd-cat \
-                        systemd-inhibit systemd-run tmux torsocks trickle uname26 unbuffer unshare uvx valgrind x86_64 \
-                        xvfb-run";
-
-/// Package managers, and their subcommands that run a program.
-const RUNNERS: &[(&str, &[&str])] = &[
-    ("bun", &["x"]),
-    ("npm", &["exec", "x"]),
-    ("pnpm", &["dlx", "exec"]),
-    ("uv", &["run", "tool"]),
-    ("yarn", &["dlx", "exec"]),
-];
-
 pub(in super::super) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "zsh"];
 
-/// Programs that never run what they are given.
-const TEXTUAL: &[&str] = &["[", "ag", "echo", "egrep", "fgrep", "git", "grep", "man", "printf", "rg", "test", "which"];
+/// Programs that take their arguments for names or texts, besides those that only read.
+const TEXTUAL: &str = "[ ag cd chmod cp man mkdir mv printf pytest rg rm rmdir test touch tree";
+
+/// Subcommands of git that do so, besides those that only read.
+const GIT_TEXTUAL: &str = "add branch checkout cherry-pick commit init merge mv notes reflog remote reset restore revert \
+                           rm stash switch tag worktree";
 
 /// Options of git itself whose value is the next word.
 const GIT_VALUED: &str = "--attr-source --config-env --exec-path --git-dir --namespace --shallow-file \
@@ -102,10 +82,53 @@ const MOST_WORDS: usize = 64;
 pub(super) struct Runs {
     pub commands: Vec<SimpleCommand>,
     pub scripts: Vec<String>,
+    /// What it runs if its program runs its arguments, which nobody knows.
+    pub possible_commands: Vec<SimpleCommand>,
+    pub possible_scripts: Vec<String>,
     /// A shell runs what comes by its input.
     pub input: bool,
-    /// More wrappers than anybody writes.
-    pub is_too_deep: bool,
+    /// The same, if its program runs its arguments.
+    pub possible_input: bool,
+    /// What keeps the program that a wrapper runs from being known.
+    pub unclear: Option<OpaqueConstruct>,
+}
+
+/// What a program does with its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum ArgumentUse {
+    /// Prints or stores them, searches for them, or takes them for names.
+    Text,
+    /// May run the words from this one on.
+    MayRun(usize),
+}
+
+impl ArgumentUse {
+    /// What the program of a command does, by the words of the command.
+    pub(in super::super) fn of(texts: &[&str]) -> Self {
+        let [program, arguments @ ..] = texts else { return Self::Text };
+        let second = arguments.first().copied().unwrap_or_default();
+        match base_name(program) {
+            "git" => {
+                let [verb, words @ ..] = git_arguments(arguments) else { return Self::MayRun(1) };
+                let own = &arguments[..arguments.len() - words.len() - 1];
+                let is_setting =
+                    |word: &&str| ["-c", "--config", "--exec"].iter().any(|option| word.starts_with(option));
+                // `git grep -O` opens files in a program.
+                let opens = verb.starts_with("grep")
+                    && words.iter().any(|word| word.starts_with("-O") || word.starts_with("--o"));
+                match own.iter().any(is_setting) {
+                    true => Self::MayRun(1),
+                    false if !opens && (is_one_of(GIT_READS, verb) || is_one_of(GIT_TEXTUAL, verb)) => Self::Text,
+                    false => Self::MayRun(texts.len() - words.len()),
+                }
+            }
+            "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
+            "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") => Self::Text,
+            name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => Self::Text,
+            name if BY_SECOND.contains(&name) && name != "bunx" => Self::MayRun(2),
+            _ => Self::MayRun(1),
+        }
+    }
 }
 
 /// The words behind the options of git itself: a subcommand and its arguments.
@@ -128,13 +151,11 @@ impl Runs {
     fn resolve(&mut self, words: &[Word], depth: usize) {
         let [program, arguments @ ..] = words else { return };
         if depth > MOST_WRAPPERS {
-            self.is_too_deep = true;
+            self.unclear = Some(OpaqueConstruct::TooDeep);
             return;
         }
         let name = base_name(&program.text);
         let second = arguments.first().map_or("", |word| word.text.as_str());
-        let is_runner = RUNNERS.iter().any(|(runner, verbs)| *runner == name && verbs.contains(&second));
-        let is_loader = name.starts_with("ld-linux") || name.starts_with("ld-musl") || name.starts_with("ld.so");
         match name {
             "eval" => self.add_script(&join(arguments)),
             "." | "source" => self.input |= second.starts_with("/dev/"),
@@ -142,22 +163,47 @@ impl Runs {
             "alias" => {
                 let values = arguments.iter().filter_map(|word| word.text.split_once('='));
                 values.for_each(|(_, value)| self.add_script(value));
+                self.unclear = Some(OpaqueConstruct::Keyword(name.to_owned()));
             }
             "command" if second.starts_with("-v") || second.starts_with("-V") => {}
-            "find" => self.resolve_find(arguments, depth),
-            "fd" | "fdfind" => self.resolve_fd(arguments, depth),
+            "find" | "fd" | "fdfind" => self.resolve_search(name, arguments, depth),
             name if SHELLS.contains(&name) => self.resolve_shell(arguments),
-            name if is_one_of(ANY_WORD, name) || is_runner || is_loader => self.resolve_any(arguments, depth),
             name => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
                 Some(wrapper) => self.resolve_wrapper(wrapper, arguments, depth),
-                // Any program may be a wrapper that nobody knows.
-                None if !TEXTUAL.contains(&name) => {
-                    for (at, _) in arguments.iter().enumerate().filter(|(_, word)| is_shell(word)) {
-                        self.resolve_script(&arguments[at + 1..]);
-                    }
-                }
-                None => {}
+                None => self.resolve_unknown(words),
             },
+        }
+    }
+
+    fn resolve_unknown(&mut self, words: &[Word]) {
+        let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
+        let ArgumentUse::MayRun(from) = ArgumentUse::of(&texts) else { return };
+        self.add_possible(words, from);
+        let aliases =
+            texts.iter().enumerate().filter(|(_, text)| text.starts_with("alias.") && texts[0].ends_with("git"));
+        for (at, alias) in aliases {
+            let value = alias.split_once('=').map(|(_, value)| value).or_else(|| texts.get(at + 1).copied());
+            let value = value.unwrap_or_default();
+            self.possible_scripts.push(value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned));
+        }
+    }
+
+    /// Adds what a program may run: any of its words may be the program, and any text with blanks a script.
+    fn add_possible(&mut self, words: &[Word], from: usize) {
+        for at in from..words.len().min(from + MOST_WORDS) {
+            let text = words[at].text.as_str();
+            let behind = &words[at + 1..words.len().min(at + MOST_WORDS)];
+            let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            let values = text.match_indices('=').map(|(sign, _)| &text[sign + 1..]);
+            let values = values.chain(letters.and_then(|letters| letters.get(1..)));
+            for program in std::iter::once(text).chain(values).filter(|program| !program.is_empty()) {
+                if program.contains(char::is_whitespace) {
+                    self.possible_scripts.push(program.to_owned());
+                }
+                self.possible_input |= SHELLS.contains(&base_name(program));
+                let words = std::iter::once(Word::literal(program)).chain(behind.iter().cloned()).collect();
+                self.possible_commands.push(SimpleCommand::of_words(words, Origin::Possible));
+            }
         }
     }
 
@@ -173,6 +219,8 @@ impl Runs {
         if words.is_empty() {
             return;
         }
+        self.possible_scripts
+            .extend(words.first().filter(|word| word.text.contains(' ')).map(|word| word.text.clone()));
         let mut command = SimpleCommand::of_words(words.to_vec(), Origin::Wrapped);
         if behind == Behind::FedProgram {
             command.is_fed = true;
@@ -195,7 +243,7 @@ impl Runs {
                 }
                 Some(long) if long.starts_with('-') => {
                     if !long.contains('=') && !wrapper.long.contains(&&long[1..]) {
-                        return self.resolve_any(words, depth);
+                        return self.give_up(wrapper.name, words);
                     }
                     // The value of `--split-string`.
                     if let Some((_, value)) = long.split_once('=').filter(|_| !wrapper.scripts.is_empty()) {
@@ -204,7 +252,7 @@ impl Runs {
                 }
                 Some(letters) => match self.resolve_letters(wrapper, letters, &words[at..]) {
                     Some(taken) => at += taken,
-                    None => return self.resolve_any(words, depth),
+                    None => return self.give_up(wrapper.name, words),
                 },
                 None if is_assignment(text) => {}
                 None if operands > 0 => operands -= 1,
@@ -240,84 +288,49 @@ impl Runs {
         Some(0)
     }
 
-    /// Every word may be the program, and every text with blanks a script.
-    fn resolve_any(&mut self, words: &[Word], depth: usize) {
-        for at in 0..words.len() {
-            let suffix = &words[at..words.len().min(at + MOST_WORDS)];
-            let name = base_name(&suffix[0].text);
-            // The others are among the words anyway.
-            if WRAPPERS.iter().any(|wrapper| wrapper.name == name) || SHELLS.contains(&name) || name == "eval" {
-                self.resolve(suffix, depth + 1);
-            }
-            if words[at].text.contains(char::is_whitespace) {
-                self.add_script(&words[at].text);
-            }
-            self.commands.push(SimpleCommand::of_words(suffix.to_vec(), Origin::Guessed));
-        }
+    /// An option that is not known may take the next word, so that nobody knows which word is the program.
+    fn give_up(&mut self, wrapper: &'static str, words: &[Word]) {
+        self.unclear = Some(OpaqueConstruct::WrapperOption(wrapper));
+        self.add_possible(words, 0);
     }
 
-    fn resolve_find(&mut self, words: &[Word], depth: usize) {
-        for (at, word) in words.iter().enumerate() {
-            if matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
-                let behind = &words[at + 1..];
-                let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-                self.start(&behind[..end.unwrap_or(behind.len())], Behind::FedProgram, depth);
-            }
-        }
-    }
-
-    fn resolve_fd(&mut self, words: &[Word], depth: usize) {
+    /// The commands behind `-exec` of `find` and `--exec` of `fd`.
+    fn resolve_search(&mut self, program: &str, words: &[Word], depth: usize) {
         for (at, word) in words.iter().enumerate() {
             let text = word.text.as_str();
-            let glued = match text.strip_prefix("--") {
-                Some(long) if long.starts_with("exec") => long.split_once('=').map_or("", |(_, value)| value),
-                None if text.starts_with('-') => match text.split_once(['x', 'X']) {
-                    Some((_, glued)) => glued,
-                    None => continue,
-                },
-                Some(_) | None => continue,
-            };
-            let glued = (!glued.is_empty()).then(|| Word::literal(glued.trim_start_matches('=')));
-            let behind: Vec<_> = glued.into_iter().chain(words[at + 1..].iter().cloned()).collect();
-            return self.resolve_any(&behind, depth);
+            let has_letter = || text.starts_with('-') && !text.starts_with("--") && text.contains(['x', 'X']);
+            match text {
+                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch" => {
+                    let behind = &words[at + 1..];
+                    let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+                    self.start(&behind[..end.unwrap_or(behind.len())], Behind::FedProgram, depth);
+                }
+                // More letters before it, or the program glued to it.
+                _ if program != "find" && (text.starts_with("--exec") || has_letter()) => self.give_up("fd", words),
+                _ => {}
+            }
         }
     }
 
+    /// The script behind `-c`, or what comes by the input.
     fn resolve_shell(&mut self, words: &[Word]) {
-        let mut operands = words.iter().filter(|word| !word.text.starts_with(['-', '+']));
-        let reads_input = |word: &Word| word.text.contains("/dev/");
+        let is_option = |at: usize| words[at].text.starts_with(['-', '+']);
+        // A word behind an option may be its value.
+        let is_operand = |at: &usize| !is_option(*at) && (*at == 0 || !is_option(*at - 1));
+        let end = (0..words.len()).find(is_operand).unwrap_or(words.len());
+        let has_script =
+            |at: &usize| is_option(*at) && !words[*at].text.starts_with("--") && words[*at].text.contains('c');
+        if let Some(at) = (0..end).find(has_script) {
+            for at in (at + 1..words.len()).filter(|at| !is_option(*at)).take(2) {
+                self.add_script(&words[at].text);
+                self.add_script(&join(&words[at..]));
+            }
+            return;
+        }
+        let file = (0..words.len()).find(|at| !is_option(*at)).map(|at| words[at].text.as_str());
         let is_input = |word: &Word| matches!(word.text.as_str(), "-" | "-s");
-        if !self.resolve_script(words) {
-            self.input |= operands.next().is_none_or(reads_input) || words.iter().any(is_input);
-        }
+        self.input |= file.is_none_or(|file| file.contains("/dev/")) || words.iter().any(is_input);
     }
-
-    /// The script behind `-c`, if there is one.
-    fn resolve_script(&mut self, words: &[Word]) -> bool {
-        let is_option = |word: &Word| word.text.starts_with(['-', '+']);
-        let has_script = |word: &Word| is_option(word) && !word.text.starts_with("--") && word.text.contains('c');
-        let Some(at) = words.iter().position(has_script) else { return false };
-        let is_value = |at: usize| {
-            let before = words[at - 1].text.as_str();
-            is_option(&words[at - 1]) && before.ends_with(['o', 'O']) && !before.starts_with("--")
-        };
-        // A file before it gets the words as arguments.
-        let is_operand = |at: usize| !is_option(&words[at]) && (at == 0 || !is_value(at));
-        if (0..at).any(is_operand) && !words[..at].iter().any(|word| word.text.starts_with("--")) {
-            return false;
-        }
-        let behind = at + 1..words.len();
-        let scripts: Vec<_> = behind.filter(|at| !is_option(&words[*at])).take(2).collect();
-        for at in scripts {
-            self.add_script(&words[at].text);
-            self.add_script(&join(&words[at..]));
-        }
-        true
-    }
-}
-
-fn is_shell(word: &Word) -> bool {
-    SHELLS.contains(&base_name(&word.text))
 }
 
 fn join(words: &[Word]) -> String {

@@ -4,7 +4,7 @@
 use super::super::shell::{SimpleCommand, git_arguments, is_one_of};
 
 /// Subcommands that read whatever their operands are.
-const READS: &str = "annotate blame cat-file check-attr check-ignore cherry count-objects describe diff diff-files \
+pub(in super::super) const READS: &str = "annotate blame cat-file check-attr check-ignore cherry count-objects describe diff diff-files \
                      diff-index diff-tree for-each-ref grep log ls-files ls-tree merge-base name-rev range-diff \
                      rev-list rev-parse shortlog show show-branch show-ref status version whatchanged";
 
@@ -41,6 +41,11 @@ const VALUED: &str = "BCGLMSUXln";
 /// Options of git itself that lead nowhere else and run nothing.
 const MANNERS: &str = "--literal-pathspecs --no-optional-locks --no-pager --no-replace-objects -P";
 
+/// Subcommands that read refs, settings and names, and options of `log` that bring no patch.
+const FILELESS: &str = "branch check-attr check-ignore config count-objects for-each-ref ls-tree merge-base name-rev \
+                        remote rev-list rev-parse show-ref tag version worktree";
+const LOG_WITHOUT_PATCH: &str = "-1 -2 -3 -5 -10 -20 -n --all --decorate --graph --oneline --no-merges --first-parent";
+
 /// Whether a call of git only looks.
 pub(super) fn reads(command: &SimpleCommand) -> bool {
     let texts = command.texts();
@@ -54,6 +59,16 @@ pub(super) fn reads(command: &SimpleCommand) -> bool {
     own.iter().all(|option| is_one_of(MANNERS, option))
         && words.iter().all(|word| is_harmless(verb, word))
         && (is_one_of(READS, verb) || !has_glob && looks(verb, words))
+}
+
+/// Whether a call that only looks compares no files, and so runs none of the programs that are set up for that.
+pub(super) fn reads_no_files(command: &SimpleCommand) -> bool {
+    let texts = command.texts();
+    match git_arguments(texts.get(1..).unwrap_or_default()) {
+        ["log", words @ ..] => words.iter().all(|word| !word.starts_with('-') || is_one_of(LOG_WITHOUT_PATCH, word)),
+        [verb, ..] => is_one_of(FILELESS, verb),
+        [] => true,
+    }
 }
 
 /// Whether a word is no option, or one that changes only what is shown.
@@ -72,6 +87,12 @@ fn is_harmless(verb: &str, word: &str) -> bool {
     !(letters.contains('O') || is_text && is_one_of(PATCHES, verb))
 }
 
+/// Whether a setting may hold a token or a password.
+fn names_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["credential.", "header", "password", "proxy", "secret", "token"].iter().any(|word| name.contains(word))
+}
+
 fn looks(verb: &str, words: &[&str]) -> bool {
     let only = |flags: &str| words.iter().all(|word| is_one_of(flags, word.split('=').next().unwrap_or(word)));
     match (verb, words) {
@@ -87,7 +108,7 @@ fn looks(verb: &str, words: &[&str]) -> bool {
         }
         ("tag", _) => only("--sort --format --list -l -n"),
         ("remote", [] | ["-v" | "--verbose"] | ["get-url", _]) => true,
-        ("config", ["--get" | "--get-all" | "get", name]) => !name.starts_with('-'),
+        ("config", ["--get" | "--get-all" | "get", name]) => !name.starts_with('-') && !names_secret(name),
         ("stash", ["list" | "show", ..]) | ("worktree", ["list", ..]) | ("reflog", [] | ["show", ..]) => true,
         _ => false,
     }

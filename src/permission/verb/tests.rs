@@ -50,6 +50,8 @@ fn r86_all_others_are_asked_about() {
         "git remote show origin",
         "git config user.name x",
         "git config --get-urlmatch x y",
+        "git config --get-all http.extraheader",
+        "git config --get github.token",
         "git stash",
         "git stash pop",
         "git reflog expire",
@@ -147,6 +149,13 @@ fn what_only_reads_is_known() {
         "printf '%-10s|%b %% %5.2s' a b c",
         "diff -u a b; file -b a; tree -L 2; fd -e rs; uniq -c a",
         "sort --reverse --key=2 a",
+        "ls *.c; wc -l *; cat -- *",
+        "grep -rn --include=*.c x .",
+        "cd src && ls -la",
+        "cd . && git status",
+        "cd a/b; cat c",
+        "node --version; python3 --version; gcc --version",
+        "cat /proc/cpuinfo; ls /; grep -r proc src",
     ] {
         assert!(only_reads(text), "{text}");
     }
@@ -155,14 +164,43 @@ fn what_only_reads_is_known() {
 #[test]
 fn a_command_may_change_to_the_root_of_the_tree_and_nowhere_else() {
     let reads = |text: &str, is_root| {
-        let ground = ReadGround { is_root, root_names: &["/tree", "/alias"] };
+        let ground =
+            ReadGround { is_root, root_names: &["/tree", "/alias"], drivers: Drivers::None, has_tree_secret: false };
         text_only_reads(&ShellText::read(text), ground)
     };
     assert!(reads("cd /tree && git status; cd /alias; ls", true));
-    for text in ["cd sub && ls", "cd", "cd -", "cd /tree/sub; git status", "cd ..", "pushd /tree", "cd -P /tree"] {
+    assert!(reads("cd sub && ls", true) && reads("cd sub && ls", false));
+    for text in [
+        "cd sub && git status",
+        "cd sub; cd /tree; git status",
+        "cd ../x && ls",
+        "cd d*",
+        "cd",
+        "cd -",
+        "cd /tree/sub; git status",
+        "cd ..",
+        "pushd /tree",
+        "cd -P /tree",
+    ] {
         assert!(!reads(text, true), "{text}");
     }
     assert!(reads("ls", false) && !reads("git status", false));
+}
+
+#[test]
+fn a_search_through_the_whole_tree_is_no_mere_look_where_it_shows_secrets() {
+    let reads = |text: &str, has_tree_secret| {
+        text_only_reads(&ShellText::read(text), ReadGround { has_tree_secret, ..AT_ROOT })
+    };
+    for text in
+        ["grep -r KEY .", "grep -rn KEY", "grep --recursive KEY ./", "rg --hidden KEY", "rg -uu KEY .", "diff -r . x"]
+    {
+        assert!(reads(text, false) && !reads(text, true), "{text}");
+    }
+    for text in ["grep -rn KEY src", "grep KEY a b", "grep -r --include=*.rs KEY .", "rg KEY", "ls -R", "git grep KEY"]
+    {
+        assert!(reads(text, true), "{text}");
+    }
 }
 
 #[test]
@@ -226,11 +264,15 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "read x",
         "wait -p x",
         "set -e",
-        "cd src",
+        "cd /etc",
+        "node --version -e 1",
+        "cargo --version",
+        "node x",
         "ps e",
         "cat < /dev/tcp/a/1",
         "cat ~/x",
-        "ls *",
+        "find *",
+        "rg x *",
         "xxd -r a b",
         "date -s x",
         "date 01010101",
@@ -258,6 +300,12 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "x=~/.ssh/x; cat $x",
         "grep -r x /proc/self/environ",
         "cat /etc/shadow",
+        "cat /etc/shadow-",
+        "grep -ra KEY /proc/self/",
+        "grep -r KEY /proc",
+        "cat /proc/1/task/1/mem",
+        "cat ../../proc/self/maps",
+        "rg -a KEY /",
         "echo $(rm x)",
         "cat <<EOF\n$(rm x)\nEOF",
         "cat <(rm x)",

@@ -391,10 +391,30 @@ fn r86_git_only_looks_where_it_finds_the_repository_of_the_tree() {
     edits.check(&bash("git status"), Action::Allow, Layer::AcceptEdits);
     edits.check(&bash(&there), Action::Allow, Layer::AcceptEdits);
     edits.check(&at("sub", "ls"), Action::Allow, Layer::AcceptEdits);
-    for call in [at("sub", "git status"), bash("cd sub && git status"), bash("cd sub"), bash("git -C sub status")] {
+    for call in [at("sub", "git status"), bash("cd sub && git status"), bash("git -C sub status")] {
         edits.check(&call, Action::Ask, Layer::ToolClass);
         world().check(&call, Action::Ask, Layer::ToolClass);
     }
+}
+
+#[test]
+fn git_does_not_only_look_where_its_configuration_runs_programs() {
+    let git_driver = Some(GitDriver { setting: "diff.x.textconv".to_owned() });
+    let driven = World { git_driver, ..world() };
+    for posture in [Posture::Attended, Posture::Edits] {
+        let world = driven.clone().posture(posture);
+        for text in ["git diff", "git status -s", "git log -p", "git show", "git blame a", "ls; git log --stat"] {
+            world.check(&bash(text), Action::Ask, Layer::ToolClass);
+            let reason = world.decide(&bash(text)).reason;
+            assert_eq!(reason, "git runs a program when it reads files here: `diff.x.textconv` of its configuration");
+        }
+        for text in ["git rev-parse HEAD", "git branch -a", "git log --oneline -5 main", "git --version"] {
+            assert_eq!(world.decide(&bash(text)).action, Action::Allow, "{text}");
+        }
+        world.clone().grant("Bash(git diff)").check(&bash("git diff"), Action::Allow, Layer::Rules);
+        world.check(&call("git", Subject::Name("diff".to_owned())), Action::Ask, Layer::ToolClass);
+    }
+    driven.posture(Posture::Plan).check(&bash("git diff"), Action::Deny, Layer::PlanGate);
 }
 
 #[test]

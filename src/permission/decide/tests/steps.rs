@@ -199,13 +199,20 @@ fn subjects_of_other_systems_are_judged_beside_the_tool() {
 }
 
 #[test]
-fn a_redirect_needs_more_than_a_pattern_where_nothing_holds_it() {
-    let world = world().advisory().grant("Bash(echo *)");
-    world.check(&shell("echo a 2>&1", Leads::Elsewhere), Action::Allow, Layer::Rules);
-    world.check(&bash("echo a > b"), Action::Allow, Layer::Rules);
-    world.check(&shell("echo a > /home/me/.bashrc", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
-    let exact = world.grant("Bash(echo a >/home/me/.bashrc)");
-    exact.check(&shell("echo a > /home/me/.bashrc", Leads::Elsewhere), Action::Allow, Layer::Rules);
+fn a_redirect_needs_more_than_a_pattern_unless_edits_go_ahead() {
+    let (inside, outside) = (bash("echo a > b"), shell("echo a > /home/me/.bashrc", Leads::Elsewhere));
+    let allowed = world().grant("Bash(echo *)");
+    for world in [allowed.clone(), allowed.advisory()] {
+        world.check(&shell("echo a 2>&1", Leads::Elsewhere), Action::Allow, Layer::Rules);
+        world.check(&inside, Action::Ask, Layer::ToolClass);
+        world.clone().posture(Posture::Edits).check(&inside, Action::Allow, Layer::Rules);
+        world.clone().grant("Bash(*)").check(&inside, Action::Allow, Layer::Rules);
+        world.clone().agent(r#"{"bash":{"echo *":"allow"}}"#).check(&inside, Action::Ask, Layer::ToolClass);
+        world.grant("Bash(echo a >b)").check(&inside, Action::Allow, Layer::Rules);
+    }
+    let edits = world().advisory().posture(Posture::Edits).grant("Bash(echo *)");
+    edits.check(&outside, Action::Ask, Layer::ToolClass);
+    edits.grant("Bash(echo a >/home/me/.bashrc)").check(&outside, Action::Allow, Layer::Rules);
 }
 
 #[test]
