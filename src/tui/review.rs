@@ -90,13 +90,17 @@ pub(crate) fn renew(model: &mut Model) -> Vec<Request> {
     }
 }
 
-/// After these the work tree is another one, or the agent was told the comments.
+/// After these the work tree is another one, or the agent was told the comments, or a look counts as a review: while the
+/// turn ran, it did not.
 pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     let is_shown = matches!(&model.view, View::Review(id) if *id == event.session);
     let changes = matches!(
         event.payload,
         Payload::PromptQueued { .. }
             | Payload::Checkpoint { .. }
+            | Payload::TurnCompleted { .. }
+            | Payload::TurnFailed { .. }
+            | Payload::TurnInterrupted { .. }
             | Payload::Undone { .. }
             | Payload::Integrated { .. }
             | Payload::Conflict { .. }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::http;
-use crate::script::{run, say, steps, write};
+use crate::script::{delegate, run, say, steps, write};
 
 /// A session that wrote `page.md`.
 fn with_page(env: &TestEnv, text: &str) -> String {
@@ -286,4 +286,21 @@ fn a_look_of_an_agent_is_none() {
     let other = env.create_ready(&steps(&[run(&script), say("done")]));
     assert!(fs::read_to_string(env.worktree(&other).join("seen.txt")).unwrap().contains("+two"));
     refused(&env, &id);
+}
+
+#[test]
+fn a_child_is_brought_to_its_parent_whatever_was_looked_at() {
+    let env = TestEnv::new();
+    env.configure("[delegation]\nintegrate = \"manual\"");
+    let (id, _) = crate::delegate::played(&env, &delegate("general", &steps(&[write("a.txt", "a"), say("done")])));
+    let child = crate::delegate::child(&env, &id);
+    look(&env, &child);
+    look(&env, &id);
+    edit(&env, &child, "a.txt", "b");
+    env.coppice(&["integrate", &child]).succeeds();
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("a.txt")).unwrap(), "b\n");
+    // The parent's work is another one than the person saw.
+    assert!(refused(&env, &id).contains("`a.txt`"));
+    look(&env, &id);
+    assert_eq!(merge(&env, &id), json!([]));
 }

@@ -394,6 +394,7 @@ fn what_changes_the_work_tree_is_read_again() {
     for (session, payload, expected) in [
         (ID, checkpoint.clone(), asked.clone()),
         (ID, Payload::PromptQueued { number: 4, text: "t".into(), images: vec![] }, asked.clone()),
+        (ID, Payload::TurnInterrupted { turn: 3, reason: "stopped".into() }, asked.clone()),
         (ID, Payload::TitleChanged { title: "t".into() }, vec![]),
         ("other", checkpoint, vec![]),
     ] {
