@@ -224,7 +224,7 @@ mod tests {
         let mut model = model(NARROW, sessions());
         click_on(&mut model, "✓ Upgrade axum");
         press(&mut model, &["m"]);
-        assert_eq!(click_at(&mut model, "rebase  esc"), []);
+        assert_eq!(click_at(&mut model, "rebase  v"), []);
         assert!(screen(&mut model).contains("rebase: the session's own commits"));
         assert_eq!(click_at(&mut model, "Your checkout"), [], "a click beside the keys decides nothing");
         let style = Some(crate::api::request::MergeStyle::Rebase);
