@@ -31,15 +31,14 @@ enum Cut {
     AtSigns,
 }
 
-const CUTS: [Cut; 4] = [Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns];
-
 /// Every command that a text may run.
 pub(super) fn suspect_commands(text: &str) -> Vec<SimpleCommand> {
-    let parts = cut_all(text);
-    let mut found: Vec<_> = parts.iter().flat_map(commands).collect();
+    let commands_of = |cuts: &[Cut]| cut_into(text, cuts).iter().flat_map(commands).collect::<Vec<_>>();
+    let mut found = commands_of(&[Cut::Grouped, Cut::Unquoted, Cut::AtSigns]);
     let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
-    // A shell may run what other commands print.
-    if parts.iter().any(|part| part.words.iter().any(is_shell)) {
+    let runs_texts = |command: &SimpleCommand| command.program().starts_with('$') || command.words.iter().any(is_shell);
+    if found.iter().any(runs_texts) {
+        found.extend(commands_of(&[Cut::AtQuotes]));
         let printing = found.iter().filter(|command| matches!(command.program(), "echo" | "printf"));
         let printed: Vec<_> = printing.flat_map(suffixes).collect();
         found.extend(printed);
@@ -49,16 +48,17 @@ pub(super) fn suspect_commands(text: &str) -> Vec<SimpleCommand> {
 
 /// Every word of a text, however it is cut.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let parts = cut_all(text).into_iter();
+    let parts = cut_into(text, &[Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns]).into_iter();
     let words = parts.flat_map(|part| part.words.into_iter().chain(part.redirects.into_iter().map(|to| to.target)));
     words.map(|word| word.text).collect()
 }
 
-fn cut_all(text: &str) -> Vec<SimpleCommand> {
+/// The parts of a text and of what its variables make of it.
+fn cut_into(text: &str, cuts: &[Cut]) -> Vec<SimpleCommand> {
     let text = text.replace("\\\n", "");
     let inlined = inline(&text);
     let texts = std::iter::once(&text).chain(&inlined);
-    texts.flat_map(|text| CUTS.into_iter().flat_map(|cut| parts(text, cut))).collect()
+    texts.flat_map(|text| cuts.iter().flat_map(|cut| parts(text, *cut))).collect()
 }
 
 /// Whether a text may spell letters by their numbers.

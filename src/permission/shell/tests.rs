@@ -159,6 +159,9 @@ fn r90_every_other_text_is_opaque_and_says_why() {
     for part in ["$(echo ", "{a,b}", "${x-", "x=$x ", "{", "bash -c ", "`", "env "] {
         ShellText::read(&format!("{}$", part.repeat(4_000)));
     }
+    for part in ["a=", "a b=", "-a", "a ", "a 'b c' "] {
+        ShellText::read(&format!("x '{}\" c d\"' {0}", part.repeat(1_000)));
+    }
 }
 
 /// Whether a line is among those that a text may run.

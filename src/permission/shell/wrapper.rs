@@ -77,6 +77,9 @@ const MOST_WRAPPERS: usize = 16;
 /// How many words of a command count where every word may be a program.
 const MOST_WORDS: usize = 64;
 
+/// How many signs `=` of a word may stand before a program.
+const MOST_VALUES: usize = 4;
+
 /// What a command runs besides itself.
 #[derive(Debug, Default)]
 pub(super) struct Runs {
@@ -194,7 +197,8 @@ impl Runs {
             let text = words[at].text.as_str();
             let behind = &words[at + 1..words.len().min(at + MOST_WORDS)];
             let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-            let values = text.match_indices('=').map(|(sign, _)| &text[sign + 1..]);
+            let name = text.split(char::is_whitespace).next().unwrap_or(text);
+            let values = name.match_indices('=').take(MOST_VALUES).map(|(sign, _)| &text[sign + 1..]);
             let values = values.chain(letters.and_then(|letters| letters.get(1..)));
             for program in std::iter::once(text).chain(values).filter(|program| !program.is_empty()) {
                 if program.contains(char::is_whitespace) {
