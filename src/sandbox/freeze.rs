@@ -164,7 +164,7 @@ impl Frozen {
 
     /// Kills everything; whether it is gone.
     pub(super) fn kill_all(&self) -> bool {
-        self.scope.roots.iter().filter_map(|root| root.init.as_ref()).for_each(|init| init.send(Signal::KILL));
+        self.scope.own_inits().for_each(|(_, init)| init.send(Signal::KILL));
         self.kill(|_| true)
     }
 
@@ -319,7 +319,7 @@ impl Scope {
 
     /// Whether every process that ends leaves its children to an init process of ours, which can stop them in one step.
     pub(super) fn stops_at_once(&self) -> bool {
-        self.roots.iter().any(|root| root.reach == Reach::Own && root.init.is_some())
+        self.own_inits().next().is_some()
     }
 
     /// What was left behind by a process that ended, in this work tree or in another: all children of our own processes
@@ -333,13 +333,18 @@ impl Scope {
         self.roots.iter().flat_map(left_behind).collect()
     }
 
+    /// The init processes of namespaces that belong to the work tree alone.
+    fn own_inits(&self) -> impl Iterator<Item = (Pid, &ProcessHandle)> {
+        let own = self.roots.iter().filter(|root| root.reach == Reach::Own);
+        own.filter_map(|root| Some((root.pid, root.init.as_ref()?)))
+    }
+
     /// Has init processes stop all others of their namespaces, and waits until they have.
     fn stop_at_once(&self) {
-        let own = || self.roots.iter().filter(|root| root.reach == Reach::Own);
-        own().filter_map(|root| root.init.as_ref()).for_each(|init| init.send(STOP_OTHERS));
+        self.own_inits().for_each(|(_, init)| init.send(STOP_OTHERS));
         let deadline = Instant::now() + STOP_LIMIT;
-        for root in own().filter(|root| root.init.is_some()) {
-            while tree::has_work_for(root.pid, STOP_OTHERS) && Instant::now() < deadline {
+        for (pid, _) in self.own_inits() {
+            while tree::has_work_for(pid, STOP_OTHERS) && Instant::now() < deadline {
                 std::thread::sleep(FIRST_PAUSE);
             }
         }
