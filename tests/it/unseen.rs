@@ -37,18 +37,17 @@ fn merge(env: &TestEnv, id: &str) -> Value {
     if session["warnings"].is_null() { json!([]) } else { session["warnings"].clone() }
 }
 
-fn agent_process(env: &TestEnv) {
-    // A child of the agent that outlives its turns: it writes what it is told, and says when that is done.
-    let server = "mkdir -p build && mkfifo build/in build/out; \
-                  while read -r text <build/in; do echo \"$text\" >page.md; echo done >build/out; done";
+/// A backend whose agent has a child that outlives its turns: it writes what it is told, and says when that is done.
+fn configure_writing_agent(env: &TestEnv) {
+    let server = "while read -r text <build/in; do echo \"$text\" >page.md; echo done >build/out; done";
     let program = env!("CARGO_BIN_EXE_coppice");
-    env.configure(&format!(
-        "[backends.server]\ntransport = \"acp\"\n\
-         command = [\"sh\", \"-c\", '''({server}) </dev/null >/dev/null 2>&1 & exec '{program}' demo-agent''']"
-    ));
+    let script = format!(
+        "mkdir -p build && mkfifo build/in build/out; ({server}) </dev/null >/dev/null 2>&1 & exec '{program}' demo-agent"
+    );
+    env.configure(&format!("[backends.server]\ntransport = \"acp\"\ncommand = [\"sh\", \"-c\", '''{script}''']"));
 }
 
-/// Lets the process of [`agent_process`] write the page.
+/// Lets the child of the agent write the page.
 #[track_caller]
 fn let_agent_write(env: &TestEnv, id: &str, text: &str) {
     let mut shell = Command::new("timeout");
@@ -61,7 +60,7 @@ fn let_agent_write(env: &TestEnv, id: &str, text: &str) {
 #[test]
 fn a_process_that_outlives_its_turn_cannot_show_one_thing_and_have_another_merged() {
     let env = TestEnv::new();
-    agent_process(&env);
+    configure_writing_agent(&env);
     let id = env.create_with(&["--model", "server"], &steps(&[write("page.md", "evil"), say("done")]));
     env.wait_for(&id, "ready");
     // The checkpoint holds one text, and the person sees the other.
