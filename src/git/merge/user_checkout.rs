@@ -20,6 +20,7 @@ use crate::git::index::{Index, Stat, mode};
 use crate::git::integrate::place::Place;
 use crate::git::integrate::plan::{self, Blob, Edit};
 use crate::git::private_index::{IndexLock, adopt_packs, borrow_objects, copy_with_time};
+use crate::git::reach::may_fetch;
 use crate::git::{GitError, Oid, Repo, stage};
 
 /// A checkout of the user's, whose files decide about attributes.
@@ -128,14 +129,16 @@ impl StagedMove<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        borrow_objects(&objects, &self.checkout.repo)?;
         let git = |verb| self.checkout.git(verb).index(&index);
         git("update-index").writes(self.dir.path()).args(["--add", "-z", "--index-info"]).input(entries).run()?;
-        // Not the index: a filter must not choose what is staged.
-        let checkout = git("checkout-index").writes(&files).writes(&objects).env("GIT_OBJECT_DIRECTORY", &objects);
+        // Not the index: a filter must not choose what is staged. Nor objects, unless git has to fetch some.
+        let mut checkout = git("checkout-index").writes(&files).attributes_from(self.to).online();
+        if may_fetch(self.checkout.repo.common_dir()) {
+            borrow_objects(&objects, &self.checkout.repo)?;
+            checkout = checkout.writes(&objects).env("GIT_OBJECT_DIRECTORY", &objects);
+        }
         let prefix = [b"--prefix=", files.as_os_str().as_bytes(), b"/"].concat();
-        let checkout = checkout.attributes_from(self.to).online().args(["--all", "--quiet"]);
-        checkout.arg(OsStr::from_bytes(&prefix)).run()?;
+        checkout.args(["--all", "--quiet"]).arg(OsStr::from_bytes(&prefix)).run()?;
         adopt_packs(&self.checkout.repo, &objects)
     }
 
