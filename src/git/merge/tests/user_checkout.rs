@@ -169,7 +169,7 @@ fn a_partial_clone_fetches_what_a_merge_needs() {
     let repo = crate::git::Repo::discover(&partial).unwrap();
     let old = repo.find_ref(MAIN).unwrap().unwrap();
     let advance = Advance { name: MAIN, old, new: next, why: "test" };
-    let session = Worktree { repo: repo.clone(), ..case.tree.clone() };
+    let session = Worktree { repo: repo.clone(), ..case.tree };
     let checkouts = checkout::showing(&session, MAIN, old);
     assert_eq!(checkout::advance(&repo, &advance, &checkouts).unwrap(), None);
     assert_eq!(fs::read_to_string(partial.join("big")).unwrap(), "content\n");
