@@ -21,6 +21,10 @@ use policy::{Opinion, Owner};
 const NOBODY: &str = "nobody is there to allow this to a background agent; find another way inside the work tree, or say \
                       in your report what is left to do";
 
+/// What an agent is told whose command is forbidden for what it may run.
+const POSSIBLE: &str = "\nBy its words, the command may run what the rule forbids. If it does not, write it as plain \
+                        commands: without expansions, and with texts in files.";
+
 /// One step: its verdict, if it decides.
 type Step = fn(&Case<'_>) -> Option<Verdict>;
 
@@ -90,7 +94,10 @@ fn agent_veto(case: &Case<'_>) -> Option<Verdict> {
 fn deny_rule(case: &Case<'_>) -> Option<Verdict> {
     for file in &case.scene.rules.files {
         if let Some((rule, item)) = case.taking(&file.deny) {
-            let reason = case.denial(item, rule.subject(), rule.pattern());
+            let mut reason = case.denial(item, rule.subject(), rule.pattern());
+            if matches!(item, Item::Possible(_)) {
+                reason.push_str(POSSIBLE);
+            }
             return Some(verdict(Action::Deny, Layer::DenyRule, Some(format!("{rule} in {}", file.name)), reason));
         }
     }

@@ -36,7 +36,8 @@ pub(super) fn suspect_commands(text: &str) -> Vec<SimpleCommand> {
     let commands_of = |cuts: &[Cut]| cut_into(text, cuts).iter().flat_map(commands).collect::<Vec<_>>();
     let mut found = commands_of(&[Cut::Grouped, Cut::Unquoted, Cut::AtSigns]);
     let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
-    let runs_texts = |command: &SimpleCommand| command.program().starts_with('$') || command.words.iter().any(is_shell);
+    let is_runner = |program: &str| program.starts_with('$') || matches!(program, "." | "source");
+    let runs_texts = |command: &SimpleCommand| is_runner(command.program()) || command.words.iter().any(is_shell);
     if found.iter().any(runs_texts) {
         found.extend(commands_of(&[Cut::AtQuotes]));
         let printing = found.iter().filter(|command| matches!(command.program(), "echo" | "printf"));
