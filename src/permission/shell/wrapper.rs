@@ -61,7 +61,10 @@ pub(in super::super) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "zsh"];
 
 /// Programs that take their arguments for names or texts, besides those that only read.
-const TEXTUAL: &str = "[ ag cd chmod cp man mkdir mv printf pytest rg rm rmdir test touch tree";
+const TEXTUAL: &str = "[ cd chmod cp mkdir mv printf pytest rm rmdir test touch tree";
+
+/// Options of programs that search by which they run another program.
+const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
 
 /// Subcommands of git that do so, besides those that only read.
 const GIT_TEXTUAL: &str = "add branch checkout cherry-pick commit init merge mv notes reflog remote reset restore revert \
@@ -124,6 +127,9 @@ impl ArgumentUse {
                     false if !opens && (is_one_of(GIT_READS, verb) || is_one_of(GIT_TEXTUAL, verb)) => Self::Text,
                     false => Self::MayRun(texts.len() - words.len()),
                 }
+            }
+            "ag" | "rg" if !arguments.iter().any(|word| SEARCH_RUNS.iter().any(|run| word.starts_with(run))) => {
+                Self::Text
             }
             "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
             "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") => Self::Text,
