@@ -12,7 +12,7 @@ pub(in super::super) struct TokenBag(BTreeSet<String>);
 
 impl TokenBag {
     pub(super) fn of_text(text: &str) -> Self {
-        Self::of_words(&raw::words(text))
+        Self::of_words(raw::words(text))
     }
 
     pub(super) fn of_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
