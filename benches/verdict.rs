@@ -36,6 +36,7 @@ pub(crate) fn run(report: &mut Report) {
         grants: &[],
         audience: Audience::Person,
         places: &places,
+        git_driver: None,
     };
     for (name, call) in [("an edit", edit()), ("a read", read()), ("a command in three parts", command())] {
         let took: Vec<_> = (0..BATCHES).map(|_| batch(&call, &scene)).collect();
