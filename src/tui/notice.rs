@@ -97,6 +97,12 @@ pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request
     };
     let mut lines = vec![Line::toned(Tone::Bad, format!("✗ {doing}")).plain(one_line(&error.message)).dim(causes)];
     lines.extend(error.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "  hint: ").plain(one_line(hint))));
+    // The option of the command line that a hint names has a key here.
+    if error.hint.as_deref().is_some_and(|hint| hint.contains("--no-verify"))
+        && let Some(key) = bar::key(model, Context::Session, Action::Merge)
+    {
+        lines.push(Line::toned(Tone::Accent, "  here: ").plain(format!("{key} and then v turns the hooks off")));
+    }
     show(model, lines, Stays::UntilKey);
     Vec::new()
 }

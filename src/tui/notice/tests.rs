@@ -212,3 +212,13 @@ fn what_is_being_opened_is_told_and_can_be_called_off() {
     update(&mut model, Msg::Reply(Reply::Opened(Ok(()))));
     assert_eq!(told(&model), "");
 }
+
+#[test]
+fn a_merge_that_hooks_stopped_names_the_keys_that_turn_them_off() {
+    let mut model = model(NARROW, sessions());
+    let error = Error::new(ErrorKind::Failed, "the hook `pre-commit` stopped the merge")
+        .with_hint("merge without hooks: `coppice merge abcd2345 --no-verify`");
+    update(&mut model, Msg::Reply(Reply::Failed { doing: "merge".into(), error }));
+    let shown = screen(&mut model);
+    assert!(shown.contains("here: m and then v turns the hooks off"), "{shown}");
+}
