@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::cage::Isolation;
@@ -54,7 +55,9 @@ impl ProcessHandle {
     /// Waits for its end; whether that came.
     pub(super) fn wait_for_end(&self, limit: Duration) -> bool {
         let limit = Timespec::try_from(limit).unwrap_or_default();
-        matches!(poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)), Ok(1..))
+        // The end of any child interrupts a call.
+        let ended = retry_on_intr(|| poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)));
+        matches!(ended, Ok(1..))
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {

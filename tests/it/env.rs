@@ -14,6 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -454,7 +455,8 @@ impl Process {
     fn ends_before(&self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-        poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&left)).unwrap() > 0
+        // The end of any child of this process interrupts a call.
+        retry_on_intr(|| poll(&mut [PollFd::new(&self.handle, PollFlags::IN)], Some(&left))).unwrap() > 0
     }
 }
 

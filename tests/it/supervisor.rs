@@ -12,6 +12,7 @@ use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
 use coppice::sandbox::support::support;
 use coppice::sandbox::terminal::{self, OnTerminal, Size};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
@@ -56,7 +57,7 @@ impl Watch {
         for process in &self.0 {
             let mut ended = [PollFd::new(process, PollFlags::IN)];
             let limit = rustix::time::Timespec { tv_sec: 20, tv_nsec: 0 };
-            assert_eq!(poll(&mut ended, Some(&limit)).unwrap(), 1, "a process survived");
+            assert_eq!(retry_on_intr(|| poll(&mut ended, Some(&limit))).unwrap(), 1, "a process survived");
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::io::retry_on_intr;
 use rustix::process::{PidfdFlags, pidfd_open};
 
 use crate::model::script::LIMIT;
@@ -59,7 +60,7 @@ impl Gate {
     pub(crate) fn assert_command_ends(&self) {
         let limit = Timespec { tv_sec: DEATH.as_secs().cast_signed(), tv_nsec: 0 };
         for process in &self.processes {
-            let ended = poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&limit)).unwrap();
+            let ended = retry_on_intr(|| poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&limit))).unwrap();
             assert!(ended > 0, "the command outlived its turn");
         }
     }

@@ -9,6 +9,7 @@ use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
 use coppice::sandbox::support::{Namespaces, support};
 use coppice::sandbox::terminal::{self, Size};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 
@@ -94,7 +95,8 @@ async fn the_keeper_takes_all_with_it() {
     kill_process(keeper, Signal::KILL).unwrap();
     assert_eq!(supervised.process.wait().await, Status::Signalled(9));
     let limit = Timespec { tv_sec: 20, tv_nsec: 0 };
-    assert_eq!(poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit)).unwrap(), 1);
+    let mut ended = [PollFd::new(&handle, PollFlags::IN)];
+    assert_eq!(retry_on_intr(|| poll(&mut ended, Some(&limit))).unwrap(), 1);
     let mut rest = Vec::new();
     supervised.stdout.read_to_end(&mut rest).await.unwrap();
 }
