@@ -20,25 +20,41 @@ pub fn find_read_driver(repo: &Repo, global: GlobalConfig) -> Result<Option<Stri
         GlobalConfig::User => git,
         GlobalConfig::Private => git.env("GIT_CONFIG_GLOBAL", "/dev/null"),
     };
-    let listed = git.run()?;
+    find_setting(git, |key, value| runs_program(key, value, global))
+}
+
+/// Whether git may run a program when it writes files of a checkout. `git` is a run of `config` there.
+pub(super) fn has_filter(git: Git) -> Result<bool, GitError> {
+    Ok(find_setting(git.args(["--list", "--show-scope", "--null"]), is_filter)?.is_some())
+}
+
+/// The first setting of a list with scopes for which this is so.
+fn find_setting(list: Git, is_meant: impl Fn(&str, &str) -> bool) -> Result<Option<String>, GitError> {
+    let listed = list.run()?;
     let listed = String::from_utf8_lossy(&listed);
     let mut parts = listed.split('\0');
     while let (Some(scope), Some(entry)) = (parts.next(), parts.next()) {
         let (key, value) = entry.split_once('\n').unwrap_or((entry, ""));
         // Our own settings come by the command line.
-        if scope != "command" && runs_program(key, value, global) {
+        if scope != "command" && is_meant(key, value) {
             return Ok(Some(key.to_owned()));
         }
     }
     Ok(None)
 }
 
-/// Whether a setting makes git run a program when it reads. The filters of git-lfs are its own programs.
+/// Whether a setting is a filter. Those of git-lfs are its own programs.
+fn is_filter(key: &str, value: &str) -> bool {
+    let variable = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')).map(|(_, variable)| variable);
+    matches!(variable, Some("clean" | "smudge" | "process")) && !value.is_empty() && !value.starts_with("git-lfs ")
+}
+
+/// Whether a setting makes git run a program when it reads.
 fn runs_program(key: &str, value: &str, global: GlobalConfig) -> bool {
     let Some((section, rest)) = key.split_once('.') else { return false };
     let (name, variable) = rest.rsplit_once('.').map_or((None, rest), |(name, variable)| (Some(name), variable));
     match (section, name, variable) {
-        ("filter", Some(_), "clean" | "smudge" | "process") => !value.is_empty() && !value.starts_with("git-lfs "),
+        ("filter", ..) => is_filter(key, value),
         ("diff", Some(_), "textconv" | "command") | ("diff", None, "external") => !value.is_empty(),
         ("core", None, "fsmonitor") => {
             let is_switch = ["", "0", "1", "true", "false", "yes", "no", "on", "off"];

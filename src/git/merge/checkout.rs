@@ -113,7 +113,8 @@ pub(super) fn busy(common_dir: &Path, name: &str, showing: &[Checkout]) -> Optio
 
 /// A move of a checkout that is about to happen.
 enum PreparedMove<'a> {
-    User(StagedMove<'a>),
+    User { user: &'a UserCheckout, from: Oid, to: Oid },
+    Staged(StagedMove<'a>),
     Session { tree: &'a Worktree, from: Oid, to: Oid },
 }
 
@@ -121,7 +122,8 @@ impl PreparedMove<'_> {
     /// Takes files and index to the other commit.
     fn finish(self) -> Result<(), GitError> {
         match self {
-            Self::User(staged) => staged.finish(),
+            Self::User { user, from, to } => user.move_by_git(from, to),
+            Self::Staged(staged) => staged.finish(),
             Self::Session { tree, from, to } => {
                 let private = PrivateIndex::copy_of(tree)?;
                 private.refresh()?;
@@ -171,7 +173,8 @@ impl Checkout {
 
     fn prepare(&self, from: Oid, to: Oid) -> Result<PreparedMove<'_>, GitError> {
         match self {
-            Self::User(user) => user.stage(from, to).map(PreparedMove::User),
+            Self::User(user) if user.has_filter()? => user.stage(from, to).map(PreparedMove::Staged),
+            Self::User(user) => Ok(PreparedMove::User { user, from, to }),
             Self::Session(tree) => Ok(PreparedMove::Session { tree, from, to }),
         }
     }

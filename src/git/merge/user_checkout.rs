@@ -1,8 +1,9 @@
 //! Moves a checkout of the user's from one commit to another.
 //!
-//! A filter of the user's can run code of the repository, and the git directory usually lies below the files. So git
-//! writes the files that differ into a directory of ours, where a filter can change nothing else, and this process puts
-//! them into the checkout. It puts the index in place, too, under git's own lock. Filters run in the checkout as it was.
+//! Mostly git does it, in a process that goes on if this one is killed. But a filter of the user's can run code of the
+//! repository, and the git directory usually lies below the files. So with filters git writes the files that differ into
+//! a directory of ours, where a filter can change nothing else, and this process puts them into the checkout. It puts the
+//! index in place, too, under git's own lock. Filters run in the checkout as it was.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -21,7 +22,7 @@ use crate::git::integrate::place::Place;
 use crate::git::integrate::plan::{self, Blob, Edit};
 use crate::git::private_index::{IndexLock, adopt_packs, borrow_objects, copy_with_time};
 use crate::git::reach::may_fetch;
-use crate::git::{GitError, Oid, Repo, stage};
+use crate::git::{GitError, Oid, Repo, driver, stage};
 
 /// A checkout of the user's, whose files decide about attributes.
 pub(super) struct UserCheckout {
@@ -38,12 +39,40 @@ impl UserCheckout {
         Git::in_checkout(&self.git_dir, &self.files, verb)
     }
 
+    /// Whether git runs programs that the user has named when it writes files.
+    pub(super) fn has_filter(&self) -> Result<bool, GitError> {
+        driver::has_filter(self.git("config"))
+    }
+
+    /// Takes files and index from one commit to another, where no filter runs.
+    pub(super) fn move_by_git(&self, from: Oid, to: Oid) -> Result<(), GitError> {
+        let lock = self.git_dir.join("index.lock");
+        if lock.symlink_metadata().is_ok() {
+            return Err(GitError::IndexLocked { path: lock });
+        }
+        let git = |verb| self.git(verb).writes(&self.git_dir);
+        // Its exit status says no more than that some files differ.
+        git("update-index").args(["-q", "--ignore-submodules", "--refresh"]).output()?;
+        super::checkout::move_tree(self.fetching(git("read-tree").writes(&self.files)), from, to).run().map(drop)
+    }
+
+    /// The run with access to content that the repository leaves elsewhere.
+    fn fetching(&self, git: Git) -> Git {
+        match may_fetch(self.repo.common_dir()) {
+            true => git.writes(&self.repo.common_dir().join("objects")).online(),
+            false => git,
+        }
+    }
+
     /// Asks git whether it would move the checkout.
     pub(super) fn try_move(&self, from: Oid, to: Oid) -> Result<Output, GitError> {
         let index = IndexCopy::new(self)?;
         // Without this, a file that was only touched counts as changed. Its exit status says no more than that.
         index.git("update-index").args(["-q", "--ignore-submodules", "--refresh"]).output()?;
-        super::checkout::move_tree(index.git("read-tree"), from, to).arg("--dry-run").output()
+        let git = index.git("read-tree");
+        // With filters the files were written before, and content that they need was fetched then.
+        let git = if self.has_filter()? { git } else { self.fetching(git) };
+        super::checkout::move_tree(git, from, to).arg("--dry-run").output()
     }
 
     /// Writes the files of a move beside the checkout, which stays as it is.

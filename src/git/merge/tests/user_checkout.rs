@@ -7,6 +7,13 @@ use super::super::*;
 use super::{Case, MAIN};
 use crate::git::testkit::{run_git, write, write_script};
 
+/// A case in which git moves the checkout, and one in which a filter of the user's may run meanwhile.
+fn cases() -> [Case; 2] {
+    let filtered = Case::new();
+    filtered.sandbox.git(&["config", "filter.unused.smudge", "cat"]);
+    [Case::new(), filtered]
+}
+
 /// Ends a turn in which the files were changed by hand.
 fn record(case: &Case) {
     case.work(3, "README", "hello\nchanged\n");
@@ -23,41 +30,43 @@ fn state(dir: &std::path::Path) -> [String; 4] {
 
 #[test]
 fn every_kind_of_change_arrives_as_in_a_fresh_checkout() {
-    let case = Case::new();
-    for (path, text) in [("gone/deep/file", "x\n"), ("becomes/dir", "x\n"), ("becomes-dir", "x\n"), ("run", "x\n")] {
-        case.sandbox.write(path, text);
-    }
-    symlink("README", case.sandbox.main().join("link")).unwrap();
-    symlink("README", case.sandbox.main().join("link-file")).unwrap();
-    case.sandbox.write("file-link", "x\n");
-    let base = case.sandbox.commit_all("more");
-    run_git(&case.tree.path, &["rebase", "--quiet", &base.to_string()]);
+    cases().into_iter().for_each(|case| {
+        for (path, text) in [("gone/deep/file", "x\n"), ("becomes/dir", "x\n"), ("becomes-dir", "x\n"), ("run", "x\n")]
+        {
+            case.sandbox.write(path, text);
+        }
+        symlink("README", case.sandbox.main().join("link")).unwrap();
+        symlink("README", case.sandbox.main().join("link-file")).unwrap();
+        case.sandbox.write("file-link", "x\n");
+        let base = case.sandbox.commit_all("more");
+        run_git(&case.tree.path, &["rebase", "--quiet", &base.to_string()]);
 
-    let at = |path: &str| case.tree.path.join(path);
-    fs::remove_dir_all(at("gone")).unwrap();
-    fs::remove_dir_all(at("becomes")).unwrap();
-    write(&at("becomes"), "a file\n");
-    fs::remove_file(at("becomes-dir")).unwrap();
-    write(&at("becomes-dir/file"), "x\n");
-    fs::set_permissions(at("run"), fs::Permissions::from_mode(0o755)).unwrap();
-    for (path, target) in [("link", "other"), ("file-link", "/nowhere")] {
-        fs::remove_file(at(path)).unwrap();
-        symlink(target, at(path)).unwrap();
-    }
-    fs::remove_file(at("link-file")).unwrap();
-    write(&at("link-file"), "x\n");
-    write(&at("name with \n line"), "x\n");
-    record(&case);
+        let at = |path: &str| case.tree.path.join(path);
+        fs::remove_dir_all(at("gone")).unwrap();
+        fs::remove_dir_all(at("becomes")).unwrap();
+        write(&at("becomes"), "a file\n");
+        fs::remove_file(at("becomes-dir")).unwrap();
+        write(&at("becomes-dir/file"), "x\n");
+        fs::set_permissions(at("run"), fs::Permissions::from_mode(0o755)).unwrap();
+        for (path, target) in [("link", "other"), ("file-link", "/nowhere")] {
+            fs::remove_file(at(path)).unwrap();
+            symlink(target, at(path)).unwrap();
+        }
+        fs::remove_file(at("link-file")).unwrap();
+        write(&at("link-file"), "x\n");
+        write(&at("name with \n line"), "x\n");
+        record(&case);
 
-    case.merged(Style::Squash);
-    let fresh = case.sandbox.root().join("fresh");
-    case.sandbox.git(&["worktree", "add", "--quiet", "--detach", fresh.to_str().unwrap(), "main"]);
-    let main = case.sandbox.main();
-    assert_eq!(state(&main), state(&fresh));
-    assert!(!main.join("gone").exists());
-    assert_eq!(fs::metadata(main.join("run")).unwrap().permissions().mode() & 0o777, 0o755);
-    assert_eq!(fs::read_link(main.join("file-link")).unwrap(), PathBuf::from("/nowhere"));
-    assert!(fs::symlink_metadata(main.join("link-file")).unwrap().is_file());
+        case.merged(Style::Squash);
+        let fresh = case.sandbox.root().join("fresh");
+        case.sandbox.git(&["worktree", "add", "--quiet", "--detach", fresh.to_str().unwrap(), "main"]);
+        let main = case.sandbox.main();
+        assert_eq!(state(&main), state(&fresh));
+        assert!(!main.join("gone").exists());
+        assert_eq!(fs::metadata(main.join("run")).unwrap().permissions().mode() & 0o777, 0o755);
+        assert_eq!(fs::read_link(main.join("file-link")).unwrap(), PathBuf::from("/nowhere"));
+        assert!(fs::symlink_metadata(main.join("link-file")).unwrap().is_file());
+    });
 }
 
 #[test]
@@ -86,7 +95,7 @@ fn files_are_written_through_the_users_filters_and_new_attributes() {
 
 #[test]
 fn the_users_index_works_with_every_setting_of_it() {
-    for setup in [
+    for (setup, case) in [
         &["config core.splitIndex true", "update-index --split-index"][..],
         &["config core.untrackedCache true", "update-index --untracked-cache", "status --porcelain"],
         &["config core.fsmonitor .git/monitor", "update-index --fsmonitor"],
@@ -94,8 +103,10 @@ fn the_users_index_works_with_every_setting_of_it() {
         &["config index.skipHash true", "update-index --force-write-index"],
         &["config core.trustctime false", "config core.checkStat minimal"],
         &["config core.sharedRepository group"],
-    ] {
-        let case = Case::new();
+    ]
+    .into_iter()
+    .flat_map(|setup| cases().map(|case| (setup, case)))
+    {
         write_script(&case.sandbox.main().join(".git/monitor"), "printf 'token\\0/\\0'");
         for words in setup {
             case.sandbox.git(&words.split(' ').collect::<Vec<_>>());
@@ -115,8 +126,8 @@ fn the_users_index_works_with_every_setting_of_it() {
 
 #[test]
 fn a_sparse_checkout_stays_sparse() {
-    for setup in ["--no-sparse-index", "--sparse-index"] {
-        let case = Case::new();
+    let setups = ["--no-sparse-index", "--sparse-index"];
+    for (setup, case) in setups.into_iter().flat_map(|setup| cases().map(|case| (setup, case))) {
         case.sandbox.write("in/file", "x\n");
         case.sandbox.write("out/file", "x\n");
         let base = case.sandbox.commit_all("directories");
@@ -143,37 +154,41 @@ fn a_sparse_checkout_stays_sparse() {
 
 #[test]
 fn flags_of_the_user_stay_and_another_git_is_waited_for_by_nobody() {
-    let case = Case::new();
-    case.sandbox.git(&["update-index", "--assume-unchanged", "other"]);
-    write(&case.sandbox.main().join(".git/index.lock"), "");
-    let locked = merge(&case.tree, case.order(Style::Squash), &mut super::run_hook).unwrap_err();
-    assert!(matches!(locked, GitError::IndexLocked { .. }), "{locked}");
-    assert_eq!((case.read("README"), case.sandbox.head()), ("hello\n".into(), case.tree.base));
-    fs::remove_file(case.sandbox.main().join(".git/index.lock")).unwrap();
-    case.merged(Style::Squash);
-    assert_eq!(case.sandbox.git(&["ls-files", "-v", "other"]), "h other\n");
+    cases().into_iter().for_each(|case| {
+        case.sandbox.git(&["update-index", "--assume-unchanged", "other"]);
+        write(&case.sandbox.main().join(".git/index.lock"), "");
+        let locked = merge(&case.tree, case.order(Style::Squash), &mut super::run_hook).unwrap_err();
+        assert!(matches!(locked, GitError::IndexLocked { .. }), "{locked}");
+        assert_eq!((case.read("README"), case.sandbox.head()), ("hello\n".into(), case.tree.base));
+        fs::remove_file(case.sandbox.main().join(".git/index.lock")).unwrap();
+        case.merged(Style::Squash);
+        assert_eq!(case.sandbox.git(&["ls-files", "-v", "other"]), "h other\n");
+    });
 }
 
 #[test]
 fn a_partial_clone_fetches_what_a_merge_needs() {
-    let case = Case::new();
-    for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
-        case.sandbox.git(&["config", key, "true"]);
-    }
-    case.sandbox.write("big", "content\n");
-    let next = case.sandbox.commit_all("content that a clone does not have");
-    let source = format!("file://{}", case.sandbox.main().display());
-    run_git(&case.sandbox.root(), &["clone", "--quiet", "--filter=blob:none", "--no-checkout", &source, "partial"]);
-    let partial = case.sandbox.root().join("partial");
-    run_git(&partial, &["checkout", "--quiet", "-B", "main", &format!("{next}~")]);
-    let repo = crate::git::Repo::discover(&partial).unwrap();
-    let old = repo.find_ref(MAIN).unwrap().unwrap();
-    let advance = Advance { name: MAIN, old, new: next, why: "test" };
-    let session = Worktree { repo: repo.clone(), ..case.tree };
-    let checkouts = checkout::showing(&session, MAIN, old);
-    assert_eq!(checkout::advance(&repo, &advance, &checkouts).unwrap(), None);
-    assert_eq!(fs::read_to_string(partial.join("big")).unwrap(), "content\n");
-    assert_eq!(run_git(&partial, &["status", "--porcelain"]), "");
-    let blob = run_git(&partial, &["rev-parse", "main:big"]);
-    assert!(!run_git(&partial, &["rev-list", "--objects", "--missing=print", "main"]).contains(&format!("?{blob}")));
+    cases().into_iter().for_each(|case| {
+        for key in ["uploadpack.allowFilter", "uploadpack.allowAnySHA1InWant"] {
+            case.sandbox.git(&["config", key, "true"]);
+        }
+        case.sandbox.write("big", "content\n");
+        let next = case.sandbox.commit_all("content that a clone does not have");
+        let source = format!("file://{}", case.sandbox.main().display());
+        run_git(&case.sandbox.root(), &["clone", "--quiet", "--filter=blob:none", "--no-checkout", &source, "partial"]);
+        let partial = case.sandbox.root().join("partial");
+        run_git(&partial, &["checkout", "--quiet", "-B", "main", &format!("{next}~")]);
+        let repo = crate::git::Repo::discover(&partial).unwrap();
+        let old = repo.find_ref(MAIN).unwrap().unwrap();
+        let advance = Advance { name: MAIN, old, new: next, why: "test" };
+        let session = Worktree { repo: repo.clone(), ..case.tree };
+        let checkouts = checkout::showing(&session, MAIN, old);
+        assert_eq!(checkout::advance(&repo, &advance, &checkouts).unwrap(), None);
+        assert_eq!(fs::read_to_string(partial.join("big")).unwrap(), "content\n");
+        assert_eq!(run_git(&partial, &["status", "--porcelain"]), "");
+        let blob = run_git(&partial, &["rev-parse", "main:big"]);
+        assert!(
+            !run_git(&partial, &["rev-list", "--objects", "--missing=print", "main"]).contains(&format!("?{blob}"))
+        );
+    });
 }
