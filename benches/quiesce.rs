@@ -1,9 +1,10 @@
 //! What it costs to run something in a worktree while no process of its session runs: an idle agent, and one with many
-//! threads and children.
+//! children, each without a cage and in namespaces.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use coppice::sandbox::cage::{Cage, Isolation};
 use coppice::sandbox::launch::{Spawn, Supervised, spawn};
 use coppice::sandbox::quiesce::{end_orphans, run_in_quiet_tree};
 use tokio::io::AsyncReadExt;
@@ -19,16 +20,20 @@ const AGENTS: [(&str, &str); 2] = [
 
 pub(crate) fn run(options: &Options, report: &mut Report) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let namespaces = Cage { read: vec!["/".into()], isolation: Isolation::Namespaces, ..Cage::default() };
     for (what, script) in AGENTS {
-        let added = runtime.block_on(measure(options.rounds.max(50), script));
-        report.add(&format!("added to the end of a turn by quiescing, {what}"), added, Bar::AtMost(5.0, "ms"));
+        for (place, cage) in [("without a cage", None), ("in namespaces", Some(namespaces.clone()))] {
+            let added = runtime.block_on(measure(options.rounds.max(50), script, cage));
+            let what = format!("added to the end of a turn by quiescing, {what} {place}");
+            report.add(&what, added, Bar::AtMost(5.0, "ms"));
+        }
     }
 }
 
 /// The end of a turn ends orphans, and takes a checkpoint in a quiet tree; the same without, in turn.
-async fn measure(rounds: usize, script: &str) -> f64 {
+async fn measure(rounds: usize, script: &str, cage: Option<Cage>) -> f64 {
     let tree = tempfile::tempdir().unwrap();
-    let mut agent: Supervised = spawn(command(tree.path(), script)).await.unwrap();
+    let mut agent: Supervised = spawn(Spawn { cage, ..command(tree.path(), script) }).await.unwrap();
     agent.stdout.read_u8().await.unwrap();
     let (mut quiet, mut plain) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
