@@ -198,8 +198,8 @@ impl IndexLock {
         GitError::IndexLocked { path: self.file.path().to_owned() }
     }
 
-    /// Makes these bytes the index, as old as is said. It is a file of its own: a process that a filter has left behind may
-    /// have the one open that git wrote.
+    /// Installs these bytes as the index, with `written` as its modification time. It is a new file: a process that a filter
+    /// left behind may still have git's own file open.
     pub(super) fn install(mut self, bytes: &[u8], written: Option<SystemTime>) -> Result<(), GitError> {
         let file = self.file.as_file_mut();
         let filled = file.write_all(bytes).and_then(|()| written.map_or(Ok(()), |time| file.set_modified(time)));

@@ -21,7 +21,7 @@ use policy::{Opinion, Owner};
 const NOBODY: &str = "nobody is there to allow this to a background agent; find another way inside the work tree, or say \
                       in your report what is left to do";
 
-/// What an agent is told whose command is forbidden for what it may run.
+/// The reason that an agent gets when its command is denied for what it might run.
 const POSSIBLE: &str = "\nBy its words, the command may run what the rule forbids. If it does not, write it as plain \
                         commands: without expansions, and with texts in files.";
 

@@ -90,8 +90,8 @@ pub(crate) fn renew(model: &mut Model) -> Vec<Request> {
     }
 }
 
-/// After these the work tree is another one, or the agent was told the comments, or a look counts as a review: while the
-/// turn ran, it did not.
+/// Reads the open changes again after events that change the worktree or send the comments, and when a turn ends: only from
+/// then on does showing them count as a review.
 pub(crate) fn of_fact(model: &mut Model, event: &Event) -> Vec<Request> {
     let is_shown = matches!(&model.view, View::Review(id) if *id == event.session);
     let changes = matches!(

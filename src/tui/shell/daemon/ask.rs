@@ -193,7 +193,7 @@ fn done(said: &str, session: Session) -> Reply {
     Reply::Done { said: said.to_owned(), session: Some(Box::new(session)) }
 }
 
-/// What stopped at a conflict is told by the fact of it, and work that changed after the person looked at it by a question.
+/// The reply to a merge or a rebase. A conflict arrives as an event; work that changed after the review becomes a question.
 fn came(said: &str, id: String, result: Result<Session, ClientError>) -> Result<Reply, ClientError> {
     let session = match result {
         Err(ClientError::Refused(Error { unseen_changes: Some(changes), .. })) => {
