@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use coppice::backend::door::bridge;
 use coppice::backend::gemini::call;
 use coppice::backend::{demo, registry};
-use coppice::sandbox::supervisor;
+use coppice::sandbox::{hold, supervisor};
 use coppice::tools::inside;
 use coppice::{cli, server};
 
@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let first = arguments.next();
     match first.as_deref().and_then(|first| first.to_str()) {
         Some(supervisor::ENTRY) => supervisor::main(arguments),
+        Some(hold::ENTRY) => hold::main(arguments),
         Some(registry::DEMO_ENTRY) => demo::main(arguments.map(|argument| argument.to_string_lossy().into_owned())),
         Some(inside::ENTRY) => inside::main(arguments),
         Some(call::ENTRY) => call::main(arguments.map(|argument| argument.to_string_lossy().into_owned())),

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use crate::api::request::Environment;
@@ -16,13 +17,13 @@ use crate::backend::spec::{Carrier, ConfinedBy, Spec};
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
-use crate::git::reach::{self, Read};
+use crate::git::reach::{self, Confinement, Fetching, Reach, Read};
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
 use crate::permission::guard::TREE_SECRETS;
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Isolation, Network};
-use crate::sandbox::hold::{Files, hold_thread};
+use crate::sandbox::hold::{Files, enclose, hold_thread};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::sandbox::support::Support;
 
@@ -392,15 +393,46 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
 
 /// From here on no run of git in a session's worktree reads or writes more than the session's agent could: what swaps a
 /// directory for a link while git is at work gains nothing.
-pub(super) fn hold_git(env: &Environment) {
-    let common = places::common(env);
-    reach::hold_by(move |reach| {
-        let read = match &reach.read {
+pub(super) fn confine_git(env: &Environment, executable: &Path, support: &Support) {
+    let (executable, isolation) = (executable.to_owned(), support.isolation());
+    reach::confine_by(GitConfinement { common: places::common(env), executable, isolation });
+}
+
+/// How runs of git are confined.
+struct GitConfinement {
+    /// What programs need.
+    common: Vec<PathBuf>,
+    executable: PathBuf,
+    isolation: Isolation,
+}
+
+impl GitConfinement {
+    /// What may be read; everything if nothing is said.
+    fn readable(&self, reach: &Reach) -> Option<Vec<PathBuf>> {
+        match &reach.read {
             Read::Everything => None,
-            Read::Only(own) => Some(common.iter().chain(own).cloned().collect()),
+            Read::Only(own) => Some(self.common.iter().chain(own).cloned().collect()),
+        }
+    }
+}
+
+impl Confinement for GitConfinement {
+    fn hold_thread(&self, reach: &Reach) -> io::Result<()> {
+        hold_thread(&Files { read: self.readable(reach), write: reach.write.clone() })
+    }
+
+    fn enclose(&self, command: &Command, reach: &Reach) -> io::Result<Command> {
+        let read = self.readable(reach).unwrap_or_else(|| vec![PathBuf::from("/")]);
+        let network = match reach.fetching {
+            Fetching::Offline => Network::Ports(Vec::new()),
+            Fetching::Allowed => Network::Open,
         };
-        hold_thread(&Files { read, write: reach.write.clone() })
-    });
+        enclose(
+            &self.executable,
+            command,
+            &Cage { read, write: reach.write.clone(), network, isolation: self.isolation },
+        )
+    }
 }
 
 /// What git reads of a repository: its own directory, and those that it borrows objects from.

@@ -91,11 +91,11 @@ impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
         let Parts { store, slots, data, executable, mut environment, settings, spawner } = parts;
         let logins = Logins::new(&mut environment);
-        confine::hold_git(&environment);
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let support = support::support().with_namespaces(&executable);
+        confine::confine_git(&environment, &executable, &support);
         Arc::new(Self {
             store,
             slots,

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::drain;
-use super::reach::{self, Fetching, Reach, WorkTreeScope};
+use super::reach::{self, Fetching, ForeignCode, Reach, WorkTreeScope};
 use super::{GitError, Oid, Repo, Worktree};
 
 /// `--attr-source` came with this version; without it an agent's attributes would choose the filters that run.
@@ -219,13 +219,16 @@ impl Git {
 
     /// Runs it and leaves the exit status to the caller.
     pub(crate) fn output(mut self) -> Result<Output, GitError> {
-        let (input, reach) = (self.input.take(), self.reach());
-        let (verb, directory) = (self.verb, self.directory.clone());
+        let (input, verb, directory) = (self.input.take(), self.verb, self.directory.clone());
         let time = match (&self.scope, self.fetching) {
             (RunScope::WorkTree { .. }, Fetching::Offline) => Some(TIME),
             (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => None,
         };
-        run_fed(self.finish(), input, reach.as_ref(), time).map_err(|source| match source.kind() {
+        let run = || {
+            let (command, reach) = self.confine()?;
+            run_fed(command, input, reach.as_ref(), time)
+        };
+        run().map_err(|source| match source.kind() {
             io::ErrorKind::TimedOut => GitError::TimedOut { verb, after: TIME },
             _ => spawn_error(verb, &directory, source),
         })
@@ -233,17 +236,20 @@ impl Git {
 
     /// Starts it for a conversation over its pipes.
     pub(crate) fn spawn(self) -> Result<Child, GitError> {
-        let (verb, directory, reach) = (self.verb, self.directory.clone(), self.reach());
-        let mut command = self.finish();
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        reach::start(&mut command, reach.as_ref()).map_err(|source| spawn_error(verb, &directory, source))
+        let (verb, directory) = (self.verb, self.directory.clone());
+        let start = || {
+            let (mut command, reach) = self.confine()?;
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            reach::start(&mut command, reach.as_ref())
+        };
+        start().map_err(|source| spawn_error(verb, &directory, source))
     }
 
     /// Starts it in a process group of its own, with both of its streams in one pipe.
     pub(crate) fn spawn_group(self) -> Result<(PipeReader, Child), GitError> {
-        let (verb, directory, reach) = (self.verb, self.directory.clone(), self.reach());
-        let mut command = self.finish();
+        let (verb, directory) = (self.verb, self.directory.clone());
         let start = || {
+            let (mut command, reach) = self.confine()?;
             let (reader, writer) = io::pipe()?;
             command.stdout(writer.try_clone()?).stderr(writer).process_group(0);
             let child = reach::start(&mut command, reach.as_ref())?;
@@ -254,23 +260,30 @@ impl Git {
         start().map_err(|source| spawn_error(verb, &directory, source))
     }
 
-    /// What a run on a work tree is confined to.
-    fn reach(&self) -> Option<Reach> {
-        match &self.scope {
-            RunScope::Repository => None,
-            RunScope::WorkTree { scope, writes } => Some(scope.reach(writes, self.fetching)),
-        }
+    /// The finished command, and what the thread that starts it is confined to.
+    fn confine(self) -> io::Result<(Command, Option<Reach>)> {
+        let (reach, code) = match &self.scope {
+            RunScope::Repository => return Ok((self.finish(ForeignCode::Impossible), None)),
+            RunScope::WorkTree { scope, writes } => {
+                let code = scope.foreign_code();
+                (scope.reach(writes, self.fetching, code), code)
+            }
+        };
+        confine(self.finish(code), reach, code)
     }
 
-    fn finish(self) -> Command {
+    fn finish(self, code: ForeignCode) -> Command {
         let Self { verb, mut command, directory, arguments, fetching, attributes, input: _, scope } = self;
         let offline: &[&str] = match fetching {
             Fetching::Offline => &OFFLINE,
             Fetching::Allowed => &[],
         };
-        match (scope, fetching) {
-            (RunScope::WorkTree { .. }, Fetching::Offline) => keep_plain_environment(&mut command),
-            (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => {}
+        match (scope, fetching, code) {
+            (RunScope::WorkTree { .. }, Fetching::Offline, _)
+            | (RunScope::WorkTree { .. }, Fetching::Allowed, ForeignCode::Possible) => {
+                keep_plain_environment(&mut command);
+            }
+            (RunScope::WorkTree { .. }, Fetching::Allowed, ForeignCode::Impossible) | (RunScope::Repository, ..) => {}
         }
         for setting in SETTINGS.iter().chain(offline) {
             command.args(["-c", setting]);
@@ -360,20 +373,27 @@ fn keep_plain_environment(command: &mut Command) {
     }
 }
 
-/// Runs another program of the user's in a session's worktree, confined as a checkout is.
-pub(super) fn output_confined(command: &mut Command, tree: &Worktree) -> io::Result<Output> {
+/// A command that confines itself, or one that is started from a thread that is confined to its paths.
+fn confine(command: Command, reach: Reach, code: ForeignCode) -> io::Result<(Command, Option<Reach>)> {
+    match code {
+        ForeignCode::Impossible => Ok((command, Some(reach))),
+        ForeignCode::Possible => Ok((reach::enclose(command, &reach)?, None)),
+    }
+}
+
+/// Runs another program of the user's in a session's worktree, confined as a checkout is. It may run what lies there.
+pub(super) fn output_confined(mut command: Command, tree: &Worktree) -> io::Result<Output> {
     let scope = WorkTreeScope::Session(tree.clone());
-    let fetching = scope.fetching();
-    let reach = scope.reach(std::slice::from_ref(&tree.path), fetching);
+    let (fetching, code) = (scope.fetching(), ForeignCode::Possible);
+    let reach = scope.reach(std::slice::from_ref(&tree.path), fetching, code);
+    keep_plain_environment(&mut command);
     let time = match fetching {
-        Fetching::Offline => {
-            keep_plain_environment(command);
-            Some(TIME)
-        }
+        Fetching::Offline => Some(TIME),
         Fetching::Allowed => None,
     };
-    let child = reach::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()), Some(&reach))?;
-    drain::until(child, time)
+    let (mut command, reach) = confine(command, reach, code)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    drain::until(reach::start(&mut command, reach.as_ref())?, time)
 }
 
 /// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.

@@ -24,6 +24,7 @@ pub struct Reach {
     pub read: Read,
     /// Directories that may be changed, and read.
     pub write: Vec<PathBuf>,
+    pub fetching: Fetching,
 }
 
 /// What a run may read besides.
@@ -35,15 +36,21 @@ pub enum Read {
     Only(Vec<PathBuf>),
 }
 
-/// Holds the thread that calls it, and all that it starts.
-pub type Hold = dyn Fn(&Reach) -> io::Result<()> + Send + Sync;
+/// How runs are confined.
+pub trait Confinement: Send + Sync {
+    /// Confines the thread that calls it, and all that it starts.
+    fn hold_thread(&self, reach: &Reach) -> io::Result<()>;
+    /// The same command confined in such a way that nothing it starts reaches another process, or outlives it. Its streams
+    /// are not set.
+    fn enclose(&self, command: &Command, reach: &Reach) -> io::Result<Command>;
+}
 
-static HOLD: OnceLock<Box<Hold>> = OnceLock::new();
+static CONFINEMENT: OnceLock<Box<dyn Confinement>> = OnceLock::new();
 
-/// Says how threads are held, once for all runs of this process.
-pub fn hold_by(hold: impl Fn(&Reach) -> io::Result<()> + Send + Sync + 'static) {
+/// Says how runs are confined, once for all runs of this process.
+pub fn confine_by(confinement: impl Confinement + 'static) {
     // A second one would do the same.
-    HOLD.get_or_init(|| Box::new(hold));
+    CONFINEMENT.get_or_init(|| Box::new(confinement));
 }
 
 /// Largest file of settings that is looked into.
@@ -68,9 +75,16 @@ pub(super) enum WorkTreeScope {
 
 /// Whether a run waits for other machines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fetching {
+pub enum Fetching {
     Offline,
     Allowed,
+}
+
+/// Whether a run may execute what an agent wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ForeignCode {
+    Impossible,
+    Possible,
 }
 
 impl WorkTreeScope {
@@ -83,8 +97,16 @@ impl WorkTreeScope {
         if may_fetch(common) { Fetching::Allowed } else { Fetching::Offline }
     }
 
+    /// Whether git may run a program that lies in the worktree: a filter of the user's can name one.
+    pub(super) fn foreign_code(&self) -> ForeignCode {
+        match self {
+            Self::Session(tree) if tree.repo.has_filters() => ForeignCode::Possible,
+            Self::Session(_) | Self::User { .. } => ForeignCode::Impossible,
+        }
+    }
+
     /// The paths of a run that writes what its caller named.
-    pub(super) fn reach(&self, writes: &[PathBuf], fetching: Fetching) -> Reach {
+    pub(super) fn reach(&self, writes: &[PathBuf], fetching: Fetching, code: ForeignCode) -> Reach {
         let mut write: Vec<_> = writes.iter().map(|path| real(path)).collect();
         match self {
             Self::Session(tree) => {
@@ -95,15 +117,15 @@ impl WorkTreeScope {
                 if !writes_files || fetching == Fetching::Allowed {
                     write.extend(content_stores(common));
                 }
-                let read = match fetching {
-                    Fetching::Allowed => Read::Everything,
-                    Fetching::Offline => Read::Only(readable(tree)),
+                let read = match (fetching, code) {
+                    (Fetching::Allowed, ForeignCode::Impossible) => Read::Everything,
+                    (Fetching::Offline, _) | (Fetching::Allowed, ForeignCode::Possible) => Read::Only(readable(tree)),
                 };
-                Reach { read, write }
+                Reach { read, write, fetching }
             }
             Self::User { git_dir } => {
                 write.extend(content_stores(common_dir(git_dir)));
-                Reach { read: Read::Everything, write }
+                Reach { read: Read::Everything, write, fetching }
             }
         }
     }
@@ -141,13 +163,18 @@ fn readable(tree: &Worktree) -> Vec<PathBuf> {
 
 /// Starts a command, confined to its paths if it has any and somebody said how.
 pub(super) fn start(command: &mut Command, reach: Option<&Reach>) -> io::Result<Child> {
-    start_by(command, reach.zip(HOLD.get().map(Box::as_ref)))
+    start_by(command, reach.zip(CONFINEMENT.get().map(Box::as_ref)))
 }
 
-fn start_by(command: &mut Command, held: Option<(&Reach, &Hold)>) -> io::Result<Child> {
-    let Some((reach, hold)) = held else { return command.spawn() };
+/// The command as it is to be started if it may execute what an agent wrote, if somebody said how.
+pub(super) fn enclose(command: Command, reach: &Reach) -> io::Result<Command> {
+    CONFINEMENT.get().map_or(Ok(None), |by| by.enclose(&command, reach).map(Some)).map(|by| by.unwrap_or(command))
+}
+
+fn start_by(command: &mut Command, held: Option<(&Reach, &dyn Confinement)>) -> io::Result<Child> {
+    let Some((reach, confinement)) = held else { return command.spawn() };
     let spawn = || {
-        hold(reach)?;
+        confinement.hold_thread(reach)?;
         command.spawn()
     };
     // What the thread is held to ends with it, and goes on in the child.
@@ -249,7 +276,7 @@ mod tests {
         let common = tree.repo.common_dir().to_owned();
         let (own, lfs) = (tree.admin.join("private"), common.join("lfs"));
         let scope = WorkTreeScope::Session(tree.clone());
-        let written = |writes: &[PathBuf]| scope.reach(writes, scope.fetching()).write;
+        let written = |writes: &[PathBuf]| scope.reach(writes, scope.fetching(), ForeignCode::Impossible).write;
         assert_eq!(scope.fetching(), Fetching::Offline);
         assert_eq!(written(&[]), [] as [PathBuf; 0]);
         assert_eq!(written(&[own.clone(), tree.path.clone()]), [own.clone(), tree.path.clone()]);
@@ -257,8 +284,11 @@ mod tests {
         // A filter that only reads files fills its store; a checkout does so where it may have to fetch.
         fs::create_dir(&lfs).unwrap();
         assert_eq!(scope.fetching(), Fetching::Allowed);
-        assert_eq!(scope.reach(&[], Fetching::Offline).write, slice::from_ref(&lfs));
-        assert_eq!(scope.reach(slice::from_ref(&tree.path), Fetching::Offline).write, slice::from_ref(&tree.path));
+        assert_eq!(scope.reach(&[], Fetching::Offline, ForeignCode::Impossible).write, slice::from_ref(&lfs));
+        assert_eq!(
+            scope.reach(slice::from_ref(&tree.path), Fetching::Offline, ForeignCode::Impossible).write,
+            slice::from_ref(&tree.path)
+        );
         assert_eq!(written(slice::from_ref(&tree.path)), [tree.path.clone(), lfs.clone()]);
         fs::remove_dir(&lfs).unwrap();
         sandbox.git(&["config", "remote.origin.promisor", "true"]);
@@ -269,8 +299,11 @@ mod tests {
         for git_dir in [common.clone(), tree.admin] {
             let scope = WorkTreeScope::User { git_dir };
             assert_eq!(scope.fetching(), Fetching::Allowed);
-            assert_eq!(scope.reach(slice::from_ref(&own), Fetching::Allowed).write, slice::from_ref(&own));
-            assert_eq!(scope.reach(&[], Fetching::Offline).write, [] as [PathBuf; 0]);
+            assert_eq!(
+                scope.reach(slice::from_ref(&own), Fetching::Allowed, ForeignCode::Impossible).write,
+                slice::from_ref(&own)
+            );
+            assert_eq!(scope.reach(&[], Fetching::Offline, ForeignCode::Impossible).write, [] as [PathBuf; 0]);
         }
         sandbox.git(&["config", "--unset", "remote.origin.promisor"]);
         assert_eq!(WorkTreeScope::User { git_dir: common }.fetching(), Fetching::Offline);
@@ -279,12 +312,23 @@ mod tests {
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test starts a command")]
     fn a_thread_is_held_before_the_command_starts_and_others_are_not() {
-        let reach = Reach { read: Read::Everything, write: vec![PathBuf::from("/tree")] };
-        let refuse = |held: &Reach| Err(io::Error::other(held.write[0].display().to_string()));
+        /// Refuses or not, and encloses nothing.
+        struct Threads(fn(&Reach) -> io::Result<()>);
+        impl Confinement for Threads {
+            fn hold_thread(&self, reach: &Reach) -> io::Result<()> {
+                self.0(reach)
+            }
+            fn enclose(&self, _: &Command, _: &Reach) -> io::Result<Command> {
+                Err(io::ErrorKind::Unsupported.into())
+            }
+        }
+        let (write, fetching) = (vec![PathBuf::from("/tree")], Fetching::Offline);
+        let reach = Reach { read: Read::Everything, write, fetching };
+        let refuse = Threads(|held| Err(io::Error::other(held.write[0].display().to_string())));
         let mut command = Command::new("true");
         command.stdout(Stdio::null());
         assert_eq!(start_by(&mut command, Some((&reach, &refuse))).unwrap_err().to_string(), "/tree");
-        assert!(start_by(&mut command, Some((&reach, &|_| Ok(())))).unwrap().wait().unwrap().success());
+        assert!(start_by(&mut command, Some((&reach, &Threads(|_| Ok(()))))).unwrap().wait().unwrap().success());
         assert!(start_by(&mut command, None).unwrap().wait().unwrap().success());
     }
 }

@@ -3,18 +3,32 @@
 //! Handles of libgit2 are opened on the common directory, never on a session's worktree, and are not kept.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::command::{self, Git};
-use super::{GitError, Oid};
+use super::{GitError, Oid, driver};
 
 /// A git repository, however many worktrees it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repo {
     common_dir: PathBuf,
     checkout: Option<PathBuf>,
+    filters: FilterCheck,
 }
+
+/// Whether the user has set filters, as soon as somebody has asked. Two values that know different things are equal.
+#[derive(Debug, Clone, Default)]
+struct FilterCheck(Arc<OnceLock<bool>>);
+
+impl PartialEq for FilterCheck {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for FilterCheck {}
 
 /// What a session starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +66,13 @@ impl Repo {
             true => main_checkout(&common_dir)?,
             false => found.workdir().map(canonical).transpose()?,
         };
-        Ok(Self { common_dir, checkout })
+        Ok(Self { common_dir, checkout, filters: FilterCheck::default() })
+    }
+
+    /// Whether git runs programs that the user has named when it reads or writes files; also if that cannot be found out.
+    pub(super) fn has_filters(&self) -> bool {
+        let ask = || driver::has_filter(Git::new(self, "config")).unwrap_or(true);
+        *self.filters.0.get_or_init(ask)
     }
 
     /// The directory that holds objects, refs and configuration.

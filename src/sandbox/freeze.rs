@@ -120,6 +120,8 @@ pub(super) fn freeze(scope: Scope) -> Result<Frozen, Unstoppable> {
             return Ok(frozen);
         }
         if begin.elapsed() > KILL_LIMIT {
+            // Better no process of the work tree than one that nobody can stop.
+            frozen.scope.own_inits().for_each(|(_, init)| init.send(Signal::KILL));
             return Err(Unstoppable);
         }
         frozen.stop(&seen, begin.elapsed());
@@ -146,9 +148,7 @@ impl Frozen {
         }
         let there: HashSet<_> = now.iter().filter(|now| !now.is_dead()).map(Sighting::key).collect();
         let gone = self.seen.iter().filter(|seen| !seen.is_dead() && !there.contains(&seen.key()));
-        // The end of an init process ends all others, none of which runs for that.
-        let ended_itself = |seen: &&Sighting| self.scope.has_living_init(seen.root);
-        ran.len() + gone.filter(ended_itself).count()
+        ran.len() + gone.filter(|seen| self.scope.has_init(seen.root)).count()
     }
 
     /// Kills what was left behind by a process that ended: everything whose parent is a supervisor or a stage, except for
@@ -187,7 +187,7 @@ impl Frozen {
                 member.follow(seen, elapsed);
             }
         }
-        if elapsed > FORK_LIMIT {
+        if (FORK_LIMIT..STOP_LIMIT).contains(&elapsed) {
             let blocked: HashSet<Pid> = seen.iter().filter(|seen| seen.is_blocked()).map(|seen| seen.pid).collect();
             let waited_for =
                 |member: &&mut Member| now.get(&member.key()).is_some_and(|seen| blocked.contains(&seen.parent));
@@ -353,11 +353,9 @@ impl Scope {
         }
     }
 
-    /// Whether the root is an init process that is not about to end.
-    fn has_living_init(&self, root: Pid) -> bool {
-        let init = self.roots.iter().find(|found| found.pid == root).and_then(|root| root.init.as_ref());
-        init.is_some_and(|init| !init.wait_for_end(Duration::ZERO))
-            && ProcessStat::read(root).is_some_and(|stat| stat.state == b'S')
+    /// Whether the root is an init process, below which nobody ends who is stopped, unless all are killed.
+    fn has_init(&self, root: Pid) -> bool {
+        self.roots.iter().any(|found| found.pid == root && found.init.is_some())
     }
 
     /// Every process in the scope, parents before their children.

@@ -1,10 +1,29 @@
-//! Holds one thread, and the programs that it starts, to files. The rest of the process goes on as it was.
+//! Confines programs of the user's own that work where an agent may be at work too.
 //!
-//! It is for programs of the user's own that work where an agent may be at work too. A thread whose reads are limited also
-//! makes no TCP connection, reaches no abstract socket and signals nobody else, as far as the kernel has rules for that.
+//! One way holds a thread, and the programs that it starts, to files; the rest of the process goes on as it was. That costs
+//! next to nothing, and is for programs that run nothing of an agent's making. A thread whose reads are limited also makes
+//! no TCP connection, reaches no abstract socket and signals nobody else, as far as the kernel has rules for that.
+//!
+//! The other way is a whole cage, for programs that may run what an agent wrote: a process of ours (the hidden entry `hold`)
+//! confines itself and becomes the program. With namespaces nothing that the program starts outlives it.
 
+#![expect(clippy::disallowed_methods, reason = "this is where an enclosed program is executed")]
+
+use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use super::cage::{Cage, Isolation};
+use super::confine::confine;
+#[cfg(target_os = "linux")]
+use super::namespace::{self, Side, Surroundings};
+
+/// The argument that selects the entry.
+pub const ENTRY: &str = "hold";
+/// The variable that carries the cage there.
+const CAGE: &str = "COPPICE_CAGE";
 
 /// Files that may be used. What does not exist is passed over, and so is what is itself a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +43,85 @@ pub fn hold_thread(files: &Files) -> io::Result<()> {
 #[cfg(not(target_os = "linux"))]
 pub fn hold_thread(_files: &Files) -> io::Result<()> {
     Ok(())
+}
+
+/// The command in a whole cage. What it was told about its streams has to be said again.
+pub fn enclose(executable: &Path, command: &Command, cage: &Cage) -> io::Result<Command> {
+    let mut enclosed = Command::new(executable);
+    enclosed.arg(ENTRY).arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => enclosed.env(name, value),
+            None => enclosed.env_remove(name),
+        };
+    }
+    if let Some(directory) = command.get_current_dir() {
+        enclosed.current_dir(directory);
+    }
+    enclosed.env(CAGE, serde_json::to_string(cage)?);
+    Ok(enclosed)
+}
+
+/// Confines this process and becomes the program that its arguments name; returns only when that fails.
+pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+    match become_program(arguments) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("failed to start a program in its sandbox: {error}");
+            // A shell uses this number for the same.
+            ExitCode::from(127)
+        }
+    }
+}
+
+fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
+    let missing = |what: &str| io::Error::other(format!("no {what} was given"));
+    let cage = std::env::var(CAGE).map_err(|_| missing("cage"))?;
+    let (cage, program): (Cage, _) =
+        (serde_json::from_str(&cage)?, arguments.next().ok_or_else(|| missing("program"))?);
+    let directory = std::env::current_dir()?;
+    match cage.isolation {
+        Isolation::RulesOnly => {}
+        Isolation::Namespaces =>
+        {
+            #[cfg(target_os = "linux")]
+            if let Some(code) = split(&cage, &directory)? {
+                return Ok(code);
+            }
+        }
+    }
+    std::env::set_current_dir(directory)?;
+    confine(&cage)?;
+    close_fds::set_fds_cloexec(3, &[]);
+    Err(Command::new(program).args(arguments).env_remove(CAGE).exec())
+}
+
+/// Goes into namespaces; in the processes around the program it returns when that has ended.
+#[cfg(target_os = "linux")]
+fn split(cage: &Cage, directory: &Path) -> io::Result<Option<ExitCode>> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let empty = [Some(directory), home.as_deref()].into_iter().flatten().collect();
+    match namespace::split(cage, &Surroundings { empty, temporary: None })? {
+        Side::Keeper(keeper) => {
+            // The ends of the streams are seen only when nobody but the program has them.
+            close_streams()?;
+            std::process::exit(keeper.attend());
+        }
+        Side::Init(init) => {
+            close_streams()?;
+            init.reap();
+            std::process::exit(0);
+        }
+        Side::Command => super::tree::die_with(rustix::process::getppid()).map(|()| None),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn close_streams() -> io::Result<()> {
+    let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    rustix::stdio::dup2_stdout(&nothing)?;
+    Ok(rustix::stdio::dup2_stderr(&nothing)?)
 }
 
 #[cfg(test)]

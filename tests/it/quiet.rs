@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::env::TestEnv;
-use crate::script::{hang, run, say, steps};
+use crate::script::{hang, run, say, steps, write};
 use crate::supervisor::Watch;
 
 const PART: &str = "COPPICE_TEST_PART";
@@ -439,6 +439,26 @@ fn what_a_turn_leaves_running_ends_with_it_and_the_agent_stays() {
 
 fn last_seq(env: &TestEnv, id: &str) -> u64 {
     env.events(id).into_iter().rfind(|event| event["type"] == "turn_completed").unwrap()["seq"].as_u64().unwrap()
+}
+
+/// Git runs a user's filter with a script that the agent may have rewritten.
+#[test]
+fn a_filter_runs_in_a_whole_cage_and_leaves_nothing_behind() {
+    let support = support().with_namespaces(Path::new(env!("CARGO_BIN_EXE_coppice")));
+    if support.namespaces != Namespaces::Work {
+        return;
+    }
+    let env = TestEnv::new();
+    env.write("tools/clean", "cat\n");
+    env.write(".gitattributes", "*.txt filter=own\n");
+    env.commit("a filter");
+    env.git(&["config", "filter.own.clean", "sh ./tools/clean"]);
+    let script = "setsid sleep 6004 >/dev/null 2>&1 & sed s/mode/$(grep ^Seccomp: /proc/self/status | tr -dc 0-9)/";
+    let prompt = [write("tools/clean", script), write("a.txt", "mode"), say("done")];
+    let id = env.create_ready(&steps(&prompt));
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(env.git(&["show", &format!("{branch}:a.txt")]), "2");
+    assert!(!is_running(&env, "sleep 6004"));
 }
 
 #[test]

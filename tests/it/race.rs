@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,13 +17,14 @@ use std::time::{Duration, SystemTime};
 
 use coppice::git::history::{self, Checkpoint, Recorded};
 use coppice::git::merge::{self, Bring, Brought, HookPolicy, HookResult, HookRun, Made, Merge, RebaseOutcome, Style};
-use coppice::git::reach::{self, Read};
+use coppice::git::reach::{self, Confinement, Reach, Read};
 use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification, TreeReuse};
 use coppice::git::worktree::{self, Method, New};
 use coppice::git::{GitError, Oid, Repo, Worktree, status};
 use coppice::id::SessionId;
 use coppice::permission::Hold;
-use coppice::sandbox::hold::{Files, hold_thread};
+use coppice::sandbox::cage::{Cage, Network};
+use coppice::sandbox::hold::{Files, enclose, hold_thread};
 use coppice::sandbox::lease::take_read_lease;
 use coppice::sandbox::support::support;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, symlinkat};
@@ -33,6 +35,32 @@ const FILES: usize = 40;
 
 /// The names that would do harm where the links lead.
 const PLANTED: [&str; 3] = ["pre-commit", "authorized_keys", "config"];
+
+/// Confines as the daemon does.
+struct Confined;
+
+impl Confined {
+    fn readable(reach: &Reach) -> Option<Vec<PathBuf>> {
+        let programs = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/opt", "/proc", "/nix"];
+        match &reach.read {
+            Read::Everything => None,
+            Read::Only(own) => Some(programs.iter().map(PathBuf::from).chain(own.iter().cloned()).collect()),
+        }
+    }
+}
+
+impl Confinement for Confined {
+    fn hold_thread(&self, reach: &Reach) -> io::Result<()> {
+        hold_thread(&Files { read: Self::readable(reach), write: reach.write.clone() })
+    }
+
+    fn enclose(&self, command: &Command, reach: &Reach) -> io::Result<Command> {
+        let executable = Path::new(env!("CARGO_BIN_EXE_coppice"));
+        let isolation = support().with_namespaces(executable).isolation();
+        let (read, write) = (Self::readable(reach).unwrap_or_default(), reach.write.clone());
+        enclose(executable, command, &Cage { read, write, network: Network::Ports(Vec::new()), isolation })
+    }
+}
 
 /// A repository, what lies beside it, and one session at a time.
 struct Arena {
@@ -46,14 +74,7 @@ impl Arena {
         if support().hold() == Hold::Advisory {
             return None;
         }
-        reach::hold_by(|reach| {
-            let programs = ["/usr", "/bin", "/lib", "/lib64", "/etc", "/opt", "/proc", "/nix"];
-            let read = match &reach.read {
-                Read::Everything => None,
-                Read::Only(own) => Some(programs.iter().map(PathBuf::from).chain(own.iter().cloned()).collect()),
-            };
-            hold_thread(&Files { read, write: reach.write.clone() })
-        });
+        reach::confine_by(Confined);
         let dir = tempfile::tempdir().unwrap();
         let main = dir.path().join("main");
         fs::create_dir_all(main.join("swapped")).unwrap();

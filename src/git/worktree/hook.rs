@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use tracing::{debug, warn};
 
@@ -24,8 +24,8 @@ pub(super) fn post_checkout(tree: &Worktree) {
         command.env_remove(name);
     }
     let nothing = "0".repeat(40);
-    command.args([&nothing, &tree.base.to_string(), "1"]).current_dir(&tree.path).stdin(Stdio::null());
-    match command::output_confined(&mut command, tree) {
+    command.args([&nothing, &tree.base.to_string(), "1"]).current_dir(&tree.path);
+    match command::output_confined(command, tree) {
         Ok(output) if output.status.success() => {}
         Ok(output) => {
             let said = String::from_utf8_lossy(&output.stderr);

@@ -191,6 +191,8 @@ fn privileges() -> Vec<Refusal> {
         // Keys typed into a terminal by nobody.
         (libc::SYS_ioctl, vec![(1, Dword, Eq, TYPE_INTO_TERMINAL)]),
         (libc::SYS_ioctl, vec![(1, Dword, Eq, ASK_CONSOLE)]),
+        // A lease makes others wait who open the file: git of the user's, or the daemon.
+        (libc::SYS_fcntl, vec![(1, Dword, Eq, libc::F_SETLEASE as u64)]),
         // The limit of another process can end it, as a signal would.
         (libc::SYS_prlimit64, vec![(0, Dword, Ne, 0), (2, Qword, Ne, 0)]),
     ]
