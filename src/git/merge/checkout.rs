@@ -234,10 +234,24 @@ impl Checkout {
         match output.status.code() {
             Some(0 | 1) => {
                 let paths = output.stdout.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(b"./"));
-                Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+                let mut ignored: Vec<_> = paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect();
+                ignored.extend(self.ignored_below(&present)?);
+                Ok(ignored)
             }
             _ => Err(command::failed("check-ignore", &output)),
         }
+    }
+
+    /// Ignored files in directories that are in the way.
+    fn ignored_below(&self, paths: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
+        let directories: Vec<_> = paths.iter().filter(|path| self.files().join(path).is_dir()).collect();
+        if directories.is_empty() {
+            return Ok(Vec::new());
+        }
+        let list = self.git("ls-files").args(["--others", "--ignored", "--exclude-standard", "-z", "--"]);
+        let listed = list.args(directories).run()?;
+        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
     /// What stands where `path` is to be written: something at the path itself, or a file in place of a directory.

@@ -70,6 +70,23 @@ fn every_kind_of_change_arrives_as_in_a_fresh_checkout() {
 }
 
 #[test]
+fn a_directory_with_ignored_files_is_not_replaced() {
+    for case in cases() {
+        case.sandbox.write(".gitignore", "*.o\n");
+        let base = case.sandbox.commit_all("ignore");
+        run_git(&case.tree.path, &["rebase", "--quiet", &base.to_string()]);
+        case.sandbox.write("out/deep/x.o", "mine\n");
+        write(&case.tree.path.join("out"), "a file\n");
+        record(&case);
+        let refused = merge(&case.tree, case.order(Style::Squash), &mut super::run_hook).unwrap();
+        let files = vec![PathBuf::from("out/deep/x.o")];
+        let checkout = case.sandbox.main();
+        assert_eq!(refused, Outcome::Refused(Refusal::LocalChanges { checkout, files }));
+        assert_eq!(case.read("out/deep/x.o"), "mine\n");
+    }
+}
+
+#[test]
 fn files_are_written_through_the_users_filters_and_new_attributes() {
     let case = Case::new();
     // By a path of the repository: it is the user's present version that runs.
