@@ -1,7 +1,7 @@
 //! Files of rules: where they lie, which of them count, and how a decision of a person gets into one.
 //!
 //! What a repository commits can always forbid; what it allows counts once it is trusted. The user's own file for a
-//! repository is nobody else's: one that is committed, or that a link or a submodule brings, allows nothing.
+//! repository is nobody else's: one that git brings, or that a link or a submodule leads to, allows nothing.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::api::permission::RuleFileInfo;
 use crate::config::Trust;
 use crate::config::confine::Hints;
-use crate::git::Repo;
+use crate::git::{Oid, Repo};
 use crate::permission::load::{self, List, LoadError};
 use crate::permission::rule::{Rule, RuleFile, Rules};
 
@@ -26,6 +26,10 @@ pub(super) const SHARED_FILE: &str = ".coppice/permissions.json";
 const LOCAL_FILE: &str = ".coppice/permissions.local.json";
 /// Keeps the user's file out of the repository's sight, and itself.
 const IGNORE: &str = "permissions.local.json\n.gitignore\n";
+
+/// Commits whose files git puts into the checkout: the current one, those that an unfinished operation takes files from,
+/// and the one that a reset left.
+const CHECKED_OUT: [&str; 6] = ["HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD"];
 
 /// The rules of a project, and where they came from.
 #[derive(Debug, Default)]
@@ -43,15 +47,18 @@ pub(super) struct Files {
     home: String,
     /// The directory that is certain to be the user's, above the local file.
     local_base: PathBuf,
-    /// Whether the local file came with the repository.
-    local_is_committed: bool,
+    repo: Repo,
+    rules_commit: Oid,
 }
 
 /// The user's own file for a repository, by who wrote it.
 enum LocalRules {
     Own(String),
-    /// A link or a submodule of the repository leads to it.
-    Brought(String),
+    /// It may be somebody else's.
+    Brought {
+        text: String,
+        by: &'static str,
+    },
 }
 
 impl Files {
@@ -68,7 +75,8 @@ impl Files {
             map: place.join("permissions.jsonc"),
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
             local_base,
-            local_is_committed: is_committed(repo, rules_commit)?,
+            repo: repo.clone(),
+            rules_commit: rules_commit.parse()?,
         })
     }
 
@@ -87,12 +95,8 @@ impl Files {
         };
         loaded.add(SHARED_FILE.to_owned(), shared, note);
         let (local, note) = match self.read_local()? {
-            Some(LocalRules::Brought(text)) => {
-                let note = "a link or a submodule leads to it: what it allows does not count".to_owned();
-                (Some(RuleFile { allow: Vec::new(), ..self.parse(&self.local, &text)? }), Some(note))
-            }
-            Some(LocalRules::Own(text)) if self.local_is_committed => {
-                let note = "it is committed, so that it is not yours alone: what it allows does not count".to_owned();
+            Some(LocalRules::Brought { text, by }) => {
+                let note = format!("{by}: what it allows does not count");
                 (Some(RuleFile { allow: Vec::new(), ..self.parse(&self.local, &text)? }), Some(note))
             }
             Some(LocalRules::Own(text)) => (Some(self.parse(&self.local, &text)?), None),
@@ -115,9 +119,8 @@ impl Files {
         let mut text = match self.read_local()? {
             Some(LocalRules::Own(text)) => text,
             // Its rules would become the user's own.
-            Some(LocalRules::Brought(_)) => {
-                let source = io::Error::other("a link or a submodule of the repository leads to it");
-                return Err(fault("write", &self.local, source));
+            Some(LocalRules::Brought { by, .. }) => {
+                return Err(fault("write", &self.local, io::Error::other(by)));
             }
             None => String::new(),
         };
@@ -132,14 +135,29 @@ impl Files {
     }
 
     fn read_local(&self) -> Result<Option<LocalRules>, Fault> {
-        let read = || {
-            let own = read_without_links(&self.local_base, &self.local)?;
-            Ok(match own {
-                Some(text) => Some(LocalRules::Own(text)),
-                None => read_text(&self.local)?.map(LocalRules::Brought),
-            })
+        let failed = |source| fault("read", &self.local, source);
+        let Some(text) = read_without_links(&self.local_base, &self.local).map_err(failed)? else {
+            let text = read_text(&self.local).map_err(failed)?;
+            return Ok(text.map(|text| LocalRules::Brought { text, by: "a link or a submodule leads to it" }));
         };
-        read().map_err(|source| fault("read", &self.local, source))
+        Ok(Some(match self.is_tracked()? {
+            true => LocalRules::Brought { text, by: "it is committed or staged, so that it is not yours alone" },
+            false => LocalRules::Own(text),
+        }))
+    }
+
+    /// Whether git may have put the user's own file into the checkout. A merge writes files before there is a commit.
+    fn is_tracked(&self) -> Result<bool, Fault> {
+        let mut commits = vec![self.rules_commit];
+        for name in CHECKED_OUT {
+            commits.extend(self.repo.find_ref(name)?);
+        }
+        for commit in commits {
+            if self.repo.file_at(&commit, LOCAL_FILE)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(self.repo.is_staged(LOCAL_FILE)?)
     }
 }
 
@@ -180,14 +198,6 @@ fn read_regular(mut file: File) -> io::Result<String> {
 /// Nothing, for an error that says that there is no such file.
 fn missing<T>(error: io::Error) -> io::Result<Option<T>> {
     if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) { Ok(None) } else { Err(error) }
-}
-
-/// Whether the user's own file came with the repository: in the session's commit, or in the one that is checked out.
-fn is_committed(repo: &Repo, rules_commit: &str) -> Result<bool, Fault> {
-    let in_rules = repo.file_at(&rules_commit.parse()?, LOCAL_FILE)?.is_some();
-    let head = repo.find_ref("HEAD")?;
-    let in_head = head.map(|commit| repo.file_at(&commit, LOCAL_FILE)).transpose()?.flatten().is_some();
-    Ok(in_rules || in_head)
 }
 
 impl Loaded {
@@ -252,15 +262,18 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::git::testkit::Sandbox;
 
-    fn files(directory: &Path) -> Files {
+    fn files(sandbox: &Sandbox) -> Files {
+        let directory = sandbox.root();
         Files {
             user: directory.join("user/permissions.json"),
-            local: directory.join("repo").join(LOCAL_FILE),
+            local: sandbox.main().join(LOCAL_FILE),
             map: directory.join("data/permissions.jsonc"),
             home: "/home/u".into(),
-            local_base: directory.join("repo"),
-            local_is_committed: false,
+            local_base: sandbox.main(),
+            repo: sandbox.repo(),
+            rules_commit: sandbox.head(),
         }
     }
 
@@ -271,10 +284,10 @@ mod tests {
 
     #[test]
     fn what_a_repository_allows_counts_once_it_is_trusted_and_what_it_forbids_always() {
-        let directory = tempfile::tempdir().unwrap();
+        let sandbox = Sandbox::new();
         let text = r#"{"permissions":{"allow":["Bash(make *)"],"deny":["Bash(rm *)"]}}"#;
         for (trust, allowed) in [(Trust::Untrusted, 0), (Trust::Trusted, 1)] {
-            let loaded = files(directory.path()).load(&settings(trust, Some(text))).unwrap();
+            let loaded = files(&sandbox).load(&settings(trust, Some(text))).unwrap();
             let file = &loaded.rules.files[0];
             assert_eq!((file.allow.len(), file.deny.len()), (allowed, 1), "{trust:?}");
         }
@@ -282,8 +295,8 @@ mod tests {
 
     #[test]
     fn a_saved_rule_is_there_once_and_out_of_gits_sight() {
-        let directory = tempfile::tempdir().unwrap();
-        let files = files(directory.path());
+        let sandbox = Sandbox::new();
+        let files = files(&sandbox);
         let rule = |pattern: &str| Rule::new("Bash", pattern).unwrap();
         files.save(List::Allow, &[rule("cat *"), rule("git push *")]).unwrap();
         files.save(List::Allow, &[rule("cat *")]).unwrap();
@@ -297,13 +310,36 @@ mod tests {
     }
 
     #[test]
-    fn a_local_file_that_is_committed_allows_nothing() {
-        let directory = tempfile::tempdir().unwrap();
-        let files = Files { local_is_committed: true, ..files(directory.path()) };
-        files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).unwrap();
-        let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
-        assert!(loaded.rules.files[0].allow.is_empty());
-        assert!(loaded.files[2].note.is_some());
+    fn a_local_file_that_git_brings_forbids_and_allows_nothing() {
+        let merged = &["merge", "-q", "theirs"][..];
+        let staged = &["checkout", "-q", "theirs", "--", ".coppice"][..];
+        let unstaged = &["reset", "-q", "--", ".coppice"][..];
+        let mut ways = vec![
+            (vec![merged], None),
+            (vec![&["merge", "-q", "--no-ff", "--no-commit", "theirs"][..]], None),
+            (vec![staged], None),
+            (vec![merged, &["reset", "-q", "HEAD~1"]], None),
+        ];
+        // An operation that stops may leave the file out of the index.
+        ways.extend(CHECKED_OUT.iter().skip(1).map(|name| (vec![staged, unstaged], Some(name))));
+        for (commands, stopped_at) in ways {
+            let sandbox = Sandbox::new();
+            sandbox.git(&["switch", "-q", "-c", "theirs"]);
+            sandbox.write(LOCAL_FILE, r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#);
+            sandbox.commit_all("a gift");
+            sandbox.git(&["switch", "-q", "main"]);
+            let files = files(&sandbox);
+            assert!(files.load(&settings(Trust::Trusted, None)).unwrap().rules.files.is_empty());
+            commands.iter().for_each(|command| drop(sandbox.git(command)));
+            if let Some(name) = stopped_at {
+                sandbox.write(&format!(".git/{name}"), &format!("{}\n", sandbox.oid("theirs")));
+            }
+            let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
+            let file = &loaded.rules.files[0];
+            assert_eq!((file.allow.len(), file.deny.len()), (0, 1), "{commands:?} {stopped_at:?}");
+            assert!(loaded.files[2].note.is_some());
+            assert!(files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).is_err());
+        }
     }
 
     #[test]
@@ -326,10 +362,9 @@ mod tests {
         };
         let makers: [&dyn Fn(&Path); 3] = [&file_link, &directory_link, &submodule];
         for make in makers {
-            let directory = tempfile::tempdir().unwrap();
-            let files = files(directory.path());
-            fs::create_dir(directory.path().join("repo")).unwrap();
-            make(&directory.path().join("repo"));
+            let sandbox = Sandbox::new();
+            let files = files(&sandbox);
+            make(&sandbox.main());
             let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
             let file = &loaded.rules.files[0];
             assert_eq!((file.allow.len(), file.deny.len()), (0, 1));
@@ -340,8 +375,8 @@ mod tests {
 
     #[test]
     fn a_broken_file_is_an_error_that_names_it_and_secrets_are_there_from_the_beginning() {
-        let directory = tempfile::tempdir().unwrap();
-        let files = files(directory.path());
+        let sandbox = Sandbox::new();
+        let files = files(&sandbox);
         let loaded = files.load(&settings(Trust::Untrusted, None)).unwrap();
         assert!(loaded.rules.map.is_some_and(|map| map.rules.iter().any(|rule| rule.pattern == "*.env")));
         fs::create_dir_all(files.user.parent().unwrap()).unwrap();

@@ -1,7 +1,8 @@
-//! Files as they are in a commit, whatever a worktree says.
+//! Files as they are in a commit or in the index of the main checkout, whatever a worktree says.
 
 use git2::{ErrorCode, ObjectType};
 
+use super::command::Git;
 use super::{GitError, Oid, Repo};
 
 impl Repo {
@@ -40,5 +41,10 @@ impl Repo {
         // A name that is not text names no file that anybody here asks for.
         let names = directory.iter().filter_map(|entry| entry.name().ok().map(str::to_owned));
         Ok(names.collect())
+    }
+
+    /// Whether a path is in the index of the main checkout, merged or not.
+    pub fn is_staged(&self, path: &str) -> Result<bool, GitError> {
+        Ok(!Git::new(self, "ls-files").args(["--cached", "--", path]).run()?.is_empty())
     }
 }

@@ -408,6 +408,27 @@ fn a_rule_file_that_a_committed_link_leads_to_allows_nothing() {
 }
 
 #[test]
+fn a_rule_file_that_an_unfinished_merge_brings_allows_nothing() {
+    let env = TestEnv::new();
+    env.write("a.txt", "a\n");
+    env.commit("a file");
+    env.git(&["switch", "-q", "-c", "theirs"]);
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#);
+    env.write("a.txt", "theirs\n");
+    env.commit("a gift");
+    env.git(&["switch", "-q", "-"]);
+    env.write("a.txt", "ours\n");
+    env.commit("another change");
+    let verdict = |text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
+    assert_eq!(verdict("rm x")["verdict"], "ask");
+    // The conflict stops it.
+    env.git(&["-c", "alias.stop=!git merge -q theirs || true", "stop"]);
+    assert!(env.repo().join(OWN).exists());
+    assert_eq!(verdict("make all")["verdict"], "ask");
+    assert_eq!(verdict("rm x")["verdict"], "deny");
+}
+
+#[test]
 fn a_place_says_which_rules_count_and_where_always_goes() {
     let env = TestEnv::new();
     env.write(".coppice/permissions.json", r#"{"permissions":{"allow":["Bash(make *)"],"deny":["Read(secret/**)"]}}"#);
