@@ -6,7 +6,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use super::shell::{Origin, Redirect, ShellText, base_name, printed_words};
+use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, may_name, printed_words};
 use place::{Loss, is_disk, loss};
 
 /// Programs that run others with the rights of another user.
@@ -17,6 +17,24 @@ const ENDINGS: &[&str] = &["halt", "poweroff", "reboot", "shutdown"];
 /// Programs that write to the disks that they are given.
 const WRITERS: &[&str] =
     &["badblocks", "blkdiscard", "cp", "mkswap", "mv", "sfdisk", "sgdisk", "shred", "tee", "truncate", "wipefs"];
+
+/// The other programs that are judged below.
+const JUDGED: &[&str] = &[
+    "dd",
+    "diskutil",
+    "find",
+    "init",
+    "loginctl",
+    "mke2fs",
+    "mkfs",
+    "mkfs.btrfs",
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "newfs",
+    "rm",
+    "systemctl",
+    "telinit",
+];
 
 /// Why a command must never run; `None` when nothing speaks against it for good.
 pub fn catastrophe(text: &str) -> Option<String> {
@@ -36,7 +54,9 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         }
         let fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
         let texts = command.texts();
-        let found = texts.split_first().and_then(|(program, arguments)| match command.origin {
+        let Some((program, arguments)) = texts.split_first() else { continue };
+        let names = possible_names(command);
+        let found = std::iter::once(program).chain(&names).find_map(|program| match command.origin {
             // A mere argument may have the name of any program.
             Origin::Possible => destroys(program, arguments, &fed, base),
             Origin::Written | Origin::Wrapped | Origin::Suspected => judge(program, arguments, &fed, base),
@@ -47,6 +67,15 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         base = moves(&texts).or(base);
     }
     None
+}
+
+/// The programs of the system that the program of a command may be, if that is a pattern.
+fn possible_names(command: &SimpleCommand) -> Vec<&'static str> {
+    let is_local = |program: &str| program.contains('/') && !program.starts_with('/');
+    let pattern = command.program_pattern().filter(|_| !command.words.first().is_some_and(|word| is_local(&word.text)));
+    let Some(pattern) = pattern else { return Vec::new() };
+    let names = [RIGHTS, ENDINGS, WRITERS, JUDGED].into_iter().flatten().copied();
+    names.filter(|name| pattern.meets(name)).collect()
 }
 
 /// Why a program must not run with its arguments and with what it is fed.
@@ -108,7 +137,7 @@ fn removed<'a>(arguments: &[&'a str], fed: &[&'a str], base: Option<&str>) -> Op
 fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
     let runs = |pair: &[&str]| {
         matches!(pair[0], "-exec" | "-execdir" | "-ok" | "-okdir")
-            && matches!(base_name(pair[1]), "rm" | "shred" | "unlink")
+            && ["rm", "shred", "unlink"].iter().any(|program| may_name(pair[1], program))
     };
     let deletes = arguments.contains(&"-delete") || arguments.windows(2).any(runs);
     let picks = arguments

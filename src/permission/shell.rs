@@ -5,6 +5,7 @@
 
 mod lexer;
 mod mention;
+mod pattern;
 mod raw;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 pub(super) use mention::TokenBag;
+pub(super) use pattern::{CommandPattern, may_name};
 use raw::suspect_commands;
 pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
 

@@ -312,7 +312,9 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
             texts.push((&asks, text, is_held_up));
         }
     }
-    for text in PUSHES.lines().map(characters) {
+    let patterns =
+        ["/usr/bin/gi? push", "/usr/bin/gi[t] -C . push origin", "git p[u]sh", "/usr/bin/git pu?h x", "env gi? push"];
+    for text in patterns.into_iter().chain(PUSHES.lines()).map(characters) {
         texts.push((&pushes, text.clone(), is_held_up));
         texts.push((&asks, text, is_held_up));
     }
@@ -338,6 +340,19 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         "f() { command rm \"$@\"; }; f x",
         "IFS=,; c=rm,x; $c",
         "base64 -d <<< x | sh; rm \"$x\"",
+        "/bin/r[m] x",
+        "/bin/r? x",
+        "/bin/[a-z]m x",
+        "r* x",
+        "find . -exec /bin/r[m] {} ';'",
+        "xargs -a list /bin/r[m]",
+        "env /bin/r[m] x",
+        "poetry run /bin/r[m] x",
+        "/usr/bin/en[v] rm x",
+        "bash -c '/bin/r[m] x'",
+        "r${z}m x",
+        "r$(:)m x",
+        "${z}rm x",
     ];
     texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as VerdictTest)));
     assert!(texts.len() >= 200);
@@ -414,6 +429,11 @@ fn what_is_no_program_is_not_taken_for_one() {
         "for f in *.rs; do rustfmt \"$f\"; done",
         "git log --since=\"$(date +%F)\"",
         "python3 - <<'X'\nx = 'remove'\nX",
+        "case $1 in r*) ls;; *[!0-9]*) ls;; [Rr]*) ls;; *) ls;; esac",
+        "for f in r*; do echo \"$f\"; done",
+        "prettier --write src/r* x",
+        "ls r*; cat src/r* x",
+        "for i in 1 2; do ./r$i x; done",
     ] {
         let found = judge(Path::new("/tree"), Posture::Unattended, &rules, text);
         assert_eq!(found.action, Action::Allow, "{text}: {found:?}");

@@ -11,7 +11,7 @@ use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{OpaqueConstruct, ShellText, SimpleCommand, TokenBag};
+use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag};
 use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
@@ -57,6 +57,8 @@ pub(super) struct CommandLine {
     pub line: String,
     /// Other spellings, which count for a rule that forbids.
     pub others: Vec<String>,
+    /// What it may be by patterns in its program, which counts for such a rule as well.
+    pub patterns: Vec<CommandPattern>,
     /// Writes into a file by a redirection.
     pub writes: bool,
     /// Is git with a flag that throws work away.
@@ -82,7 +84,13 @@ impl CommandLine {
     fn new(command: &SimpleCommand) -> Self {
         let line = command.line();
         let destroys = !flag::in_command(command).is_empty();
-        Self { others: command.other_lines(&line), line, writes: command.writes(), destroys }
+        let patterns = command.pattern_lines();
+        Self { others: command.other_lines(&line), line, patterns, writes: command.writes(), destroys }
+    }
+
+    /// Whether it may be what a rule's pattern means, by patterns of its own.
+    pub(super) fn meets(&self, pattern: &str) -> bool {
+        self.patterns.iter().any(|own| own.meets(pattern))
     }
 
     /// All spellings of it.
@@ -362,7 +370,7 @@ fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
         others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
-    Item::Command(CommandLine { line, others, writes: false, destroys })
+    Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys })
 }
 
 fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {

@@ -1,5 +1,6 @@
 //! What is written down, held against the items of a call: rules of files, maps, and what a person allowed before.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::json;
@@ -96,7 +97,8 @@ impl<'a> Case<'a> {
     fn takes_command(&self, rule: &Rule, command: &CommandLine) -> bool {
         let is_about = rule.is_about(self.tool());
         let means = |line: &str| is_about && rule.means_text(line) || self.tool() == "bash" && rule.means_git(line);
-        command.lines().any(means)
+        let meets = |pattern: Cow<'_, str>| self.tool() == "bash" && command.meets(&pattern);
+        command.lines().any(means) || !command.patterns.is_empty() && rule.shell_pattern().is_some_and(meets)
     }
 
     /// Whether a rule lets an item through. A path counts by where it is, not by what it is called.
@@ -198,6 +200,10 @@ impl<'a> Case<'a> {
 
     fn ruling<'m>(&self, map: &'m CompactPermission, tool: &Spelled<'_>, item: &Item) -> Option<&'m compact::Rule> {
         let gives = |rule: &&compact::Rule| rule.action == Action::Allow;
+        let by_pattern = |command: &CommandLine| {
+            let has_patterns = !command.patterns.is_empty();
+            has_patterns.then(|| map.ruling(tool, |rule| !gives(&rule) && command.meets(&rule.pattern))).flatten()
+        };
         match item {
             Item::Path { named, real } => {
                 let is_at =
@@ -221,7 +227,8 @@ impl<'a> Case<'a> {
                 });
                 let others = command.others.iter();
                 let others = others.filter_map(|line| map.ruling(tool, |rule| glob::matches(&rule.pattern, line)));
-                others.filter(|rule| !gives(rule)).fold(by_line, |found, rule| strictest(found, Some(rule)))
+                let others = others.filter(|rule| !gives(rule)).chain(by_pattern(command));
+                others.fold(by_line, |found, rule| strictest(found, Some(rule)))
             }
             // A pattern allows none of the commands that such a text may run.
             Item::Opaque { text, suspects } => {
@@ -230,7 +237,8 @@ impl<'a> Case<'a> {
                 };
                 let by_line = |line: &str| map.ruling(tool, |rule| counts(rule) && glob::matches(&rule.pattern, line));
                 let lines = suspects.iter().flat_map(CommandLine::lines).chain([text.as_str()]);
-                lines.filter_map(by_line).fold(None, |found, rule| strictest(found, Some(rule)))
+                let rules = lines.filter_map(by_line).chain(suspects.iter().filter_map(by_pattern));
+                rules.fold(None, |found, rule| strictest(found, Some(rule)))
             }
             // What a map says about everything, it says about the commands themselves.
             Item::Possible(PossibleRuns { commands, token_bags, .. }) => {
@@ -239,7 +247,8 @@ impl<'a> Case<'a> {
                 let is_mentioned = |rule: &compact::Rule| token_bags.iter().any(|bag| bag.mentions(&rule.pattern));
                 let by_words = map.ruling(tool, |rule| !gives(&rule) && is_mentioned(rule));
                 let counts = |rule: &&compact::Rule| !gives(rule) && !is_everything(&rule.pattern);
-                by_line.chain(by_words).filter(counts).max_by_key(|rule| rule.action)
+                let by_pattern = commands.iter().filter_map(by_pattern);
+                by_line.chain(by_words).chain(by_pattern).filter(counts).max_by_key(|rule| rule.action)
             }
             Item::Text(text) => map.ruling(tool, |rule| glob::matches(&rule.pattern, text)),
             Item::Server(_) => map

@@ -101,6 +101,18 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
         "systemctl reboot",
         "systemctl isolate poweroff.target",
         "ls; reboot",
+        "/bin/r[m] -rf /",
+        "/bin/r? -rf ~",
+        "r* -rf /etc",
+        "env /bin/r[m] -rf /",
+        "poetry run /bin/r[m] -rf /",
+        "find / -exec /bin/r[m] {} +",
+        "/usr/bin/sud? ls",
+        "/sbin/reboo[t]",
+        "r${z}m -rf /",
+        "${z}rm -rf /",
+        "r$(:)m -rf /",
+        "su${z}do ls",
     ] {
         assert!(catastrophe(text).is_some(), "{text}");
     }
@@ -150,6 +162,13 @@ fn r89_what_only_looks_like_it_is_left_to_the_rules() {
         "# sudo rm -rf /\nls",
         "rg 'rm -rf /' src",
         "sed -i 's/sudo //' x",
+        "case $1 in s*) ls;; re*) ls;; *) ls;; esac",
+        "case $1 in ''|*[!0-9]*) echo no;; [Yy]*) ls;; \\?) ls;; /s*) ls;; esac",
+        "for i in 1 2; do ./s$i x; done",
+        "./s* x",
+        "$SCRIPTS/reboot",
+        "[[ -d $x ]] && ls",
+        "rm -rf $BUILD/*",
     ] {
         assert_eq!(catastrophe(text), None, "{text}");
     }

@@ -11,6 +11,9 @@ const BEFORE: &[&str] =
 /// Programs that print their words, or where they are.
 const PRINTING: [&str; 5] = ["echo ", "printf ", "which ", "command -v ", "type -p "];
 
+/// Substitutions that print nothing.
+const SILENT: [&str; 6] = ["$()", "$(:)", "$(true)", "``", "`:`", "`true`"];
+
 /// How many words braces may make of one, and how long it may be.
 const MOST_BRACED: usize = 64;
 const LONGEST_BRACED: usize = 512;
@@ -95,12 +98,19 @@ fn suffixes(command: &SimpleCommand) -> Vec<SimpleCommand> {
 fn programs(part: &SimpleCommand) -> Vec<SimpleCommand> {
     let from = |at: usize| SimpleCommand { words: part.words[at..].to_vec(), ..part.clone() };
     let mut found = Vec::new();
+    let mut has_bare = false;
     for (at, word) in part.words.iter().enumerate() {
         let text = word.text.as_str();
         let is_before = BEFORE.contains(&text) || is_assignment(text);
         let may_vanish = text.starts_with(['$', '%']);
         if !is_before && (!may_vanish || found.is_empty()) {
             found.push(from(at));
+        }
+        if let Some(bare) = without_expansions(text).filter(|_| !is_before && !has_bare) {
+            let mut command = from(at);
+            command.words[0] = Word::literal(bare);
+            found.push(command);
+            has_bare = true;
         }
         if !is_before && !may_vanish {
             return found;
@@ -110,6 +120,24 @@ fn programs(part: &SimpleCommand) -> Vec<SimpleCommand> {
         found.push(from(part.words.len()));
     }
     found
+}
+
+/// A program without the variables in its name, which may be unset: `r${x}m` is `rm`. `None` when it has none, or nothing
+/// else.
+fn without_expansions(program: &str) -> Option<String> {
+    let name = base_name(program);
+    let mut parts = name.split('$');
+    let mut bare = parts.next()?.to_owned();
+    for part in parts {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        bare.push_str(match part.strip_prefix('{') {
+            Some(braced) => braced.split_once('}').map_or("", |(_, behind)| behind),
+            None if part.starts_with(|c: char| c.is_ascii_digit() || "@*#?!-".contains(c)) => &part[1..],
+            None => part.trim_start_matches(is_name),
+        });
+    }
+    let is_other = bare.len() < name.len() && bare.contains(char::is_alphanumeric);
+    is_other.then(|| format!("{}{bare}", &program[..program.len() - name.len()]))
 }
 
 /// Cuts a text into words and commands.
@@ -204,6 +232,9 @@ fn expand_braces(text: &str, found: &mut Vec<String>) {
 fn inline(text: &str) -> Option<String> {
     let blanks = text.replace("${IFS}", " ").replace("$IFS", " ");
     let mut inlined = blanks.replace("$@", "").replace("$*", "");
+    for silent in SILENT {
+        inlined = inlined.replace(silent, "");
+    }
     for (opening, closing) in PRINTING.iter().flat_map(|name| [(format!("$({name}"), ')'), (format!("`{name}"), '`')]) {
         for _ in 0..MOST_INLINED {
             let Some((before, rest)) = inlined.split_once(&opening) else { break };

@@ -118,6 +118,8 @@ fn r90_every_other_text_is_opaque_and_says_why() {
         ("./ls *", "a pattern that may become an option or a program"),
         ("alias x=ls", "the keyword `alias`"),
         ("xargs --x ls", "an unknown option of `xargs`"),
+        ("env /bin/l? x", "a pattern that may become an option or a program"),
+        ("find . -exec /bin/l[s] {} \\;", "a pattern that may become an option or a program"),
         ("l? x", "a pattern that may become an option or a program"),
         ("ls > a*", "a pattern that may become an option or a program"),
         ("A=1 ls", "an assignment"),

@@ -226,11 +226,12 @@ impl Runs {
 
     /// Adds a command that a wrapper starts, and what that starts.
     fn start(&mut self, words: &[Word], behind: Behind, depth: usize) {
-        if words.is_empty() {
-            return;
+        let Some(program) = words.first() else { return };
+        if program.is_glob {
+            self.unclear = Some(OpaqueConstruct::Glob);
         }
         self.possible_scripts
-            .extend(words.first().filter(|word| word.text.contains(' ')).map(|word| word.text.clone()));
+            .extend(Some(program).filter(|word| word.text.contains(' ')).map(|word| word.text.clone()));
         let mut command = SimpleCommand::of_words(words.to_vec(), Origin::Wrapped);
         if behind == Behind::FedProgram {
             command.is_fed = true;

@@ -1,0 +1,222 @@
+//! Words that a shell completes by patterns (`/bin/r[m]`), held against the patterns of rules that forbid: whether there
+//! is a name that both mean. Nothing here is looked up on the disk.
+
+use super::{Origin, SimpleCommand, Word, base_name, git_arguments};
+
+/// A command of which the program, or the subcommand of git, is a pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct CommandPattern(Vec<Sign>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Sign {
+    One(char),
+    Any,
+    /// One of some characters, from the first to the last of each pair; or one that is none of them.
+    Class {
+        ranges: Vec<(char, char)>,
+        is_negated: bool,
+    },
+    /// Any run of characters without a blank.
+    Run,
+}
+
+impl SimpleCommand {
+    /// The names that its program may have, if that is a pattern.
+    pub(in super::super) fn program_pattern(&self) -> Option<CommandPattern> {
+        let [program, arguments @ ..] = self.words.as_slice() else { return None };
+        let signs = CommandPattern::of_word(self, program)?;
+        let counts = match self.origin {
+            Origin::Written | Origin::Wrapped => true,
+            // A branch of `case` looks like a command without arguments.
+            Origin::Suspected => !arguments.is_empty() || !signs.contains(&Sign::Run),
+            // An argument with a pattern names files, unless it leads to where programs are.
+            Origin::Possible => is_program_directory(&program.text),
+        };
+        counts.then_some(CommandPattern(signs))
+    }
+
+    /// The lines that it may become by its patterns, in the spellings that count for a rule that forbids.
+    pub(in super::super) fn pattern_lines(&self) -> Vec<CommandPattern> {
+        let program = self.program_pattern();
+        let is_git = program.as_ref().map_or(self.program() == "git", |program| program.meets("git"));
+        if program.is_none() && !is_git {
+            return Vec::new();
+        }
+        let texts = self.texts();
+        let arguments = texts.get(1..).unwrap_or_default();
+        let verb = if is_git { git_arguments(arguments) } else { &[] };
+        let verb = &self.words[self.words.len() - verb.len()..];
+        let verb_signs = verb.first().and_then(|word| CommandPattern::of_word(self, word));
+        if program.is_none() && verb_signs.is_none() {
+            return Vec::new();
+        }
+        let program = program.map_or_else(|| literal(self.program()), |program| program.0);
+        let line = |words: &[Word]| {
+            let mut signs = program.clone();
+            for (at, word) in words.iter().enumerate() {
+                signs.push(Sign::One(' '));
+                let is_verb = at + verb.len() == words.len();
+                signs.extend(verb_signs.clone().filter(|_| is_verb).unwrap_or_else(|| literal(&word.text)));
+            }
+            signs
+        };
+        let mut lines = vec![line(&self.words[1..])];
+        if is_git && verb.len() + 1 < self.words.len() {
+            lines.push(line(verb));
+        }
+        // `git push *` forbids `git push` as well.
+        let bare: Vec<_> = lines.iter().map(|line| [line.as_slice(), &[Sign::One(' ')]].concat()).collect();
+        lines.into_iter().chain(bare).map(CommandPattern).collect()
+    }
+}
+
+impl CommandPattern {
+    /// The signs of the last part of a word, if it is a pattern that says anything about the names that it means.
+    fn of_word(command: &SimpleCommand, word: &Word) -> Option<Vec<Sign>> {
+        let is_read = matches!(command.origin, Origin::Written | Origin::Wrapped);
+        if is_read && !word.is_glob || !word.text.contains(['*', '?', '[']) {
+            return None;
+        }
+        let signs = signs(base_name(&word.text));
+        let is_pattern = signs.iter().any(|sign| !matches!(sign, Sign::One(_)));
+        let says = |sign: &Sign| match sign {
+            Sign::One(c) => c.is_alphanumeric(),
+            Sign::Class { is_negated, .. } => !is_negated,
+            Sign::Any | Sign::Run => false,
+        };
+        let is_short = !signs.contains(&Sign::Run);
+        (is_pattern && (is_short || signs.iter().any(says))).then_some(signs)
+    }
+
+    /// Whether a rule's pattern, in which `*` is any run and `?` one character, means a line that this means, too.
+    pub(in super::super) fn meets(&self, pattern: &str) -> bool {
+        let pattern: Vec<char> = pattern.chars().collect();
+        // Which parts of the pattern may be read when the signs so far are.
+        let mut reached = vec![false; pattern.len() + 1];
+        reached[0] = true;
+        skip_stars(&mut reached, &pattern);
+        for sign in &self.0 {
+            let mut next = vec![false; pattern.len() + 1];
+            for at in 0..pattern.len() {
+                let is_run = *sign == Sign::Run;
+                match pattern[at] {
+                    _ if !reached[at] && !(is_run && next[at]) => {}
+                    '*' => (next[at], next[at + 1]) = (true, true),
+                    c => {
+                        next[at] |= is_run;
+                        next[at + 1] |= c == '?' || sign.means(c);
+                    }
+                }
+            }
+            next[pattern.len()] |= *sign == Sign::Run && reached[pattern.len()];
+            skip_stars(&mut next, &pattern);
+            reached = next;
+        }
+        reached[pattern.len()]
+    }
+}
+
+impl Sign {
+    fn means(&self, c: char) -> bool {
+        match self {
+            Self::One(own) => *own == c,
+            Self::Any | Self::Run => c != ' ',
+            Self::Class { ranges, is_negated } => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&c)) != *is_negated
+            }
+        }
+    }
+}
+
+/// Whether a word may be the name of a program, with its directory or without.
+pub(in super::super) fn may_name(word: &str, program: &str) -> bool {
+    base_name(word) == program || CommandPattern(signs(base_name(word))).meets(program)
+}
+
+/// A star in a rule's pattern may stand for nothing.
+fn skip_stars(reached: &mut [bool], pattern: &[char]) {
+    for at in 0..pattern.len() {
+        reached[at + 1] |= reached[at] && pattern[at] == '*';
+    }
+}
+
+fn literal(text: &str) -> Vec<Sign> {
+    text.chars().map(Sign::One).collect()
+}
+
+fn signs(text: &str) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '*' => signs.push(Sign::Run),
+            '?' => signs.push(Sign::Any),
+            '[' => match class(rest) {
+                Some((sign, behind)) => {
+                    signs.push(sign);
+                    rest = behind;
+                }
+                None => signs.push(Sign::One('[')),
+            },
+            c => signs.push(Sign::One(c)),
+        }
+    }
+    signs
+}
+
+/// The characters that brackets stand for, and what is behind them; `text` begins behind the first bracket.
+fn class(text: &str) -> Option<(Sign, &str)> {
+    let inside = text.strip_prefix(['!', '^']).unwrap_or(text);
+    // A bracket that comes first is one of the characters.
+    let first = inside.chars().next()?.len_utf8();
+    let end = first + inside[first..].find(']')?;
+    // `[[:lower:]]` and such.
+    if ["[:", "[.", "[="].iter().any(|named| inside[..end].contains(named)) {
+        return Some((Sign::Any, inside[end + 1..].split_once(']')?.1));
+    }
+    let mut characters = inside[..end].chars().peekable();
+    let mut ranges = Vec::new();
+    while let Some(from) = characters.next() {
+        let is_range = characters.peek() == Some(&'-') && characters.clone().nth(1).is_some();
+        let to = if is_range { characters.nth(1).unwrap_or(from) } else { from };
+        ranges.push((from, to));
+    }
+    Some((Sign::Class { ranges, is_negated: inside.len() < text.len() }, &inside[end + 1..]))
+}
+
+/// Whether a word leads into a directory that holds programs.
+fn is_program_directory(word: &str) -> bool {
+    let directory = word.rsplit_once('/').map_or("", |(directory, _)| base_name(directory));
+    directory.ends_with("bin") || directory == "git-core" || directory.contains(['*', '?', '['])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_patterns_meet_where_a_name_is_meant_by_both() {
+        for (word, pattern, expected) in [
+            ("r[m]", "rm", true),
+            ("r?", "rm", true),
+            ("r*", "rm", true),
+            ("*m", "rm", true),
+            ("[a-z][!x]", "rm", true),
+            ("[r][[:lower:]]", "rm", true),
+            ("[[:lower:]_]m", "rm", true),
+            ("[]r]m", "rm", true),
+            ("r[m", "rm", false),
+            ("r[!m]", "rm", false),
+            ("r??", "rm", false),
+            ("gi?", "g*", true),
+            ("gi?", "*t", true),
+            ("gi?", "*", true),
+            ("gi?", "?i?", true),
+            ("gi?", "legit", false),
+            ("*a*a*a*a*a*a*a*a*a*a*a*a*b", "*a*a*a*a*a*a*a*a*a*a*c", false),
+        ] {
+            assert_eq!(CommandPattern(signs(word)).meets(pattern), expected, "{word}, {pattern}");
+        }
+    }
+}
