@@ -11,6 +11,7 @@ pub(super) use git::READS as GIT_READS;
 
 use super::command::is_common_program;
 use super::compact::glob;
+use super::guard::TREE_SECRETS;
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
 /// Programs that read, whatever their arguments are.
@@ -25,7 +26,8 @@ const VERSIONED: &str = "cc clang cmake g++ gcc java make node python python3";
 /// A program that reads as long as it has no other options than these. A long option must be spelled out.
 struct Reader {
     name: &'static str,
-    /// Letters of options; the rest of a word behind one of `valued` is its value.
+    /// Letters of options without a value, or whose value is always the next word; the rest of a word behind one of
+    /// `valued` is its value.
     flags: &'static str,
     valued: &'static str,
     long: &'static str,
@@ -79,8 +81,8 @@ const READERS: &[Reader] = &[
     },
     Reader {
         name: "tree",
-        flags: "adfxipughsDtrcUCnJQF",
-        valued: "LPI",
+        flags: "adfxipughsDtrcUCnJQFLPI",
+        valued: "",
         long: "dirsfirst du gitignore noreport prune",
     },
     Reader { name: "uniq", flags: "cdDuiz", valued: "fsw", long: "all-repeated count ignore-case repeated unique" },
@@ -106,6 +108,9 @@ const PROC_FACTS: &str =
 
 /// Programs that search in whatever is below the root.
 const SEARCHES: &str = "egrep fgrep grep rg";
+
+/// Parts of a filter of `jq` that show the environment, which holds keys, or that load code.
+const JQ_REACHES: [&str; 4] = ["env", "import", "include", "modulemeta"];
 
 /// Where a text runs, as far as git is concerned: it reads the configuration of the repository that it finds there.
 #[derive(Debug, Clone, Copy)]
@@ -205,8 +210,7 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
             _ => false,
         },
         name if is_one_of(VERSIONED, name) => arguments == ["--version"],
-        // The environment holds keys.
-        "jq" if arguments.iter().any(|word| word.to_ascii_lowercase().contains("env")) => false,
+        "jq" if reaches_by_filter(command) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
         name if is_one_of(SEARCHES, name) && arguments.contains(&"/") => false,
@@ -230,23 +234,55 @@ impl Reader {
     }
 }
 
+/// Whether a filter of `jq` may do more than look at its input: a pattern before it may become the filter.
+fn reaches_by_filter(command: &SimpleCommand) -> bool {
+    let reaches = |word: &Word| {
+        let text = word.text.to_ascii_lowercase();
+        JQ_REACHES.iter().any(|part| text.contains(part))
+    };
+    let filter = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.is_glob);
+    filter.is_some_and(|filter| filter.is_glob) || command.words.iter().any(reaches)
+}
+
 /// Whether a program may search in hidden files at the root of the work tree.
 fn searches_tree(name: &str, arguments: &[&str]) -> bool {
-    let has_letter = |letters: &[char]| {
-        arguments.iter().any(|word| word.starts_with('-') && !word.starts_with("--") && word.contains(letters))
-    };
+    let is_letters = |word: &str| word.starts_with('-') && !word.starts_with("--");
+    let has_letter = |letters: &[char]| arguments.iter().any(|word| is_letters(word) && word.contains(letters));
     let has_long = |start: &str| arguments.iter().any(|word| word.starts_with(start));
-    let is_deep = match name {
-        "egrep" | "fgrep" | "grep" => has_letter(&['r', 'R', 'd']) || has_long("--r") || has_long("--d"),
-        "rg" => has_letter(&['u']) || has_long("--hidden") || has_long("--no-ignore"),
-        "diff" => has_letter(&['r']) || has_long("--recursive"),
-        _ => false,
+    let (is_deep, valued) = match name {
+        "egrep" | "fgrep" | "grep" => (has_letter(&['r', 'R', 'd']) || has_long("--r") || has_long("--d"), "ABCDdefm"),
+        "rg" => {
+            let is_deep = has_letter(&['u']) || has_long("--hidden") || has_long("--no-ignore");
+            // A pattern for names brings hidden files in.
+            let picks = has_letter(&['g']) || has_long("--glob") || has_long("--iglob");
+            (is_deep || picks && arguments.iter().any(|word| picks_secret(word)), "ABCEMTdefgjmrt")
+        }
+        "diff" => (has_letter(&['r']) || has_long("--recursive"), "CFIUWx"),
+        _ => return false,
     };
     let included: Vec<_> = arguments.iter().filter_map(|word| word.strip_prefix("--include=")).collect();
     let is_narrow = !included.is_empty() && included.iter().all(|pattern| !glob::matches(pattern, ".env"));
-    let operands: Vec<_> = arguments.iter().filter(|word| !word.starts_with('-')).collect();
-    let is_root = |word: &&&str| matches!(word.trim_end_matches('/'), "." | "") || word.starts_with('/');
-    is_deep && !is_narrow && (operands.len() < 2 || operands.iter().any(is_root))
+    let is_value =
+        |at: usize| at > 0 && is_letters(arguments[at - 1]) && arguments[at - 1].ends_with(|c| valued.contains(c));
+    let operands = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
+    let has_pattern = name == "diff" || has_letter(&['e', 'f']) || has_long("--regexp") || has_long("--file");
+    let paths: Vec<_> = operands.map(|(_, word)| *word).skip(usize::from(!has_pattern)).collect();
+    is_deep && !is_narrow && (paths.is_empty() || paths.into_iter().any(is_tree_root))
+}
+
+/// Whether a pattern for names, behind its option or alone, may mean a secret of the work tree.
+fn picks_secret(word: &str) -> bool {
+    let value = word.strip_prefix("-g").or_else(|| word.split_once('=').map(|(_, value)| value)).unwrap_or(word);
+    let name = base_name(value);
+    let is_open = name.contains(['{', '[']) || TREE_SECRETS.iter().any(|secret| glob::matches(name, secret));
+    is_open && !value.starts_with(['!', '-'])
+}
+
+/// Whether a path may be the root of the work tree, or be above it.
+fn is_tree_root(path: &str) -> bool {
+    path.starts_with('/')
+        || path.split('/').all(|part| matches!(part, "" | "."))
+        || path.split('/').any(|part| part == "..")
 }
 
 /// Whether a directory is below, by its name.

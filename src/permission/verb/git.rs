@@ -38,6 +38,9 @@ const OPTIONS: &str = "abbrev abbrev-commit abbrev-ref after all all-match alway
 const PATCHES: &str = "diff diff-files diff-index diff-tree log range-diff reflog show stash whatchanged";
 const VALUED: &str = "BCGLMSUXln";
 
+/// Options whose value is a format or an order, and may be the next word.
+const FORMATTED: &str = "--format --pretty --sort";
+
 /// Options of git itself that lead nowhere else and run nothing.
 const MANNERS: &str = "--literal-pathspecs --no-optional-locks --no-pager --no-replace-objects -P";
 
@@ -56,8 +59,12 @@ pub(super) fn reads(command: &SimpleCommand) -> bool {
     let has_glob = command.words.iter().any(|word| word.is_glob);
     let [verb, words @ ..] = git_arguments(arguments) else { return false };
     let own = &arguments[..arguments.len() - words.len() - 1];
+    let is_separate = |word: &&str| is_one_of(FORMATTED, word);
     own.iter().all(|option| is_one_of(MANNERS, option))
         && words.iter().all(|word| is_harmless(verb, word))
+        && !words.iter().any(|word| checks_signatures(word))
+        // The value of such an option may be a pattern, or a word that says nothing by itself.
+        && !(words.iter().any(is_separate) && (has_glob || words.iter().any(|word| word.contains("signature"))))
         && (is_one_of(READS, verb) || !has_glob && looks(verb, words))
 }
 
@@ -73,10 +80,6 @@ pub(super) fn reads_no_files(command: &SimpleCommand) -> bool {
 
 /// Whether a word is no option, or one that changes only what is shown.
 fn is_harmless(verb: &str, word: &str) -> bool {
-    // Such formats run a program that checks signatures.
-    if word.contains("%G") || word.contains("%(signature") {
-        return false;
-    }
     // `--` may be the value of an option, so that options may follow.
     if let Some(long) = word.strip_prefix("--") {
         return long.is_empty() || is_one_of(OPTIONS, long.split('=').next().unwrap_or(long));
@@ -85,6 +88,14 @@ fn is_harmless(verb: &str, word: &str) -> bool {
     let is_text = letters.chars().take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
     // `-O` opens files in a program.
     !(letters.contains('O') || is_text && is_one_of(PATCHES, verb))
+}
+
+/// Whether a word is a format, or an order, for which git runs a program that checks signatures.
+fn checks_signatures(word: &str) -> bool {
+    // Signs may stand before the letter.
+    let is_field = |part: &str| part.trim_start_matches(['+', '-', ' ']).starts_with('G');
+    word.split('%').skip(1).any(is_field)
+        || word.contains("signature") && (word.contains('%') || word.starts_with("--sort"))
 }
 
 /// Whether a setting may hold a token or a password.

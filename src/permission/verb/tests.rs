@@ -28,6 +28,8 @@ fn r86_read_only_commands_of_git_are_known() {
         "git status --untracked-files=all",
         "git log 2>/dev/null",
         "git log 'HEAD@{1}'",
+        "git log --format='%h %an %s' -- src/signature.rs",
+        "git for-each-ref --sort=-committerdate --format='%(refname)'",
         "/usr/bin/git status",
         "git --version",
     ] {
@@ -99,6 +101,15 @@ fn r86_all_others_are_asked_about() {
         "git grep --open-files-in-pager=x y",
         "git log --show-signature",
         "git log --format=%G?",
+        "git log '--format=%+GK'",
+        "git log '--format=%- GK'",
+        "git log --pretty='tformat:%H% GS'",
+        "git for-each-ref --format='%(*signature)'",
+        "git for-each-ref --format '%(if)%(*signature:key)%(then)%(end)'",
+        "git for-each-ref --format a*",
+        "git for-each-ref --sort=-signature:key",
+        "git for-each-ref --sort signature",
+        "git branch --sort=signature",
         "git log $x",
         "git log \"$x\"",
         "git $x",
@@ -145,6 +156,7 @@ fn what_only_reads_is_known() {
         "/bin/ls src",
         "date +%s; pwd; date -u",
         "jq -r '.a[] | .b' x.json",
+        "jq -r .a src/*.json",
         "printf '%s\\n' a",
         "printf '%-10s|%b %% %5.2s' a b c",
         "diff -u a b; file -b a; tree -L 2; fd -e rs; uniq -c a",
@@ -192,13 +204,35 @@ fn a_search_through_the_whole_tree_is_no_mere_look_where_it_shows_secrets() {
     let reads = |text: &str, has_tree_secret| {
         text_only_reads(&ShellText::read(text), ReadGround { has_tree_secret, ..AT_ROOT })
     };
-    for text in
-        ["grep -r KEY .", "grep -rn KEY", "grep --recursive KEY ./", "rg --hidden KEY", "rg -uu KEY .", "diff -r . x"]
-    {
+    for text in [
+        "grep -r KEY .",
+        "grep -rn KEY",
+        "grep --recursive KEY ./",
+        "rg --hidden KEY",
+        "rg -uu KEY .",
+        "diff -r . x",
+        "grep -r KEY ./.",
+        "rg -uu KEY ./.",
+        "grep -r KEY src/..",
+        "grep -r -e KEY -e X",
+        "grep -rm 1 KEY",
+        "rg -g '*' KEY",
+        "diff -rU 1 x ././",
+    ] {
         assert!(reads(text, false) && !reads(text, true), "{text}");
     }
-    for text in ["grep -rn KEY src", "grep KEY a b", "grep -r --include=*.rs KEY .", "rg KEY", "ls -R", "git grep KEY"]
-    {
+    for text in [
+        "grep -rn KEY src",
+        "grep -rn -e KEY -e X src",
+        "grep -rm 1 KEY src",
+        "rg -g '*.rs' KEY src",
+        "diff -r a b",
+        "grep KEY a b",
+        "grep -r --include=*.rs KEY .",
+        "rg KEY",
+        "ls -R",
+        "git grep KEY",
+    ] {
         assert!(reads(text, true), "{text}");
     }
 }
@@ -242,6 +276,9 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "find . -name x -fls y",
         "find . -files0-from x",
         "tree -R -H . -L 1",
+        "tree -Po x out.txt",
+        "tree -Lo 1 a.c",
+        "tree -P -o out.txt",
         "file -C -m x",
         "diff -l a b",
         "rg --hostname-bin x y",
@@ -251,6 +288,11 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "fd -l",
         "jq -n env",
         "jq -n '$ENV'",
+        "jq -n input_line*",
+        "jq -n -- input_line*",
+        "jq -n 'import \"m\" as m; m::x'",
+        "jq -n 'include \"m\"; x'",
+        "jq -n '\"m\" | modulemeta'",
         "date -d x -s y",
         "test -v 'a[$(x)]'",
         "[ -v 'a[$(x)]' ]",
