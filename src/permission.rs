@@ -51,8 +51,11 @@ pub enum Reach {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     File(String),
-    /// Entries of a directory, by a pattern.
-    Within(String),
+    /// Whatever a pattern means in a directory: a path of which the first part is a pattern. `**` means all that is below.
+    Within {
+        directory: String,
+        pattern: String,
+    },
     /// A directory to work in, against which the others may be meant.
     Move(String),
     /// A program, by its path.
@@ -67,7 +70,7 @@ pub fn places_below(command: &str, cwd: &Path, tree: &Path) -> Option<Vec<Place>
 /// Whether a command may reach what a place is, once its links are followed.
 pub fn is_free(place: &Place, real: &Path, tree: &Path) -> bool {
     match place {
-        Place::File(_) | Place::Within(_) | Place::Move(_) => is_inside(real, tree),
+        Place::File(_) | Place::Within { .. } | Place::Move(_) => is_inside(real, tree),
         Place::Program(_) => is_inside(real, tree) || command::is_common_program(real),
     }
 }

@@ -7,6 +7,9 @@ use crate::permission::{self, Leads, Place, Reach, Subject, Target};
 /// How many directories a command may change to and still be judged.
 const MOST_MOVES: usize = 64;
 
+/// How many files are looked at for links that a command may reach by its patterns.
+const MOST_FILES: usize = 10_000;
+
 /// What a call is about, with every link on the way followed. The agent knows its tree by the name `tree`; `real_tree`
 /// is where that is.
 pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path) -> Subject {
@@ -27,11 +30,16 @@ pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path) -> Subject {
 /// Whether all that a command names is in the tree: a link that the repository brings may lead anywhere.
 fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
     let Some(places) = permission::places_below(text, cwd, tree) else { return false };
+    let mut walk = Walk { tree, files_left: MOST_FILES };
     let mut bases = vec![cwd.to_owned()];
     let mut at = 0;
     // A name may be meant against each directory that can be reached by the command's own moves, in any order.
     while let Some(base) = bases.get(at).cloned() {
-        if bases.len() > MOST_MOVES || !places.iter().all(|place| leads_place_inside(place, &base, tree)) {
+        let is_seen = |place: &&Place| {
+            at > 0 && matches!(place, Place::Within { directory, .. } if Path::new(directory).is_absolute())
+        };
+        let mut unseen = places.iter().filter(|place| !is_seen(place));
+        if bases.len() > MOST_MOVES || !unseen.all(|place| walk.leads_place_inside(place, &base)) {
             return false;
         }
         for place in &places {
@@ -46,16 +54,63 @@ fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
     true
 }
 
-fn leads_place_inside(place: &Place, base: &Path, tree: &Path) -> bool {
-    let is_free = |path: &Path| permission::is_free(place, &real(path), tree);
-    match place {
-        Place::File(name) | Place::Move(name) | Place::Program(name) => is_free(&base.join(name)),
-        Place::Within(name) => {
-            let entries = base.join(name).read_dir().into_iter().flatten().flatten();
-            let mut links = entries.map(|entry| entry.path()).filter(|path| path.is_symlink());
-            is_free(&base.join(name)) && links.all(|path| is_free(&path))
+/// A look at the places of a command.
+struct Walk<'a> {
+    tree: &'a Path,
+    files_left: usize,
+}
+
+impl Walk<'_> {
+    fn leads_place_inside(&mut self, place: &Place, base: &Path) -> bool {
+        let is_free = |path: &Path| permission::is_free(place, &real(path), self.tree);
+        match place {
+            Place::File(name) | Place::Move(name) | Place::Program(name) => is_free(&base.join(name)),
+            Place::Within { directory, pattern } => {
+                let start = base.join(directory);
+                is_free(&start) && self.leads_pattern_inside(place, start, pattern)
+            }
         }
     }
+
+    /// Whether everything that a pattern may mean is in the tree: behind its first part, each level is looked at. Too many
+    /// files are an answer, too.
+    fn leads_pattern_inside(&mut self, place: &Place, start: PathBuf, pattern: &str) -> bool {
+        let mut level = vec![start];
+        for part in pattern.split('/').filter(|part| !part.is_empty()) {
+            let is_literal = !part.contains(['*', '?', '[', '{', '$']);
+            // Some shells go on below what they find, where a link may lead back.
+            let is_deep = matches!(part, "**" | "***");
+            let mut next = Vec::new();
+            let mut at = 0;
+            while let Some(directory) = level.get(at).cloned() {
+                at += 1;
+                let found = match is_literal {
+                    true => vec![directory.join(part)],
+                    false => entries(&directory),
+                };
+                let Some(files_left) = self.files_left.checked_sub(found.len()) else { return false };
+                self.files_left = files_left;
+                for path in found {
+                    let is_link = path.is_symlink();
+                    if is_link && !permission::is_free(place, &real(&path), self.tree) {
+                        return false;
+                    }
+                    match (is_deep, is_link) {
+                        _ if !path.is_dir() => {}
+                        (false, _) => next.push(path),
+                        (true, false) => level.push(path),
+                        (true, true) => level.extend(Some(real(&path)).filter(|path| !level.contains(path))),
+                    }
+                }
+            }
+            level = if is_deep { level } else { next };
+        }
+        true
+    }
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    directory.read_dir().into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// A path with the links of its existing part followed; what does not exist cannot be a link.
@@ -129,6 +184,21 @@ mod tests {
             ("cat sub/links/docs/*", false),
             ("cat sub/links/*", false),
             ("cat sub/links/d*/x", false),
+            ("cat s*/*/out", false),
+            ("cat s*/deep/o?t/x", false),
+            ("cat src/*/x src/**/y", true),
+            ("ls sub/**", false),
+            ("ls sub/**/x", false),
+            ("grep -Rh x sub", false),
+            ("grep --dereference-recursive x", false),
+            ("rg -L x", false),
+            ("rg --follow x", false),
+            ("find -L . -name x", false),
+            ("diff -r sub src", false),
+            ("tree -l", false),
+            ("cd src && grep -R x .", false),
+            ("grep -r x sub", true),
+            ("rg x sub", true),
             ("cd sub && cat deep/out/x", false),
             ("cd sub && cd deep && cat out/x", false),
             ("f() { cd deep; cat out/x; }; cd sub; f", false),
@@ -143,5 +213,19 @@ mod tests {
         ] {
             assert_eq!(leads_inside(text, &tree, &tree), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn links_inside_the_tree_may_be_followed_and_too_many_files_may_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(tree.join("sub/deep")).unwrap();
+        symlink("..", tree.join("sub/up")).unwrap();
+        symlink("../../sub", tree.join("sub/deep/back")).unwrap();
+        for text in ["grep -R x sub", "rg -L x", "diff -r sub sub/deep", "cat */*/x", "ls **/x"] {
+            assert!(leads_inside(text, &tree, &tree), "{text}");
+        }
+        (0..=MOST_FILES).for_each(|number| drop(fs::File::create(tree.join(number.to_string())).unwrap()));
+        assert!(!leads_inside("grep -R x sub", &tree, &tree) && leads_inside("grep -r x sub", &tree, &tree));
     }
 }

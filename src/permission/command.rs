@@ -27,6 +27,24 @@ const TEXTUAL: &str = "[ echo printf test";
 /// Words whose next one is a directory to work in.
 const MOVES: &str = "cd pushd -C --chdir --cwd --dir --directory --prefix";
 
+/// Programs that read files in directories, with the letters and the beginnings of long options by which they follow the
+/// links that they find there. `diff` does so by itself.
+const FOLLOWING: &[(&str, &str, &[&str])] = &[
+    ("ag", "f", &["--f"]),
+    ("cp", "L", &["--d"]),
+    ("diff", "r", &["--r"]),
+    ("du", "L", &["--d"]),
+    ("egrep", "R", &["--der"]),
+    ("fd", "L", &["--fo"]),
+    ("fgrep", "R", &["--der"]),
+    ("find", "L", &["-follow"]),
+    ("grep", "R", &["--der"]),
+    ("ls", "L", &["--d"]),
+    ("rg", "L", &["--fo"]),
+    ("tar", "h", &["--d"]),
+    ("tree", "l", &[]),
+];
+
 /// Places outside of the tree that every command may name.
 const DEVICES: &str = "/dev/null /dev/stdout /dev/stderr /dev/stdin";
 
@@ -40,7 +58,13 @@ pub(super) fn places_below(text: &str, tree: &Path) -> Option<Vec<Place>> {
     let commands = text.understood()?;
     let programs: Vec<_> = commands.iter().filter_map(|command| Some(command.words.first()?.text.as_str())).collect();
     let stays = commands.iter().all(|command| stays(command, &programs, tree));
-    stays.then(|| commands.iter().flat_map(|command| places(command, &programs)).collect())
+    let below = |command: &SimpleCommand| {
+        let directory = tree.to_string_lossy().into_owned();
+        follows_links(command).then(|| Place::Within { directory, pattern: "**".to_owned() })
+    };
+    stays.then(|| {
+        commands.iter().flat_map(|command| places(command, &programs).into_iter().chain(below(command))).collect()
+    })
 }
 
 /// Whether a path is that of a program every command may run.
@@ -96,13 +120,25 @@ fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
     places
 }
 
+/// Whether a program reads what links lead to that it finds in directories.
+fn follows_links(command: &SimpleCommand) -> bool {
+    let Some((_, letters, long)) = FOLLOWING.iter().find(|(name, ..)| *name == command.program()) else { return false };
+    command.words.iter().skip(1).any(|word| {
+        let text = word.text.as_str();
+        let has_letter = text.starts_with('-') && !text.starts_with("--") && text.contains(letters);
+        has_letter || long.iter().any(|option| text.starts_with(option))
+    })
+}
+
 /// The place that a piece of a word names, as far as it can be known without the disk.
 fn place(piece: &str, is_move: bool) -> Place {
     let is_open = |part: &str| part.contains(['*', '?', '[', '{', '$']);
     let known: Vec<_> = piece.split('/').take_while(|part| !is_open(part)).collect();
     match known.join("/") {
         known if known.len() < piece.len() => {
-            Place::Within(if known.is_empty() && piece.starts_with('/') { "/".into() } else { known })
+            let pattern = piece[known.len()..].trim_start_matches('/').to_owned();
+            let directory = if known.is_empty() && piece.starts_with('/') { "/".into() } else { known };
+            Place::Within { directory, pattern }
         }
         known if is_move => Place::Move(known),
         known => Place::File(known),

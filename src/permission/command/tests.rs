@@ -176,9 +176,12 @@ fn what_points_elsewhere_is_asked_about() {
 #[test]
 fn places_are_cut_where_only_the_disk_knows_more() {
     let file = |text: &str| Place::File(text.into());
+    let within =
+        |directory: &str, pattern: &str| Place::Within { directory: directory.into(), pattern: pattern.into() };
     for (text, expected) in [
         ("cat docs/new > out", vec![file("docs/new"), file("out")]),
-        ("cat docs/*/x d?", vec![Place::Within("docs".into()), Place::Within(String::new())]),
+        ("cat docs/*/x d?", vec![within("docs", "*/x"), within("", "d?")]),
+        ("grep -rR x", vec![file("R"), file("-rR"), file("x"), within(TREE, "**")]),
         ("/usr/bin/cat a 2>/dev/null", vec![Place::Program("/usr/bin/cat".into()), file("a")]),
         ("cd sub && cat l/x", vec![Place::Move("sub".into()), file("l/x")]),
         ("bash -c 'cat l'", vec![file("l"), file("-c"), file("cat"), file("l"), file("cat l")]),
