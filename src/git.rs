@@ -28,6 +28,7 @@ pub mod oid;
 pub mod place;
 mod populate;
 mod private_index;
+pub mod program;
 pub mod push;
 pub mod reach;
 pub mod remote;

@@ -12,6 +12,7 @@ use super::Engine;
 use super::catalog::Offer;
 use super::choice::{self, Chosen};
 use super::fault::Fault;
+use super::shared::drop_relative_search_paths;
 
 /// Where the models of a backend come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,6 +88,7 @@ impl Engine {
         let mut env = self.shared.own_environment.clone();
         if let Some(path) = path {
             env.insert("PATH".to_owned(), path);
+            drop_relative_search_paths(&mut env);
         }
         env.into_iter().collect()
     }

@@ -1,6 +1,7 @@
 //! What all sessions of one daemon share: the store, the slots, the live records, and the doors to the outside.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,6 +13,7 @@ use crate::api::event::Payload;
 use crate::api::request::Environment;
 use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
+use crate::git::program::keep_absolute_entries;
 use crate::id::SessionId;
 use crate::sandbox::support::{self, Support};
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
@@ -91,6 +93,7 @@ impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
         let Parts { store, slots, data, executable, mut environment, settings, spawner } = parts;
         let logins = Logins::new(&mut environment);
+        drop_relative_search_paths(&mut environment);
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -192,6 +195,7 @@ impl Shared {
     pub(super) fn set_environment(&self, session: SessionId, mut environment: Environment) {
         // What is for the daemon alone leaves here, so that no process of the session can see it.
         self.logins.take(session, &mut environment);
+        drop_relative_search_paths(&mut environment);
         lock(&self.environments).insert(session, environment);
     }
 
@@ -239,6 +243,13 @@ pub(super) fn event(session: SessionId, payload: &Payload) -> Change {
         version: encoded.version,
         payload: encoded.text,
     })
+}
+
+/// Drops the entries of `PATH` that depend on the current directory, which for many programs is a worktree.
+pub(super) fn drop_relative_search_paths(environment: &mut Environment) {
+    if let Some(path) = environment.get_mut("PATH") {
+        *path = keep_absolute_entries(OsStr::new(path)).to_string_lossy().into_owned();
+    }
 }
 
 /// The lock of one session; locks that nobody holds are forgotten on the way.

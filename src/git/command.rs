@@ -19,6 +19,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::drain;
+use super::program;
 use super::reach::{self, Fetching, ForeignCode, Reach, WorkTreeScope};
 use super::{GitError, Oid, Repo, Worktree};
 
@@ -114,7 +115,7 @@ impl Git {
     }
 
     fn start(verb: &'static str, directory: &Path) -> Self {
-        let mut command = program(OsStr::new("git"));
+        let mut command = clean_command(program::git());
         command.current_dir(directory);
         Self {
             verb,
@@ -305,8 +306,8 @@ pub(crate) fn failed(verb: &'static str, output: &Output) -> GitError {
 /// What the `git` on PATH calls itself.
 pub(crate) fn version() -> Result<String, GitError> {
     let verb = "version";
-    version_of(OsStr::new("git"))?;
-    let output = program(OsStr::new("git")).arg(verb).output();
+    version_of(program::git())?;
+    let output = clean_command(program::git()).arg(verb).output();
     let output = output.map_err(|source| spawn_error(verb, Path::new("/"), source))?;
     let said = String::from_utf8_lossy(&output.stdout);
     Ok(said.trim().trim_start_matches("git version ").to_owned())
@@ -316,15 +317,15 @@ pub(crate) fn version() -> Result<String, GitError> {
 pub(crate) fn check_version() -> Result<(), GitError> {
     static CHECKED: OnceLock<()> = OnceLock::new();
     if CHECKED.get().is_none() {
-        version_of(OsStr::new("git"))?;
+        version_of(program::git())?;
         CHECKED.get_or_init(|| ());
     }
     Ok(())
 }
 
-fn version_of(git: &OsStr) -> Result<(), GitError> {
+fn version_of(git: &Path) -> Result<(), GitError> {
     let verb = "version";
-    let output = program(git).arg(verb).output().map_err(|source| spawn_error(verb, Path::new("/"), source))?;
+    let output = clean_command(git).arg(verb).output().map_err(|source| spawn_error(verb, Path::new("/"), source))?;
     let said = String::from_utf8_lossy(&output.stdout);
     match parse_version(&said) {
         Some(version) if version >= OLDEST => Ok(()),
@@ -340,9 +341,9 @@ fn parse_version(said: &str) -> Option<(u32, u32)> {
 }
 
 /// A `git` without repository, cleared of what the daemon's environment could tell it.
-fn program(git: &OsStr) -> Command {
+fn clean_command(git: &Path) -> Command {
     let mut command = Command::new(git);
-    command.stdin(Stdio::null());
+    command.stdin(Stdio::null()).env("PATH", program::search_path());
     for (name, _) in std::env::vars_os() {
         let is_git = name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT_VARIABLES.contains(&name));
         if is_git {
@@ -387,6 +388,7 @@ pub(super) fn output_confined(mut command: Command, tree: &Worktree) -> io::Resu
     let (fetching, code) = (scope.fetching(), ForeignCode::Possible);
     let reach = scope.reach(std::slice::from_ref(&tree.path), fetching, code);
     keep_plain_environment(&mut command);
+    command.env("PATH", program::search_path());
     let time = match fetching {
         Fetching::Offline => Some(TIME),
         Fetching::Allowed => None,
@@ -454,7 +456,7 @@ mod tests {
     fn a_missing_or_old_program_is_told_apart() {
         let dir = tempfile::tempdir().unwrap();
         let fake = dir.path().join("git");
-        assert!(matches!(version_of(fake.as_os_str()), Err(GitError::ProgramMissing)));
+        assert!(matches!(version_of(&fake), Err(GitError::ProgramMissing)));
         assert!(matches!(check_version(), Ok(())));
         let old = GitError::ProgramTooOld { found: "2.39".into(), needed: OLDEST_GIT };
         assert_eq!(old.to_string(), "git 2.39 is too old: at least 2.41 is needed");

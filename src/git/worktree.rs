@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 
 use super::populate::populate;
 use super::private_index::{OtherWriters, PrivateIndex};
-use super::{GitError, Oid, Repo, handoff, removal};
+use super::{GitError, Oid, Repo, handoff, program, removal};
 use crate::id::SessionId;
 
 pub use health::{Health, Repaired};
@@ -272,7 +272,8 @@ fn make_root(root: &Path) -> Result<(), GitError> {
     fs::create_dir_all(root).map_err(GitError::io("create", root))?;
     // Tells ext4 to spread the worktrees over the disk: it is slow to create files where many were deleted just
     // before. Other file systems refuse, and lose nothing.
-    let spread = Command::new("chattr").arg("+T").arg(root).stdin(Stdio::null()).output();
+    let spread =
+        Command::new("chattr").env("PATH", program::search_path()).arg("+T").arg(root).stdin(Stdio::null()).output();
     debug!(succeeded = spread.is_ok_and(|output| output.status.success()), "worktree root marked");
     Ok(())
 }

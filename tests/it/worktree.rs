@@ -94,6 +94,22 @@ fn setup_runs_only_after_trust() {
 }
 
 #[test]
+fn a_relative_entry_of_the_search_path_leads_to_no_program_of_an_agent() {
+    let mut env = TestEnv::new();
+    let path = std::env::var("PATH").unwrap();
+    env.write(".coppice/config.toml", "[worktree]\nsetup = \"printenv PATH\"\n");
+    env.commit("setup");
+    env.set("PATH", &format!("./bin::{path}:bin"));
+    env.trust();
+    let plant = r"mkdir bin; printf '#!/bin/sh\nexit 7\n' > bin/git; chmod +x bin/git";
+    let id = env.create_ready(&steps(&[run(plant), say("done")]));
+    let output = env.events(&id).into_iter().find(|event| event["type"] == "setup_output").unwrap();
+    assert_eq!(output["text"], path);
+    assert!(env.coppice(&["diff", &id]).stdout().contains("+exit 7"));
+    env.send_ready(&id, &[], &write("file.txt", "more"));
+}
+
+#[test]
 fn a_failing_setup_stops_the_session_in_a_clear_state() {
     let env = TestEnv::new();
     env.write(".coppice/config.toml", "[worktree]\nsetup = \"echo no luck >&2; exit 7\"\n");
