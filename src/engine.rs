@@ -202,9 +202,9 @@ impl Engine {
         self.tell(self.find(id).await?, Command::SetPosture { posture, yolo: request.yolo }).await
     }
 
-    /// Ends the turn in progress, or what a person works with, if a person asks for it.
-    pub async fn stop(&self, id: &str, asker: Asker) -> Result<Session, Error> {
-        self.tell(self.find(id).await?, Command::Stop(asker)).await
+    /// Ends the turn in progress, or what a person works with.
+    pub async fn stop(&self, id: &str) -> Result<Session, Error> {
+        self.tell(self.find(id).await?, Command::Stop).await
     }
 
     pub async fn resume(&self, id: &str, request: Resume) -> Result<Session, Error> {

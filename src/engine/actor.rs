@@ -50,7 +50,7 @@ use crate::permission::Posture;
 use crate::session::{self, Event};
 use crate::store::{Change, StoreError};
 
-use super::attach::{Asker, Visit};
+use super::attach::Visit;
 use super::crash;
 use super::delegate::News;
 use super::fault::Fault;
@@ -104,7 +104,7 @@ pub(super) enum Command {
         posture: Option<Posture>,
         yolo: Option<bool>,
     },
-    Stop(Asker),
+    Stop,
     /// Stops the turn in progress, if there is one, for a reason of the engine's own.
     Abort {
         reason: String,
@@ -359,7 +359,7 @@ impl Actor {
     async fn take(&mut self, message: Message) {
         match message {
             Message::Command(command, reply) => {
-                let stops = matches!(command, Command::Stop(_) | Command::Abort { .. });
+                let stops = matches!(command, Command::Stop | Command::Abort { .. });
                 self.warnings.clear();
                 let result = self.obey(command).await;
                 if stops && result.is_ok() {

@@ -33,8 +33,6 @@ pub(super) enum Fault {
     WrongState { id: SessionId, status: Status, act: &'static str, hint: Option<String> },
     #[error("somebody works in session `{id}`: it cannot {act}")]
     Attached { id: SessionId, act: &'static str },
-    #[error("somebody works in session `{id}`: only a person can end their terminal")]
-    PersonsTerminal { id: SessionId },
     #[error("session `{id}` cannot be attached to: {reason}")]
     Unattachable { id: SessionId, reason: String, hint: String },
     #[error("{}", .0.message)]
@@ -227,7 +225,6 @@ impl Fault {
             | Fault::OutputTaken
             | Fault::PromptTaken { .. }
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
-            Fault::PersonsTerminal { .. } => ErrorKind::Forbidden,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
             | Fault::AgentModel { .. }
@@ -262,7 +259,6 @@ impl Fault {
             Fault::Prefix(PrefixError::Ambiguous { .. }) => text("use more characters of the id"),
             Fault::WrongState { hint, .. } => hint.clone(),
             Fault::Attached { id, .. } => Some(format!("leave it with Ctrl+], or end it with `coppice stop {id}`")),
-            Fault::PersonsTerminal { .. } => text("run the command in a terminal of your own"),
             Fault::Unattachable { hint, .. } => Some(hint.clone()),
             Fault::Unstarted(failure) => Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),

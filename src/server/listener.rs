@@ -12,13 +12,15 @@ use tokio::net::UnixStream;
 
 use super::socket::Socket;
 use crate::listener::AcceptedConnection;
+use crate::sandbox::peer::{PeerOrigin, find_origin};
 
 /// How long to wait when the system has no descriptor left for another connection.
 const BREATHER: Duration = Duration::from_secs(1);
 
-/// The process at the other end of a connection, as the system saw it when it connected.
+/// The process at the other end of a connection. It is looked at when the connection is accepted: later its pid may be
+/// another process's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Peer(pub(super) Option<Pid>);
+pub(super) struct Peer(pub(super) PeerOrigin);
 
 /// Accepts connections from processes of the daemon's own user. The mode of the socket says the same, but whoever runs
 /// as the user can change a mode.
@@ -34,7 +36,8 @@ impl Listener for OwnUserListener {
             let accepted = self.0.accept().await.and_then(|(stream, _)| Ok((stream.peer_cred()?, stream)));
             match accepted {
                 Ok((peer, stream)) if peer.uid() == geteuid().as_raw() => {
-                    return (stream, Peer(peer.pid().and_then(Pid::from_raw)));
+                    let process = peer.pid().and_then(Pid::from_raw);
+                    return (stream, Peer(process.map_or(PeerOrigin::Unknown, find_origin)));
                 }
                 Ok((peer, _)) => tracing::warn!(uid = peer.uid(), "refused a connection of another user"),
                 Err(error) => {
@@ -46,7 +49,7 @@ impl Listener for OwnUserListener {
     }
 
     fn local_addr(&self) -> io::Result<Peer> {
-        Ok(Peer(None))
+        Ok(Peer(PeerOrigin::Unknown))
     }
 }
 

@@ -1,15 +1,14 @@
-//! Who asks: a person, or an agent that this daemon started. What an agent starts always descends from the daemon.
+//! Who asks: a person, or an agent's process. What an agent starts descends from the daemon, or is in a sandbox.
 
 use axum::extract::{ConnectInfo, Request};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use rustix::process::getpid;
 
 use super::error::Refusal;
 use super::listener::Peer;
 use crate::api::error::{Error, ErrorKind};
 use crate::engine::Asker;
-use crate::sandbox::peer::{Kinship, kinship};
+use crate::sandbox::peer::PeerOrigin;
 
 /// Keeps routes for people.
 pub(super) async fn only(ConnectInfo(peer): ConnectInfo<Peer>, request: Request, next: Next) -> Response {
@@ -21,20 +20,25 @@ pub(super) async fn only(ConnectInfo(peer): ConnectInfo<Peer>, request: Request,
 
 /// Who asks; whoever may be an agent counts as one.
 pub(super) fn asker(peer: Peer) -> Asker {
-    match peer.0.map(|peer| kinship(peer, getpid())) {
-        Some(Kinship::Stranger) => Asker::Person,
-        Some(Kinship::Descendant | Kinship::Gone) | None => Asker::Agent,
+    match peer.0 {
+        PeerOrigin::Stranger => Asker::Person,
+        PeerOrigin::Descendant | PeerOrigin::Sandboxed | PeerOrigin::Unknown => Asker::Agent,
     }
 }
 
 /// Refuses everybody who may be an agent.
 pub(super) fn require(peer: Peer) -> Result<(), Refusal> {
-    match asker(peer) {
-        Asker::Person => Ok(()),
-        Asker::Agent => {
-            let message = "this decision belongs to a person, and the request came from an agent's process";
-            let hint = "run the command in a terminal of your own";
-            Err(Refusal(Error::new(ErrorKind::Forbidden, message).with_hint(hint)))
+    let (whose, hint) = match peer.0 {
+        PeerOrigin::Stranger => return Ok(()),
+        PeerOrigin::Descendant | PeerOrigin::Unknown => {
+            ("an agent's process", "run the command in a terminal of your own")
         }
-    }
+        PeerOrigin::Sandboxed => (
+            "a process in a sandbox",
+            "run the command in a terminal outside of the sandbox; if you work in a sandbox of your own, stop the daemon \
+             there with `coppice daemon stop`, and the next command starts one in your sandbox",
+        ),
+    };
+    let message = format!("only a person may do this, and the request came from {whose}");
+    Err(Refusal(Error::new(ErrorKind::Forbidden, message).with_hint(hint)))
 }

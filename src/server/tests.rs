@@ -1,27 +1,29 @@
 //! The routes over a real socket and a real, empty engine; the client of this crate asks.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::serve::Listener;
 use hyper::Method;
 use tempfile::TempDir;
+use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
+#[cfg(target_os = "linux")]
+use {serde_json::Value, utoipa::OpenApi};
 
 use super::daemon::StopRequest;
 use super::lifetime::{Event, Lifetime};
 use super::listener::{OwnUserListener, Peer};
+#[cfg(target_os = "linux")]
+use super::routes::Document;
 use super::routes::{About, App, BODY_LIMIT, router};
 use super::socket;
-use crate::api::attach::{Attach, Attached, Left, Program};
 use crate::api::daemon::{StopDaemon, StopHow};
 use crate::api::error::{Error, ErrorKind};
-use crate::api::project::{GrantTrust, SetConfig};
-use crate::api::request::{
-    AllowScope, CreateSession, Decide, DenyScope, EventQuery, ListSessions, Merge, SendPrompt, SetPosture,
-};
-use crate::api::review::{AddComment, EditComment, LookAt};
+use crate::api::request::{CreateSession, EventQuery, ListSessions};
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
@@ -30,6 +32,7 @@ use crate::client::start::{Absent, Daemon};
 use crate::engine::{Engine, Options};
 use crate::listener::{AcceptedConnection, GuardedListener};
 use crate::paths::{Paths, Surroundings};
+use crate::sandbox::peer::PeerOrigin;
 
 struct House {
     _dir: TempDir,
@@ -39,8 +42,37 @@ struct House {
     end: CancellationToken,
 }
 
+/// Lets a test choose who its client is: in truth it is this process.
+struct ListenerFor {
+    inner: OwnUserListener,
+    peer: Option<PeerOrigin>,
+}
+
+impl Listener for ListenerFor {
+    type Io = UnixStream;
+    type Addr = Peer;
+
+    async fn accept(&mut self) -> (UnixStream, Peer) {
+        let (stream, peer) = self.inner.accept().await;
+        (stream, self.peer.map_or(peer, Peer))
+    }
+
+    fn local_addr(&self) -> io::Result<Peer> {
+        self.inner.local_addr()
+    }
+}
+
 impl House {
-    async fn open() -> Self {
+    async fn open(peer: PeerOrigin) -> Self {
+        Self::open_for(Some(peer)).await
+    }
+
+    #[cfg(target_os = "linux")]
+    async fn open_to_own_process() -> Self {
+        Self::open_for(None).await
+    }
+
+    async fn open_for(peer: Option<PeerOrigin>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let around = Surroundings { coppice_home: Some(dir.path().into()), ..Surroundings::default() };
         let paths = Paths::compute(&around).unwrap();
@@ -61,7 +93,8 @@ impl House {
             stops,
             end: end.clone(),
         };
-        let listener = GuardedListener::new(OwnUserListener(socket::bind(&paths.socket).unwrap()), count);
+        let inner = OwnUserListener(socket::bind(&paths.socket).unwrap());
+        let listener = GuardedListener::new(ListenerFor { inner, peer }, count);
         let service = router(app).into_make_service_with_connect_info::<AcceptedConnection<Peer>>();
         tokio::spawn(axum::serve(listener, service).into_future());
         Self { _dir: dir, paths, clients, requests, end }
@@ -80,49 +113,71 @@ fn refusal<T: std::fmt::Debug>(result: Result<T, ClientError>) -> Error {
     }
 }
 
+/// What an agent's process may ask for; every other operation of the interface is a person's.
+#[cfg(target_os = "linux")]
+const OPEN_TO_AGENTS: [(&str, &str); 12] = [
+    ("get", "/v1/daemon"),
+    ("get", "/v1/events"),
+    ("get", "/v1/events/stream"),
+    ("get", "/v1/inbox"),
+    ("get", "/v1/sessions"),
+    ("get", "/v1/sessions/{id}"),
+    ("get", "/v1/sessions/{id}/diff"),
+    ("get", "/v1/sessions/{id}/handoffs"),
+    ("get", "/v1/sessions/{id}/queue"),
+    ("get", "/v1/sessions/{id}/review"),
+    ("get", "/v1/sessions/{id}/turns"),
+    ("get", "/v1/sessions/{id}/workflow"),
+];
+
 /// This test and the server are one process, so to the server the client is one of its own.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_descends_from_the_daemon_may_not_decide_for_a_person() {
-    let house = House::open().await;
-    let client = house.connect().await;
-    let set = SetConfig { key: "limits.parallel_turns".into(), value: Some("9".into()), ..SetConfig::default() };
-    let grant = GrantTrust { cwd: "/".into(), hash: String::new() };
-    let wide = CreateSession { yolo: true, ..CreateSession::default() };
-    let posture = Some("unattended".to_owned());
-    let attach = Attach { program: Program::Shell, columns: 80, rows: 24, env: None };
-    for refused in [
-        refusal(client.set_posture("abc", &SetPosture { posture: posture.clone(), yolo: None }).await),
-        refusal(client.create(&wide).await),
-        refusal(client.create(&CreateSession { posture: posture.clone(), ..CreateSession::default() }).await),
-        refusal(client.prompt("abc", &SendPrompt { posture, ..SendPrompt::default() }).await),
-        refusal(client.prompt("abc", &SendPrompt { yolo: Some(true), ..SendPrompt::default() }).await),
-        refusal(client.decide("abc", "oldest", &Decide::Allow { scope: AllowScope::Once }).await),
-        refusal(client.decide("abc", "oldest", &Decide::Deny { message: None, scope: DenyScope::Once }).await),
-        refusal(client.merge("abc", &Merge::default()).await),
-        refusal(client.integrate("abc").await),
-        refusal(client.comment("abc", &AddComment::default()).await),
-        refusal(client.edit_comment("abc", 1, &EditComment::default()).await),
-        refusal(client.drop_comment("abc", 1).await),
-        refusal(client.look_at("abc", &LookAt::default()).await),
-        refusal(client.send_review("abc").await),
-        refusal(client.grant_trust(&grant).await),
-        refusal(client.set_config(&set).await),
-        refusal(client.send::<Attached>(Method::POST, "/v1/sessions/abc/attach", &attach).await),
-        refusal(client.get::<Attached>("/v1/sessions/abc/attach/t/output", &()).await),
-        refusal(client.send::<Attached>(Method::POST, "/v1/sessions/abc/attach/t/input", &()).await),
-        refusal(client.send::<Left>(Method::DELETE, "/v1/sessions/abc/attach/t", &()).await),
-    ] {
-        assert_eq!(refused.kind, ErrorKind::Forbidden);
-        assert_eq!(refused.message, "this decision belongs to a person, and the request came from an agent's process");
+async fn what_descends_from_the_daemon_may_look_and_do_nothing_else() {
+    let house = House::open_to_own_process().await;
+    let document = serde_json::to_value(Document::openapi()).unwrap();
+    let mut open = Vec::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for method in operations.as_object().unwrap().keys() {
+            let client = house.connect().await;
+            let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+            let address = path.replace('{', "").replace('}', "");
+            let result = match verb {
+                // A stream that begins has no end to wait for.
+                Method::GET => client.get::<Value>(&address, &[("session", "zz")]).await,
+                _ => client.send::<Value>(verb, &address, &()).await,
+            };
+            match result {
+                Err(ClientError::Refused(refusal)) if refusal.kind == ErrorKind::Forbidden => assert_eq!(
+                    refusal.message, "only a person may do this, and the request came from an agent's process",
+                    "{method} {path}"
+                ),
+                Ok(_) | Err(_) => open.push((method.clone(), path.clone())),
+            }
+        }
     }
-    assert!(!house.paths.config.exists());
+    open.sort_unstable();
+    assert_eq!(open.iter().map(|(method, path)| (method.as_str(), path.as_str())).collect::<Vec<_>>(), OPEN_TO_AGENTS);
+
+    let client = house.connect().await;
     assert_eq!(client.sessions(&ListSessions::default()).await.unwrap().items, []);
+    let elsewhere = ListSessions { cwd: Some("/".into()), ..ListSessions::default() };
+    assert_eq!(refusal(client.sessions(&elsewhere).await).kind, ErrorKind::Forbidden);
+}
+
+#[tokio::test]
+async fn a_process_in_another_sandbox_is_told_why_it_is_refused() {
+    let house = House::open(PeerOrigin::Sandboxed).await;
+    let client = house.connect().await;
+    let error = refusal(client.stop_daemon(&StopDaemon { how: StopHow::IfIdle }).await);
+    assert_eq!(error.kind, ErrorKind::Forbidden);
+    assert_eq!(error.message, "only a person may do this, and the request came from a process in a sandbox");
+    assert!(error.hint.unwrap().starts_with("run the command in a terminal outside of the sandbox; "));
 }
 
 #[tokio::test]
 async fn requests_that_make_no_sense_are_refused_in_words() {
-    let house = House::open().await;
+    let house = House::open(PeerOrigin::Stranger).await;
     let client = house.connect().await;
     let error = refusal(client.get::<Session>("/v2/sessions", &()).await);
     assert_eq!(
@@ -145,7 +200,7 @@ async fn requests_that_make_no_sense_are_refused_in_words() {
 
 #[tokio::test]
 async fn a_stop_is_answered_with_what_comes_of_it() {
-    let mut house = House::open().await;
+    let mut house = House::open(PeerOrigin::Stranger).await;
     let client = house.connect().await;
     let asked = tokio::spawn(async move { client.stop_daemon(&StopDaemon { how: StopHow::IfIdle }).await });
     let StopRequest { how, verdict } = house.requests.recv().await.unwrap();
@@ -162,7 +217,7 @@ async fn a_stop_is_answered_with_what_comes_of_it() {
 
 #[tokio::test]
 async fn a_stream_says_goodbye_when_the_daemon_ends() {
-    let house = House::open().await;
+    let house = House::open(PeerOrigin::Stranger).await;
     let daemon = Daemon { paths: house.paths.clone(), absent: Absent::Fail };
     let mut events = Events::open(daemon.clone(), EventQuery::default()).await.unwrap();
     house.end.cancel();

@@ -255,10 +255,8 @@ fn only_a_person_ends_a_persons_terminal() {
     let said = std::fs::read_to_string(env.worktree(&other).join("said.txt")).unwrap();
     assert_eq!(
         said,
-        format!(
-            "error: somebody works in session `{id}`: only a person can end their terminal\n\n\
-             hint: run the command in a terminal of your own\n"
-        )
+        "error: only a person may do this, and the request came from an agent's process\n\n\
+         hint: run the command in a terminal of your own\n"
     );
     seat.types("echo still he''re\r");
     seat.showed("still here");

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::process::{Resource, Signal, Uid, geteuid, getrlimit, kill_process};
-use rustix::thread::set_thread_res_uid;
+use rustix::thread::{no_new_privs, set_no_new_privs, set_thread_res_uid};
 
 use crate::env::TestEnv;
-use crate::script::{ask_to_run, hang, run, say};
+use crate::script::{ask_to_run, hang, run, say, steps};
 use crate::seat::Seat;
 
 #[test]
@@ -153,17 +153,49 @@ fn an_agent_cannot_decide_for_its_user() {
     env.configure("[sandbox]\nlevel = \"off\"");
     let program = env!("CARGO_BIN_EXE_coppice");
     let home = env.path("coppice");
-    let id = env.create_ready(&run(&format!(
-        "COPPICE_HOME={} {program} config set limits.parallel_turns 9 > said.txt 2>&1; true",
-        home.display()
-    )));
+    let other = env.create_ready(&say("hi"));
+    let daemon = env.daemon_pid();
+    let acts = [
+        "config set limits.parallel_turns 9",
+        "daemon stop",
+        "new --model demo @answer",
+        &format!("send {other} @answer"),
+        &format!("undo {other}"),
+        &format!("rm {other}"),
+    ];
+    let script =
+        acts.map(|act| run(&format!("COPPICE_HOME={} {program} {act} >> said.txt 2>&1; true", home.display())));
+    let id = env.create_ready(&steps(&script));
     let said = std::fs::read_to_string(env.worktree(&id).join("said.txt")).unwrap();
-    insta::assert_snapshot!(said, @r"
-    error: this decision belongs to a person, and the request came from an agent's process
-
-    hint: run the command in a terminal of your own
-    ");
+    let refusal = "error: only a person may do this, and the request came from an agent's process\n\n\
+                   hint: run the command in a terminal of your own\n";
+    assert_eq!(said, refusal.repeat(acts.len()));
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "0\n");
+    assert_eq!(env.daemon_pid(), daemon);
+    assert_eq!(env.json(&["list"])["items"].as_array().unwrap().len(), 2);
+}
+
+/// A process that lost its daemon is below no other one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_process_in_a_sandbox_is_no_person_whoever_started_it() {
+    if no_new_privs().unwrap() {
+        // The daemon of this test is in the same sandbox.
+        return;
+    }
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let mut stop = env.to_start(&["daemon", "stop"]);
+    let confined = std::thread::spawn(move || {
+        set_no_new_privs(true).unwrap();
+        stop.output().unwrap()
+    });
+    insta::assert_snapshot!(String::from_utf8(confined.join().unwrap().stderr).unwrap(), @r"
+    error: only a person may do this, and the request came from a process in a sandbox
+
+    hint: run the command in a terminal outside of the sandbox; if you work in a sandbox of your own, stop the daemon there with `coppice daemon stop`, and the next command starts one in your sandbox
+    ");
+    env.coppice(&["daemon", "stop"]).succeeds();
 }
 
 #[test]

@@ -364,7 +364,7 @@ fn an_agent_can_neither_push_nor_open_a_pull_request_by_the_command_line() {
         let line = format!("COPPICE_HOME={} {program} {act} {id} > said.txt 2>&1; true", home.display());
         let other = env.create_ready(&run(&line));
         let said = fs::read_to_string(env.worktree(&other).join("said.txt")).unwrap();
-        assert!(said.starts_with("error: this decision belongs to a person"), "{act}: {said}");
+        assert!(said.starts_with("error: only a person may do this"), "{act}: {said}");
     }
     assert_eq!(api.asked().len(), 0);
 }

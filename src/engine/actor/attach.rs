@@ -135,7 +135,7 @@ impl Actor {
             | Command::DropPrompt { .. }
             | Command::Answer { .. }
             | Command::SetPosture { .. }
-            | Command::Stop(_)
+            | Command::Stop
             | Command::Note { .. }
             | Command::Attach(_)
             | Command::Restore

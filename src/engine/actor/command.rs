@@ -9,7 +9,6 @@ use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 use crate::workflow::PLAN_DECISION;
 
-use super::super::attach::Asker;
 use super::super::fault::Fault;
 use super::super::prepare::SetupChoice;
 use super::super::record::{PostureRecord, PromptBody, Redirect, TurnBody, json};
@@ -41,7 +40,7 @@ impl Actor {
             Command::DropPrompt { number } => self.drop_prompt(number).await,
             Command::Answer { answers } => self.answer(answers).await,
             Command::Decide { request, decide } => self.decide(&request, decide).await,
-            Command::Stop(asker) => self.stop(asker).await,
+            Command::Stop => self.stop().await,
             Command::Abort { reason } => {
                 self.abort(&reason).await;
                 Ok(())
@@ -256,17 +255,14 @@ impl Actor {
         Ok(())
     }
 
-    async fn stop(&mut self, asker: Asker) -> Result<(), Fault> {
+    async fn stop(&mut self) -> Result<(), Fault> {
         match self.state {
             Session::Turning(_) => {
                 self.go_on = false;
                 self.interrupt("stopped by the user").await;
             }
             // What waits begins when the person's program has ended.
-            Session::Attached(_) => match asker {
-                Asker::Person => self.ask_guest_to_leave(),
-                Asker::Agent => return Err(Fault::PersonsTerminal { id: self.id }),
-            },
+            Session::Attached(_) => self.ask_guest_to_leave(),
             Session::Resting(_) | Session::Integrating(_) => return Err(self.wrong_state("be stopped")),
         }
         Ok(())

@@ -13,7 +13,6 @@ use crate::protocol::naming;
 use crate::session::{Event, Integration, Session};
 use crate::store::{Change, Durability};
 
-use super::super::attach::Asker;
 use super::super::fault::Fault;
 use super::super::record::TurnBody;
 use super::super::{hooks, prepare};
@@ -196,7 +195,7 @@ impl Actor {
                 message = self.inbox.recv() => message,
             };
             match message {
-                Some(Message::Command(Command::Stop(Asker::Person), reply)) => {
+                Some(Message::Command(Command::Stop, reply)) => {
                     cancel.cancel();
                     self.stopping.push(reply);
                 }

@@ -14,28 +14,28 @@ use crate::server::error::{Asked, Body, Named};
 use crate::server::listener::Peer;
 use crate::server::person;
 
-/// Lists sessions, those that wait for a person first.
+/// Lists sessions, those that wait for a person first. An agent's process cannot name a directory.
 #[utoipa::path(
     get, path = "/v1/sessions", params(ListSessions),
     responses((status = 200, body = Page<Session>), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn list(State(app): State<App>, Asked(list): Asked<ListSessions>) -> Reply<Page<Session>> {
+pub(super) async fn list(
+    State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<Peer>,
+    Asked(list): Asked<ListSessions>,
+) -> Reply<Page<Session>> {
+    if list.cwd.is_some() {
+        person::require(peer)?;
+    }
     reply(app.engine.sessions(list).await)
 }
 
-/// Creates a session and begins its first turn. An agent's process gets the configured posture.
+/// Creates a session and begins its first turn.
 #[utoipa::path(
     post, path = "/v1/sessions", request_body = CreateSession,
     responses((status = 200, body = Session), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn create(
-    State(app): State<App>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    Body(create): Body<CreateSession>,
-) -> Reply<Session> {
-    if create.posture.is_some() || create.yolo {
-        person::require(peer)?;
-    }
+pub(super) async fn create(State(app): State<App>, Body(create): Body<CreateSession>) -> Reply<Session> {
     reply(app.engine.create(create).await)
 }
 
@@ -116,20 +116,16 @@ pub(super) async fn decide(
     reply(app.engine.decide(&id, &request, decide).await)
 }
 
-/// Sends a prompt; it waits its turn behind what is queued. An agent's process cannot change the posture.
+/// Sends a prompt; it waits its turn behind what is queued.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/prompts", params(("id" = String, Path)), request_body = SendPrompt,
     responses((status = 200, body = Session), (status = "default", body = ErrorBody))
 )]
 pub(super) async fn prompt(
     State(app): State<App>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
     Path(id): Path<String>,
     Body(prompt): Body<SendPrompt>,
 ) -> Reply<Session> {
-    if prompt.posture.is_some() || prompt.yolo.is_some() {
-        person::require(peer)?;
-    }
     reply(app.engine.send(&id, prompt).await)
 }
 
@@ -208,17 +204,13 @@ pub(super) async fn set_posture(
     reply(app.engine.set_posture(&id, posture).await)
 }
 
-/// Stops the turn in progress, or the program that a person works with. An agent's process cannot do the latter.
+/// Stops the turn in progress, or the program that a person works with.
 #[utoipa::path(
     post, path = "/v1/sessions/{id}/stop", params(("id" = String, Path)),
     responses((status = 200, body = Session), (status = "default", body = ErrorBody))
 )]
-pub(super) async fn stop(
-    State(app): State<App>,
-    ConnectInfo(peer): ConnectInfo<Peer>,
-    Path(id): Path<String>,
-) -> Reply<Session> {
-    reply(app.engine.stop(&id, person::asker(peer)).await)
+pub(super) async fn stop(State(app): State<App>, Path(id): Path<String>) -> Reply<Session> {
+    reply(app.engine.stop(&id).await)
 }
 
 /// Brings the session's branch up to date with its base, wholly or not at all.
