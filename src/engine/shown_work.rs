@@ -23,12 +23,8 @@ struct Look {
 impl ShownWork {
     /// Takes the place of an earlier look after the same turn.
     pub(super) fn remember(&mut self, turn: u32, content: Oid) {
-        self.forget(turn);
-        self.0.push(Look { turn, content: content.to_string() });
-    }
-
-    pub(super) fn forget(&mut self, turn: u32) {
         self.0.retain(|look| look.turn != turn);
+        self.0.push(Look { turn, content: content.to_string() });
     }
 
     /// What was shown after a turn; nothing when nobody has looked since it ended.
@@ -59,8 +55,6 @@ mod tests {
         shown.remember(1, oid('c'));
         let seen = |shown: &ShownWork| [1, 2, 3].map(|turn| shown.after(turn).map(|content| content[..1].to_owned()));
         assert_eq!(seen(&shown), [Some("c".into()), Some("b".into()), None]);
-        shown.forget(2);
-        assert_eq!(seen(&shown), [Some("c".into()), None, None]);
         let stored = serde_json::to_string(&shown).unwrap();
         assert_eq!(serde_json::from_str::<ShownWork>(&stored).unwrap(), shown);
     }

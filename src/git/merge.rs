@@ -117,9 +117,17 @@ pub enum Made {
 /// How a rebase ended. Anything but `Rebased` has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RebaseOutcome {
-    Rebased { head: Oid },
+    Rebased {
+        head: Oid,
+        /// The tree of the whole work merged into the new base at once, with marks where that conflicts. The commits one
+        /// by one can come to something else: one that takes an earlier one back also takes back the same change of the
+        /// base.
+        expected: Oid,
+    },
     UpToDate,
-    Conflict { files: Vec<PathBuf> },
+    Conflict {
+        files: Vec<PathBuf>,
+    },
     Refused(Refusal),
 }
 
@@ -140,6 +148,8 @@ pub enum Refusal {
     NestedRepositories { paths: Vec<PathBuf> },
     #[error("the work fits, but its commits do not fit one by one: {}", list(files))]
     OneByOne { files: Vec<PathBuf> },
+    #[error("the commits one by one come to something else than the work as a whole: {}", list(files))]
+    ReplayDiffers { files: Vec<PathBuf> },
     #[error("`{branch}` moved while it was being merged into")]
     TargetMoved { branch: String },
     #[error("these hooks lie in a work tree that an agent may write, and cannot run: {}", list(paths))]
@@ -185,15 +195,22 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
     if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
         return ended(Outcome::Refused(refusal));
     }
-    let (content, message, hooks) = match run_hooks(tree, &repo, merge, (old, content), hooks)? {
+    let (hooked, message, hooks) = match run_hooks(tree, &repo, merge, (old, content), hooks)? {
         Checked::Passed { tree, message, report } => (tree, message, report),
         Checked::Ended(outcome) => return ended(outcome),
     };
     let commit = match merge.style {
-        Style::Squash => replay::commit(&tree.repo, content, &[old], &message, &Committer::user(&tree.repo)?)?,
-        Style::NoFf => replay::commit(&tree.repo, content, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
+        Style::Squash => replay::commit(&tree.repo, hooked, &[old], &message, &Committer::user(&tree.repo)?)?,
+        Style::NoFf => replay::commit(&tree.repo, hooked, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
         Style::Rebase => match replay::replay(&tree.repo, fork, tip, old, &Committer::user(&tree.repo)?)? {
-            Replayed::Head(head) => head,
+            Replayed::Head(head) => {
+                let different = stage::differences(&repo, content, head)?;
+                if !different.is_empty() {
+                    let files = different.into_iter().map(|difference| difference.path).collect();
+                    return ended(Outcome::Refused(Refusal::ReplayDiffers { files }));
+                }
+                head
+            }
             Replayed::Conflict { files } => return ended(Outcome::Refused(Refusal::OneByOne { files })),
         },
     };
@@ -301,6 +318,8 @@ pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, G
         Replayed::Head(head) => head,
         Replayed::Conflict { files } => return Ok(RebaseOutcome::Conflict { files }),
     };
+    let (Merged::Clean { tree: expected } | Merged::Conflict { tree: expected, .. }) =
+        replay::merge_trees(&tree.repo, fork, *onto, tip)?;
     let name = format!("refs/heads/{}", tree.branch);
     let own = [Checkout::Session(Worktree { attributes: *onto, ..tree.clone() })];
     if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, tree_of(&repo, head)?)? {
@@ -308,7 +327,7 @@ pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, G
     }
     let advance = Advance { name: &name, old: tip, new: head, why: "coppice: rebase" };
     Ok(match checkout::advance(&tree.repo, &advance, &own)? {
-        None => RebaseOutcome::Rebased { head },
+        None => RebaseOutcome::Rebased { head, expected },
         Some(refusal) => RebaseOutcome::Refused(refusal),
     })
 }

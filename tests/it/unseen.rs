@@ -235,8 +235,48 @@ fn a_rebase_takes_the_look_along_and_hides_nothing() {
     assert_eq!(merge(&env, &id), json!([]));
 }
 
+/// A session whose turns make a change and take it back, as a person sees it before the base gets the same change.
+fn with_change_taken_back(env: &TestEnv) -> String {
+    env.write("page.md", "one\n");
+    env.commit("one");
+    let id = with_page(env, "fixed");
+    env.send_ready(&id, &[], &steps(&[write("page.md", "one"), write("new.md", "new"), say("done")]));
+    let shown = look(env, &id);
+    assert!(shown.contains("+new") && !shown.contains("page.md"), "{shown}");
+    env.write("page.md", "fixed\n");
+    env.commit("fixed");
+    id
+}
+
 #[test]
-fn a_conflict_is_resolved_and_merged_without_another_look() {
+fn a_rebase_that_takes_back_a_change_of_the_base_needs_another_look() {
+    let env = TestEnv::new();
+    let id = with_change_taken_back(&env);
+    env.coppice(&["rebase", &id]).succeeds();
+    assert!(refused(&env, &id).contains("1 file changed after you last looked at the work: `page.md`"));
+    assert!(look(&env, &id).contains("-fixed"));
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!(env.read("page.md"), "one\n");
+}
+
+#[test]
+fn a_merge_by_rebase_never_takes_back_a_change_of_the_base() {
+    let env = TestEnv::new();
+    let id = with_change_taken_back(&env);
+    insta::assert_snapshot!(env.coppice(&["merge", &id, "--rebase"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the merge into `main` is refused: the commits one by one come to something else than the work as a whole: `page.md`
+
+    hint: `coppice merge [ID1] --squash`, or with `--no-ff`; or `coppice rebase [ID1]`, look again with `coppice diff [ID1]`, then merge
+    ");
+    assert_eq!(env.git(&["log", "-1", "--format=%s", "main"]), "fixed");
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!((env.read("page.md"), env.read("new.md")), ("fixed\n".into(), "new\n".into()));
+}
+
+#[test]
+fn a_resolved_conflict_needs_another_look() {
     let env = TestEnv::new();
     let id = env.create_ready(&write("README.md", "theirs"));
     env.write("README.md", "ours\n");
@@ -245,8 +285,12 @@ fn a_conflict_is_resolved_and_merged_without_another_look() {
     env.coppice(&["merge", &id]).exits(1).transcript();
     assert_eq!(env.status(&id), "conflict");
     edit(&env, &id, "README.md", "both");
-    assert_eq!(merge(&env, &id), json!(["1 file that changed after the last turn is part of this merge"]));
-    assert_eq!(env.read("README.md"), "both\n");
+    // Not the person's.
+    edit(&env, &id, "page.md", "more");
+    assert!(refused(&env, &id).contains("2 files changed after you last looked at the work: `README.md`, `page.md`"));
+    assert!(look(&env, &id).contains("+both"));
+    assert_eq!(merge(&env, &id), json!([]));
+    assert_eq!((env.read("README.md"), env.read("page.md")), ("both\n".into(), "more\n".into()));
 }
 
 #[test]

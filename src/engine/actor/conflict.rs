@@ -68,10 +68,9 @@ impl Actor {
                 body.changes = changes(diff::total(&files));
                 let (commit, style) = (head.to_string(), "merge".to_owned());
                 self.staged.push(Payload::Integrated { commit, style, files: Vec::new() });
-                match (conflicts.is_empty(), self.shown_work().await?) {
-                    (_, None) => {}
-                    (true, Some(_)) => self.remember_moved_work(head).await?,
-                    (false, Some(_)) => self.forget_shown_work().await?,
+                if self.shown_work().await?.is_some() {
+                    // After a conflict, what somebody makes of the marks differs from this: they look again.
+                    self.remember_moved_work(head).await?;
                 }
                 Ok(Some(conflicts))
             }

@@ -306,7 +306,7 @@ impl Actor {
             let old = history::line(&tree.repo, &base, &tip)?;
             let outcome = git::merge::rebase(&tree, &onto, base)?;
             let new = match &outcome {
-                RebaseOutcome::Rebased { head } => {
+                RebaseOutcome::Rebased { head, .. } => {
                     history::keep_moved(&tree.repo, session, *head)?;
                     history::line(&tree.repo, &onto, head)?
                 }
@@ -316,12 +316,12 @@ impl Actor {
         })
         .await?;
         Ok(match outcome {
-            RebaseOutcome::Rebased { head } => {
+            RebaseOutcome::Rebased { head, expected } => {
                 let body = &mut self.record.body;
                 (body.base.commit, body.merged) = (onto.to_string(), None);
                 body.conflicts.clear();
                 if shown.is_some() {
-                    self.remember_moved_work(head).await?;
+                    self.remember_moved_work(expected).await?;
                 }
                 self.move_checkpoints(&moved).await?;
                 self.staged.push(Payload::Integrated {
@@ -446,6 +446,10 @@ pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
         Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
         Refusal::OneByOne { .. } => format!("`coppice merge {id} --squash`, or with `--no-ff`"),
+        Refusal::ReplayDiffers { .. } => format!(
+            "`coppice merge {id} --squash`, or with `--no-ff`; \
+             or `coppice rebase {id}`, look again with `coppice diff {id}`, then merge"
+        ),
         Refusal::TargetMoved { .. } => "merge again".to_owned(),
         Refusal::UnusableHooks { .. } => format!(
             "point `core.hooksPath` at a directory outside of these work trees, or merge without hooks: \

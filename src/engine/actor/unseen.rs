@@ -33,15 +33,10 @@ impl Actor {
         }
     }
 
-    /// Work that was as it was shown has moved along with its base, into this commit.
-    pub(super) async fn remember_moved_work(&self, head: Oid) -> Result<(), Fault> {
+    /// Work that was as it was shown has moved along with its base: this tree or commit is what was shown and the base,
+    /// merged.
+    pub(super) async fn remember_moved_work(&self, content: Oid) -> Result<(), Fault> {
         let turn = current_turn(&self.record.body);
-        review::alter_shown(&self.shared, self.id, |shown| shown.remember(turn, head)).await
-    }
-
-    /// A conflict put marks into the work: what was shown says nothing about what a person makes of them.
-    pub(super) async fn forget_shown_work(&self) -> Result<(), Fault> {
-        let turn = current_turn(&self.record.body);
-        review::alter_shown(&self.shared, self.id, |shown| shown.forget(turn)).await
+        review::alter_shown(&self.shared, self.id, |shown| shown.remember(turn, content)).await
     }
 }

@@ -12,13 +12,33 @@ fn a_session_is_rebased_with_its_worktree() {
     let case = Case::new();
     case.sandbox.write("other", "meanwhile\n");
     let onto = case.sandbox.commit_all("meanwhile");
-    let RebaseOutcome::Rebased { head } = rebase(&case.tree, &onto, case.tree.base).unwrap() else { panic!() };
+    let RebaseOutcome::Rebased { head, expected } = rebase(&case.tree, &onto, case.tree.base).unwrap() else {
+        panic!()
+    };
     assert_eq!(case.sandbox.oid(&case.tree.branch), head);
     assert_eq!(case.sandbox.oid(&format!("{head}~2")), onto);
+    assert_eq!(case.sandbox.oid(&format!("{head}^{{tree}}")), expected);
     assert_eq!(run_git(&case.tree.path, &["status", "--porcelain"]), "");
     assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"meanwhile\n");
     assert_eq!(rebase(&case.tree, &onto, case.tree.base).unwrap(), RebaseOutcome::UpToDate);
     assert_eq!(case.sandbox.head(), onto);
+}
+
+#[test]
+fn commits_that_take_back_a_change_of_the_base_are_not_what_the_work_comes_to() {
+    let case = Case::new();
+    case.work(3, "other", "fixed\n");
+    case.work(4, "other", "other\n");
+    case.sandbox.write("other", "fixed\n");
+    let onto = case.sandbox.commit_all("the same fix");
+    let differs = Refusal::ReplayDiffers { files: vec!["other".into()] };
+    case.unmoved(Style::Rebase, &Outcome::Refused(differs));
+
+    let RebaseOutcome::Rebased { head, expected } = rebase(&case.tree, &onto, case.tree.base).unwrap() else {
+        panic!()
+    };
+    let other = |content: Oid| case.sandbox.git(&["show", &format!("{content}:other")]);
+    assert_eq!((other(head), other(expected)), ("other\n".into(), "fixed\n".into()));
 }
 
 #[test]
