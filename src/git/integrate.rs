@@ -74,7 +74,7 @@ pub fn conflicts(parent: &Worktree, child: Child) -> Result<Vec<PathBuf>, GitErr
         return Ok(Vec::new());
     }
     let ours = present(parent, child.base)?;
-    Ok(match merge_by(&parent.repo, parent.attributes, child.base, ours, child.head)? {
+    Ok(match merge_by(parent, parent.attributes, child.base, ours, child.head)? {
         Merged::Clean { .. } => Vec::new(),
         Merged::Conflict { files, .. } => files,
     })
@@ -105,7 +105,7 @@ fn integrate_by(
         return Ok(Outcome::Nothing);
     }
     let ours = present(parent, child.base)?;
-    let result = match merge_by(&parent.repo, parent.attributes, child.base, ours, child.head)? {
+    let result = match merge_by(parent, parent.attributes, child.base, ours, child.head)? {
         Merged::Clean { tree } => tree,
         Merged::Conflict { files, .. } => return Ok(Outcome::Conflict { files }),
     };

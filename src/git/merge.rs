@@ -178,7 +178,7 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
     let Some(fork) = fork(&repo, old, tip, merge.base)? else {
         return ended(Outcome::Refused(Refusal::Unrelated { branch }));
     };
-    let content = match replay::merge_trees(&tree.repo, fork, old, tip)? {
+    let content = match replay::merge_trees(tree, fork, old, tip)? {
         Merged::Clean { tree } => tree,
         Merged::Conflict { files, .. } => return ended(Outcome::Conflict { files }),
     };
@@ -202,7 +202,7 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
     let commit = match merge.style {
         Style::Squash => replay::commit(&tree.repo, hooked, &[old], &message, &Committer::user(&tree.repo)?)?,
         Style::NoFf => replay::commit(&tree.repo, hooked, &[old, tip], &message, &Committer::user(&tree.repo)?)?,
-        Style::Rebase => match replay::replay(&tree.repo, fork, tip, old, &Committer::user(&tree.repo)?)? {
+        Style::Rebase => match replay::replay(tree, fork, tip, old, &Committer::user(&tree.repo)?)? {
             Replayed::Head(head) => {
                 let different = stage::differences(&repo, content, head)?;
                 if !different.is_empty() {
@@ -314,12 +314,12 @@ pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, G
     let Some(fork) = fork(&repo, *onto, tip, base)? else {
         return Ok(RebaseOutcome::Refused(Refusal::Unrelated { branch: onto.short() }));
     };
-    let head = match replay::replay(&tree.repo, fork, tip, *onto, &Committer::session(&tree.repo)?)? {
+    let head = match replay::replay(tree, fork, tip, *onto, &Committer::session(&tree.repo)?)? {
         Replayed::Head(head) => head,
         Replayed::Conflict { files } => return Ok(RebaseOutcome::Conflict { files }),
     };
     let (Merged::Clean { tree: expected } | Merged::Conflict { tree: expected, .. }) =
-        replay::merge_trees(&tree.repo, fork, *onto, tip)?;
+        replay::merge_trees(tree, fork, *onto, tip)?;
     let name = format!("refs/heads/{}", tree.branch);
     let own = [Checkout::Session(Worktree { attributes: *onto, ..tree.clone() })];
     if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, tree_of(&repo, head)?)? {

@@ -97,23 +97,7 @@ impl PrivateIndex {
 
     /// Takes the objects that git made here into the repository, each under the hash of its content.
     pub(super) fn adopt_objects(&self) -> Result<(), GitError> {
-        let objects = self.objects();
-        let names = loose_objects(&objects).map_err(GitError::io("read", &objects))?;
-        if names.is_empty() {
-            return Ok(());
-        }
-        let repo = self.tree.repo.open()?;
-        let adopt = || {
-            let (own, made) = (repo.odb()?, Odb::new()?);
-            made.add_disk_alternate(&objects.to_string_lossy())?;
-            for name in names {
-                if !own.exists(name) {
-                    adopt_object(&own, &made, name)?;
-                }
-            }
-            Ok(())
-        };
-        adopt().map_err(GitError::library("take over the objects of a worktree"))
+        adopt_loose_objects(&self.tree.repo, &self.objects())
     }
 
     /// Makes this the worktree's own index. The objects that git made for it are in the repository already.
@@ -219,6 +203,26 @@ pub(super) fn borrow_objects(objects: &Path, repo: &Repo) -> Result<(), GitError
         fs::write(info.join("alternates"), borrowed.as_os_str().as_bytes())
     };
     write().map_err(GitError::io("write", &info))
+}
+
+/// Takes the loose objects of a directory into the repository, each under the hash of its content.
+pub(super) fn adopt_loose_objects(repo: &Repo, objects: &Path) -> Result<(), GitError> {
+    let names = loose_objects(objects).map_err(GitError::io("read", objects))?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let repo = repo.open()?;
+    let adopt = || {
+        let (own, made) = (repo.odb()?, Odb::new()?);
+        made.add_disk_alternate(&objects.to_string_lossy())?;
+        for name in names {
+            if !own.exists(name) {
+                adopt_object(&own, &made, name)?;
+            }
+        }
+        Ok(())
+    };
+    adopt().map_err(GitError::library("take over the objects that git made"))
 }
 
 /// Takes what a checkout of a partial clone has fetched into the repository: git reads every object of such a pack and

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use coppice::permission::Hold;
+use coppice::sandbox::support::support;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -491,6 +493,23 @@ fn a_submodule_that_the_user_does_not_have_is_named() {
     let warned: Vec<_> = warned.map(|event| event["message"].as_str().unwrap().to_owned()).collect();
     assert!(warned.iter().any(|text| text.contains("the submodule `libs/lib` is empty")), "{warned:?}");
     assert_eq!(env.git(&["show", &format!("refs/coppice/submodules/{id}/work:libs/lib/stray.c")]), "stray");
+}
+
+#[test]
+fn a_merge_driver_of_the_user_writes_its_result_and_nothing_else() {
+    let env = TestEnv::new();
+    let ran = env.path("ran");
+    let driver = format!("cat %B >> %A; touch '{}' 2>/dev/null; exit 0", ran.display());
+    env.git(&["config", "merge.both.driver", &driver]);
+    env.write(".gitattributes", "*.list merge=both\n");
+    env.write("a.list", "first\n");
+    env.commit("a list");
+    let id = env.create_ready(&steps(&[write("a.list", "session"), say("done")]));
+    env.write("a.list", "user\n");
+    env.commit("meanwhile");
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("a.list"), "user\nsession\n");
+    assert_eq!(ran.exists(), support().hold() == Hold::Advisory);
 }
 
 #[test]

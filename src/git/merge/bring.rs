@@ -53,7 +53,7 @@ pub fn bring(tree: &Worktree, order: Bring<'_>) -> Result<Brought, GitError> {
     };
     let name = tree.branch_ref();
     // By their names, which git writes beside the marks.
-    let (content, conflicts) = match replay::merge_named(&tree.repo, onto, fork, &name, order.target)? {
+    let (content, conflicts) = match replay::merge_named(tree, onto, fork, &name, order.target)? {
         Merged::Clean { tree } => (tree, Vec::new()),
         Merged::Conflict { tree, files } => (tree, files),
     };
@@ -102,7 +102,7 @@ pub fn unresolved(tree: &Worktree, order: Bring<'_>, files: &[PathBuf]) -> Resul
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     let Some(fork) = fork(&repo, target, tip, order.base)? else { return Ok(Vec::new()) };
-    Ok(match replay::merge_trees(&tree.repo, fork, target, tip)? {
+    Ok(match replay::merge_trees(tree, fork, target, tip)? {
         Merged::Clean { .. } => Vec::new(),
         Merged::Conflict { files, .. } => files,
     })

@@ -1,4 +1,7 @@
 //! Merges and commits as objects: nothing here touches a ref, an index or a file.
+//!
+//! A merge can start a driver of the user's on what an agent wrote. So git merges in a temporary directory, confined to it,
+//! and its objects are taken over by their content.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -6,9 +9,11 @@ use std::path::PathBuf;
 
 use git2::Sort;
 
+use super::hook::create_scratch_directory;
 use crate::git::command::{self, Git};
 use crate::git::history::{self, tree_of};
-use crate::git::{GitError, Identity, Oid, Repo, message};
+use crate::git::private_index::{adopt_loose_objects, borrow_objects};
+use crate::git::{GitError, Identity, Oid, Repo, Worktree, message};
 
 /// The outcome of a three-way merge.
 #[derive(Debug, PartialEq, Eq)]
@@ -62,40 +67,47 @@ impl Committer {
 }
 
 /// Merges `theirs` into `ours`; attributes, and so merge drivers, are those of `ours`.
-pub(super) fn merge_trees(repo: &Repo, base: Oid, ours: Oid, theirs: Oid) -> Result<Merged, GitError> {
-    merge_by(repo, ours, base, ours, theirs)
+pub(super) fn merge_trees(tree: &Worktree, base: Oid, ours: Oid, theirs: Oid) -> Result<Merged, GitError> {
+    merge_by(tree, ours, base, ours, theirs)
 }
 
 /// Merges `theirs` into `ours`; merge drivers are chosen by the attributes of another commit.
 pub(in crate::git) fn merge_by(
-    repo: &Repo,
+    tree: &Worktree,
     attributes: Oid,
     base: Oid,
     ours: Oid,
     theirs: Oid,
 ) -> Result<Merged, GitError> {
-    merge_named(repo, attributes, base, &ours.to_string(), &theirs.to_string())
+    merge_named(tree, attributes, base, &ours.to_string(), &theirs.to_string())
 }
 
 /// Merges by the names of the two sides, which stand beside the marks of a conflict.
 pub(super) fn merge_named(
-    repo: &Repo,
+    tree: &Worktree,
     attributes: Oid,
     base: Oid,
     ours: &str,
     theirs: &str,
 ) -> Result<Merged, GitError> {
     let verb = "merge-tree";
-    let output = Git::new(repo, verb)
-        .attributes_from(attributes)
+    let scratch = create_scratch_directory(tree.path.parent().unwrap_or(&tree.path))?;
+    let objects = scratch.path().join("objects");
+    borrow_objects(&objects, &tree.repo)?;
+    let (path, admin) = (scratch.path().to_owned(), tree.repo.common_dir().to_owned());
+    let output = Git::in_tree(&Worktree { path, admin, attributes, ..tree.clone() }, verb)
+        .env("GIT_OBJECT_DIRECTORY", &objects)
+        .writes(scratch.path())
         .args(["--write-tree", "-z", "--name-only", "--no-messages", &format!("--merge-base={base}")])
         .args([ours, theirs])
         .output()?;
     match output.status.code() {
-        Some(0 | 1) => parse_merged(&output.stdout)
-            .ok_or_else(|| GitError::Unreadable { verb, detail: String::from_utf8_lossy(&output.stdout).into_owned() }),
-        _ => Err(command::failed(verb, &output)),
+        Some(0 | 1) => {}
+        _ => return Err(command::failed(verb, &output)),
     }
+    adopt_loose_objects(&tree.repo, &objects)?;
+    parse_merged(&output.stdout)
+        .ok_or_else(|| GitError::Unreadable { verb, detail: String::from_utf8_lossy(&output.stdout).into_owned() })
 }
 
 /// Reads `<tree>\0` and, after a conflict, the paths that have one.
@@ -121,8 +133,15 @@ pub(in crate::git) fn commit(
 }
 
 /// Puts the commits between `fork` and `tip` on top of `onto`. Of a merge commit, what it brought is replayed as one
-/// commit; a commit that changes nothing any more is dropped.
-pub(super) fn replay(repo: &Repo, fork: Oid, tip: Oid, onto: Oid, committer: &Committer) -> Result<Replayed, GitError> {
+/// commit; a commit that changes nothing any more is dropped. Attributes are those of `onto`, whatever the commits say.
+pub(super) fn replay(
+    worktree: &Worktree,
+    fork: Oid,
+    tip: Oid,
+    onto: Oid,
+    committer: &Committer,
+) -> Result<Replayed, GitError> {
+    let repo = &worktree.repo;
     let handle = repo.open()?;
     let walk = || {
         let mut walk = handle.revwalk()?;
@@ -135,7 +154,7 @@ pub(super) fn replay(repo: &Repo, fork: Oid, tip: Oid, onto: Oid, committer: &Co
     let mut head = onto;
     for commit in walk().map_err(GitError::library("list the commits of the session"))? {
         let parent = commit.parent_id(0).map_err(GitError::library("read the commits of the session"))?;
-        let tree = match merge_trees(repo, parent.into(), head, commit.id().into())? {
+        let tree = match merge_by(worktree, onto, parent.into(), head, commit.id().into())? {
             Merged::Clean { tree } => tree,
             Merged::Conflict { files, .. } => return Ok(Replayed::Conflict { files }),
         };

@@ -96,3 +96,19 @@ fn a_base_that_does_not_fit_comes_with_marks_and_what_is_made_of_it_merges() {
     assert_eq!(case.sandbox.git(&["show", "--format=", "--name-only", &merged.to_string()]), "README\nnew/file\n");
     assert_eq!(case.read("README"), "hello\nsession and user\n");
 }
+
+#[test]
+fn attributes_that_a_session_commits_decide_nothing_about_its_own_rebase() {
+    for driver in ["union", "own"] {
+        let case = Case::new();
+        let ran = case.sandbox.root().join("ran");
+        case.sandbox.git(&["config", "merge.own.driver", &format!("touch '{}'; cp %B %A", ran.display())]);
+        case.work(3, ".gitattributes", &format!("* merge={driver}\n"));
+        case.work(4, "other", "session\n");
+        case.sandbox.write("other", "user\n");
+        let onto = case.sandbox.commit_all("meanwhile");
+        let conflict = RebaseOutcome::Conflict { files: vec!["other".into()] };
+        assert_eq!(rebase(&case.tree, &onto, case.tree.base).unwrap(), conflict, "{driver}");
+        assert!(!ran.exists());
+    }
+}
