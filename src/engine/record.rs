@@ -90,7 +90,10 @@ pub(super) struct Body {
     pub(super) asked: u32,
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
+    /// The names of files in conflict, for people.
     pub(super) conflicts: Vec<String>,
+    /// The same files as the base was merged into them; it says nothing once there are no names.
+    pub(super) conflict_files: Vec<ConflictRecord>,
     /// What differs in submodules, as it was last kept.
     pub(super) submodules: Vec<SubmoduleChanges>,
     /// The last commit of the session's branch that a merge took; a later merge brings what came after it.
@@ -122,6 +125,15 @@ pub(super) struct AgentRecord {
     pub(super) surface: SurfaceHold,
     /// The word for whose tools the last turn worked with; empty before the first.
     pub(super) profile: String,
+}
+
+/// A file in conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct ConflictRecord {
+    /// In bytes, because a path need not be UTF-8.
+    pub(super) path: Vec<u8>,
+    /// The id of what the merge left there; none as long as no merge has written it.
+    pub(super) content: Option<String>,
 }
 
 /// What happens with calls that no rule decides.

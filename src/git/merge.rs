@@ -19,7 +19,9 @@ use self::replay::{Committer, Merged, Replayed};
 use super::diff::Changes;
 use super::history::{branch_tip, tree_of};
 use super::{GitError, Oid, Worktree, stage};
-pub use bring::{Bring, Brought, bring, marked, parted as left_base, unresolved};
+pub use bring::{
+    BasePlan, Bring, Brought, ConflictFile, Unresolved, bring, conflicts, parted as left_base, plan_base, unresolved,
+};
 pub(super) use hook::is_scratch;
 pub use hook::{Hook, HookChanges, HookFileChange, HookResult, HookRun};
 

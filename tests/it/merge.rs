@@ -496,6 +496,37 @@ fn a_submodule_that_the_user_does_not_have_is_named() {
 }
 
 #[test]
+fn a_conflict_without_marks_is_merged_only_after_a_decision() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[run("printf 'session\\0' > image"), say("done")]));
+    env.write("image", "user\0");
+    env.commit("meanwhile");
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    assert_eq!((env.status(&id), env.session(&id)["conflicts"].clone()), ("conflict".into(), json!(["image"])));
+    // Neither a second merge nor a turn that does something else resolves it, also with another daemon.
+    env.kill_daemon();
+    let said = env.coppice(&["merge", &id]).exits(1).stderr;
+    let hint = format!("or merge the session's version with `coppice merge {id} --accept-unseen-changes`");
+    assert!(said.contains("no marks show the conflict in `image`") && said.contains(&hint), "{said}");
+    env.coppice(&["send", &id, &write("more.txt", "more")]).succeeds();
+    env.wait_for(&id, "conflict");
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    assert_eq!(env.read("image"), "user\0");
+
+    let merged = env.json(&["merge", &id, "--accept-unseen-changes"]);
+    assert_eq!(merged["warnings"], json!(["merged over the version of `main`: `image`"]));
+    assert_eq!(env.read("image"), "session\0");
+
+    let id = env.create_ready(&steps(&[run("printf 'again\\0' > image"), say("done")]));
+    env.write("image", "user again\0");
+    env.commit("meanwhile");
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    fs::write(env.worktree(&id).join("image"), "both\0").unwrap();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("image"), "both\0");
+}
+
+#[test]
 fn a_merge_driver_of_the_user_writes_its_result_and_nothing_else() {
     let env = TestEnv::new();
     let ran = env.path("ran");

@@ -16,7 +16,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
 use coppice::git::history::{self, Checkpoint, Recorded};
-use coppice::git::merge::{self, Bring, Brought, HookPolicy, HookResult, HookRun, Made, Merge, RebaseOutcome, Style};
+use coppice::git::merge::{
+    self, BasePlan, Bring, Brought, HookPolicy, HookResult, HookRun, Made, Merge, RebaseOutcome, Style,
+};
 use coppice::git::reach::{self, Confinement, Reach, Read};
 use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification, TreeReuse};
 use coppice::git::worktree::{self, Method, New};
@@ -318,11 +320,18 @@ fn a_merge_into_the_session_writes_nothing_outside() {
             move_base(arena, tree);
             tree.path.clone()
         },
-        |_, tree| match merge::bring(tree, Bring { session: id(tree), target: "refs/heads/main", base: tree.base }) {
-            Ok(Brought::Brought { .. }) => "done".to_owned(),
-            Ok(Brought::Refused(_)) => "refused".to_owned(),
-            Ok(other) => panic!("{other:?}"),
-            Err(_) => "failed".to_owned(),
+        |_, tree| {
+            let order = Bring { session: id(tree), target: "refs/heads/main", base: tree.base };
+            let planned = match merge::plan_base(tree, order) {
+                Ok(BasePlan::Merge(planned)) => planned,
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => return "failed".to_owned(),
+            };
+            match merge::bring(tree, order, &planned) {
+                Ok(Brought::Brought { .. }) => "done".to_owned(),
+                Ok(Brought::Refused(_)) => "refused".to_owned(),
+                Err(_) => "failed".to_owned(),
+            }
         },
     );
 }

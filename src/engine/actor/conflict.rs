@@ -3,18 +3,21 @@
 //!
 //! Nobody in the session's cage can write its git directory, so nobody there can merge; but everybody can edit files.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
 use crate::api::event::Payload;
 use crate::git::diff::{self, Target};
-use crate::git::merge::{self, Bring, Brought};
+use crate::git::merge::{self, BasePlan, Bring, Brought, ConflictFile, Refusal, Unresolved};
 use crate::session::{Event, Integration, Rest, Session, Standing};
 use crate::store::Durability;
 
 use super::super::fault::Fault;
 use super::super::prepare::failure;
+use super::super::record::ConflictRecord;
 use super::Actor;
 use super::integrate::refusal_hint;
 use super::tree::{changes, in_quiet_tree};
@@ -22,15 +25,15 @@ use super::tree::{changes, in_quiet_tree};
 impl Actor {
     /// Tells a conflict, after the base was brought in.
     pub(super) async fn conflict(&mut self, files: &[PathBuf], target: &str) -> (Integration, Result<(), Fault>) {
-        self.record.body.conflicts = names(files);
+        self.set_conflicts(files.iter().cloned().map(ConflictFile::unwritten));
         match self.bring_base(target).await {
             // Put together as one change, it fits.
-            Ok(Some(left)) if left.is_empty() => {
-                self.record.body.conflicts.clear();
-                return (Integration::Rebased, Ok(()));
+            Ok(()) if self.record.body.conflicts.is_empty() => return (Integration::Rebased, Ok(())),
+            Ok(()) => {
+                if let Ok(left) = self.unresolved(target).await {
+                    return self.tell_unresolved(&left, target);
+                }
             }
-            Ok(Some(left)) => self.record.body.conflicts = names(&left),
-            Ok(None) => {}
             Err(fault) => {
                 let message = format!("the base could not be brought into the worktree: {}", failure(fault).message);
                 self.staged.push(Payload::Warning { message });
@@ -46,23 +49,52 @@ impl Actor {
         (Integration::Conflict, Ok(()))
     }
 
-    /// Merges the base into the session's branch and files; the files with conflicts, none when it was there already.
-    async fn bring_base(&mut self, target: &str) -> Result<Option<Vec<PathBuf>>, Fault> {
+    /// Tells what is left of an earlier conflict.
+    pub(super) fn tell_unresolved(&mut self, left: &Unresolved, target: &str) -> (Integration, Result<(), Fault>) {
+        if !left.untouched.is_empty() {
+            let message = format!(
+                "no marks show the conflict in {}: change what is to be different, or merge the session's version with \
+                 `coppice merge {} --accept-unseen-changes`",
+                list(&left.untouched),
+                self.id
+            );
+            self.staged.push(Payload::Warning { message });
+        }
+        self.tell_conflict(target)
+    }
+
+    /// Tells that a merge takes files as the session has them, although the base has others.
+    pub(super) fn warn_of_untouched(&mut self, left: &Unresolved, target: &str) {
+        let message = format!("merged over the version of `{}`: {}", short(target), list(&left.untouched));
+        self.staged.push(Payload::Warning { message });
+    }
+
+    /// Merges the base into the session's branch and files, and remembers the files with conflicts.
+    async fn bring_base(&mut self, target: &str) -> Result<(), Fault> {
+        let tree = self.tree().await?;
+        let (session, base) = (self.id, self.record.body.measured_from().parse()?);
+        let (place, name) = (tree.clone(), target.to_owned());
+        let plan = move || merge::plan_base(&place, Bring { session, target: &name, base });
+        let planned = match in_quiet_tree(&tree.path, plan).await? {
+            BasePlan::Merge(planned) => planned,
+            BasePlan::UpToDate => return Ok(()),
+            BasePlan::Refused(refusal) => return Err(self.base_refused(&refusal, target)),
+        };
+        self.set_conflicts(planned.conflicts.iter().cloned());
         // A daemon that dies after it has written marks must not merge them.
         self.persist(Durability::Full, Vec::new()).await?;
-        let tree = self.tree().await?;
-        let (session, base, name) = (self.id, self.record.body.measured_from().parse()?, target.to_owned());
+        let name = target.to_owned();
         let (brought, files) = in_quiet_tree(&tree.path.clone(), move || {
-            let brought = merge::bring(&tree, Bring { session, target: &name, base })?;
+            let brought = merge::bring(&tree, Bring { session, target: &name, base }, &planned)?;
             let files = match &brought {
-                Brought::Brought { head, onto, .. } => diff::files(&tree, onto, Target::Commit(*head))?,
-                Brought::UpToDate | Brought::Refused(_) => Vec::new(),
+                Brought::Brought { head, onto } => diff::files(&tree, onto, Target::Commit(*head))?,
+                Brought::Refused(_) => Vec::new(),
             };
             Ok((brought, files))
         })
         .await?;
         match brought {
-            Brought::Brought { head, onto, conflicts } => {
+            Brought::Brought { head, onto } => {
                 let body = &mut self.record.body;
                 (body.base.commit, body.merged) = (onto.to_string(), None);
                 body.changes = changes(diff::total(&files));
@@ -72,31 +104,36 @@ impl Actor {
                     // After a conflict, what somebody makes of the marks differs from this: they look again.
                     self.remember_moved_work(head).await?;
                 }
-                Ok(Some(conflicts))
+                Ok(())
             }
-            Brought::UpToDate => Ok(None),
             Brought::Refused(refusal) => {
-                let hint = refusal_hint(&refusal, self.id.as_str());
-                let (target, reason) = (short(target).to_owned(), refusal.to_string());
-                Err(Fault::MergeRefused { target, reason, hint })
+                // Nothing was written that somebody could leave as it is.
+                let files = self.conflict_files()?.into_iter();
+                self.set_conflicts(files.map(|file| ConflictFile::unwritten(file.path)));
+                Err(self.base_refused(&refusal, target))
             }
         }
     }
 
-    /// The files of an earlier conflict that still hold marks. What is committed counts.
-    pub(super) async fn marked(&self, target: &str) -> Result<Vec<PathBuf>, Fault> {
-        let files = self.conflicts();
+    fn base_refused(&self, refusal: &Refusal, target: &str) -> Fault {
+        let hint = refusal_hint(refusal, self.id.as_str());
+        Fault::MergeRefused { target: short(target).to_owned(), reason: refusal.to_string(), hint }
+    }
+
+    /// The files of an earlier conflict that nobody has resolved. What is committed counts.
+    pub(super) async fn unresolved(&self, target: &str) -> Result<Unresolved, Fault> {
+        let files = self.conflict_files()?;
         if files.is_empty() {
-            return Ok(files);
+            return Ok(Unresolved::default());
         }
         let (tree, target) = (self.tree().await?, target.to_owned());
-        in_quiet_tree(&tree.path.clone(), move || merge::marked(&tree, &target, &files)).await
+        in_quiet_tree(&tree.path.clone(), move || merge::unresolved(&tree, &target, &files)).await
     }
 
     /// Looks again at an earlier conflict, after somebody worked on it.
     pub(super) async fn standing(&mut self) -> Standing {
-        match self.unresolved().await {
-            Ok(left) => self.record.body.conflicts = names(&left),
+        match self.left_in_conflict().await {
+            Ok(left) => self.set_conflicts(left),
             // What cannot be looked at is as it was.
             Err(fault) => warn!(session = %self.id, %fault, "the conflict could not be looked at"),
         }
@@ -106,17 +143,24 @@ impl Actor {
         }
     }
 
-    async fn unresolved(&self) -> Result<Vec<PathBuf>, Fault> {
-        let files = self.conflicts();
+    /// What nobody has resolved, else the files that a merge would still stop at.
+    async fn left_in_conflict(&self) -> Result<Vec<ConflictFile>, Fault> {
+        let files = self.conflict_files()?;
         if files.is_empty() {
             return Ok(files);
         }
         let Some(target) = self.record.body.base.branch.clone() else {
-            return self.unresolved_with_parent(files).await;
+            let left = self.unresolved_with_parent(files.into_iter().map(|file| file.path).collect()).await?;
+            return Ok(left.into_iter().map(ConflictFile::unwritten).collect());
         };
+        let Unresolved { marked, untouched } = self.unresolved(&target).await?;
+        let left = [marked, untouched].concat();
+        if !left.is_empty() {
+            return Ok(left);
+        }
         let tree = self.tree().await?;
         let (session, base) = (self.id, self.record.body.measured_from().parse()?);
-        let work = move || merge::unresolved(&tree, Bring { session, target: &target, base }, &files);
+        let work = move || merge::conflicts(&tree, Bring { session, target: &target, base });
         in_quiet_tree(Path::new(&self.record.body.worktree), work).await
     }
 
@@ -136,8 +180,29 @@ impl Actor {
         }
     }
 
-    fn conflicts(&self) -> Vec<PathBuf> {
-        self.record.body.conflicts.iter().map(PathBuf::from).collect()
+    fn set_conflicts(&mut self, files: impl IntoIterator<Item = ConflictFile>) {
+        let body = &mut self.record.body;
+        (body.conflicts, body.conflict_files) = files
+            .into_iter()
+            .map(|ConflictFile { path, content }| {
+                let content = content.map(|content| content.to_string());
+                let record = ConflictRecord { path: path.as_os_str().as_bytes().to_vec(), content };
+                (path.display().to_string(), record)
+            })
+            .unzip();
+    }
+
+    fn conflict_files(&self) -> Result<Vec<ConflictFile>, Fault> {
+        let body = &self.record.body;
+        if body.conflicts.len() != body.conflict_files.len() {
+            // Conflicts with the parent, and those of records without more than names.
+            return Ok(body.conflicts.iter().map(PathBuf::from).map(ConflictFile::unwritten).collect());
+        }
+        let read = |record: &ConflictRecord| -> Result<ConflictFile, Fault> {
+            let content = record.content.as_deref().map(str::parse).transpose()?;
+            Ok(ConflictFile { path: PathBuf::from(OsStr::from_bytes(&record.path)), content })
+        };
+        body.conflict_files.iter().map(read).collect()
     }
 }
 
@@ -147,8 +212,8 @@ fn settles(state: Session, standing: Standing) -> bool {
     standing == Standing::Clear && state == Session::Resting(Rest::Conflict)
 }
 
-fn names(files: &[PathBuf]) -> Vec<String> {
-    files.iter().map(|path| path.display().to_string()).collect()
+fn list(files: &[ConflictFile]) -> String {
+    files.iter().map(|file| format!("`{}`", file.path.display())).collect::<Vec<_>>().join(", ")
 }
 
 /// The name of a branch as people say it.

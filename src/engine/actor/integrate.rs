@@ -7,7 +7,7 @@ use crate::api::event::Payload;
 use crate::api::request::{Merge as MergeRequest, MergeHooks, MergeStyle, MergeUnseen};
 use crate::api::session::Changes;
 use crate::config::resolve::MergeStyle as ConfiguredStyle;
-use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style};
+use crate::git::merge::{HookPolicy, HookReport, Made, Merge, Outcome, RebaseOutcome, Refusal, Style, Unresolved};
 use crate::git::{self, GitError, Oid, Worktree, history};
 use crate::protocol::naming;
 use crate::session::{Event, Integration, Session};
@@ -42,7 +42,7 @@ impl Actor {
         };
         self.integrate("be merged").await?;
         let result = match self.try_merge(&target, style, request.clone()).await {
-            Ok(Tried::Marked) => self.tell_conflict(&target),
+            Ok(Tried::Unresolved(left)) => self.tell_unresolved(&left, &target),
             Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, &request).await,
             Err(fault) => (Integration::Refused, Err(fault)),
         };
@@ -96,8 +96,11 @@ impl Actor {
         // Read first: the commit of leftovers is an event, after which an open screen shows the work again.
         let shown = self.shown_work().await?;
         let leftovers = self.commit_leftovers().await?;
-        if !self.marked(target).await?.is_empty() {
-            return Ok(Tried::Marked);
+        let left = self.unresolved(target).await?;
+        match (left.marked.is_empty(), left.untouched.is_empty(), unseen) {
+            (true, true, _) => {}
+            (true, false, MergeUnseen::Accept) => self.warn_of_untouched(&left, target),
+            (false, _, _) | (true, false, MergeUnseen::Refuse) => return Ok(Tried::Unresolved(left)),
         }
         match (shown, leftovers) {
             (Some(shown), _) => {
@@ -287,8 +290,9 @@ impl Actor {
     async fn try_rebase(&mut self, target: &str) -> Result<(Integration, Result<(), Fault>), Fault> {
         let shown = self.shown_work().await?;
         self.commit_leftovers().await?;
-        if !self.marked(target).await?.is_empty() {
-            return Ok(self.tell_conflict(target));
+        let left = self.unresolved(target).await?;
+        if !left.is_empty() {
+            return Ok(self.tell_unresolved(&left, target));
         }
         if let Some(shown) = shown {
             // Once it has moved, nobody can tell what changed from what came with the base.
@@ -373,8 +377,8 @@ struct Order {
 
 /// What an attempt to merge came to.
 enum Tried {
-    /// Files still hold the marks of an earlier conflict; nothing was tried.
-    Marked,
+    /// Nobody has resolved an earlier conflict; nothing was tried.
+    Unresolved(Unresolved),
     Merge(Outcome),
 }
 

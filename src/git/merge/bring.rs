@@ -23,6 +23,32 @@ pub struct Bring<'a> {
     pub base: Oid,
 }
 
+/// A file that both sides changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConflictFile {
+    pub path: PathBuf,
+    /// What the merge left there; none as long as no merge has written it.
+    pub content: Option<Oid>,
+}
+
+/// What bringing the base would come to. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BasePlan {
+    Merge(BaseMerge),
+    UpToDate,
+    Refused(Refusal),
+}
+
+/// The base branch and the session's branch, merged as objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseMerge {
+    tip: Oid,
+    onto: Oid,
+    content: Oid,
+    /// Files that both sides changed; where git can tell the places, they are marked.
+    pub conflicts: Vec<ConflictFile>,
+}
+
 /// How it ended. Anything but `Brought` has changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Brought {
@@ -30,36 +56,57 @@ pub enum Brought {
         head: Oid,
         /// The commit of the base branch that the session holds from then on.
         onto: Oid,
-        /// Files that both sides changed; where git can tell the places, they are marked.
-        conflicts: Vec<PathBuf>,
     },
-    UpToDate,
     Refused(Refusal),
 }
 
-/// Merges the base branch into the session's branch and worktree. What is not committed must be before.
-pub fn bring(tree: &Worktree, order: Bring<'_>) -> Result<Brought, GitError> {
+/// The files of a conflict that nobody has resolved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unresolved {
+    /// They hold marks.
+    pub marked: Vec<ConflictFile>,
+    /// They hold no marks, because git cannot merge them by lines, and are as the merge left them.
+    pub untouched: Vec<ConflictFile>,
+}
+
+impl Unresolved {
+    pub fn is_empty(&self) -> bool {
+        self.marked.is_empty() && self.untouched.is_empty()
+    }
+}
+
+/// Merges the base branch and the session's branch as objects. What is not committed must be before.
+pub fn plan_base(tree: &Worktree, order: Bring<'_>) -> Result<BasePlan, GitError> {
     let branch = short(order.target);
     let Some(onto) = tree.repo.find_ref(order.target)? else {
-        return Ok(Brought::Refused(Refusal::TargetMissing { branch }));
+        return Ok(BasePlan::Refused(Refusal::TargetMissing { branch }));
     };
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     if is_in(&repo, onto, tip)? {
-        return Ok(Brought::UpToDate);
+        return Ok(BasePlan::UpToDate);
     }
     let Some(fork) = fork(&repo, onto, tip, order.base)? else {
-        return Ok(Brought::Refused(Refusal::Unrelated { branch }));
+        return Ok(BasePlan::Refused(Refusal::Unrelated { branch }));
     };
-    let name = tree.branch_ref();
     // By their names, which git writes beside the marks.
-    let (content, conflicts) = match replay::merge_named(tree, onto, fork, &name, order.target)? {
+    let (content, files) = match replay::merge_named(tree, onto, fork, &tree.branch_ref(), order.target)? {
         Merged::Clean { tree } => (tree, Vec::new()),
         Merged::Conflict { tree, files } => (tree, files),
     };
     if tree.repo.find_ref(order.target)? != Some(onto) || branch_tip(&repo, tree)? != tip {
-        return Ok(Brought::Refused(Refusal::TargetMoved { branch }));
+        return Ok(BasePlan::Refused(Refusal::TargetMoved { branch }));
     }
+    let merged = repo.find_tree(content.raw()).map_err(GitError::library(format!("read tree `{content}`")))?;
+    // Of a file that both sides renamed, the old path is listed too: nothing is there.
+    let conflicts = files.into_iter().map(|path| ConflictFile { content: entry_at(&merged, &path), path });
+    Ok(BasePlan::Merge(BaseMerge { tip, onto, content, conflicts: conflicts.collect() }))
+}
+
+/// Commits a merged base on the session's branch, and writes it into the worktree.
+pub fn bring(tree: &Worktree, order: Bring<'_>, base: &BaseMerge) -> Result<Brought, GitError> {
+    let BaseMerge { tip, onto, content, .. } = *base;
+    let (repo, name, branch) = (tree.repo.open()?, tree.branch_ref(), short(order.target));
     let own = [Checkout::Session(Worktree { attributes: onto, ..tree.clone() })];
     if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, content)? {
         return Ok(Brought::Refused(refusal));
@@ -71,45 +118,85 @@ pub fn bring(tree: &Worktree, order: Bring<'_>) -> Result<Brought, GitError> {
         return Ok(Brought::Refused(refusal));
     }
     history::keep_moved(&tree.repo, order.session, head)?;
-    Ok(Brought::Brought { head, onto, conflicts })
+    Ok(Brought::Brought { head, onto })
 }
 
-/// The files among these that the session's branch holds with marks of `bring`.
-pub fn marked(tree: &Worktree, target: &str, files: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
+/// The files among these that the session's branch has with marks, or as the merge left them.
+pub fn unresolved(tree: &Worktree, target: &str, files: &[ConflictFile]) -> Result<Unresolved, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
-    let content = repo.find_commit(tip.raw()).and_then(|commit| commit.tree());
-    let content = content.map_err(GitError::library(format!("read commit `{tip}`")))?;
-    let marks = [format!("<<<<<<< {}", tree.branch_ref()), format!(">>>>>>> {target}")];
-    let is_marked = |path: &Path| {
-        // A path that is gone, or is no file any more, holds no marks.
-        let blob = content.get_path(path).and_then(|entry| repo.find_blob(entry.id()));
-        blob.is_ok_and(|blob| {
+    let work = repo.find_commit(tip.raw()).and_then(|commit| commit.tree());
+    let work = work.map_err(GitError::library(format!("read commit `{tip}`")))?;
+    let mut found = Unresolved::default();
+    for file in files {
+        // A path that is gone is resolved.
+        let Some(content) = entry_at(&work, &file.path) else { continue };
+        let is_marked = repo.find_blob(content.raw()).is_ok_and(|blob| {
             let mut lines = blob.content().split(|byte| *byte == b'\n');
-            lines.any(|line| marks.iter().any(|mark| line.starts_with(mark.as_bytes())))
-        })
-    };
-    Ok(files.iter().filter(|path| is_marked(path)).cloned().collect())
+            lines.any(|line| is_mark(line, b'<', &tree.branch_ref()) || is_mark(line, b'>', target))
+        });
+        if is_marked {
+            found.marked.push(file.clone());
+        } else if file.content == Some(content) {
+            found.untouched.push(file.clone());
+        }
+    }
+    Ok(found)
 }
 
-/// What is left of a conflict: files with marks, else those that a merge would still stop at.
-pub fn unresolved(tree: &Worktree, order: Bring<'_>, files: &[PathBuf]) -> Result<Vec<PathBuf>, GitError> {
-    let marked = marked(tree, order.target, files)?;
-    if !marked.is_empty() {
-        return Ok(marked);
-    }
+/// The files that a merge of the session's branch would stop at.
+pub fn conflicts(tree: &Worktree, order: Bring<'_>) -> Result<Vec<ConflictFile>, GitError> {
     let Some(target) = tree.repo.find_ref(order.target)? else { return Ok(Vec::new()) };
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     let Some(fork) = fork(&repo, target, tip, order.base)? else { return Ok(Vec::new()) };
     Ok(match replay::merge_trees(tree, fork, target, tip)? {
         Merged::Clean { .. } => Vec::new(),
-        Merged::Conflict { files, .. } => files,
+        Merged::Conflict { files, .. } => files.into_iter().map(ConflictFile::unwritten).collect(),
     })
+}
+
+impl ConflictFile {
+    /// A file that no merge has written.
+    pub fn unwritten(path: PathBuf) -> Self {
+        Self { path, content: None }
+    }
+}
+
+fn entry_at(tree: &git2::Tree<'_>, path: &Path) -> Option<Oid> {
+    tree.get_path(path).ok().map(|entry| entry.id().into())
+}
+
+/// Whether a line is a mark of ours: signs, as many as attributes say, and a name.
+fn is_mark(line: &[u8], sign: u8, name: &str) -> bool {
+    let signs = line.iter().take_while(|byte| **byte == sign).count();
+    signs > 0 && line[signs..].strip_prefix(b" ").is_some_and(|rest| rest.starts_with(name.as_bytes()))
 }
 
 /// Where a session that stands at `commit` left its base branch; none without a common history.
 pub fn parted(tree: &Worktree, target: &str, commit: Oid) -> Result<Option<Oid>, GitError> {
     let Some(target) = tree.repo.find_ref(target)? else { return Ok(None) };
     super::parted(&tree.repo.open()?, target, commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_every_length_are_found_by_their_name() {
+        for (line, expected) in [
+            ("<<<<<<< refs/heads/main", true),
+            ("<<<<<<<<< refs/heads/main:old/path\r", true),
+            ("< refs/heads/main", true),
+            ("<<<<<<< main", false),
+            (" <<<<<<< refs/heads/main", false),
+            ("<<<<<<<refs/heads/main", false),
+            (">>>>>>> refs/heads/main", false),
+            ("refs/heads/main", false),
+            ("", false),
+        ] {
+            assert_eq!(is_mark(line.as_bytes(), b'<', "refs/heads/main"), expected, "{line:?}");
+        }
+    }
 }

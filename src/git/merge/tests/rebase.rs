@@ -1,6 +1,8 @@
 //! A session's own branch on top of another commit, with its worktree.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::super::*;
@@ -71,30 +73,68 @@ fn a_base_that_does_not_fit_comes_with_marks_and_what_is_made_of_it_merges() {
     let theirs = case.sandbox.commit_all("meanwhile");
     let order = Bring { session: "abcdefgh".parse().unwrap(), target: MAIN, base: case.tree.base };
     let files = vec![PathBuf::from("README")];
-    assert_eq!(unresolved(&case.tree, order, &files).unwrap(), files);
+    assert_eq!(conflicts(&case.tree, order).unwrap(), [ConflictFile::unwritten("README".into())]);
 
-    let Brought::Brought { head, onto, conflicts } = bring(&case.tree, order).unwrap() else { panic!() };
+    let (head, onto, written) = brought(&case, order);
 
-    assert_eq!((onto, &conflicts), (theirs, &files));
+    assert_eq!((onto, written.iter().map(|file| file.path.clone()).collect()), (theirs, files.clone()));
     assert_eq!(case.sandbox.oid(&case.tree.branch), head);
     assert_eq!(run_git(&case.tree.path, &["status", "--porcelain"]), "");
     assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"meanwhile\n");
     let marks = "hello\n<<<<<<< refs/heads/coppice/abcdefgh/work\nsession\n=======\nuser\n>>>>>>> refs/heads/main\n";
     assert_eq!(fs::read_to_string(case.tree.path.join("README")).unwrap(), marks);
-    assert_eq!(marked(&case.tree, MAIN, &files).unwrap(), files);
+    let left = Unresolved { marked: written.clone(), untouched: Vec::new() };
+    assert_eq!(unresolved(&case.tree, MAIN, &written).unwrap(), left);
     let order = Bring { base: onto, ..order };
-    assert_eq!(unresolved(&case.tree, order, &files).unwrap(), files);
-    assert_eq!(bring(&case.tree, order).unwrap(), Brought::UpToDate);
+    assert_eq!(plan_base(&case.tree, order).unwrap(), BasePlan::UpToDate);
     assert_eq!(case.sandbox.head(), theirs);
 
     case.work(3, "README", "hello\nsession and user\n");
 
-    assert_eq!(unresolved(&case.tree, order, &files).unwrap(), Vec::<PathBuf>::new());
+    assert!(unresolved(&case.tree, MAIN, &written).unwrap().is_empty());
+    assert_eq!(conflicts(&case.tree, order).unwrap(), []);
     let one_by_one = Outcome::Refused(Refusal::OneByOne { files });
     assert_eq!(case.merge(Style::Rebase), one_by_one);
     let merged = case.merged(Style::Squash);
     assert_eq!(case.sandbox.git(&["show", "--format=", "--name-only", &merged.to_string()]), "README\nnew/file\n");
     assert_eq!(case.read("README"), "hello\nsession and user\n");
+}
+
+/// Brings the base into the session's worktree: its head then, the base, and the files with conflicts.
+fn brought(case: &Case, order: Bring<'_>) -> (Oid, Oid, Vec<ConflictFile>) {
+    let BasePlan::Merge(planned) = plan_base(&case.tree, order).unwrap() else { panic!() };
+    let Brought::Brought { head, onto } = bring(&case.tree, order, &planned).unwrap() else { panic!() };
+    (head, onto, planned.conflicts)
+}
+
+#[test]
+fn a_conflict_without_marks_is_there_until_its_file_changes() {
+    let odd = PathBuf::from(OsStr::from_bytes(b"odd\xff"));
+    for (attributes, path, text) in [
+        ("* -merge\n", Path::new("other"), "lines\n"),
+        ("* conflict-marker-size=9\n", Path::new("other"), "lines\n"),
+        ("", Path::new("other"), "bytes\0\n"),
+        ("", &odd, "lines\n"),
+    ] {
+        let case = Case::new();
+        let files = [case.sandbox.main(), case.tree.path.clone()];
+        for files in &files {
+            write(&files.join(".gitattributes"), attributes);
+            write(&files.join(path), format!("{}{text}", files.display()));
+        }
+        case.sandbox.commit_all("meanwhile");
+        case.work(3, ".gitattributes", attributes);
+        let order = Bring { session: "abcdefgh".parse().unwrap(), target: MAIN, base: case.tree.base };
+        let (_, _, written) = brought(&case, order);
+        let [file] = written.as_slice() else { panic!("{written:?}") };
+        assert_eq!(file.path, path);
+        let left = unresolved(&case.tree, MAIN, &written).unwrap();
+        assert_eq!([left.marked, left.untouched].concat(), written, "{attributes}");
+
+        write(&case.tree.path.join(path), "resolved\n");
+        case.work(4, "more", "more\n");
+        assert!(unresolved(&case.tree, MAIN, &written).unwrap().is_empty(), "{attributes}");
+    }
 }
 
 #[test]
