@@ -144,6 +144,8 @@ pub enum Refusal {
     Unrelated { branch: String },
     #[error("local changes in `{}` would be overwritten: {}", checkout.display(), list(files))]
     LocalChanges { checkout: PathBuf, files: Vec<PathBuf> },
+    #[error("submodules in `{}` would be replaced, with all that is in them: {}", checkout.display(), list(paths))]
+    SubmodulesReplaced { checkout: PathBuf, paths: Vec<PathBuf> },
     #[error("a {operation} is in progress in `{}`", checkout.display())]
     Busy { checkout: PathBuf, operation: &'static str },
     #[error("the work adds nested repositories, whose files would not be merged: {}", list(paths))]

@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Delta, FileMode, Repository};
+use git2::{Delta, FileMode, ObjectType, Repository};
 use rustix::fs::{Access, access};
 
 use super::command::{self, Git};
@@ -39,7 +39,8 @@ pub(super) struct Staged {
 pub(super) fn stage(tree: &Worktree, purpose: Purpose, ignored: &[PathBuf]) -> Result<Staged, GitError> {
     let private = PrivateIndex::copy_of(tree)?;
     // The copy may be refreshed: what git finds unchanged it need not read again.
-    let status = status::read_with(private.git("status").env("GIT_OPTIONAL_LOCKS", "1"))?;
+    let git = |verb| private.git(verb).env("GIT_OPTIONAL_LOCKS", "1");
+    let status = status::read_with(git, &private.path(), &tree.path)?;
     stage_in(private, tree, status, purpose, ignored)
 }
 
@@ -162,6 +163,23 @@ pub(super) fn added_gitlinks(repo: &Repository, before: Oid, after: Oid) -> Resu
     let all = differences(repo, before, after)?.into_iter();
     let added = all.filter(|difference| difference.is_gitlink && difference.delta == Delta::Added);
     Ok(added.map(|difference| difference.path).collect())
+}
+
+/// The nested repositories that `before` records where `after` has a file or a directory.
+pub(super) fn replaced_gitlinks(repo: &Repository, before: Oid, after: Oid) -> Result<Vec<PathBuf>, GitError> {
+    let peel = |oid: Oid| repo.find_object(oid.raw(), None).and_then(|object| object.peel_to_tree());
+    let trees = peel(before).and_then(|before| Ok((before, peel(after)?)));
+    let (before, after) = trees.map_err(GitError::library("compare two trees"))?;
+    let mut paths: Vec<_> = differences(repo, before.id().into(), after.id().into())?
+        .into_iter()
+        .map(|difference| difference.path)
+        .filter(|path| {
+            let kind = |tree: &git2::Tree<'_>| tree.get_path(path).ok().and_then(|entry| entry.kind());
+            kind(&before) == Some(ObjectType::Commit) && !matches!(kind(&after), None | Some(ObjectType::Commit))
+        })
+        .collect();
+    paths.dedup();
+    Ok(paths)
 }
 
 /// Paths as git reads them with `-z --stdin`.

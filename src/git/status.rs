@@ -1,12 +1,15 @@
 //! What differs in a worktree from its index and its head: `git status` read once, parsed without any IO.
 //!
-//! Submodules are never looked into: a nested repository could name programs for git to run.
+//! Submodules are never looked into: a nested repository could name programs for git to run. Told so, git also passes over
+//! a file that has taken the place of one, so those are looked for here.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::command::Git;
+use super::index::{Index, mode};
 use super::{GitError, Oid, Worktree};
 
 const VERB: &str = "status";
@@ -58,16 +61,50 @@ impl Status {
 
 /// Reads the state of a session's worktree. Changes nothing, not even the index.
 pub fn read(tree: &Worktree) -> Result<Status, GitError> {
-    read_with(Git::in_tree(tree, VERB))
+    read_with(|verb| Git::in_tree(tree, verb), &tree.admin.join("index"), &tree.path)
 }
 
-/// Reads the state of any checkout, given a run of `status` in it.
-pub(super) fn read_with(git: Git) -> Result<Status, GitError> {
-    let porcelain = git
+/// Reads the state of any checkout, given runs in it, the index that these see and the directory of the files.
+pub(super) fn read_with(git: impl Fn(&'static str) -> Git, index: &Path, files: &Path) -> Result<Status, GitError> {
+    let porcelain = git(VERB)
         .args(["--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"])
         .args(["--untracked-files=all", "--ignored=no", "--ignore-submodules=all"])
         .run()?;
-    parse_porcelain(&porcelain).map_err(|record| GitError::Unreadable { verb: VERB, detail: record })
+    let mut status =
+        parse_porcelain(&porcelain).map_err(|record| GitError::Unreadable { verb: VERB, detail: record })?;
+    for path in submodules(git, index)?.into_iter().filter(|path| is_replaced(files, path)) {
+        match status.changed.iter_mut().find(|changed| changed.path == path) {
+            Some(changed) if changed.unstaged == State::Same => changed.unstaged = State::TypeChanged,
+            Some(_) => {}
+            None => status.changed.push(Changed { path, staged: State::Same, unstaged: State::TypeChanged }),
+        }
+    }
+    Ok(status)
+}
+
+/// The paths at which an index records a commit of another repository.
+fn submodules(git: impl Fn(&'static str) -> Git, index: &Path) -> Result<Vec<PathBuf>, GitError> {
+    let bytes = match fs::read(index) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        read => read.map_err(GitError::io("read", index))?,
+    };
+    if let Ok(index) = Index::parse(bytes) {
+        let links = index.entries().filter(|entry| entry.mode & mode::TYPE == mode::GITLINK);
+        return Ok(links.map(|entry| path(entry.path)).collect());
+    }
+    // An index that only git understands.
+    let listed = git("ls-files").args(["--stage", "-z"]).run()?;
+    let records = listed.split(|byte| *byte == 0).filter(|record| record.starts_with(b"160000 "));
+    let names = records.filter_map(|record| record.splitn(2, |byte| *byte == b'\t').nth(1));
+    Ok(names.map(path).collect())
+}
+
+/// Whether something else than a directory is at a path, below directories that are none of somebody's links.
+fn is_replaced(files: &Path, path: &Path) -> bool {
+    let is_directory = |path: &Path| fs::symlink_metadata(files.join(path)).map(|found| found.is_dir());
+    let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    is_directory(path).is_ok_and(|is_directory| !is_directory)
+        && above.map(is_directory).all(|found| found.is_ok_and(|found| found))
 }
 
 /// Reads the records of `git status --porcelain=v2 -z --branch`; an unreadable one is returned as the error.
@@ -150,6 +187,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::git::history::{Checkpoint, checkpoint};
+    use crate::git::testkit::{Sandbox, write};
 
     const OID: &str = "0123456789abcdef0123456789abcdef01234567";
 
@@ -199,6 +238,38 @@ mod tests {
         for porcelain in ["1 .M short", "1 .Q a b c d e f g", "9 what", "1", "?"] {
             assert_eq!(parse_porcelain(porcelain.as_bytes()), Err(porcelain.to_owned()));
         }
+    }
+
+    #[test]
+    fn what_takes_the_place_of_a_submodule_is_a_change() {
+        let sandbox = Sandbox::new();
+        for path in ["sub", "dir/sub"] {
+            let link = format!("160000,{},{path}", sandbox.head());
+            sandbox.git(&["update-index", "--add", "--cacheinfo", &link]);
+        }
+        sandbox.git(&["commit", "--quiet", "--message", "submodules"]);
+        let tree = sandbox.session("abcdefgh");
+        assert_eq!(read(&tree).unwrap().changed, []);
+        let replace = |path: &str| {
+            fs::remove_dir_all(tree.path.join(path)).unwrap();
+            write(&tree.path.join(path), "important\n");
+            let status = read(&tree).unwrap();
+            (status.changed, status.untracked)
+        };
+        let first = changed(b"sub", State::Same, State::TypeChanged);
+        assert_eq!(replace("sub"), (vec![first.clone()], vec![]));
+        let second = changed(b"dir/sub", State::Same, State::TypeChanged);
+        assert_eq!(replace("dir/sub"), (vec![second, first.clone()], vec![]));
+        // A link above it leads elsewhere.
+        fs::rename(tree.path.join("dir"), tree.path.join("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", tree.path.join("dir")).unwrap();
+        let status = read(&tree).unwrap();
+        assert_eq!((status.changed, status.untracked), (vec![first], vec!["dir".into(), "moved/sub".into()]));
+
+        let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
+        let commit = checkpoint(&tree, about).unwrap().unwrap().commit;
+        assert_eq!(sandbox.git(&["show", &format!("{commit}:sub")]), "important\n");
+        assert!(read(&tree).unwrap().is_clean());
     }
 
     proptest! {

@@ -448,6 +448,22 @@ fn work_in_a_submodule_is_there_shown_kept_and_never_merged_unseen() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_submodule_is_work_like_any_other() {
+    let env = TestEnv::new();
+    with_submodule(&env);
+    let id = env.create_ready(&steps(&[run("rm -rf libs/lib && echo important > libs/lib"), say("done")]));
+    let diff = env.coppice(&["diff", &id]).stdout();
+    assert!(diff.contains("-Subproject commit ") && diff.contains("+important"), "{diff}");
+    // Git would delete the user's submodule with changes that are committed nowhere.
+    let said = env.coppice(&["merge", &id]).exits(1).stderr;
+    assert!(said.contains("would be replaced, with all that is in them: `libs/lib`"), "{said}");
+    assert_eq!(env.read("libs/lib/lib.c"), "int lib;\n");
+    env.git(&["submodule", "--quiet", "deinit", "libs/lib"]);
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!((env.git(&["show", "main:libs/lib"]), env.read("libs/lib")), ("important".into(), "important\n".into()));
+}
+
+#[test]
 fn a_removed_session_comes_back_with_the_files_of_its_submodules() {
     let env = TestEnv::new();
     with_submodule(&env);

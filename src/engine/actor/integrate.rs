@@ -447,6 +447,7 @@ pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
         }
         Refusal::Unrelated { .. } => format!("`coppice diff {id}` shows the work"),
         Refusal::LocalChanges { .. } => "commit them or run `git stash -u`, then merge again".to_owned(),
+        Refusal::SubmodulesReplaced { .. } => "run `git submodule deinit PATH` there, then merge again".to_owned(),
         Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),
         Refusal::OneByOne { .. } => format!("`coppice merge {id} --squash`, or with `--no-ff`"),

@@ -192,6 +192,10 @@ impl Checkout {
     /// Why this checkout cannot go from one tree to the other without losing something local.
     pub(super) fn refusal(&self, repo: &Repository, before: Oid, after: Oid) -> Result<Option<Refusal>, GitError> {
         let local = |files| Ok(Some(Refusal::LocalChanges { checkout: self.files().to_owned(), files }));
+        let paths = self.submodules_in_the_way(repo, before, after)?;
+        if !paths.is_empty() {
+            return Ok(Some(Refusal::SubmodulesReplaced { checkout: self.files().to_owned(), paths }));
+        }
         let ignored = self.ignored_in_the_way(repo, before, after)?;
         if !ignored.is_empty() {
             return local(ignored);
@@ -209,13 +213,27 @@ impl Checkout {
 
     /// Files of the user that the move would touch; also those in the way of a directory, and below a file.
     fn local_changes(&self, repo: &Repository, before: Oid, after: Oid) -> Result<Vec<PathBuf>, GitError> {
-        let status = status::read_with(self.git("status"))?;
+        let status = status::read_with(|verb| self.git(verb), &self.git_dir().join("index"), self.files())?;
         let touched: Vec<_> =
             stage::differences(repo, before, after)?.into_iter().map(|difference| difference.path).collect();
         let local = status.changed.into_iter().map(|changed| changed.path).chain(status.untracked).chain(status.nested);
         Ok(local
             .filter(|path| touched.iter().any(|other| other.starts_with(path) || path.starts_with(other)))
             .collect())
+    }
+
+    /// Submodules of the user's that would become files. Git deletes such a directory with all that is in it, changes that
+    /// are committed nowhere included. What a session has in one is kept elsewhere.
+    fn submodules_in_the_way(&self, repo: &Repository, before: Oid, after: Oid) -> Result<Vec<PathBuf>, GitError> {
+        match self {
+            Self::User(_) => {}
+            Self::Session(_) => return Ok(Vec::new()),
+        }
+        let mut replaced = stage::replaced_gitlinks(repo, before, after)?;
+        let has_files =
+            |path: &PathBuf| fs::read_dir(self.files().join(path)).is_ok_and(|mut found| found.next().is_some());
+        replaced.retain(has_files);
+        Ok(replaced)
     }
 
     /// Git overwrites ignored files without a word, but they are the user's.
