@@ -172,7 +172,7 @@ fn an_agent_cannot_decide_for_its_user() {
     assert_eq!(said, refusal.repeat(acts.len()));
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "0\n");
     assert_eq!(env.daemon_pid(), daemon);
-    assert_eq!(env.json(&["list"])["items"].as_array().unwrap().len(), 2);
+    assert_eq!(env.json(&["list"]).as_array().unwrap().len(), 2);
 }
 
 /// A process that lost its daemon is below no other one.
