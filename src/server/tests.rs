@@ -141,7 +141,7 @@ async fn what_descends_from_the_daemon_may_look_and_do_nothing_else() {
         for method in operations.as_object().unwrap().keys() {
             let client = house.connect().await;
             let verb = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
-            let address = path.replace('{', "").replace('}', "");
+            let address = path.replace(['{', '}'], "");
             let result = match verb {
                 // A stream that begins has no end to wait for.
                 Method::GET => client.get::<Value>(&address, &[("session", "zz")]).await,
