@@ -28,6 +28,12 @@ pub(super) fn has_filter(git: Git) -> Result<bool, GitError> {
     Ok(find_setting(git.args(["--list", "--show-scope", "--null"]), is_filter)?.is_some())
 }
 
+/// Whether git may run a program of the user's when it reads, writes or merges files. `git` is a run of `config`.
+pub(super) fn has_filter_or_merge_driver(git: Git) -> Result<bool, GitError> {
+    let is_meant = |key: &str, value: &str| is_filter(key, value) || is_merge_driver(key, value);
+    Ok(find_setting(git.args(["--list", "--show-scope", "--null"]), is_meant)?.is_some())
+}
+
 /// The first setting of a list with scopes for which this is so.
 fn find_setting(list: Git, is_meant: impl Fn(&str, &str) -> bool) -> Result<Option<String>, GitError> {
     let listed = list.run()?;
@@ -47,6 +53,10 @@ fn find_setting(list: Git, is_meant: impl Fn(&str, &str) -> bool) -> Result<Opti
 fn is_filter(key: &str, value: &str) -> bool {
     let variable = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')).map(|(_, variable)| variable);
     matches!(variable, Some("clean" | "smudge" | "process")) && !value.is_empty() && !value.starts_with("git-lfs ")
+}
+
+fn is_merge_driver(key: &str, value: &str) -> bool {
+    key.starts_with("merge.") && key.ends_with(".driver") && !value.is_empty()
 }
 
 /// Whether a setting makes git run a program when it reads.

@@ -97,10 +97,10 @@ impl WorkTreeScope {
         if may_fetch(common) { Fetching::Allowed } else { Fetching::Offline }
     }
 
-    /// Whether git may run a program that lies in the worktree: a filter of the user's can name one.
+    /// Whether git may run a program that lies in the worktree: a filter or a merge driver of the user's can name one.
     pub(super) fn foreign_code(&self) -> ForeignCode {
         match self {
-            Self::Session(tree) if tree.repo.has_filters() => ForeignCode::Possible,
+            Self::Session(tree) if tree.repo.runs_programs() => ForeignCode::Possible,
             Self::Session(_) | Self::User { .. } => ForeignCode::Impossible,
         }
     }

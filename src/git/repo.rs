@@ -15,20 +15,20 @@ use super::{GitError, Oid, driver};
 pub struct Repo {
     common_dir: PathBuf,
     checkout: Option<PathBuf>,
-    filters: FilterCheck,
+    programs: ProgramCheck,
 }
 
-/// Whether the user has set filters, as soon as somebody has asked. Two values that know different things are equal.
+/// Whether the user has set filters or merge drivers, as soon as somebody has asked. Two values that know different things are equal.
 #[derive(Debug, Clone, Default)]
-struct FilterCheck(Arc<OnceLock<bool>>);
+struct ProgramCheck(Arc<OnceLock<bool>>);
 
-impl PartialEq for FilterCheck {
+impl PartialEq for ProgramCheck {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for FilterCheck {}
+impl Eq for ProgramCheck {}
 
 /// What a session starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,13 +66,13 @@ impl Repo {
             true => main_checkout(&common_dir)?,
             false => found.workdir().map(canonical).transpose()?,
         };
-        Ok(Self { common_dir, checkout, filters: FilterCheck::default() })
+        Ok(Self { common_dir, checkout, programs: ProgramCheck::default() })
     }
 
-    /// Whether git runs programs that the user has named when it reads or writes files; also if that cannot be found out.
-    pub(super) fn has_filters(&self) -> bool {
-        let ask = || driver::has_filter(Git::new(self, "config")).unwrap_or(true);
-        *self.filters.0.get_or_init(ask)
+    /// Whether git runs programs that the user has named when it reads, writes or merges files; also if that cannot be found out.
+    pub(super) fn runs_programs(&self) -> bool {
+        let ask = || driver::has_filter_or_merge_driver(Git::new(self, "config")).unwrap_or(true);
+        *self.programs.0.get_or_init(ask)
     }
 
     /// The directory that holds objects, refs and configuration.
