@@ -67,6 +67,7 @@ use crate::api::request::{Answer, CreateSession, Decide, Merge, Resume, SendProm
 use crate::api::session::{Session, Status};
 use crate::id::{self, SessionId};
 use crate::sandbox::quiesce;
+use crate::sandbox::support::Support;
 use crate::store::{Removed, Store, StoreError};
 
 use actor::{Command, Draft, Message};
@@ -90,6 +91,15 @@ pub struct Options {
     pub executable: PathBuf,
     /// What backends see when no client gave them an environment.
     pub environment: BTreeMap<String, String>,
+    /// How processes can be confined here.
+    pub support: Support,
+}
+
+impl Options {
+    /// Confines every run of git in a session's worktree that this process starts from here on.
+    pub fn confine_git(&self) {
+        confine::confine_git(&self.environment, &self.executable, &self.support);
+    }
 }
 
 /// Why the engine did not start.
@@ -112,7 +122,7 @@ pub struct Engine {
 impl Engine {
     /// Opens the store, settles what the last daemon left behind, and is ready for requests.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { data, config, executable, environment } = options;
+        let Options { data, config, executable, environment, support } = options;
         std::fs::create_dir_all(&data).map_err(|source| StartError::Directory { path: data.clone(), source })?;
         let database = data.join("coppice.db");
         let store = Store::open(&database)?;
@@ -137,7 +147,7 @@ impl Engine {
             worktree: None,
             kept: spawn::Kept::default(),
         });
-        let parts = Parts { store, slots, data, executable, environment, settings, spawner };
+        let parts = Parts { store, slots, data, executable, environment, support, settings, spawner };
         let shared = Shared::new(parts);
         // Nothing of the last daemon's may still write where this one works.
         quiesce::wait_for_orphaned_supervisors().await;

@@ -15,7 +15,7 @@ use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
 use crate::git::program::keep_absolute_entries;
 use crate::id::SessionId;
-use crate::sandbox::support::{self, Support};
+use crate::sandbox::support::Support;
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
 
 use super::actor::Message;
@@ -23,7 +23,6 @@ use super::agents::AgentReader;
 use super::attach::Terminals;
 use super::catalog::Catalog;
 use super::clock;
-use super::confine;
 use super::external;
 use super::handoff::Waiters;
 use super::live::Lively;
@@ -85,20 +84,19 @@ pub(super) struct Parts {
     pub(super) data: PathBuf,
     pub(super) executable: PathBuf,
     pub(super) environment: Environment,
+    pub(super) support: Support,
     pub(super) settings: SettingsReader,
     pub(super) spawner: Arc<dyn Spawner>,
 }
 
 impl Shared {
     pub(super) fn new(parts: Parts) -> Arc<Self> {
-        let Parts { store, slots, data, executable, mut environment, settings, spawner } = parts;
+        let Parts { store, slots, data, executable, mut environment, support, settings, spawner } = parts;
         let logins = Logins::new(&mut environment);
         drop_relative_search_paths(&mut environment);
         let live = Lively::new(store.committed());
         let own = settings.user_file.parent().unwrap_or(&settings.user_file);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let support = support::support().with_namespaces(&executable);
-        confine::confine_git(&environment, &executable, &support);
         Arc::new(Self {
             store,
             slots,

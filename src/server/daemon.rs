@@ -27,6 +27,7 @@ use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
 use crate::listener::{AcceptedConnection, GuardedListener};
 use crate::paths::{self, Paths, PathsError};
+use crate::sandbox::support::support;
 use crate::sandbox::{descriptors, supervisor};
 
 /// How long sessions may take to end: longer than the longest stop of a backend.
@@ -132,12 +133,15 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
 
 async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     let signals = Signals::install()?;
+    let executable = supervisor::executable()?;
     let options = Options {
         data: paths.data.clone(),
         config: paths.config.clone(),
-        executable: supervisor::executable()?,
         environment: environment::capture(std::env::vars_os()),
+        support: support().with_namespaces(&executable),
+        executable,
     };
+    options.confine_git();
     let engine = Engine::start(options).await?;
     let clients = watch::Sender::new(0);
     let listener = GuardedListener::new(OwnUserListener(socket::bind(&paths.socket)?), clients.clone());

@@ -33,6 +33,7 @@ use crate::engine::{Engine, Options};
 use crate::listener::{AcceptedConnection, GuardedListener};
 use crate::paths::{Paths, Surroundings};
 use crate::sandbox::peer::PeerOrigin;
+use crate::sandbox::support::support;
 
 struct House {
     _dir: TempDir,
@@ -81,6 +82,7 @@ impl House {
             config: paths.config.clone(),
             executable: "unused".into(),
             environment: BTreeMap::new(),
+            support: support(),
         });
         let (stops, requests) = mpsc::channel(1);
         let count = watch::Sender::new(0);

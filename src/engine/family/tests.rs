@@ -15,6 +15,7 @@ use crate::engine::record::{
     AgentRecord, ApprovalRecord, Body, ChildAccess, ChildRecord, DefinitionRecord, QuestionCall, State, json,
 };
 use crate::engine::shared;
+use crate::sandbox::support::support;
 use crate::store::{Change, Durability, HandoffRow, ProjectRow, WorkflowRow, Write};
 
 fn id(number: u8) -> SessionId {
@@ -143,7 +144,8 @@ impl House {
     async fn open() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (data, config) = (dir.path().join("data"), dir.path().join("config.toml"));
-        let options = Options { data, config, executable: "unused".into(), environment: BTreeMap::new() };
+        let (executable, environment) = ("unused".into(), BTreeMap::new());
+        let options = Options { data, config, executable, environment, support: support() };
         let house = Self { engine: Engine::start(options).await.unwrap(), _dir: dir };
         house
             .write([Change::Project(ProjectRow { id: "p".into(), common_dir: "/r".into(), record: "{}".into() })])
