@@ -118,7 +118,8 @@ impl Visit {
         let connection = daemon.connect().await?;
         let path = format!("/v1/sessions/{}/attach", segment(id));
         let attached: Attached = connection.send(Method::POST, &path, attach).await?;
-        let keys = Connection::open(connection.socket()).await?;
+        // The daemon closes a connection without a request, and the first key may come late.
+        let keys = daemon.connect().await?;
         let stream = Connection::open(connection.socket()).await?;
         let request = build(Method::GET, &below(&attached, "/output"), Bytes::new())?;
         let output = stream.respond(request).await?.into_body();

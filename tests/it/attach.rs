@@ -1,5 +1,8 @@
 //! A person in a session's worktree, through the real binary on a real terminal.
 
+use std::io::Read;
+use std::os::unix::net::UnixStream;
+
 use coppice::permission::Hold;
 use coppice::sandbox::support::support;
 use insta::assert_snapshot;
@@ -101,6 +104,21 @@ fn rebased(env: &TestEnv, arguments: &[&str]) -> std::process::Command {
     command.args(arguments).current_dir(ours.get_current_dir().unwrap()).env_clear();
     command.envs(ours.get_envs().filter_map(|(name, value)| Some((name, value?))));
     command
+}
+
+#[test]
+fn the_first_key_may_come_late() {
+    let env = TestEnv::new();
+    let id = env.create_ready("hi");
+    let mut seat = sit(&env, &["shell", &id]);
+    seat.showed("comes back. No turn begins meanwhile");
+    // So many newcomers that the daemon closes every connection that has not sent a request.
+    let socket = env.json(&["daemon", "status"])["socket"].as_str().unwrap().to_owned();
+    let mut newcomers: Vec<_> = (0..70).map(|_| UnixStream::connect(&socket).unwrap()).collect();
+    assert_eq!(newcomers[0].read(&mut [0]).unwrap(), 0);
+    seat.types("echo still''here; exit\r");
+    seat.showed("stillhere");
+    assert_eq!(seat.ends(), 0);
 }
 
 #[test]
