@@ -9,8 +9,6 @@ use git2::{Delta, ObjectType, Repository};
 use crate::git::diff::Changes;
 use crate::git::{GitError, Oid, submodule};
 
-/// How many characters of a hash name changes.
-const ID_LENGTH: usize = 12;
 /// How much of a patch a refusal shows: lines, and characters of each.
 const PATCH_HEAD: (usize, usize) = (200, 400);
 /// The last line of a patch that is longer than that.
@@ -19,7 +17,8 @@ const CUT: &str = "… the rest is not shown\n";
 /// The files that hooks added, changed or deleted beyond what was to be committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookChanges {
-    /// The same for the same changes, and for no others.
+    /// The same for the same changes, and for no others: a whole hash, because hooks may run code that looks for two changes
+    /// with the same one.
     pub id: String,
     pub files: Vec<HookFileChange>,
     /// The beginning of the patch, for a person to read.
@@ -77,8 +76,7 @@ pub(in crate::git) fn compare(repo: &Repository, before: Oid, after: Oid) -> Res
             };
             files.push(HookFileChange { path: PathBuf::from(OsStr::from_bytes(path)), kind, insertions, deletions });
         }
-        let mut id = git2::Oid::hash_object(ObjectType::Blob, &text)?.to_string();
-        id.truncate(ID_LENGTH);
+        let id = git2::Oid::hash_object(ObjectType::Blob, &text)?.to_string();
         Ok(HookChanges { id, files, patch: shown.text })
     };
     let changes = read().map_err(GitError::library("compare what the hooks staged"))?;
@@ -110,7 +108,11 @@ impl PatchHead {
                 return;
             }
             self.lines += 1;
-            self.text.extend(line.chars().take(width).chain(['\n']));
+            self.text.extend(line.chars().take(width));
+            match line.chars().count().saturating_sub(width) {
+                0 => self.text.push('\n'),
+                more => self.text.push_str(&format!("… {more} more characters\n")),
+            }
         }
     }
 }
@@ -128,6 +130,7 @@ mod tests {
         head.append("+z\n+z\n");
         assert!(head.is_cut);
         let last: Vec<_> = head.text.lines().skip(PATCH_HEAD.0 - 1).map(|line| line.chars().count()).collect();
-        assert_eq!(last, [PATCH_HEAD.1, CUT.trim_end().chars().count()]);
+        let mark = "… 1 more characters".chars().count();
+        assert_eq!(last, [PATCH_HEAD.1 + mark, CUT.trim_end().chars().count()]);
     }
 }
