@@ -33,6 +33,8 @@ const FORK_LIMIT: Duration = Duration::from_millis(20);
 /// The pauses between two looks.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+/// How long a child is continued for at first; each time it takes twice as long, since others may keep the processors busy.
+const FIRST_MOMENT: Duration = Duration::from_millis(1);
 /// How often a process may be found running after it had stopped.
 const LIVES: u8 = 3;
 
@@ -148,7 +150,8 @@ impl Frozen {
         }
         let there: HashSet<_> = now.iter().filter(|now| !now.is_dead()).map(Sighting::key).collect();
         let gone = self.seen.iter().filter(|seen| !seen.is_dead() && !there.contains(&seen.key()));
-        ran.len() + gone.filter(|seen| self.scope.has_init(seen.root)).count()
+        // Nobody ends who is stopped, unless somebody kills him: a server that others use too may do that to its commands.
+        ran.len() + gone.filter(|seen| seen.reach == Reach::Own).count()
     }
 
     /// Kills what was left behind by a process that ended: everything whose parent is a supervisor or a stage, except for
@@ -218,6 +221,9 @@ struct Member {
     was_stopped: bool,
     /// It was seen to stand still.
     is_settled: bool,
+    /// Until when it may run, and how long it may the next time.
+    runs_until: Option<Instant>,
+    moment: Duration,
     lives: u8,
 }
 
@@ -231,7 +237,9 @@ impl Member {
         if !is_settled {
             process.send(Signal::STOP);
         }
-        Some(Self { pid: seen.pid, started: seen.started, process, was_stopped, is_settled, lives: LIVES })
+        let (pid, started) = (seen.pid, seen.started);
+        let (runs_until, moment) = (None, FIRST_MOMENT);
+        Some(Self { pid, started, process, was_stopped, is_settled, runs_until, moment, lives: LIVES })
     }
 
     fn key(&self) -> (Pid, u64) {
@@ -241,6 +249,9 @@ impl Member {
     fn follow(&mut self, seen: &Sighting, elapsed: Duration) {
         if seen.is_still() {
             self.is_settled = true;
+            return;
+        }
+        if elapsed < STOP_LIMIT && self.runs_until.is_some_and(|until| Instant::now() < until) {
             return;
         }
         if std::mem::take(&mut self.is_settled) {
@@ -253,8 +264,13 @@ impl Member {
     }
 
     fn continue_for_a_moment(&mut self) {
-        self.is_settled = false;
-        self.process.send(Signal::CONT);
+        let now = Instant::now();
+        if self.runs_until.is_none_or(|until| until < now) {
+            self.runs_until = Some(now + self.moment);
+            self.moment *= 2;
+            self.is_settled = false;
+            self.process.send(Signal::CONT);
+        }
     }
 }
 
@@ -264,7 +280,6 @@ struct Sighting {
     pid: Pid,
     started: u64,
     parent: Pid,
-    root: Pid,
     reach: Reach,
     threads: Vec<ThreadSighting>,
 }
@@ -278,7 +293,7 @@ struct ThreadSighting {
 }
 
 impl Sighting {
-    fn read(pid: Pid, root: &Root) -> Option<Self> {
+    fn read(pid: Pid, reach: Reach) -> Option<Self> {
         let stat = ProcessStat::read(pid)?;
         let tasks = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).ok()?;
         let threads = tasks.flatten().filter_map(|task| {
@@ -286,8 +301,8 @@ impl Sighting {
             let runs = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
             Some(ThreadSighting { id: task.file_name(), state, runs })
         });
-        let (root, reach, threads) = (root.pid, root.reach, threads.collect());
-        Some(Self { pid, started: stat.started, parent: stat.parent, root, reach, threads })
+        let threads = threads.collect();
+        Some(Self { pid, started: stat.started, parent: stat.parent, reach, threads })
     }
 
     fn key(&self) -> (Pid, u64) {
@@ -353,11 +368,6 @@ impl Scope {
         }
     }
 
-    /// Whether the root is an init process, below which nobody ends who is stopped, unless all are killed.
-    fn has_init(&self, root: Pid) -> bool {
-        self.roots.iter().any(|found| found.pid == root && found.init.is_some())
-    }
-
     /// Every process in the scope, parents before their children.
     fn look(&self) -> Vec<Sighting> {
         let mut found = Vec::new();
@@ -376,7 +386,7 @@ impl Scope {
                     }
                     let is_inside = is_inside || is_meant(child);
                     if is_inside {
-                        found.extend(Sighting::read(child, root));
+                        found.extend(Sighting::read(child, root.reach));
                     }
                     parents.push_back((child, is_inside));
                 }
