@@ -98,7 +98,7 @@ pub struct Options {
 impl Options {
     /// Confines every run of git in a session's worktree that this process starts from here on.
     pub fn confine_git(&self) {
-        confine::confine_git(&self.environment, &self.executable, &self.support);
+        confine::confine_git(self);
     }
 }
 

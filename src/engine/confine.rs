@@ -8,7 +8,6 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 
 use crate::api::request::Environment;
@@ -17,24 +16,28 @@ use crate::backend::spec::{Carrier, ConfinedBy, Spec};
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
-use crate::git::reach::{self, Confinement, Fetching, Reach, Read};
+use crate::git::reach::{self, Confinement, Enclosure, Fetching, Reach, Read};
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
 use crate::permission::guard::TREE_SECRETS;
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Isolation, Network};
-use crate::sandbox::hold::{Files, enclose, hold_thread};
+use crate::sandbox::hold::{self, Files, hold_thread};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::sandbox::support::Support;
 
+use super::Options;
 use super::external::Servers;
 use super::fault::Fault;
 use super::prepare::failure;
 use super::record::{ReachRecord, Record};
-use super::settings::Settings;
+use super::settings::{self, Settings};
 use super::shared::Shared;
 use super::spawn::{Kept, Supervised};
 use variables::Private;
+
+/// A directory in memory, which each process in namespaces has for itself.
+const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Who is to be confined, and for what.
 pub(super) struct Subject<'a> {
@@ -379,7 +382,7 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     ]);
     read.extend(linked(&settings.config, &tree.repo));
     let state = shared.state_dir(record.id, &spec.name);
-    let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from("/dev/shm")];
+    let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from(SHARED_MEMORY)];
     write.extend(named(&sandbox.caches, env));
     write.extend(settings.config.backends.get(&spec.name).map(|own| named(&own.paths, env)).unwrap_or_default());
     match access {
@@ -393,15 +396,19 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
 
 /// From here on no run of git in a session's worktree reads or writes more than the session's agent could: what swaps a
 /// directory for a link while git is at work gains nothing.
-pub(super) fn confine_git(env: &Environment, executable: &Path, support: &Support) {
-    let (executable, isolation) = (executable.to_owned(), support.isolation());
-    reach::confine_by(GitConfinement { common: places::common(env), executable, isolation });
+pub(super) fn confine_git(options: &Options) {
+    let Options { config, executable, environment, support, .. } = options.clone();
+    let (common, isolation) = (places::common(&environment), support.isolation());
+    reach::confine_by(GitConfinement { common, config, environment, executable, isolation });
 }
 
 /// How runs of git are confined.
 struct GitConfinement {
     /// What programs need.
     common: Vec<PathBuf>,
+    /// The user's settings, which may have changed by the next run.
+    config: PathBuf,
+    environment: Environment,
     executable: PathBuf,
     isolation: Isolation,
 }
@@ -421,17 +428,28 @@ impl Confinement for GitConfinement {
         hold_thread(&Files { read: self.readable(reach), write: reach.write.clone() })
     }
 
-    fn enclose(&self, command: &Command, reach: &Reach) -> io::Result<Command> {
-        let read = self.readable(reach).unwrap_or_else(|| vec![PathBuf::from("/")]);
+    fn enclose(&self, reach: &Reach, directory: &Path, mut env: Vec<(String, String)>) -> io::Result<Enclosure> {
+        let mut read = self.readable(reach).unwrap_or_else(|| vec![PathBuf::from("/")]);
+        // Settings that cannot be read open nothing.
+        let config = settings::read_user_config(&self.config).unwrap_or_default();
+        read.extend(listed(&config.sandbox, &self.environment));
+        let mut write = reach.write.clone();
+        env.retain(|(name, _)| name != "TMPDIR");
+        match self.isolation {
+            Isolation::Namespaces => {
+                write.push(PathBuf::from(SHARED_MEMORY));
+                env.push(("TMPDIR".to_owned(), SHARED_MEMORY.to_owned()));
+            }
+            // All processes share it.
+            Isolation::RulesOnly => {}
+        }
         let network = match reach.fetching {
             Fetching::Offline => Network::Ports(Vec::new()),
             Fetching::Allowed => Network::Open,
         };
-        enclose(
-            &self.executable,
-            command,
-            &Cage { read, write: reach.write.clone(), network, isolation: self.isolation },
-        )
+        let cage = Cage { read, write, network, isolation: self.isolation };
+        let variable = hold::describe(cage, directory, env)?;
+        Ok(Enclosure { program: self.executable.clone(), argument: hold::ENTRY, variable })
     }
 }
 

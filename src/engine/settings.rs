@@ -94,8 +94,7 @@ impl Settings {
 impl SettingsReader {
     /// The user's own settings.
     pub(super) fn user(&self) -> Result<Config, Fault> {
-        let layer = self.layer(OwnFile::User)?;
-        Ok(config::resolve(layer.as_slice(), Trust::Untrusted))
+        read_user_config(&self.user_file)
     }
 
     /// The settings of a session.
@@ -185,7 +184,7 @@ impl SettingsReader {
 
     fn layer(&self, file: OwnFile<'_>) -> Result<Option<config::Layer>, Fault> {
         let (path, origin) = self.whereabouts(file);
-        Ok(read(&path)?.map(|text| config::parse(&text, &origin)).transpose()?)
+        read_layer(&path, &origin)
     }
 
     fn whereabouts(&self, file: OwnFile<'_>) -> (PathBuf, Origin) {
@@ -195,9 +194,23 @@ impl SettingsReader {
                 (self.data.join("projects").join(project).join("config.toml"), LayerKind::Project)
             }
         };
-        let label = path.display().to_string();
-        (path, Origin { label, kind })
+        let origin = origin_of(&path, kind);
+        (path, origin)
     }
+}
+
+/// The user's own settings, by their file.
+pub(super) fn read_user_config(path: &Path) -> Result<Config, Fault> {
+    let layer = read_layer(path, &origin_of(path, LayerKind::User))?;
+    Ok(config::resolve(layer.as_slice(), Trust::Untrusted))
+}
+
+fn read_layer(path: &Path, origin: &Origin) -> Result<Option<config::Layer>, Fault> {
+    Ok(read(path)?.map(|text| config::parse(&text, origin)).transpose()?)
+}
+
+fn origin_of(path: &Path, kind: LayerKind) -> Origin {
+    Origin { label: path.display().to_string(), kind }
 }
 
 /// The text of a file that need not be there.

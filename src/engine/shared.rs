@@ -13,7 +13,7 @@ use crate::api::event::Payload;
 use crate::api::request::Environment;
 use crate::backend::Backends;
 use crate::backend::transport::spawn::Spawner;
-use crate::git::program::keep_absolute_entries;
+use crate::git::program::{absolute_entries, keep_absolute_entries};
 use crate::id::SessionId;
 use crate::sandbox::support::Support;
 use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
@@ -243,11 +243,16 @@ pub(super) fn event(session: SessionId, payload: &Payload) -> Change {
     })
 }
 
-/// Drops the entries of `PATH` that depend on the current directory, which for many programs is a worktree.
+/// Drops the entries of search paths that depend on the current directory, which for many programs is a worktree.
 pub(super) fn drop_relative_search_paths(environment: &mut Environment) {
     if let Some(path) = environment.get_mut("PATH") {
         *path = keep_absolute_entries(OsStr::new(path)).to_string_lossy().into_owned();
     }
+    if let Some(libraries) = environment.get_mut("LD_LIBRARY_PATH") {
+        *libraries = absolute_entries(OsStr::new(libraries)).to_string_lossy().into_owned();
+    }
+    // An empty one is the current directory to some programs.
+    environment.retain(|name, value| name != "LD_LIBRARY_PATH" || !value.is_empty());
 }
 
 /// The lock of one session; locks that nobody holds are forgotten on the way.

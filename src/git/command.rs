@@ -68,6 +68,10 @@ pub(super) const OFFLINE: [&str; 3] = ["protocol.allow=never", "credential.helpe
 const PLAIN_VARIABLES: [&str; 10] =
     ["HOME", "LANG", "LD_LIBRARY_PATH", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER", "XDG_CONFIG_HOME"];
 
+/// Variables with directories that programs load code or settings from, before they are confined or after.
+const SEARCHED_VARIABLES: [&str; 5] =
+    ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "GIT_EXEC_PATH", "TMPDIR", "XDG_CONFIG_HOME"];
+
 /// What a run works on.
 enum RunScope {
     /// Objects, refs and settings, and no work tree.
@@ -344,6 +348,13 @@ fn parse_version(said: &str) -> Option<(u32, u32)> {
 fn clean_command(git: &Path) -> Command {
     let mut command = Command::new(git);
     command.stdin(Stdio::null()).env("PATH", program::search_path());
+    // What is relative leads to files of an agent's.
+    for name in SEARCHED_VARIABLES {
+        match std::env::var_os(name).map(|entries| program::absolute_entries(&entries)) {
+            Some(entries) if !entries.is_empty() => command.env(name, entries),
+            Some(_) | None => command.env_remove(name),
+        };
+    }
     for (name, _) in std::env::vars_os() {
         let is_git = name.to_str().is_some_and(|name| name.starts_with("GIT_") && !KEPT_VARIABLES.contains(&name));
         if is_git {

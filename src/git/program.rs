@@ -10,13 +10,17 @@ use std::sync::OnceLock;
 
 /// The search path where there is none. An empty one would stand for the current directory.
 const USUAL_SEARCH_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// What is started, and fails, where no git is installed.
-const USUAL_GIT: &str = "/usr/bin/git";
+/// What is started, and fails, where no git is on the search path. A name alone would be looked for in relative entries.
+const NO_GIT: &str = "/nonexistent/git";
 
-/// Drops the entries of a search path that depend on the current directory.
+/// The entries of a list of directories that do not depend on the current one.
+pub fn absolute_entries(list: &OsStr) -> OsString {
+    env::join_paths(env::split_paths(list).filter(|entry| entry.is_absolute())).unwrap_or_default()
+}
+
+/// The same of a search path, which must not be empty.
 pub fn keep_absolute_entries(path: &OsStr) -> OsString {
-    let entries = env::split_paths(path).filter(|entry| entry.is_absolute());
-    let kept = env::join_paths(entries).unwrap_or_default();
+    let kept = absolute_entries(path);
     if kept.is_empty() { USUAL_SEARCH_PATH.into() } else { kept }
 }
 
@@ -35,7 +39,7 @@ pub(super) fn git() -> &'static Path {
     match which::which_in("git", Some(search_path()), "/") {
         Ok(found) => GIT.get_or_init(|| found),
         // It may be installed while the daemon lives.
-        Err(_) => Path::new(USUAL_GIT),
+        Err(_) => Path::new(NO_GIT),
     }
 }
 

@@ -6,7 +6,7 @@
 //! hooks, settings, refs or another worktree's git directory. How a thread is confined is not known here: somebody says it
 //! once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -40,9 +40,18 @@ pub enum Read {
 pub trait Confinement: Send + Sync {
     /// Confines the thread that calls it, and all that it starts.
     fn hold_thread(&self, reach: &Reach) -> io::Result<()>;
-    /// The same command confined in such a way that nothing it starts reaches another process, or outlives it. Its streams
-    /// are not set.
-    fn enclose(&self, command: &Command, reach: &Reach) -> io::Result<Command>;
+    /// What runs a command, in a directory and with an environment, so that nothing it starts reaches another process, or
+    /// outlives it or this process.
+    fn enclose(&self, reach: &Reach, directory: &Path, env: Vec<(String, String)>) -> io::Result<Enclosure>;
+}
+
+/// A program that runs the command that follows its own arguments.
+#[derive(Debug)]
+pub struct Enclosure {
+    pub program: PathBuf,
+    pub argument: &'static str,
+    /// Its whole environment.
+    pub variable: (&'static str, OsString),
 }
 
 static CONFINEMENT: OnceLock<Box<dyn Confinement>> = OnceLock::new();
@@ -168,7 +177,27 @@ pub(super) fn start(command: &mut Command, reach: Option<&Reach>) -> io::Result<
 
 /// The command as it is to be started if it may execute what an agent wrote, if somebody said how.
 pub(super) fn enclose(command: Command, reach: &Reach) -> io::Result<Command> {
-    CONFINEMENT.get().map_or(Ok(None), |by| by.enclose(&command, reach).map(Some)).map(|by| by.unwrap_or(command))
+    let Some(confinement) = CONFINEMENT.get() else { return Ok(command) };
+    let directory = command.get_current_dir().unwrap_or(Path::new("/"));
+    let Enclosure { program, argument, variable: (name, value) } =
+        confinement.enclose(reach, directory, environment_of(&command))?;
+    let mut enclosed = Command::new(program);
+    enclosed.arg(argument).arg(command.get_program()).args(command.get_args());
+    // Neither may choose what our own program loads.
+    enclosed.current_dir("/").env_clear().env(name, value);
+    Ok(enclosed)
+}
+
+/// The variables that a command would get, apart from those that are not UTF-8.
+fn environment_of(command: &Command) -> Vec<(String, String)> {
+    let mut env: BTreeMap<OsString, OsString> = env::vars_os().collect();
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => env.insert(name.to_owned(), value.to_owned()),
+            None => env.remove(name),
+        };
+    }
+    env.into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))).collect()
 }
 
 fn start_by(command: &mut Command, held: Option<(&Reach, &dyn Confinement)>) -> io::Result<Child> {
@@ -318,7 +347,7 @@ mod tests {
             fn hold_thread(&self, reach: &Reach) -> io::Result<()> {
                 self.0(reach)
             }
-            fn enclose(&self, _: &Command, _: &Reach) -> io::Result<Command> {
+            fn enclose(&self, _: &Reach, _: &Path, _: Vec<(String, String)>) -> io::Result<Enclosure> {
                 Err(io::ErrorKind::Unsupported.into())
             }
         }

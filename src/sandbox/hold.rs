@@ -5,25 +5,33 @@
 //! no TCP connection, reaches no abstract socket and signals nobody else, as far as the kernel has rules for that.
 //!
 //! The other way is a whole cage, for programs that may run what an agent wrote: a process of ours (the hidden entry `hold`)
-//! confines itself and becomes the program. With namespaces nothing that the program starts outlives it.
-
-#![expect(clippy::disallowed_methods, reason = "this is where an enclosed program is executed")]
+//! supervises the program, and ends all that it started when it ends, or when the daemon does. It starts at the root with no
+//! environment, because our own binary would load libraries by what both say.
 
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
-
-use super::cage::{Cage, Isolation};
-use super::confine::confine;
+use std::os::fd::AsFd;
 #[cfg(target_os = "linux")]
-use super::namespace::{self, Side, Surroundings};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::{Errno, retry_on_intr},
+    process::{Pid, PidfdFlags, getppid, pidfd_open},
+};
+use serde::{Deserialize, Serialize};
+
+use super::cage::Cage;
+use super::supervisor;
+use super::wire::{Controls, Ending, Launch, Word};
 
 /// The argument that selects the entry.
 pub const ENTRY: &str = "hold";
-/// The variable that carries the cage there.
-const CAGE: &str = "COPPICE_CAGE";
+/// The variable that says how to run its arguments.
+const HELD: &str = "COPPICE_HELD";
 
 /// Files that may be used. What does not exist is passed over, and so is what is itself a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,83 +53,85 @@ pub fn hold_thread(_files: &Files) -> io::Result<()> {
     Ok(())
 }
 
-/// The command in a whole cage. What it was told about its streams has to be said again.
-pub fn enclose(executable: &Path, command: &Command, cage: &Cage) -> io::Result<Command> {
-    let mut enclosed = Command::new(executable);
-    enclosed.arg(ENTRY).arg(command.get_program()).args(command.get_args());
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => enclosed.env(name, value),
-            None => enclosed.env_remove(name),
-        };
-    }
-    if let Some(directory) = command.get_current_dir() {
-        enclosed.current_dir(directory);
-    }
-    enclosed.env(CAGE, serde_json::to_string(cage)?);
-    Ok(enclosed)
+/// What the entry is to run besides its arguments, and for whom.
+#[derive(Debug, Serialize, Deserialize)]
+struct Held {
+    cage: Cage,
+    directory: OsString,
+    env: Vec<(String, String)>,
+    daemon: u32,
 }
 
-/// Confines this process and becomes the program that its arguments name; returns only when that fails.
+/// The only variable of the entry: how its arguments are to be run.
+pub fn describe(cage: Cage, directory: &Path, env: Vec<(String, String)>) -> io::Result<(&'static str, OsString)> {
+    let held = Held { cage, directory: directory.into(), env, daemon: std::process::id() };
+    Ok((HELD, serde_json::to_string(&held)?.into()))
+}
+
+/// Runs the command that the arguments are, in a cage, and ends as it does.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
-    match become_program(arguments) {
-        Ok(code) => code,
+    match run(arguments) {
+        Ok(Ending::Code(code)) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        // A shell uses this number for the same.
+        Ok(Ending::Signal(signal)) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
         Err(error) => {
             eprintln!("failed to start a program in its sandbox: {error}");
-            // A shell uses this number for the same.
             ExitCode::from(127)
         }
     }
 }
 
-fn become_program(mut arguments: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
-    let missing = |what: &str| io::Error::other(format!("no {what} was given"));
-    let cage = std::env::var(CAGE).map_err(|_| missing("cage"))?;
-    let (cage, program): (Cage, _) =
-        (serde_json::from_str(&cage)?, arguments.next().ok_or_else(|| missing("program"))?);
-    let directory = std::env::current_dir()?;
-    match cage.isolation {
-        Isolation::RulesOnly => {}
-        Isolation::Namespaces =>
-        {
-            #[cfg(target_os = "linux")]
-            if let Some(code) = split(&cage, &directory)? {
-                return Ok(code);
-            }
-        }
-    }
-    std::env::set_current_dir(directory)?;
-    confine(&cage)?;
-    close_fds::set_fds_cloexec(3, &[]);
-    Err(Command::new(program).args(arguments).env_remove(CAGE).exec())
-}
-
-/// Goes into namespaces; in the processes around the program it returns when that has ended.
-#[cfg(target_os = "linux")]
-fn split(cage: &Cage, directory: &Path) -> io::Result<Option<ExitCode>> {
-    let home = std::env::var_os("HOME").map(PathBuf::from);
-    let empty = [Some(directory), home.as_deref()].into_iter().flatten().collect();
-    match namespace::split(cage, &Surroundings { empty, temporary: None })? {
-        Side::Keeper(keeper) => {
-            // The ends of the streams are seen only when nobody but the program has them.
-            close_streams()?;
-            std::process::exit(keeper.attend());
-        }
-        Side::Init(init) => {
-            close_streams()?;
-            init.reap();
-            std::process::exit(0);
-        }
-        Side::Command => super::tree::die_with(rustix::process::getppid()).map(|()| None),
-    }
-}
-
-#[cfg(target_os = "linux")]
-fn close_streams() -> io::Result<()> {
+fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<Ending> {
+    let held = std::env::var(HELD).map_err(io::Error::other)?;
+    let Held { cage, directory, env, daemon } = serde_json::from_str(&held)?;
+    let owner = Owner::find(daemon)?;
+    let argv = arguments.map(Word::from).collect();
+    let launch = Launch { argv, env, cwd: directory, cage: Some(cage), controls: Controls::Nothing };
+    let streams = [
+        io::stdin().as_fd().try_clone_to_owned()?,
+        io::stdout().as_fd().try_clone_to_owned()?,
+        io::stderr().as_fd().try_clone_to_owned()?,
+    ];
+    // The end of what the program reads and says is seen only when nobody but the program has these.
     let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
-    Ok(rustix::stdio::dup2_stderr(&nothing)?)
+    let ended = supervisor::run_command(&launch, streams, move || owner.wait_for_end())?;
+    ended.map_err(|failure| io::Error::from_raw_os_error(failure.errno))
+}
+
+/// The daemon, for which the command runs.
+struct Owner {
+    #[cfg(target_os = "linux")]
+    process: OwnedFd,
+}
+
+impl Owner {
+    #[cfg(target_os = "linux")]
+    fn find(daemon: u32) -> io::Result<Self> {
+        let daemon = i32::try_from(daemon).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
+        let process = pidfd_open(daemon, PidfdFlags::empty())?;
+        // It may have died before, and its number have passed to another.
+        if getppid() == Some(daemon) { Ok(Self { process }) } else { Err(Errno::SRCH.into()) }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn wait_for_end(self) {
+        retry_on_intr(|| poll(&mut [PollFd::new(&self.process, PollFlags::IN)], None)).ok();
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn find(_daemon: u32) -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    /// Nothing tells.
+    #[cfg(not(target_os = "linux"))]
+    fn wait_for_end(self) {
+        loop {
+            std::thread::park();
+        }
+    }
 }
 
 #[cfg(test)]

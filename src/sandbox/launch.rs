@@ -23,7 +23,7 @@ use super::SandboxError;
 use super::cage::Cage;
 use super::descriptors;
 use super::supervisor::ENTRY;
-use super::wire::{self, Controls, Ending, Failure, Launch, Order, Report, Step, Streams};
+use super::wire::{self, Controls, Ending, Failure, Launch, Order, Report, Step, Streams, Word};
 use super::{quiesce, supervisors};
 use crate::permission::Hold;
 
@@ -125,7 +125,8 @@ pub(super) async fn start(spawn: Spawn, streams: Streams, controls: Controls) ->
     let failed = |source| SandboxError::Supervisor { command: command.clone(), source };
     let cwd = spawn.cwd.clone().into_os_string();
     let isolation = spawn.cage.as_ref().map(|cage| cage.isolation).unwrap_or_default();
-    let launch = Launch { argv: spawn.argv, env: spawn.env, cwd, cage: spawn.cage, controls };
+    let argv = spawn.argv.into_iter().map(Word::Text).collect();
+    let launch = Launch { argv, env: spawn.env, cwd, cage: spawn.cage, controls };
     // Until the command runs: a work tree that becomes quiet meanwhile would not know of it.
     let _passed = supervisors::pass_gate(spawn.worktree.as_deref()).await;
     let started = supervisors::start(spawn.worktree.clone(), isolation, || start_supervisor(&spawn.executable));

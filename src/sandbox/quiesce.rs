@@ -86,9 +86,9 @@ mod system {
 
     use super::super::adopted;
     use super::super::freeze::{Frozen, ProcessHandle, Scope, Unstoppable, freeze};
-    use super::super::supervisor;
     use super::super::supervisors::StartedSupervisor;
     use super::super::tree::{self, ProcessStat};
+    use super::super::{hold, supervisor};
     use super::*;
 
     /// How long a supervisor may take to notice that nothing is left below it.
@@ -139,9 +139,10 @@ mod system {
         let is_orphan = |pid: &Pid| {
             let parent = ProcessStat::read(*pid).map(|stat| stat.parent);
             // Orphans of a user that systemd looks after come to a process of that user.
-            parent.is_some_and(|parent| parent == Pid::INIT || tree::has_arguments(parent, &["--user"]))
+            parent.is_some_and(|parent| parent == Pid::INIT || tree::has_first_argument(parent, &["--user"]))
         };
-        let supervisors = tree::list_processes().filter(|pid| tree::has_arguments(*pid, &[supervisor::ENTRY]));
+        let entries = [supervisor::ENTRY, hold::ENTRY];
+        let supervisors = tree::list_processes().filter(|pid| tree::has_first_argument(*pid, &entries));
         for supervisor in supervisors.filter(is_orphan).filter_map(open) {
             supervisor.wait_for_end(deadline.saturating_duration_since(Instant::now()));
         }

@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where a command is executed")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufReader, Write};
 #[cfg(target_os = "linux")]
@@ -29,7 +29,7 @@ use super::confine::confine;
 use super::namespace::{self, Side, Surroundings};
 use super::supervisor::{ENTRY, STAGE_TWO};
 use super::tree;
-use super::wire::{self, Controls, Failure, Launch, StageReport, Step, Streams};
+use super::wire::{self, Controls, Failure, Launch, StageReport, Step, Streams, Word};
 use crate::permission::Hold;
 
 /// Replaces this process by the command; returns only when that fails.
@@ -112,7 +112,7 @@ fn reopen_terminal(path: Option<&Path>, streams: Streams) -> Streams {
 pub(super) fn try_namespaces(executable: &OsStr) -> io::Result<()> {
     let cage = Cage { network: Network::Ports(Vec::new()), isolation: Isolation::Namespaces, ..Cage::default() };
     // A directory cannot be executed: the trial ends by itself.
-    let argv = vec!["/".to_owned()];
+    let argv = vec![Word::Text("/".to_owned())];
     let launch = Launch { argv, env: Vec::new(), cwd: "/".into(), cage: Some(cage), controls: Controls::Nothing };
     let nothing = || -> io::Result<OwnedFd> { Ok(File::options().read(true).write(true).open("/dev/null")?.into()) };
     let streams = [nothing()?, nothing()?, nothing()?];
@@ -161,11 +161,12 @@ fn become_command(
         Ok(hold) => hold,
         Err(error) => return Failure::new(Step::Confine, &error),
     };
-    let Some((program, arguments)) = launch.argv.split_first() else {
+    let mut words = launch.argv.into_iter().map(OsString::from);
+    let Some(program) = words.next() else {
         return Failure::new(Step::Exec, &rustix::io::Errno::INVAL.into());
     };
     let mut command = Command::new(program);
-    command.args(arguments).env_clear().envs(launch.env).stdin(stdin).stdout(stdout).stderr(stderr);
+    command.args(words).env_clear().envs(launch.env).stdin(stdin).stdout(stdout).stderr(stderr);
     // Whatever a careless ancestor left open stays outside.
     close_fds::set_fds_cloexec(3, &[]);
     match wire::line(&StageReport::Ready { exec_at_ms: now_ms(), held: hold.into() })

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -83,10 +83,34 @@ fn supervise(socket: OwnedFd, launch: &Launch, streams: Streams) -> ExitCode {
             end(&tree, command);
         }
         report(&mut reports, &stage.outcome());
-        reap(command, &tree, &mut reports);
+        reap(command, &tree, |ending| report(&mut reports, &Report::Exited(ending)));
         // The listener waits for a daemon that may stay for days; the end of the process ends it.
         std::process::exit(0)
     })
+}
+
+/// Runs a command below this process, until it and all that it started have ended. All of them end when `wait_for_owner`
+/// returns.
+pub(super) fn run_command(
+    launch: &Launch,
+    streams: Streams,
+    wait_for_owner: impl FnOnce() + Send + 'static,
+) -> io::Result<Result<Ending, Failure>> {
+    tree::adopt_orphans()?;
+    let stage = start_stage(launch, streams, UnixStream::pair()?)?;
+    let command = stage.command;
+    let tree = Arc::new(Mutex::new(Tree::Running));
+    let ours = Arc::clone(&tree);
+    std::thread::Builder::new().stack_size(STACK).spawn(move || {
+        wait_for_owner();
+        end(&ours, command);
+    })?;
+    if let Report::Failed(failure) = stage.outcome() {
+        return Ok(Err(failure));
+    }
+    let mut ended = Ending::Signal(Signal::KILL.as_raw());
+    reap(command, &tree, |ending| ended = ending);
+    Ok(Ok(ended))
 }
 
 /// What may still happen below this process. Reaping and killing exclude each other by its lock, so that a pid cannot
@@ -174,7 +198,7 @@ fn end(tree: &Mutex<Tree>, command: Pid) {
 }
 
 /// Reaps until no descendant is left. The command's own end is the end of all it started.
-fn reap(command: Pid, tree: &Mutex<Tree>, reports: &mut File) {
+fn reap(command: Pid, tree: &Mutex<Tree>, mut tell: impl FnMut(Ending)) {
     loop {
         match waitid(WaitId::All, WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
             Ok(_) | Err(Errno::INTR) => {}
@@ -183,7 +207,7 @@ fn reap(command: Pid, tree: &Mutex<Tree>, reports: &mut File) {
         let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid == command {
-                report(reports, &Report::Exited(ending(status)));
+                tell(ending(status));
                 *tree = Tree::Ending;
             }
         }

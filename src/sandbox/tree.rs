@@ -123,12 +123,12 @@ pub(super) fn list_processes() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?))
 }
 
-/// Whether a process was started with exactly these arguments, whatever its program is called.
+/// Whether the first argument of a process is one of these, whatever its program is called.
 #[cfg(target_os = "linux")]
-pub(super) fn has_arguments(process: Pid, arguments: &[&str]) -> bool {
+pub(super) fn has_first_argument(process: Pid, arguments: &[&str]) -> bool {
     let line = std::fs::read(format!("/proc/{}/cmdline", process.as_raw_nonzero())).unwrap_or_default();
-    let words = line.strip_suffix(b"\0").unwrap_or(&line).split(|byte| *byte == 0);
-    words.skip(1).eq(arguments.iter().map(|argument| argument.as_bytes()))
+    let first = line.split(|byte| *byte == 0).nth(1).unwrap_or_default();
+    arguments.iter().any(|argument| argument.as_bytes() == first)
 }
 
 #[cfg(target_os = "linux")]

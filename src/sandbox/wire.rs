@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::io::{self, BufRead, IoSlice, IoSliceMut, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -20,10 +21,33 @@ use crate::permission::Hold;
 /// stdin, stdout and stderr of the command.
 pub(super) type Streams = [OwnedFd; 3];
 
+/// A word of a command line. It need not be UTF-8, and mostly is.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Word {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<OsString> for Word {
+    fn from(word: OsString) -> Self {
+        word.into_string().map_or_else(|word| Self::Bytes(word.into_vec()), Self::Text)
+    }
+}
+
+impl From<Word> for OsString {
+    fn from(word: Word) -> Self {
+        match word {
+            Word::Text(text) => text.into(),
+            Word::Bytes(bytes) => Self::from_vec(bytes),
+        }
+    }
+}
+
 /// What to execute, where, and with exactly which environment.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Launch {
-    pub(super) argv: Vec<String>,
+    pub(super) argv: Vec<Word>,
     pub(super) env: Vec<(String, String)>,
     /// Not text: a path may hold bytes that are not UTF-8.
     pub(super) cwd: OsString,
@@ -212,13 +236,14 @@ mod tests {
         let (mut reader, writer) = io::pipe().unwrap();
         let streams = [writer.try_clone().unwrap().into(), writer.try_clone().unwrap().into(), writer.into()];
         let long = "é".repeat(400_000);
-        let (argv, env) = (vec![long.clone()], vec![("A".into(), "b\nc".into())]);
+        let words = [OsString::from(&long), OsString::from_vec(vec![b'a', 0xff])];
+        let (argv, env) = (words.iter().cloned().map(Word::from).collect(), vec![("A".into(), "b\nc".into())]);
         let sent = Launch { argv, env, cwd: "/".into(), cage: None, controls: Controls::Nothing };
         let sender = std::thread::spawn(move || send_launch(&ours, &sent, &streams).unwrap());
 
         let (launch, [_, out, _]) = receive_launch(&theirs).unwrap().unwrap();
         sender.join().unwrap();
-        assert_eq!(launch.argv, [long]);
+        assert_eq!(launch.argv.into_iter().map(OsString::from).collect::<Vec<_>>(), words);
         assert_eq!(launch.env, [("A".to_owned(), "b\nc".to_owned())]);
         std::fs::File::from(out).write_all(b"through").unwrap();
         let mut text = String::new();

@@ -19,14 +19,14 @@ use coppice::git::history::{self, Checkpoint, Recorded};
 use coppice::git::merge::{
     self, BasePlan, Bring, Brought, HookPolicy, HookResult, HookRun, Made, Merge, RebaseOutcome, Style,
 };
-use coppice::git::reach::{self, Confinement, Reach, Read};
+use coppice::git::reach::{self, Confinement, Enclosure, Reach, Read};
 use coppice::git::removal::{self, Recycled, SpareVerdict, SpareVerification, TreeReuse};
 use coppice::git::worktree::{self, Method, New};
 use coppice::git::{GitError, Oid, Repo, Worktree, status};
 use coppice::id::SessionId;
 use coppice::permission::Hold;
 use coppice::sandbox::cage::{Cage, Network};
-use coppice::sandbox::hold::{Files, enclose, hold_thread};
+use coppice::sandbox::hold::{self, Files, hold_thread};
 use coppice::sandbox::lease::take_read_lease;
 use coppice::sandbox::support::support;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, symlinkat};
@@ -56,11 +56,13 @@ impl Confinement for Confined {
         hold_thread(&Files { read: Self::readable(reach), write: reach.write.clone() })
     }
 
-    fn enclose(&self, command: &Command, reach: &Reach) -> io::Result<Command> {
+    fn enclose(&self, reach: &Reach, directory: &Path, env: Vec<(String, String)>) -> io::Result<Enclosure> {
         let executable = Path::new(env!("CARGO_BIN_EXE_coppice"));
         let isolation = support().with_namespaces(executable).isolation();
         let (read, write) = (Self::readable(reach).unwrap_or_default(), reach.write.clone());
-        enclose(executable, command, &Cage { read, write, network: Network::Ports(Vec::new()), isolation })
+        let cage = Cage { read, write, network: Network::Ports(Vec::new()), isolation };
+        let variable = hold::describe(cage, directory, env)?;
+        Ok(Enclosure { program: executable.to_owned(), argument: hold::ENTRY, variable })
     }
 }
 

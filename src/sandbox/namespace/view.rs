@@ -98,7 +98,9 @@ fn find_places(cage: &Cage, around: &Surroundings<'_>) -> io::Result<ListedPlace
 
 /// Shows the directory for temporary files at `/tmp` too, unless something is listed there, above or below.
 fn show_temporary_files(cage: &Cage, around: &Surroundings<'_>, listed: &mut ListedPlaces<Source>) {
-    let own = around.temporary.filter(|path| cage.write.iter().any(|listed| listed == path));
+    // The shared memory of these namespaces is another directory than the one of that name outside.
+    let own = around.temporary.filter(|path| *path != Path::new(SHARED_MEMORY));
+    let own = own.filter(|path| cage.write.iter().any(|listed| listed == path));
     if let Some((handle, kind @ FileType::Directory)) = own.and_then(open_itself)
         && let Ok(at) = Path::new(TEMPORARY).canonicalize()
         && !listed.places.keys().any(|place| place.starts_with(&at) || at.starts_with(place))
