@@ -120,7 +120,7 @@ impl From<Fault> for Unprepared {
 }
 
 /// Prepares a turn.
-pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
+pub(super) async fn run(shared: Arc<Shared>, mut plan: Plan, abort: CancellationToken) -> Result<Prepared, Unprepared> {
     let is_untouched = plan.record.body.is_untouched;
     let early = |failure| Unprepared { tree: None, is_untouched, failure };
     let early_fault = |fault| early(failure(fault));
@@ -133,11 +133,13 @@ pub(super) async fn run(shared: Arc<Shared>, plan: Plan, abort: CancellationToke
     let tree = match plan.record.body.tree {
         Tree::Ready => tree,
         Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => {
-            let unprepared = |failure| Unprepared { tree: Some(Tree::Unprepared), is_untouched, failure };
-            tokio::select! {
-                () = abort.cancelled() => return Err(unprepared(Unprepared::aborted().failure)),
-                done = furnish(&shared, &plan.record, &tree, &settings, plan.setup) => done.map_err(unprepared)?,
-            }
+            let furnished = tokio::select! {
+                () = abort.cancelled() => Err(Unprepared::aborted().failure),
+                furnished = furnish(&shared, &mut plan.record, &tree, &settings, plan.setup) => furnished,
+            };
+            // Looked at afterwards: a setup command that was stopped or failed may have written into the worktree.
+            let is_untouched = plan.record.body.is_untouched;
+            furnished.map_err(|failure| Unprepared { tree: Some(Tree::Unprepared), is_untouched, failure })?;
             tree
         }
     };

@@ -68,8 +68,8 @@ pub(super) struct Body {
     pub(super) branch: String,
     pub(super) worktree: String,
     pub(super) tree: Tree,
-    /// No agent was ever started in the worktree. Also false while one may be starting: a daemon that dies then leaves
-    /// the safe answer.
+    /// Neither an agent nor a setup command on untrusted content was ever started in the worktree. Also false while one
+    /// may be starting: a daemon that dies then leaves the safe answer.
     pub(super) is_untouched: bool,
     pub(super) state: State,
     /// What a person works with in the tree.

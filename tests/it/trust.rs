@@ -92,27 +92,66 @@ fn follow_hint(env: &TestEnv, command: &str) {
     }
 }
 
+/// A session on a branch that nobody trusts, whose setup command runs `script` there.
+fn create_on_untrusted_branch(env: &TestEnv, script: &str) -> String {
+    env.git(&["switch", "-q", "-c", "theirs"]);
+    env.write("setup.sh", script);
+    env.commit("a setup command of a stranger");
+    env.git(&["switch", "-q", "main"]);
+    env.create_with(&["--model", "demo", "--base", "theirs"], &say("done"))
+}
+
+/// How each setup of a session ran.
+fn setups(env: &TestEnv, id: &str) -> Vec<serde_json::Value> {
+    env.events(id).into_iter().filter(|event| event["step"] == "setup").map(|event| event["how"].clone()).collect()
+}
+
 #[test]
-fn a_setup_that_fails_on_an_untrusted_branch_works_after_the_hint() {
+fn a_setup_that_fails_on_an_untrusted_branch_works_in_a_new_session_after_the_hint() {
     if support().hold() == Hold::Advisory {
         return;
     }
     let env = env_with_failing_setup();
-    env.git(&["switch", "-q", "-c", "theirs"]);
-    env.write("more.txt", "more\n");
-    env.commit("more");
-    env.git(&["switch", "-q", "main"]);
-    let id = env.create_with(&["--model", "demo", "--base", "theirs"], &say("done"));
+    let id = create_on_untrusted_branch(&env, "");
     let said = failure(&env, &id);
     let hash = env.json(&["trust"])["hash"].as_str().unwrap().to_owned();
     insta::assert_snapshot!(said.replace(&hash, "[HASH]"), @r"
     the setup command `touch $HOME/by-setup` failed in the sandbox, because `theirs` is not on a trusted branch (exit status 1)
-    hint: to run it outside of the sandbox, trust the branch: `git switch theirs && coppice trust --hash [HASH] && coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it
+    hint: to run it outside of the sandbox, trust the branch with `git switch theirs && coppice trust --hash [HASH]` and create the session again; `coppice resume [ID] --skip-setup` goes on without it
     ");
-    let command = said.split('`').find(|text| text.starts_with("git switch")).unwrap().replace("[ID]", &id);
-    follow_hint(&env, &command);
-    env.wait_for(&id, "ready");
+    let command = said.split('`').find(|text| text.starts_with("git switch")).unwrap();
+    follow_hint(&env, command);
+    env.coppice(&["resume", &id]).succeeds();
+    insta::assert_snapshot!(failure(&env, &id), @r"
+    the setup command `touch $HOME/by-setup` failed in the sandbox, because an agent or an earlier setup may have changed this worktree (exit status 1)
+    hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `[WORKTREE]`
+    ");
+    assert!(!is_planted(&env, "by-setup"), "it ran on what an untrusted setup left");
+    let next = env.create_with(&["--model", "demo", "--base", "theirs"], &say("done"));
+    env.wait_for(&next, "ready");
     assert!(is_planted(&env, "by-setup"));
+}
+
+#[test]
+fn no_setup_runs_unconfined_where_an_untrusted_one_was_stopped() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let env = env_with_setup();
+    // The first run writes what the second one runs, and waits until somebody stops it.
+    let script = format!(
+        "test -e payload && exec sh payload\nprintf %s '{}' > payload\nmkfifo never\necho written\ncat never\n",
+        plant(&env, "payload").trim().replace('\'', "\"")
+    );
+    let id = create_on_untrusted_branch(&env, &script);
+    env.wait_for_event(&id, "setup_output", 0);
+    env.coppice(&["stop", &id]).succeeds();
+    env.git(&["switch", "-q", "theirs"]);
+    env.trust();
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(setups(&env, &id), ["in the sandbox", "in the sandbox"]);
+    assert!(!is_planted(&env, "payload"), "it ran what an untrusted setup wrote");
 }
 
 #[test]
@@ -126,7 +165,7 @@ fn a_continued_session_goes_on_without_a_setup_that_the_sandbox_refuses() {
     std::fs::remove_file(env.path("home").join("by-setup")).unwrap();
     env.coppice(&["send", &id, &write("b.txt", "b")]).succeeds();
     insta::assert_snapshot!(failure(&env, &id), @r"
-    the setup command `touch $HOME/by-setup` failed in the sandbox, because an agent may have changed this worktree (exit status 1)
+    the setup command `touch $HOME/by-setup` failed in the sandbox, because an agent or an earlier setup may have changed this worktree (exit status 1)
     hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `[WORKTREE]`
     ");
     env.coppice(&["resume", &id]).succeeds();

@@ -63,7 +63,10 @@ impl Actor {
             body.tree = Tree::Creating;
         }
         body.is_untouched = false;
-        if tree == Tree::Absent || is_untouched {
+        if is_untouched {
+            // It must outlast a crash of the machine: what an agent wrote does.
+            self.persist(Durability::Full, Vec::new()).await?;
+        } else if tree == Tree::Absent {
             self.persist(Durability::Normal, Vec::new()).await?;
         }
         let abort = CancellationToken::new();

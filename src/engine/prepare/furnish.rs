@@ -11,7 +11,7 @@ use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
-use super::super::actor::blocking;
+use super::super::actor::{blocking, in_quiet_tree};
 use super::super::confine::{self, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
@@ -36,18 +36,19 @@ pub(in super::super) enum SetupChoice {
     Skip,
 }
 
-/// Brings files along and runs the setup command, as far as the project is trusted with them.
+/// Brings files along and runs the setup command, as far as the project is trusted with them. The record says afterwards
+/// whether the worktree is still untouched, also when this is given up halfway.
 pub(super) async fn furnish(
     shared: &Shared,
-    record: &Record,
+    record: &mut Record,
     tree: &Worktree,
     settings: &Settings,
     choice: SetupChoice,
 ) -> Result<(), Failure> {
     let wanted = &settings.config.worktree;
     let (filled, session) = (tree.clone(), record.id);
-    let filled = tokio::task::spawn_blocking(move || submodule::fill_or_warn(&filled, session)).await;
-    for message in filled.map_err(|error| failure(error.into()))? {
+    let filled = in_quiet_tree(&tree.path, move || Ok(submodule::fill_or_warn(&filled, session))).await;
+    for message in filled.map_err(failure)? {
         note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
     }
     if settings.is_held_back() {
@@ -55,11 +56,10 @@ pub(super) async fn furnish(
         note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
     }
     if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
-        let (tree, copy, link) = (tree.clone(), wanted.copy.clone(), wanted.link.clone());
+        let (path, tree, copy, link) = (tree.path.clone(), tree.clone(), wanted.copy.clone(), wanted.link.clone());
         let patterns = settings.include.clone().unwrap_or_default();
         let place = move || include::place(&tree, Include { copy: &copy, link: &link, patterns: &patterns });
-        let placed = tokio::task::spawn_blocking(place);
-        let placed = placed.await.map_err(|error| failure(error.into()))?.map_err(|error| failure(error.into()))?;
+        let placed = in_quiet_tree(&path, place).await.map_err(failure)?;
         let how = Some(format!("{} files", placed.files.len()));
         note(shared, record, Payload::Preparing { step: "files".to_owned(), how }).await.map_err(failure)?;
         // Files that an earlier preparation brought are still there.
@@ -83,15 +83,21 @@ pub(super) async fn furnish(
 
 async fn run_setup(
     shared: &Shared,
-    record: &Record,
+    record: &mut Record,
     tree: &Worktree,
     settings: &Settings,
     command: &str,
 ) -> Result<(), Failure> {
-    let (level, suspect) = match (settings.config.sandbox.level, judge_content(record, tree, settings).await) {
-        (_, Err(fault)) => return Err(failure(fault)),
-        (Level::Off, Ok(_)) | (_, Ok(SetupContent::Trusted)) => (Level::Off, None),
-        (level, Ok(suspect)) => (level, Some(suspect)),
+    let content = judge_content(record, tree, settings).await.map_err(failure)?;
+    match content {
+        SetupContent::Trusted => {}
+        // Whatever it leaves in the worktree came from untrusted content, so no later setup may run there unconfined. The
+        // stored record has said so since before the preparation.
+        SetupContent::UntrustedCommit | SetupContent::WorkedOn => record.body.is_untouched = false,
+    }
+    let (level, suspect) = match (settings.config.sandbox.level, content) {
+        (Level::Off, _) | (_, SetupContent::Trusted) => (Level::Off, None),
+        (level, suspect) => (level, Some(suspect)),
     };
     let how = suspect.map(|_| "in the sandbox".to_owned());
     note(shared, record, Payload::Preparing { step: "setup".to_owned(), how }).await.map_err(failure)?;
@@ -111,10 +117,10 @@ async fn run_setup(
 /// What a setup command would run on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SetupContent {
-    /// A commit of a trusted branch, in a worktree in which no agent was started.
+    /// A commit of a trusted branch, in a worktree in which neither an agent nor untrusted content ever ran.
     Trusted,
     UntrustedCommit,
-    /// The worktree as an agent or a terminal in the sandbox left it.
+    /// The worktree as an agent, a terminal or a setup command in the sandbox left it.
     WorkedOn,
 }
 
@@ -142,7 +148,9 @@ fn describe_sandboxing(content: SetupContent, record: &Record) -> String {
         SetupContent::UntrustedCommit => {
             format!(" in the sandbox, because `{}` is not on a trusted branch", record.body.base.name)
         }
-        SetupContent::WorkedOn => " in the sandbox, because an agent may have changed this worktree".to_owned(),
+        SetupContent::WorkedOn => {
+            " in the sandbox, because an agent or an earlier setup may have changed this worktree".to_owned()
+        }
     }
 }
 
@@ -157,8 +165,8 @@ fn setup_hint(content: SetupContent, record: &Record, settings: &Settings) -> St
         (SetupContent::UntrustedCommit, Some(grants)) => {
             let (name, hash) = (&base.name, settings::hash(grants.as_str()));
             format!(
-                "to run it outside of the sandbox, trust the branch: \
-                 `git switch {name} && coppice trust --hash {hash} && coppice resume {id}`; {skip}"
+                "to run it outside of the sandbox, trust the branch with \
+                 `git switch {name} && coppice trust --hash {hash}` and create the session again; {skip}"
             )
         }
         (SetupContent::Trusted, _) => format!("fix the cause and {again}; {skip}"),
