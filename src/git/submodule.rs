@@ -111,8 +111,8 @@ fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
                 filled.push((path.clone(), commit));
             }
             None => warnings.push(format!(
-                "the submodule `{shown}` is empty: commit `{}` is not in your checkout; \
-                 run `git submodule update --init -- '{shown}'` there",
+                "the submodule `{shown}` is empty: commit `{}` is not in `.git/modules`; run \
+                 `git submodule update --init -- '{shown}' && git submodule absorbgitdirs -- '{shown}'` in your checkout",
                 commit.short()
             )),
         }
@@ -122,6 +122,11 @@ fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
     }
     write_record(tree, &filled)?;
     Ok(warnings)
+}
+
+/// Whether the commit that a session started from describes submodules; reads nothing of its worktree.
+pub fn has_any(tree: &Worktree) -> Result<bool, GitError> {
+    Ok(describe(&tree.repo.open()?, tree.base)?.1.is_some())
 }
 
 /// Keeps what differs in the submodules of a worktree from the commits that they were filled from.
@@ -180,12 +185,8 @@ struct Submodule {
 /// The submodules of a commit, and what is wrong with those that cannot be used.
 fn list(repo: &Repo, commit: Oid) -> Result<(Vec<Submodule>, Vec<String>), GitError> {
     let handle = repo.open()?;
-    let tree = handle.find_commit(commit.raw()).and_then(|commit| commit.tree());
-    let tree = tree.map_err(GitError::library(format!("read commit `{commit}`")))?;
-    let Some(file) = tree.get_name(".gitmodules").filter(|entry| entry.kind() == Some(ObjectType::Blob)) else {
-        return Ok((Vec::new(), Vec::new()));
-    };
-    let git = Git::new(repo, "config").arg(format!("--blob={}", file.id()));
+    let (tree, Some(file)) = describe(&handle, commit)? else { return Ok((Vec::new(), Vec::new())) };
+    let git = Git::new(repo, "config").arg(format!("--blob={file}"));
     let output = git.args(["-z", "--get-regexp", r"^submodule\..*\.path$"]).output()?;
     let (mut listed, mut warnings) = (Vec::<Submodule>::new(), Vec::new());
     for record in output.stdout.split(|byte| *byte == 0) {
@@ -207,6 +208,15 @@ fn list(repo: &Repo, commit: Oid) -> Result<(Vec<Submodule>, Vec<String>), GitEr
         }
     }
     Ok((listed, warnings))
+}
+
+/// The files of a commit, and the one that describes its submodules.
+fn describe(repo: &Repository, commit: Oid) -> Result<(git2::Tree<'_>, Option<git2::Oid>), GitError> {
+    let tree = repo.find_commit(commit.raw()).and_then(|commit| commit.tree());
+    let tree = tree.map_err(GitError::library(format!("read commit `{commit}`")))?;
+    let file = tree.get_name(".gitmodules").filter(|entry| entry.kind() == Some(ObjectType::Blob));
+    let file = file.map(|entry| entry.id());
+    Ok((tree, file))
 }
 
 /// Reads `submodule.NAME.path\nVALUE`.
@@ -240,23 +250,21 @@ fn is_dot_git(name: &OsStr) -> bool {
 }
 
 /// The user's objects of a submodule, if the commit is among them. They are opened by their directory, so that no
-/// configuration of any repository is read.
+/// configuration of any repository is read. A repository inside of the user's checkout is left alone: a link that somebody
+/// committed there could lead to any other one.
 fn find_store(repo: &Repo, name: &Path, path: &Path, commit: Oid) -> Result<Option<Repository>, GitError> {
-    let in_modules = repo.common_dir().join("modules").join(name).join("objects");
-    let in_checkout = repo.checkout().map(|checkout| checkout.join(path).join(".git/objects"));
-    for objects in std::iter::once(in_modules).chain(in_checkout).filter(|objects| objects.is_dir()) {
-        let open = || {
-            let odb = Odb::new()?;
-            odb.add_disk_alternate(objects.to_string_lossy().as_ref())?;
-            Repository::from_odb(odb)
-        };
-        let store = open().map_err(GitError::library(format!("read the objects of `{}`", path.display())))?;
-        let has_commit = store.find_commit(commit.raw()).and_then(|commit| commit.tree()).is_ok();
-        if has_commit {
-            return Ok(Some(store));
-        }
+    let objects = repo.common_dir().join("modules").join(name).join("objects");
+    if !objects.is_dir() {
+        return Ok(None);
     }
-    Ok(None)
+    let open = || {
+        let odb = Odb::new()?;
+        odb.add_disk_alternate(objects.to_string_lossy().as_ref())?;
+        Repository::from_odb(odb)
+    };
+    let store = open().map_err(GitError::library(format!("read the objects of `{}`", path.display())))?;
+    let has_commit = store.find_commit(commit.raw()).and_then(|commit| commit.tree()).is_ok();
+    Ok(has_commit.then_some(store))
 }
 
 /// Opens a directory of the worktree step by step.

@@ -14,7 +14,7 @@ fn id() -> SessionId {
 /// A repository with the submodule `deep/sub`: `README`, a script, a link and an ignore file.
 struct Case {
     sandbox: Sandbox,
-    _library: Sandbox,
+    library: Sandbox,
     tree: Worktree,
 }
 
@@ -29,7 +29,7 @@ impl Case {
         let sandbox = Sandbox::new();
         sandbox.git(&["submodule", "--quiet", "add", library.main().to_str().unwrap(), "deep/sub"]);
         sandbox.commit_all("submodule");
-        Self { tree: sandbox.session(ID), sandbox, _library: library }
+        Self { tree: sandbox.session(ID), sandbox, library: library }
     }
 
     fn filled() -> Self {
@@ -165,6 +165,47 @@ fn a_link_in_the_way_is_not_followed() {
     assert_eq!(case.kept(), ["Added stolen Some((1, 0))"]);
     let kept = case.git(&["show", &format!("{}:deep/sub/stolen", submodules_ref(id()))]);
     assert_eq!(kept, outside.join("secret").display().to_string(), "the link, not what it leads to");
+}
+
+/// Commits a submodule called `own` at `path`, without a checkout of it; the worktree that starts from there.
+fn commit_submodule(case: &Case, path: &str, commit: Oid) -> Worktree {
+    case.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{commit},{path}")]);
+    let url = case.library.main();
+    case.sandbox.write(".gitmodules", &format!("[submodule \"own\"]\n\tpath = {path}\n\turl = {}\n", url.display()));
+    case.git(&["add", ".gitmodules"]);
+    case.git(&["commit", "--quiet", "--message", "another submodule"]);
+    Worktree { base: case.sandbox.oid("HEAD"), ..case.tree.clone() }
+}
+
+#[test]
+fn no_repository_is_read_that_a_link_in_the_checkout_leads_to() {
+    for link in ["links", "links/main", "links/main/.git", "links/main/.git/objects"] {
+        let (case, private) = (Case::new(), Sandbox::new());
+        let tree = commit_submodule(&case, "links/main", private.oid("HEAD"));
+        let target = private.root().join(Path::new(link).strip_prefix("links").unwrap());
+        let link = case.sandbox.main().join(link);
+        fs::create_dir_all(link.parent().unwrap()).unwrap();
+        symlink(&target, &link).unwrap();
+        let warnings = fill(&tree, id()).unwrap();
+        assert!(warnings.len() == 1 && warnings[0].contains("`links/main` is empty"), "{warnings:?}");
+        assert_eq!(fs::read_dir(tree.path.join("links/main")).unwrap().count(), 0, "{}", link.display());
+    }
+}
+
+#[test]
+fn a_repository_in_the_checkout_fills_a_submodule_once_git_has_moved_it() {
+    let case = Case::new();
+    let library = case.library.main();
+    run_git(&case.sandbox.main(), &["clone", "--quiet", library.to_str().unwrap(), "own"]);
+    let tree = commit_submodule(&case, "own", case.library.oid("HEAD"));
+    let warnings = fill(&tree, id()).unwrap();
+    let command = warnings[0].split('`').find(|text| text.starts_with("git submodule")).unwrap();
+    for command in command.split(" && ") {
+        let words: Vec<_> = command.split(' ').skip(1).map(|word| word.trim_matches('\'')).collect();
+        run_git(&case.sandbox.main(), &words);
+    }
+    assert_eq!(fill(&tree, id()).unwrap(), Vec::<String>::new());
+    assert_eq!(fs::read_to_string(tree.path.join("own/README")).unwrap(), "hello\n");
 }
 
 #[test]
