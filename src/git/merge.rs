@@ -9,7 +9,8 @@ pub(super) mod hook;
 pub(super) mod replay;
 mod user_checkout;
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use git2::Repository;
 
@@ -194,8 +195,10 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
     if !nested.is_empty() {
         return ended(Outcome::Refused(Refusal::NestedRepositories { paths: nested }));
     }
-    // Asked before the hooks run: they may take minutes.
-    let checkouts = checkout::showing(tree, target, old);
+    // Asked before the hooks run: they may take minutes. The worktrees of other sessions are looked at when they move, while
+    // nothing runs in them.
+    let mut checkouts = checkout::showing(tree, target, old);
+    checkouts.retain(|checkout| matches!(checkout, Checkout::User(_)));
     if let Some(refusal) = refusal(&checkouts, &repo, target, before, content)? {
         return ended(Outcome::Refused(refusal));
     }
@@ -277,12 +280,21 @@ fn run_hooks(
     }
 }
 
+/// The worktrees of sessions that show the target of a merge and have to move with it.
+pub fn session_worktrees(tree: &Worktree, ready: &Ready) -> BTreeSet<PathBuf> {
+    let checkouts = checkout::showing(tree, &ready.target, ready.old);
+    checkouts.iter().filter_map(Checkout::session_path).map(Path::to_owned).collect()
+}
+
 /// Moves the branch, and the checkouts that show it, to a merge that is made. A branch that is elsewhere meanwhile is
-/// refused.
-pub fn advance(tree: &Worktree, ready: Ready) -> Result<Outcome, GitError> {
+/// refused. Nothing runs in the worktrees of `quiet`, and of those that belong to sessions no other one moves.
+pub fn advance(tree: &Worktree, ready: Ready, quiet: &BTreeSet<PathBuf>) -> Result<Outcome, GitError> {
     let Ready { target, old, commit, hooks } = ready;
     // Looked for here: the hooks gave the user time to switch branches.
     let checkouts = checkout::showing(tree, &target, old);
+    if checkouts.iter().filter_map(Checkout::session_path).any(|path| !quiet.contains(path)) {
+        return Ok(Outcome::Refused(Refusal::TargetMoved { branch: short(&target) }));
+    }
     let advance = Advance { name: &target, old, new: commit, why: &format!("coppice: merge {}", tree.branch) };
     Ok(match checkout::advance(&tree.repo, &advance, &checkouts)? {
         None => Outcome::Merged {
@@ -302,7 +314,10 @@ pub(super) fn merge(
     hooks: &mut dyn FnMut(HookRun) -> HookResult,
 ) -> Result<Outcome, GitError> {
     match make(tree, merge, hooks)? {
-        Made::Ready(ready) => advance(tree, ready),
+        Made::Ready(ready) => {
+            let quiet = session_worktrees(tree, &ready);
+            advance(tree, ready, &quiet)
+        }
         Made::Ended(outcome) => Ok(outcome),
     }
 }

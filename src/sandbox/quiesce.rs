@@ -3,6 +3,7 @@
 //! It knows work trees by their paths, and every process below the supervisors that were started for one. What runs on
 //! other systems than Linux cannot be found, and goes on.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,18 @@ pub async fn run_in_quiet_tree<T: Send + 'static>(
     worktree: &Path,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, QuietError> {
-    run_behind_closed_gate(worktree, |worktree| system::run_quietly(worktree, work)).await
+    run_in_quiet_trees(&BTreeSet::from([worktree.to_owned()]), work).await
+}
+
+/// The same for several work trees at once, or for none.
+///
+/// Gates are closed in the order of their paths, and whoever has closed one waits for nothing but further gates. So two
+/// callers with some trees in common wait for each other in turn and never both.
+pub async fn run_in_quiet_trees<T: Send + 'static>(
+    worktrees: &BTreeSet<PathBuf>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, QuietError> {
+    run_behind_closed_gates(worktrees, |worktrees| system::run_quietly(worktrees, work)).await
 }
 
 /// Ends what processes of the work tree left behind: those whose own parents are gone. The programs that were started for
@@ -46,17 +58,28 @@ pub async fn end_processes(worktree: &Path) -> Result<(), QuietError> {
     run_behind_closed_gate(worktree, system::end_processes).await
 }
 
-/// Runs `work` on a thread that may block, while no process starts in the work tree. The gate stays closed until `work` is
-/// done, also when nobody waits for it any more.
+/// Runs `work` on a thread that may block, while no process starts in the work tree.
 async fn run_behind_closed_gate<T: Send + 'static>(
     worktree: &Path,
     work: impl FnOnce(PathBuf) -> Result<T, QuietError> + Send + 'static,
 ) -> Result<T, QuietError> {
-    let worktree = worktree.to_owned();
-    let closed = supervisors::close_gate(&worktree).await?;
+    let path = worktree.to_owned();
+    run_behind_closed_gates(&BTreeSet::from([path.clone()]), |_| work(path)).await
+}
+
+/// The same for several. The gates stay closed until `work` is done, also when nobody waits for it any more.
+async fn run_behind_closed_gates<T: Send + 'static>(
+    worktrees: &BTreeSet<PathBuf>,
+    work: impl FnOnce(BTreeSet<PathBuf>) -> Result<T, QuietError> + Send + 'static,
+) -> Result<T, QuietError> {
+    let mut closed = Vec::new();
+    for worktree in worktrees {
+        closed.push(supervisors::close_gate(worktree).await?);
+    }
+    let worktrees = worktrees.clone();
     spawn_blocking(move || {
         let _closed = closed;
-        work(worktree)
+        work(worktrees)
     })
     .await?
 }
@@ -96,10 +119,10 @@ mod system {
 
     pub(super) use adopted::end_adopted;
 
-    pub(super) fn run_quietly<T>(worktree: PathBuf, work: impl FnOnce() -> T) -> Result<T, QuietError> {
-        let frozen = silence(worktree)?;
+    pub(super) fn run_quietly<T>(worktrees: BTreeSet<PathBuf>, work: impl FnOnce() -> T) -> Result<T, QuietError> {
+        let frozen = worktrees.into_iter().map(silence).collect::<Result<Vec<_>, _>>()?;
         let outcome = work();
-        match frozen.thaw() {
+        match frozen.into_iter().map(Frozen::thaw).sum() {
             0 => Ok(outcome),
             count => Err(QuietError::Disturbed { count }),
         }
@@ -173,7 +196,7 @@ mod system {
 mod system {
     use super::*;
 
-    pub(super) fn run_quietly<T>(_worktree: PathBuf, work: impl FnOnce() -> T) -> Result<T, QuietError> {
+    pub(super) fn run_quietly<T>(_worktrees: BTreeSet<PathBuf>, work: impl FnOnce() -> T) -> Result<T, QuietError> {
         Ok(work())
     }
 

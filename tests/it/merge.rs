@@ -399,7 +399,7 @@ fn no_control_character_of_an_agent_reaches_the_log() {
 }
 
 /// A user's repository with the submodule `libs/lib`, which holds `lib.c`.
-fn with_submodule(env: &TestEnv) {
+pub(crate) fn with_submodule(env: &TestEnv) {
     let library = env.path("library");
     fs::create_dir(&library).unwrap();
     env.git_in(&library, &["init", "-q", "-b", "main"]);

@@ -1,6 +1,7 @@
 //! A work tree in which nothing runs while others work there: real process trees that resist, and what ends when.
 
 mod elusive;
+mod held_git;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,7 +3,7 @@
 //!
 //! The `git` room is driven directly, confined as the daemon confines it, so that many rounds take little time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -485,7 +485,7 @@ fn a_filter_of_a_merge_writes_nothing_outside() {
     };
     let made = merge::make(&tree, order, &mut hooks).unwrap();
     let Made::Ready(ready) = made else { panic!("{made:?}") };
-    let merged = merge::advance(&tree, ready).unwrap();
+    let merged = merge::advance(&tree, ready, &BTreeSet::new()).unwrap();
     assert!(matches!(merged, merge::Outcome::Merged { .. }), "{merged:?}");
     // It ran, with what an agent may read.
     assert!(hooked.contains("WORK") && !hooked.contains("secret"), "{hooked:?}");

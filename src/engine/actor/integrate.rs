@@ -17,7 +17,7 @@ use super::super::fault::Fault;
 use super::super::record::TurnBody;
 use super::super::{hooks, prepare};
 use super::conflict::short;
-use super::tree::{blocking, changes, in_quiet_tree};
+use super::tree::{blocking, changes, in_quiet_tree, in_quiet_trees};
 use super::{Actor, Command, INBOX, Message};
 
 /// How often a merge is made again because its target moved meanwhile.
@@ -178,8 +178,10 @@ impl Actor {
             };
             let lock = self.shared.repository(&self.record.project);
             let _held = lock.lock().await;
-            let place = tree.clone();
-            let outcome = blocking(move || git::merge::advance(&place, ready)).await?;
+            let (place, asked) = (tree.clone(), ready.clone());
+            let shown = blocking(move || Ok(git::merge::session_worktrees(&place, &asked))).await?;
+            let (place, quiet) = (tree.clone(), shown.clone());
+            let outcome = in_quiet_trees(&shown, move || git::merge::advance(&place, ready, &quiet)).await?;
             match outcome {
                 Outcome::Refused(Refusal::TargetMoved { .. }) if left > 0 => left -= 1,
                 outcome => return Ok((outcome, tip)),

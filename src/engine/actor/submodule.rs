@@ -1,5 +1,7 @@
 //! The submodules of a session. Git merges nothing of what is in them, so their changes are kept in a ref of their own and reported.
 
+use std::path::Path;
+
 use crate::api::event::Payload;
 use crate::api::session::{FileChange, SubmoduleChanges};
 use crate::git::submodule::{self, KeptSubmodules, SubmoduleFile, SubmoduleFileKind};
@@ -7,7 +9,7 @@ use crate::git::submodule::{self, KeptSubmodules, SubmoduleFile, SubmoduleFileKi
 use super::super::fault::Fault;
 use super::super::prepare::failure;
 use super::Actor;
-use super::tree::blocking;
+use super::tree::{blocking, in_quiet_tree};
 
 /// How many files of a submodule are listed.
 const LISTED: usize = 100;
@@ -40,13 +42,18 @@ impl Actor {
 
     async fn try_keep_submodules(&self) -> Result<KeptSubmodules, Fault> {
         let (tree, session) = (self.tree().await?, self.id);
-        blocking(move || submodule::keep(&tree, session)).await
+        let of = tree.clone();
+        if !blocking(move || submodule::has_any(&of)).await? {
+            return Ok(KeptSubmodules::default());
+        }
+        in_quiet_tree(&tree.path.clone(), move || submodule::keep(&tree, session)).await
     }
 
     /// Fills submodules that are empty with what was kept of them.
     pub(super) async fn fill_submodules(&mut self) -> Result<(), Fault> {
         let (tree, session) = (self.tree().await?, self.id);
-        let warnings = tokio::task::spawn_blocking(move || submodule::fill_or_warn(&tree, session)).await?;
+        let fill = move || Ok(submodule::fill_or_warn(&tree, session));
+        let warnings = in_quiet_tree(Path::new(&self.record.body.worktree), fill).await?;
         self.staged.extend(warnings.into_iter().map(|message| Payload::Warning { message }));
         Ok(())
     }

@@ -3,7 +3,8 @@
 //! It happens while the session is at rest or its turn closes, inside the session's own task, so that nothing else
 //! touches the tree meanwhile.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
@@ -228,6 +229,15 @@ pub(in super::super) async fn in_quiet_tree<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, GitError> + Send + 'static,
 ) -> Result<T, Fault> {
     Ok(quiesce::run_in_quiet_tree(worktree, work).await??)
+}
+
+/// The same for the worktrees of several sessions, whatever their tasks do meanwhile. Whoever calls this may hold locks of
+/// the engine; whoever has made a tree quiet takes none, so no two tasks wait for each other.
+pub(super) async fn in_quiet_trees<T: Send + 'static>(
+    worktrees: &BTreeSet<PathBuf>,
+    work: impl FnOnce() -> Result<T, GitError> + Send + 'static,
+) -> Result<T, Fault> {
+    Ok(quiesce::run_in_quiet_trees(worktrees, work).await??)
 }
 
 /// Runs git where it may block.

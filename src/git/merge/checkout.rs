@@ -40,29 +40,31 @@ pub(super) struct Advance<'a> {
 /// beside the session's worktree.
 pub(super) fn showing(session: &Worktree, name: &str, commit: Oid) -> Vec<Checkout> {
     let (repo, scratch_root) = (&session.repo, session.path.parent().unwrap_or(&session.path));
-    // The worktree of another session is as hostile as this one.
-    let of_session = name.strip_prefix("refs/heads/").filter(|branch| branch.starts_with("coppice/"));
+    let is_session_branch = short(name).starts_with("coppice/");
+    let real_root = scratch_root.canonicalize().ok();
+    // The path that the session itself has for one of its worktrees; git may have another name for it.
+    let session_path = |files: &Path| {
+        let is_below = real_root.is_some() && files.parent().and_then(|parent| parent.canonicalize().ok()) == real_root;
+        is_below.then(|| scratch_root.join(files.file_name().unwrap_or_default()))
+    };
     let head = format!("ref: {name}");
     let shows =
         |git_dir: &Path| fs::read(git_dir.join("HEAD")).is_ok_and(|text| text.trim_ascii_end() == head.as_bytes());
     let main = repo.checkout().map(|files| (repo.common_dir().to_owned(), files.to_owned()));
     let all = main.into_iter().chain(linked(repo.common_dir()));
     all.filter(|(git_dir, files)| shows(git_dir) && files.is_dir())
-        .map(|(git_dir, files)| match of_session {
-            Some(branch) => {
-                let (repo, branch) = (repo.clone(), branch.to_owned());
-                Checkout::Session(Worktree {
-                    repo,
-                    path: files,
-                    admin: git_dir,
-                    branch,
-                    base: commit,
-                    attributes: commit,
-                })
-            }
-            None => {
-                let (repo, scratch_root) = (repo.clone(), scratch_root.to_owned());
-                Checkout::User(UserCheckout { repo, git_dir, files, scratch_root })
+        .map(|(git_dir, files)| {
+            let repo = repo.clone();
+            // The worktree of another session is as hostile as this one, whatever branch the user switched it to.
+            match session_path(&files).or_else(|| is_session_branch.then(|| files.clone())) {
+                Some(path) => {
+                    let branch = short(name);
+                    Checkout::Session(Worktree { repo, path, admin: git_dir, branch, base: commit, attributes: commit })
+                }
+                None => {
+                    let scratch_root = scratch_root.to_owned();
+                    Checkout::User(UserCheckout { repo, git_dir, files, scratch_root })
+                }
             }
         })
         .collect()
@@ -148,6 +150,14 @@ impl Checkout {
         match self {
             Self::User(user) => &user.files,
             Self::Session(tree) => &tree.path,
+        }
+    }
+
+    /// The worktree of a session, where its processes may run.
+    pub(super) fn session_path(&self) -> Option<&Path> {
+        match self {
+            Self::User(_) => None,
+            Self::Session(tree) => Some(&tree.path),
         }
     }
 
