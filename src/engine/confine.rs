@@ -2,6 +2,7 @@
 //! the kernel gives.
 
 mod places;
+mod question;
 mod variables;
 
 use std::fs;
@@ -34,6 +35,7 @@ use super::record::{ReachRecord, Record};
 use super::settings::{self, Settings};
 use super::shared::Shared;
 use super::spawn::{Kept, Supervised};
+pub(super) use question::{ConfinedQuestion, compose_question};
 use variables::Private;
 
 /// A directory in memory, which each process in namespaces has for itself.
@@ -65,11 +67,7 @@ pub(super) struct Confined {
 /// Composes what a session's backend is started with.
 pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environment) -> Result<Confined, Failure> {
     let (sandbox, servers) = (&subject.settings.config.sandbox, subject.servers.cloned());
-    let env = match subject.spec.keys.is_empty() {
-        // An agent of no vendor may work with the models of any.
-        true => env,
-        false => variables::without_secrets(env, &subject.spec.keys),
-    };
+    let env = own_keys(env, subject.spec);
     let worktree = match subject.spec.confined_by {
         ConfinedBy::Coppice => Some(subject.tree.path.clone()),
         // Its one process works in the trees of all sessions.
@@ -86,7 +84,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         return Ok(Confined { confines: Confines::default(), env, spawn });
     }
     let own = Own::make(shared, subject).map_err(failure)?;
-    let hosts = hosts(sandbox, subject, &env);
+    let hosts = hosts(sandbox, subject.spec, subject.role, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),
         None => None,
@@ -113,6 +111,15 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         kept: Kept { _proxy: proxy.map(Arc::new), _servers: servers },
     });
     Ok(Confined { confines: Confines { limits: Some(limits), temp: Some(own.temp) }, env, spawn })
+}
+
+/// The environment with the keys of one backend alone.
+fn own_keys(env: Environment, spec: &Spec) -> Environment {
+    match spec.keys.is_empty() {
+        // An agent of no vendor may work with the models of any.
+        true => env,
+        false => variables::without_secrets(env, &spec.keys),
+    }
 }
 
 /// What clients are told about a session of a backend.
@@ -232,6 +239,11 @@ pub(super) fn through_proxy(port: u16) -> [(String, String); 4] {
 /// The directories that the user lists to be read.
 pub(super) fn listed(sandbox: &Sandbox, env: &Environment) -> Vec<PathBuf> {
     named(&sandbox.read, env)
+}
+
+/// What the user lets one backend write, such as the directory of its login.
+fn backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Vec<PathBuf> {
+    config.backends.get(&spec.name).map(|own| named(&own.paths, env)).unwrap_or_default()
 }
 
 /// Paths of a configuration. A relative one would be one of the agent's own.
@@ -354,11 +366,11 @@ fn write_if_other(path: &Path, text: &str) -> io::Result<()> {
 
 /// The hosts of a session that may not reach all of them. An agent whose model's hosts nobody knows reaches those that are
 /// configured, and all where none is: without its model it is nothing.
-fn hosts(sandbox: &Sandbox, subject: &Subject<'_>, env: &Environment) -> Option<Vec<String>> {
+fn hosts(sandbox: &Sandbox, spec: &Spec, role: Access, env: &Environment) -> Option<Vec<String>> {
     let env: Vec<_> = env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    let model = backend::hosts::model_hosts(subject.spec, &env);
+    let model = backend::hosts::model_hosts(spec, &env);
     let listed = || model.iter().chain(&sandbox.hosts).cloned().collect();
-    match (subject.role, sandbox.level) {
+    match (role, sandbox.level) {
         // Whoever only reads has nothing to fetch, and nothing to send.
         (Access::ReadOnly, _) if !model.is_empty() => Some(model),
         (Access::ReadOnly, Level::Workspace) if sandbox.hosts.is_empty() => None,
@@ -384,7 +396,7 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     let state = shared.state_dir(record.id, &spec.name);
     let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from(SHARED_MEMORY)];
     write.extend(named(&sandbox.caches, env));
-    write.extend(settings.config.backends.get(&spec.name).map(|own| named(&own.paths, env)).unwrap_or_default());
+    write.extend(backend_paths(&settings.config, spec, env));
     match access {
         Access::Write => write.push(tree.path.clone()),
         Access::ReadOnly => read.push(tree.path.clone()),

@@ -106,7 +106,8 @@ impl Aside {
         let spec = registry.get(name).cloned().ok_or_else(|| Unnamed::NoBackend { name: name.clone() })?;
         let model = spec.models.small.clone().or_else(|| record.body.model.clone());
         let env = prepare::environment(shared, record);
-        let question = Utility { spec, model, env, task, repairs: config.repair };
+        let repairs = config.repair;
+        let question = Utility { spec, config, model, env, task, repairs };
         Ok(utility::ask(shared, question).await?.answer)
     }
 

@@ -1,6 +1,7 @@
 //! One question on the side: a conversation of its own, one prompt, one validated response, and nothing left behind.
 //!
-//! It has a small lane beside the turns' slots, a short time, and no hands: whatever the agent asks to do is denied.
+//! It has a small lane beside the turns' slots, a short time, and no hands: whatever the agent asks to do is denied, and its
+//! process is confined to a directory of its own.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,9 +14,11 @@ use crate::backend::event::{Block, Command, Decision, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{self, Reasoning, Rules, Spec};
 use crate::backend::{Conversation, Launch, Purpose};
+use crate::config::Config;
 use crate::protocol;
 use crate::protocol::prompt::{self, Delivery, Place, Request};
 
+use super::confine::{self, ConfinedQuestion};
 use super::fault::Fault;
 use super::prepare::failure;
 use super::shared::Shared;
@@ -23,12 +26,17 @@ use super::shared::Shared;
 /// How many questions are asked at once.
 pub(super) const LANE: usize = 2;
 
+/// The agent's own state, below the directory of a question.
+const STATE: &str = "state";
+
 /// How long an answer may take from the start of the process on.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// One question.
 pub(super) struct Utility {
     pub(super) spec: Spec,
+    /// By which its program is confined.
+    pub(super) config: Config,
     /// The backend's own choice when absent.
     pub(super) model: Option<String>,
     pub(super) env: Environment,
@@ -45,14 +53,15 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
         place = shared.asides.acquire() => place.map_err(|_| cancelled())?,
     };
     let scratch = scratch(&shared.data)?;
-    let Utility { spec, model, env, task, repairs } = question;
+    let Utility { spec, config, model, env, task, repairs } = question;
     let profile = Request::UtilityPrompt.profile();
     let (rules, place) = match spec.rules {
         Rules::InSystem => (Some(prompt::preamble(profile)), Place::Beside),
         Rules::InPrompt => (None, Place::InPrompt),
     };
     let text = prompt::render(profile, place, Delivery::BootstrapFull, &[], &task);
-    let launch = launch(shared, spec, model, env, rules, scratch.path().to_owned())?;
+    let confined = confine::compose_question(shared, &spec, &config, scratch.path(), env).await?;
+    let launch = launch(shared, spec, model, confined, rules, scratch.path().join(STATE))?;
     let mut conversation = shared.backends.start(launch);
     let answer = tokio::select! {
         () = shared.stop.cancelled() => Err(cancelled()),
@@ -73,7 +82,7 @@ fn place(data: &Path) -> PathBuf {
     data.join("utility")
 }
 
-/// A directory for the agent's state that ends with the question.
+/// A directory for everything that the agent writes; it ends with the question.
 fn scratch(data: &Path) -> Result<TempDir, Failure> {
     let path = place(data);
     let made = std::fs::create_dir_all(&path).and_then(|()| tempfile::Builder::new().prefix("q").tempdir_in(&path));
@@ -84,13 +93,16 @@ fn launch(
     shared: &Shared,
     spec: Spec,
     model: Option<String>,
-    env: Environment,
+    confined: ConfinedQuestion,
     rules: Option<String>,
     state_dir: PathBuf,
 ) -> Result<Launch, Failure> {
+    let ConfinedQuestion { confines, env, spawn } = confined;
     let neutral_dir = shared.neutral_dir();
-    std::fs::create_dir_all(&neutral_dir)
-        .map_err(|source| failure(Fault::File { act: "create", path: neutral_dir.clone(), source }))?;
+    for path in [&neutral_dir, &state_dir] {
+        std::fs::create_dir_all(path)
+            .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
+    }
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let program = spec::resolve(&spec, path.as_deref(), &neutral_dir)
         .map_err(|error| Failure::new(FailureKind::Setup, error.to_string()))?;
@@ -115,12 +127,12 @@ fn launch(
         native: crate::backend::Native::default(),
         posture: crate::permission::Posture::Plan,
         plan_file: None,
-        confines: crate::backend::Confines::default(),
+        confines,
         state_dir,
         login_dir: shared.login_dir(&spec.name),
         neutral_dir,
         bridge: Vec::new(),
-        spawn: shared.spawner.clone(),
+        spawn,
         spec,
     })
 }

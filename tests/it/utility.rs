@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use coppice::permission::Hold;
+use coppice::sandbox::support::support;
 use serde_json::json;
 
 use crate::env::TestEnv;
@@ -187,6 +189,37 @@ fn a_question_that_fails_changes_nothing() {
         env.coppice(&["daemon", "stop"]).succeeds();
         assert_eq!(scratch(&env), Vec::<PathBuf>::new(), "{failure}");
     }
+}
+
+#[test]
+fn the_program_of_a_question_reaches_nothing_of_the_repository_and_of_its_user() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let env = TestEnv::new();
+    let (own, repo) = (env.path("own"), env.repo());
+    fs::create_dir(&own).unwrap();
+    let places = [env.path("home"), repo.clone(), repo.join(".git/hooks"), env.path("coppice/data")];
+    let touch: String = places.iter().map(|place| format!("touch '{}/owned'; ", place.display())).collect();
+    let aside = format!(
+        "@run {touch}cat '{0}/README.md' '{0}/.git/HEAD' > '{1}/read'; echo ran > '{1}/ran'\n@answer Teach the parser",
+        repo.display(),
+        own.display()
+    );
+    let command = json!([env!("CARGO_BIN_EXE_coppice"), "demo-agent", "--aside", aside]);
+    let paths = json!([own.to_str().unwrap()]);
+    env.configure(&format!(
+        "titles = \"model\"\n[backends.hostile]\ntransport = \"acp\"\ncommand = {command}\npaths = {paths}\n"
+    ));
+    let id = env.create_with(&["--model", "hostile"], &work("a.txt"));
+    env.wait_for_event(&id, "title_changed", 0);
+    assert_eq!(env.session(&id)["title"], "Teach the parser");
+    assert_eq!(fs::read_to_string(own.join("ran")).unwrap(), "ran\n");
+    assert_eq!(fs::read_to_string(own.join("read")).unwrap(), "");
+    for place in places {
+        assert!(place.exists() && !place.join("owned").exists(), "it wrote into {}", place.display());
+    }
+    env.wait_for(&id, "ready");
 }
 
 #[test]
