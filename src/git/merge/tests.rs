@@ -110,6 +110,29 @@ fn a_squash_is_one_commit_and_the_clean_checkout_follows() {
 }
 
 #[test]
+fn the_worktree_of_a_session_moves_only_while_it_is_quiet_whatever_branch_it_shows() {
+    let case = Case::new();
+    let other = case.sandbox.session("hgfedcba");
+    case.sandbox.git(&["switch", "--quiet", "--create", "elsewhere"]);
+    run_git(&other.path, &["switch", "--quiet", "main"]);
+    // Git may know it by another name than Coppice does.
+    let alias = case.sandbox.root().join("alias");
+    std::os::unix::fs::symlink(other.path.parent().unwrap(), &alias).unwrap();
+    write(&other.admin.join("gitdir"), format!("{}\n", alias.join("hgfedcba/.git").display()));
+    let Made::Ready(ready) = make(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap() else {
+        panic!("not made")
+    };
+    let worktrees = session_worktrees(&case.tree, &ready);
+    assert_eq!(worktrees, BTreeSet::from([other.path.clone()]));
+    let refused = advance(&case.tree, ready.clone(), &BTreeSet::new()).unwrap();
+    assert_eq!(refused, Outcome::Refused(Refusal::TargetMoved { branch: "main".to_owned() }));
+    assert_eq!(fs::read_to_string(other.path.join("README")).unwrap(), "hello\n");
+    let merged = advance(&case.tree, ready, &worktrees).unwrap();
+    assert!(matches!(merged, Outcome::Merged { .. }), "{merged:?}");
+    assert_eq!(fs::read_to_string(other.path.join("README")).unwrap(), "hello\nsession\n");
+}
+
+#[test]
 fn a_merge_commit_has_both_parents() {
     let case = Case::new();
     let before = case.sandbox.head();

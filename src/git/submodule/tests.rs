@@ -29,7 +29,7 @@ impl Case {
         let sandbox = Sandbox::new();
         sandbox.git(&["submodule", "--quiet", "add", library.main().to_str().unwrap(), "deep/sub"]);
         sandbox.commit_all("submodule");
-        Self { tree: sandbox.session(ID), sandbox, library: library }
+        Self { tree: sandbox.session(ID), sandbox, library }
     }
 
     fn filled() -> Self {
