@@ -1,6 +1,7 @@
 //! What the processes of a session may reach: composed anew for each start, from the session, its settings and what
 //! the kernel gives.
 
+mod caches;
 mod places;
 mod question;
 mod variables;
@@ -20,6 +21,7 @@ use crate::config::confine::Sandbox;
 use crate::git::reach::{self, Confinement, Enclosure, Fetching, Reach, Read};
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
+use crate::id::SessionId;
 use crate::permission::guard::TREE_SECRETS;
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Isolation, Network};
@@ -36,6 +38,7 @@ use super::settings::{self, Settings};
 use super::shared::Shared;
 use super::spawn::{Kept, Supervised};
 pub(super) use question::{ConfinedQuestion, compose_question};
+use caches::{create_caches, has_cargo_package};
 use variables::Private;
 
 /// A directory in memory, which each process in namespaces has for itself.
@@ -161,11 +164,23 @@ pub(super) struct Task<'a> {
     pub(super) repo: &'a Repo,
     pub(super) level: Level,
     pub(super) writes: Vec<PathBuf>,
+    pub(super) scratch: Scratch<'a>,
+}
+
+/// Whose temporary files and caches a process uses.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Scratch<'a> {
+    /// Those of the session, like its agent.
+    Session,
+    /// The session's temporary files, and caches of an external server: it has keys that no agent has.
+    Server(&'a str),
+    /// None that an agent could write: those in a new directory, for programs of the user's at a merge.
+    New(&'a Path),
 }
 
 /// The cage of a command, and its environment: without the keys of any model. At `restricted` it reaches no host.
 pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<Cage>, Environment)> {
-    let Task { record, repo, level, writes } = task;
+    let Task { record, repo, level, writes, scratch } = task;
     let env = super::prepare::environment(shared, record);
     let network = match level {
         Level::Off => return Ok((None, env)),
@@ -173,7 +188,7 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
         Level::Restricted => Network::Ports(Vec::new()),
     };
     let env = variables::without_secrets(env, &[]);
-    let own = Own::of(shared, record, repo)?;
+    let own = Own::of(shared, record, repo, scratch)?;
     let mut read = places::common(&env);
     read.extend(git_places(repo));
     read.extend([own.git_config.clone(), cargo_settings(shared)]);
@@ -214,7 +229,7 @@ pub(super) struct Work<'a> {
 pub(super) fn of_work(shared: &Shared, work: &Work<'_>) -> io::Result<(Option<Cage>, Environment)> {
     let Work { record, repo, config, access, plan } = work;
     let (sandbox, tree) = (&config.sandbox, PathBuf::from(&record.body.worktree));
-    let task = Task { record, repo, level: sandbox.level, writes: Vec::new() };
+    let task = Task { record, repo, level: sandbox.level, writes: Vec::new(), scratch: Scratch::Session };
     let (mut cage, env) = of_program(shared, task)?;
     if let Some(cage) = &mut cage {
         cage.read.extend([shared.settings.executable.clone(), shared.images_dir(record.id)]);
@@ -267,22 +282,11 @@ fn linked(config: &Config, repo: &Repo) -> Vec<PathBuf> {
     repo.checkout().into_iter().flat_map(|checkout| links.iter().map(|link| checkout.join(link))).collect()
 }
 
-/// Gives a command caches of its own instead of the project's.
-pub(super) fn move_caches(env: &mut Environment, cage: &mut Cage, project: &str, shared: &Shared, to: &Path) {
-    let from = caches(shared, project);
-    cage.write.retain(|path| *path != from);
-    cage.write.push(to.to_owned());
-    let (from, to) = (from.to_string_lossy().into_owned(), to.to_string_lossy().into_owned());
-    for value in env.values_mut().filter(|value| value.starts_with(&from)) {
-        *value = value.replacen(&from, &to, 1);
-    }
-}
-
 /// The places that calls of a session are measured against.
 pub(super) fn places(shared: &Shared, record: &Record, repo: &Repo, plan: Option<PathBuf>) -> Places {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let env = super::prepare::environment(shared, record);
-    let own = [shared.session_dir(record.id).join(TEMP), caches(shared, &record.project)];
+    let own = [shared.session_dir(record.id).join(TEMP), caches_dir(shared, record.id)];
     let tree = real(Path::new(&record.body.worktree));
     Places {
         has_tree_secret: TREE_SECRETS.iter().any(|name| tree.join(name).exists()),
@@ -298,12 +302,19 @@ pub(super) fn places(shared: &Shared, record: &Record, repo: &Repo, plan: Option
 
 /// A session's own directory for temporary files, below its others.
 const TEMP: &str = "tmp";
+const CACHES: &str = "caches";
 
-fn caches(shared: &Shared, project: &str) -> PathBuf {
-    shared.data.join("caches").join(project)
+/// A session's own caches of build tools.
+pub(super) fn caches_dir(shared: &Shared, session: SessionId) -> PathBuf {
+    shared.session_dir(session).join(CACHES)
 }
 
-/// Directories and files that are made for a session, or for all of its project.
+/// The caches of an external server, which the sessions of a project share. A name from a configuration leads nowhere else.
+fn server_caches(shared: &Shared, record: &Record, name: &str) -> PathBuf {
+    shared.data.join(CACHES).join("mcp").join(&record.project).join(name.replace('/', "_"))
+}
+
+/// Directories and files that are made for a session, or for one of its commands.
 struct Own {
     temp: PathBuf,
     caches: PathBuf,
@@ -312,20 +323,24 @@ struct Own {
 
 impl Own {
     fn make(shared: &Shared, subject: &Subject<'_>) -> Result<Self, Fault> {
-        let own = Self::of(shared, subject.record, &subject.tree.repo);
+        let own = Self::of(shared, subject.record, &subject.tree.repo, Scratch::Session);
         own.map_err(|source| Fault::File { act: "prepare", path: shared.session_dir(subject.record.id), source })
     }
 
-    fn of(shared: &Shared, record: &Record, repo: &Repo) -> io::Result<Self> {
-        let place = shared.session_dir(record.id);
-        let own = Self {
-            temp: place.join(TEMP),
-            caches: caches(shared, &record.project),
-            git_config: place.join("gitconfig"),
+    fn of(shared: &Shared, record: &Record, repo: &Repo, scratch: Scratch<'_>) -> io::Result<Self> {
+        let (place, env) = (shared.session_dir(record.id), super::prepare::environment(shared, record));
+        let (temp, caches) = match scratch {
+            Scratch::Session => (place.join(TEMP), caches_dir(shared, record.id)),
+            Scratch::Server(name) => (place.join(TEMP), server_caches(shared, record, name)),
+            Scratch::New(directory) => (directory.join(TEMP), directory.join(CACHES)),
         };
+        let own = Self { temp, caches, git_config: place.join("gitconfig") };
         fs::create_dir_all(&own.temp)?;
-        fs::create_dir_all(&own.caches)?;
-        write_cargo_settings(shared, record)?;
+        let registry = places::cargo_home(&env).map(|home| home.join("registry"));
+        // Where nothing keeps a session from writing them, links would lead its cargo into the user's registry.
+        let is_seeded = shared.support.hold() == Hold::Enforced && has_cargo_package(Path::new(&record.body.worktree));
+        create_caches(&own.caches, registry.as_deref().filter(|_| is_seeded))?;
+        write_cargo_settings(shared, &env)?;
         let identity = repo.identity().ok();
         let identity = identity.as_ref().map(|identity| (identity.name.as_str(), identity.email.as_str()));
         write_if_other(&own.git_config, &variables::git_config(identity))?;
@@ -344,10 +359,8 @@ fn cargo_settings(shared: &Shared) -> PathBuf {
 }
 
 /// Mirrors and flags of the user's builds; keys are in another file.
-fn write_cargo_settings(shared: &Shared, record: &Record) -> io::Result<()> {
-    let env = super::prepare::environment(shared, record);
-    let own = env.get("CARGO_HOME").map(PathBuf::from);
-    let own = own.or_else(|| env.get("HOME").map(|home| Path::new(home).join(".cargo")));
+fn write_cargo_settings(shared: &Shared, env: &Environment) -> io::Result<()> {
+    let own = places::cargo_home(env);
     let text = own.and_then(|own| fs::read_to_string(own.join("config.toml")).ok()).unwrap_or_default();
     // Old configurations keep keys here all the same.
     let text: String =

@@ -13,7 +13,7 @@ use crate::sandbox::launch::{self, Process, Spawn};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::tools::external::{self, CALL_TIMEOUT, External, ExternalTool, Io, Limits};
 
-use super::confine::{self, Task};
+use super::confine::{self, Scratch, Task};
 use super::record::{ChildAccess, Record};
 use super::settings::{self, Settings};
 use super::shared::Shared;
@@ -133,7 +133,8 @@ async fn start(
     let failed = |what: String| format!("mcp server `{name}` is not there: {what}");
     let sandbox = &settings.config.sandbox;
     let writes = may_write(record).then(|| tree.clone()).into_iter().collect();
-    let task = Task { record, repo, level: sandbox.level, writes };
+    // What agents cached must not run with the keys of the server.
+    let task = Task { record, repo, level: sandbox.level, writes, scratch: Scratch::Server(name) };
     let (mut cage, mut env) = confine::of_command(shared, task).map_err(|error| failed(error.to_string()))?;
     let mut proxy = None;
     if let Some(cage) = &mut cage {
@@ -141,10 +142,6 @@ async fn start(
         let program = server.command.first().map(std::path::Path::new).filter(|program| program.is_absolute());
         cage.read.extend(program.and_then(std::path::Path::parent).map(std::path::Path::to_owned));
         cage.read.extend(confine::listed(sandbox, &env));
-        // What agents of the project cached must not run with the keys of the server.
-        let caches = shared.data.join("caches").join("mcp").join(name);
-        std::fs::create_dir_all(&caches).map_err(|error| failed(error.to_string()))?;
-        confine::move_caches(&mut env, cage, &record.project, shared, &caches);
         if sandbox.level == Level::Restricted {
             let listening = proxy::start(sandbox.hosts.clone()).await.map_err(|error| failed(error.to_string()))?;
             cage.network = Network::Ports(vec![listening.port()]);

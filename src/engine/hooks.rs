@@ -18,7 +18,7 @@ use crate::sandbox::SandboxError;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
-use super::confine::{self, Task};
+use super::confine::{self, Scratch, Task};
 use super::record::Record;
 use super::shared::Shared;
 
@@ -37,8 +37,10 @@ pub(super) fn runner(
     let (shared, record, repo, runtime) = (Arc::clone(shared), record.clone(), repo.clone(), Handle::current());
     let (level, links, cancel) = (config.sandbox.level, config.worktree.link.clone(), cancel.clone());
     move |hook| {
-        let HookRun { program, arguments, directory, writes, environment, .. } = hook;
-        let task = Task { record: &record, repo: &repo, level, writes };
+        let HookRun { program, arguments, directory, scratch, environment, .. } = hook;
+        // A session's temporary files and caches are its agent's to write; the hook's are new at each merge.
+        let writes = vec![scratch.clone()];
+        let task = Task { record: &record, repo: &repo, level, writes, scratch: Scratch::New(&scratch) };
         let (mut cage, env) = match confine::of_command(&shared, task) {
             Ok(confined) => confined,
             Err(error) => return HookResult::Failed { output: format!("failed to confine the hook: {error}") },

@@ -116,6 +116,12 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     let reference = removal::salvage_ref(id.as_str());
     let was_saved = repo.find_ref(&reference)?.is_some();
     crash::point();
+    let caches = confine::caches_dir(shared, id);
+    if caches.exists() {
+        discard_files(shared, record, caches).await;
+        // The next round finds them in the trash.
+        shared.sweeper.wake();
+    }
     let (trashed, recorded) = blocking(move || {
         // Before anything is cleaned: no commit of the branch holds what is in a submodule.
         let submodules = submodule::keep(&trashed.worktree, id)?;
@@ -262,11 +268,19 @@ async fn forget_old(shared: &Arc<Shared>, records: &[Record]) {
 async fn forget(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
     let (repo, id) = (prepare::open_repo(record).await?, record.id);
     blocking(move || removal::forget(&repo, id).and_then(|()| submodule::forget(&repo, id))).await?;
-    // Left behind it only takes space.
-    tokio::fs::remove_dir_all(shared.session_dir(id)).await.ok();
+    discard_files(shared, record, shared.session_dir(id)).await;
     let changes = vec![Change::DeleteSession(id)];
     shared.store.write(Write { durability: Durability::Normal, changes }).await?;
     Ok(())
+}
+
+/// Gives up files of a session that hold no work: they are deleted slowly, or at once if they cannot be moved to the trash.
+pub(super) async fn discard_files(shared: &Shared, record: &Record, path: PathBuf) {
+    let (files, root) = (path.clone(), shared.worktrees(&record.project));
+    if blocking(move || removal::trash_unsaved(&files, &root)).await.is_err() {
+        // Left behind they only take space.
+        tokio::fs::remove_dir_all(path).await.ok();
+    }
 }
 
 /// All sessions, removed or not.

@@ -12,6 +12,7 @@
 mod agents;
 mod approval;
 mod attach;
+mod caches;
 mod cli;
 mod code;
 mod confine;

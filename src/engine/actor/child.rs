@@ -16,7 +16,7 @@ use super::super::agents::role::Role;
 use super::super::fault::Fault;
 use super::super::handoff::{self, EndedBy};
 use super::super::record::{ChildAccess, Record, Tree};
-use super::super::{clock, confine, delegate, prepare, view, workflow};
+use super::super::{clock, confine, delegate, prepare, sweeper, view, workflow};
 use super::turn::TurnRun;
 use super::{Actor, blocking, in_quiet_tree};
 
@@ -189,6 +189,7 @@ impl Actor {
         let lock = self.shared.repository(&self.record.project);
         let handoff = self.record.body.child.as_ref().map(|child| child.handoff.clone()).unwrap_or_default();
         let reuse = confine::tree_reuse(&self.shared.support, &self.record.body.reach);
+        sweeper::discard_files(&self.shared, &self.record, confine::caches_dir(&self.shared, self.id)).await;
         let became = {
             let _held = lock.lock().await;
             blocking(move || git::removal::reclaim(&tree, &root, &handoff, reuse)).await?

@@ -75,7 +75,7 @@ pub(super) fn common(env: &Environment) -> Vec<PathBuf> {
     let home = env.get("HOME").map(PathBuf::from);
     let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
     found.extend(home.iter().flat_map(|home| TOOLCHAINS.iter().map(|name| home.join(name))));
-    let cargo = env.get("CARGO_HOME").map(PathBuf::from).or_else(|| home.as_ref().map(|home| home.join(".cargo")));
+    let cargo = cargo_home(env);
     found.extend(cargo.iter().flat_map(|cargo| CARGO.iter().map(|name| cargo.join(name))));
     let named = NAMED.iter().filter_map(|name| env.get(*name)).map(PathBuf::from);
     let programs = env.get("PATH").into_iter().flat_map(|path| std::env::split_paths(path).collect::<Vec<_>>());
@@ -85,6 +85,12 @@ pub(super) fn common(env: &Environment) -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
+}
+
+/// The directory of the user's own cargo.
+pub(super) fn cargo_home(env: &Environment) -> Option<PathBuf> {
+    let named = env.get("CARGO_HOME").map(PathBuf::from);
+    named.or_else(|| env.get("HOME").map(|home| Path::new(home).join(".cargo")))
 }
 
 /// A directory of programs, and the libraries that are installed beside it.

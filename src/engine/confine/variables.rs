@@ -48,6 +48,8 @@ pub(super) fn confined(mut env: Environment, private: &Private<'_>) -> Environme
     for name in HELPERS {
         env.remove(*name);
     }
+    // Some tools read these names in any case.
+    env.retain(|name, _| !CACHES.iter().any(|(cache, _)| cache.eq_ignore_ascii_case(name)));
     let text = |path: &Path| path.to_string_lossy().into_owned();
     env.extend(CACHES.iter().map(|(name, place)| ((*name).to_owned(), text(&private.caches.join(place)))));
     env.insert("TMPDIR".to_owned(), text(private.temp));
@@ -122,10 +124,17 @@ mod tests {
     fn caches_move_and_helpers_are_out_of_reach() {
         let private =
             Private { temp: Path::new("/s/tmp"), caches: Path::new("/p"), git_config: Path::new("/s/gitconfig") };
-        let given = env(&[("SSH_AUTH_SOCK", "/run/agent"), ("CARGO_HOME", "/home/u/.cargo"), ("LANG", "C")]);
+        let given = env(&[
+            ("SSH_AUTH_SOCK", "/run/agent"),
+            ("CARGO_HOME", "/home/u/.cargo"),
+            ("LANG", "C"),
+            ("NPM_CONFIG_CACHE", "/n"),
+        ]);
         let found = confined(given, &private);
         for (name, expected) in [
             ("CARGO_HOME", Some("/p/cargo")),
+            ("npm_config_cache", Some("/p/npm")),
+            ("NPM_CONFIG_CACHE", None),
             ("TMPDIR", Some("/s/tmp")),
             ("GIT_CONFIG_GLOBAL", Some("/s/gitconfig")),
             ("LANG", Some("C")),

@@ -12,7 +12,7 @@ use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
 use super::super::actor::{blocking, in_quiet_tree};
-use super::super::confine::{self, Task};
+use super::super::confine::{self, Scratch, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
 use super::super::settings::{self, Settings};
@@ -186,7 +186,7 @@ pub(in super::super) async fn run_command(
     level: Level,
     command: &str,
 ) -> Result<command::Finished, Failure> {
-    let task = Task { record, repo: &tree.repo, level, writes: vec![tree.path.clone()] };
+    let task = Task { record, repo: &tree.repo, level, writes: vec![tree.path.clone()], scratch: Scratch::Session };
     let confined = confine::of_command(shared, task);
     let (cage, mut env) = confined.map_err(|error| Failure::new(FailureKind::Sandbox, error.to_string()))?;
     env.insert("COPPICE_SESSION".to_owned(), record.id.to_string());

@@ -49,8 +49,8 @@ pub struct HookRun {
     pub arguments: Vec<OsString>,
     /// The temporary checkout, the directory to run in.
     pub directory: PathBuf,
-    /// What else the hook may write: its index, the message and the objects that it makes.
-    pub writes: Vec<PathBuf>,
+    /// The directory that hooks of one merge write, and nobody else: the checkout, its index, the message and objects.
+    pub scratch: PathBuf,
     /// Variables to set on top of the environment.
     pub environment: Vec<(&'static str, OsString)>,
 }
@@ -185,7 +185,7 @@ pub(in crate::git) fn apply(
             program,
             arguments,
             directory: scratch.files.clone(),
-            writes: scratch.writes(),
+            scratch: scratch.path().to_owned(),
             environment: scratch.environment(),
         });
         if let HookResult::Failed { output } = result {

@@ -13,7 +13,7 @@ use crate::sandbox::launch::{self, Spawn};
 use crate::tools::inside::root::Root;
 
 use super::super::super::agents::role::Role;
-use super::super::super::confine::{self, Task};
+use super::super::super::confine::{self, Scratch, Task};
 use super::super::super::record::Record;
 use super::super::super::shared::Shared;
 use super::super::super::{prepare, settings};
@@ -81,7 +81,13 @@ pub(super) async fn start(
     let root = looked.await.flatten().map_err(failed)?;
     let repo = prepare::open_repo(&record).await.map_err(|fault| failed(fault.to_string()))?;
     let tree = PathBuf::from(&record.body.worktree);
-    let task = Task { record: &record, repo: &repo, level: rights.level(), writes: rights.writes(&tree) };
+    let task = Task {
+        record: &record,
+        repo: &repo,
+        level: rights.level(),
+        writes: rights.writes(&tree),
+        scratch: Scratch::Session,
+    };
     let (mut cage, mut env) = confine::of_program(&shared, task).map_err(|error| failed(error.to_string()))?;
     let path = env.get("PATH").cloned().unwrap_or_default();
     let found = find(program.name, &path, &tree).ok_or_else(|| missing(program))?;

@@ -16,7 +16,7 @@ use crate::permission::only_git_reads;
 use crate::sandbox::launch::{self, Spawn, Stop};
 use crate::tools::history::{STDERR_LIMIT, STDOUT_LIMIT, git_text};
 
-use super::super::super::confine::{self, Task};
+use super::super::super::confine::{self, Scratch, Task};
 use super::super::super::delegate::Caller;
 use super::super::super::shared::Shared;
 use super::{blocking, failed, say};
@@ -36,7 +36,13 @@ pub(super) async fn git(
         Known::Reads => Vec::new(),
         Known::Anything => vec![tree.path.clone()],
     };
-    let task = Task { record: &caller.record, repo: &tree.repo, level: caller.config.sandbox.level, writes };
+    let task = Task {
+        record: &caller.record,
+        repo: &tree.repo,
+        level: caller.config.sandbox.level,
+        writes,
+        scratch: Scratch::Session,
+    };
     let confined = confine::of_command(shared, task);
     let (mut cage, mut env) = confined.map_err(|error| format!("git: failed to confine it: {error}"))?;
     if let Some(cage) = &mut cage {

@@ -113,9 +113,9 @@ impl Scratch {
         self.dir.path().join("objects")
     }
 
-    /// Not the git directory: whoever writes there decides what our own git runs.
-    pub(super) fn writes(&self) -> Vec<PathBuf> {
-        vec![self.dir.path().to_owned()]
+    /// What hooks may write. Not the git directory: whoever writes there decides what our own git runs.
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
     }
 
     /// What `git commit` tells its hooks. Objects are made beside the repository's own, which are read.
