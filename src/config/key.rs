@@ -87,13 +87,7 @@ pub const KEYS: &[Key] = &[
         Authority::Grants,
         "Hosts that `restricted` sessions can reach besides the model's",
     ),
-    row(
-        "sandbox.caches",
-        Kind::List,
-        Some("[]"),
-        Authority::Grants,
-        "Directories that all sessions may write, such as shared caches",
-    ),
+    row("sandbox.caches", Kind::List, Some("[]"), Authority::Grants, "Further directories that all sessions may write"),
     row(
         "sandbox.read",
         Kind::List,

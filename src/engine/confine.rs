@@ -38,7 +38,7 @@ use super::settings::{self, Settings};
 use super::shared::Shared;
 use super::spawn::{Kept, Supervised};
 pub(super) use question::{ConfinedQuestion, compose_question};
-use caches::{create_caches, has_cargo_package};
+use caches::{LockedCrates, create_caches};
 use variables::Private;
 
 /// A directory in memory, which each process in namespaces has for itself.
@@ -85,6 +85,12 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
             kept: Kept { _proxy: None, _servers: servers },
         });
         return Ok(Confined { confines: Confines::default(), env, spawn });
+    }
+    let caches = caches_dir(shared, subject.record.id);
+    if !caches.exists() {
+        let crates = locked_crates(shared, subject.record, &subject.tree.repo, &env);
+        // If it fails here, it fails below too.
+        tokio::task::spawn_blocking(move || create_caches(&caches, crates.as_ref())).await.ok();
     }
     let own = Own::make(shared, subject).map_err(failure)?;
     let hosts = hosts(sandbox, subject.spec, subject.role, &env);
@@ -309,6 +315,17 @@ pub(super) fn caches_dir(shared: &Shared, session: SessionId) -> PathBuf {
     shared.session_dir(session).join(CACHES)
 }
 
+/// The crates of the user's own cargo that a session's base commit needs.
+fn locked_crates(shared: &Shared, record: &Record, repo: &Repo, env: &Environment) -> Option<LockedCrates> {
+    match shared.support.hold() {
+        Hold::Enforced => {}
+        // Nothing would keep the session from writing into the user's registry through the links.
+        Hold::Advisory => return None,
+    }
+    let lock_file = repo.file_at(&record.body.base.commit.parse().ok()?, "Cargo.lock").ok()??;
+    Some(LockedCrates::new(places::cargo_home(env)?.join("registry"), &String::from_utf8_lossy(&lock_file)))
+}
+
 /// The caches of an external server, which the sessions of a project share. A name from a configuration leads nowhere else.
 fn server_caches(shared: &Shared, record: &Record, name: &str) -> PathBuf {
     shared.data.join(CACHES).join("mcp").join(&record.project).join(name.replace('/', "_"))
@@ -336,10 +353,13 @@ impl Own {
         };
         let own = Self { temp, caches, git_config: place.join("gitconfig") };
         fs::create_dir_all(&own.temp)?;
-        let registry = places::cargo_home(&env).map(|home| home.join("registry"));
-        // Where nothing keeps a session from writing them, links would lead its cargo into the user's registry.
-        let is_seeded = shared.support.hold() == Hold::Enforced && has_cargo_package(Path::new(&record.body.worktree));
-        create_caches(&own.caches, registry.as_deref().filter(|_| is_seeded))?;
+        if !own.caches.exists() {
+            let crates = match scratch {
+                Scratch::Session | Scratch::New(_) => locked_crates(shared, record, repo, &env),
+                Scratch::Server(_) => None,
+            };
+            create_caches(&own.caches, crates.as_ref())?;
+        }
         write_cargo_settings(shared, &env)?;
         let identity = repo.identity().ok();
         let identity = identity.as_ref().map(|identity| (identity.name.as_str(), identity.email.as_str()));

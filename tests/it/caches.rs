@@ -52,8 +52,8 @@ fn crates_of_the_user_are_there_to_read_and_cannot_be_changed() {
         return;
     }
     let env = TestEnv::new();
-    env.write("app/Cargo.toml", "[package]\nname = \"app\"\n");
-    env.commit("a crate");
+    env.write("Cargo.lock", "version = 4\n\n[[package]]\nname = \"itoa\"\nversion = \"1.0.0\"\n");
+    env.commit("a dependency");
     let registry = env.path("home/.cargo/registry");
     let files = ["index/r/.cache/it/oa/itoa", "cache/r/itoa-1.0.0.crate", "src/r/itoa-1.0.0/lib.rs"];
     for file in files {
