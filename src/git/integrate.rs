@@ -4,8 +4,9 @@
 //! each file is compared with what was merged right before it is replaced, and whatever stops the replacement, a kill
 //! included, is undone from a journal. One integration at a time per parent; the parent's agent may go on writing.
 
-mod apply;
-mod journal;
+pub(super) mod apply;
+pub(super) mod exchange;
+pub(super) mod journal;
 pub(super) mod place;
 pub(super) mod plan;
 mod scratch;
@@ -155,7 +156,7 @@ fn present(parent: &Worktree, base: Oid) -> Result<Oid, GitError> {
 }
 
 /// An error that no test has caused.
-fn unstopped(stopped: Stopped) -> GitError {
+pub(super) fn unstopped(stopped: Stopped) -> GitError {
     match stopped {
         Stopped::Failed(error) => error,
         Stopped::Changed(path) => GitError::PathTaken { path },

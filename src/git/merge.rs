@@ -6,6 +6,7 @@
 mod bring;
 mod checkout;
 pub(super) mod hook;
+mod recorded_move;
 pub(super) mod replay;
 mod user_checkout;
 
@@ -25,6 +26,7 @@ pub use bring::{
 };
 pub(super) use hook::is_scratch;
 pub use hook::{Hook, HookChanges, HookFileChange, HookResult, HookRun};
+pub(super) use recorded_move::recover_moves;
 
 /// What to merge, and how.
 #[derive(Debug, Clone, Copy)]
@@ -175,6 +177,7 @@ pub fn make(tree: &Worktree, merge: Merge<'_>, hooks: &mut dyn FnMut(HookRun) ->
         return ended(Outcome::Refused(Refusal::TargetMissing { branch }));
     };
     tree.repo.identity()?;
+    recover_moves(&tree.repo, tree.path.parent().unwrap_or(&tree.path));
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
     if is_in(&repo, tip, old)? {

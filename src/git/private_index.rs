@@ -42,11 +42,8 @@ impl PrivateIndex {
     /// A copy of the worktree's index; an empty one where there is none.
     pub(super) fn copy_of(tree: &Worktree) -> Result<Self, GitError> {
         let private = Self::empty(tree)?;
-        let own = tree.admin.join("index");
-        match copy_with_time(&own, &private.path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(GitError::io("copy", &own)(error)),
-            Ok(()) | Err(_) => Ok(private),
-        }
+        copy_if_there(&tree.admin.join("index"), &private.path())?;
+        Ok(private)
     }
 
     /// An index without entries.
@@ -156,14 +153,14 @@ fn rewritten(detail: &str) -> GitError {
 }
 
 /// Git's own lock on an index, and the file that becomes the index.
-pub(super) struct IndexLock {
+struct IndexLock {
     file: NamedTempFile,
     index: PathBuf,
 }
 
 impl IndexLock {
     /// Takes the lock; an error while another git has it. It is free again when the value goes.
-    pub(super) fn take(git_dir: &Path) -> Result<Self, GitError> {
+    fn take(git_dir: &Path) -> Result<Self, GitError> {
         let (index, path) = (git_dir.join("index"), git_dir.join("index.lock"));
         let mut builder = tempfile::Builder::new();
         let file = builder.prefix("index.lock").rand_bytes(0).permissions(Permissions::from_mode(0o666));
@@ -177,14 +174,9 @@ impl IndexLock {
         Ok(Self { file, index })
     }
 
-    /// The error of a caller who finds that somebody was quicker.
-    pub(super) fn refusal(&self) -> GitError {
-        GitError::IndexLocked { path: self.file.path().to_owned() }
-    }
-
     /// Installs these bytes as the index, with `written` as its modification time. It is a new file: a process that a filter
     /// left behind may still have git's own file open.
-    pub(super) fn install(mut self, bytes: &[u8], written: Option<SystemTime>) -> Result<(), GitError> {
+    fn install(mut self, bytes: &[u8], written: Option<SystemTime>) -> Result<(), GitError> {
         let file = self.file.as_file_mut();
         let filled = file.write_all(bytes).and_then(|()| written.map_or(Ok(()), |time| file.set_modified(time)));
         filled.map_err(GitError::io("write", self.file.path()))?;
@@ -247,6 +239,14 @@ pub(super) fn copy_with_time(from: &Path, to: &Path) -> io::Result<()> {
     let time = fs::metadata(from)?.modified()?;
     fs::copy(from, to)?;
     File::options().write(true).open(to)?.set_modified(time)
+}
+
+/// Copies an index with its time; no error where there is none.
+pub(super) fn copy_if_there(from: &Path, to: &Path) -> Result<(), GitError> {
+    match copy_with_time(from, to) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        copied => copied.map_err(GitError::io("copy", from)),
+    }
 }
 
 /// Reads a file, and nothing that lies in its place.

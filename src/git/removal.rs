@@ -134,8 +134,10 @@ pub fn retire(trashed: &Trashed, root: &Path) -> Result<Pending, GitError> {
     Ok(Pending { path: move_to_trash(&tree.path, root, NAMELESS)?, session: None })
 }
 
-/// Removes what killed merges left in a root, and what is registered in the repository although its files are gone.
+/// Undoes or completes what killed merges left in the user's checkouts, and removes what they left in a root and what is
+/// registered in the repository although its files are gone.
 pub fn tidy(repo: &Repo, root: &Path) -> Result<(), GitError> {
+    merge::recover_moves(repo, root);
     let entries = fs::read_dir(root).into_iter().flatten().flatten();
     for scratch in entries.filter(|entry| merge::is_scratch(&entry.file_name())) {
         trash_unsaved(&scratch.path(), root)?;

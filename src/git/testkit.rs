@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test prepares repositories with plain git")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -112,4 +113,26 @@ pub(crate) fn write(path: &Path, text: impl AsRef<[u8]>) {
 pub(crate) fn write_script(path: &Path, body: &str) {
     write(path, format!("#!/bin/sh\n{body}\n"));
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Everything in a tree: content, kind and mode.
+pub(crate) fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
+    let mut all = BTreeMap::new();
+    let mut waiting = vec![root.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            let (path, found) = (entry.path(), entry.path().symlink_metadata().unwrap());
+            let said = if found.is_symlink() {
+                format!("-> {}", fs::read_link(&path).unwrap().display())
+            } else if found.is_dir() {
+                waiting.push(path.clone());
+                "directory".to_owned()
+            } else {
+                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+                format!("{:o} {text}", found.permissions().mode() & 0o777)
+            };
+            all.insert(path.strip_prefix(root).unwrap().to_owned(), said);
+        }
+    }
+    all
 }

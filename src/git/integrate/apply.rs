@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
-use tracing::{debug, info};
+use tracing::{debug, info, warn};
 
 use super::Recovered;
+use super::exchange::Exchange;
 use super::journal::{Journal, Step};
 use super::place::{Place, Seen};
 use super::scratch::Scratch;
@@ -22,7 +23,7 @@ pub(super) enum Applied {
 }
 
 /// Why the change did not go on.
-pub(super) enum Stopped {
+pub(in crate::git) enum Stopped {
     /// This file is not what was compared.
     Changed(PathBuf),
     Failed(GitError),
@@ -37,10 +38,11 @@ impl From<GitError> for Stopped {
     }
 }
 
-type Gate<'a> = &'a mut dyn FnMut() -> Result<(), Stopped>;
+/// Passed before each step that changes something; a test stops there.
+pub(in crate::git) type Gate<'a> = &'a mut dyn FnMut() -> Result<(), Stopped>;
 
 /// The places between which files move.
-struct Places<'a> {
+pub(in crate::git) struct Places<'a> {
     tree: &'a Place,
     new: Place,
     old: Place,
@@ -48,10 +50,19 @@ struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    fn open(tree: &'a Place, scratch: &Scratch) -> Result<Self, GitError> {
-        let (new, old) = (Place::open(&scratch.new_files())?, Place::open(&scratch.old_files())?);
-        Ok(Self { tree, new, old, displaced: Place::open(&scratch.displaced_files())? })
+    pub(in crate::git) fn open(tree: &'a Place, exchange: &Exchange) -> Result<Self, GitError> {
+        let (new, old) = (Place::open(&exchange.new_files())?, Place::open(&exchange.old_files())?);
+        Ok(Self { tree, new, old, displaced: Place::open(&exchange.displaced_files())? })
     }
+}
+
+/// What an undo does about files that somebody has changed since.
+#[derive(Clone, Copy)]
+pub(in crate::git) enum LaterChanges<'a> {
+    /// They are committed to a ref of this worktree's session, and give way.
+    Save(&'a Worktree),
+    /// They stay as they are.
+    Keep,
 }
 
 /// Takes all steps, or none.
@@ -62,13 +73,18 @@ pub(super) fn apply(
     steps: &[Step],
     gate: Gate<'_>,
 ) -> Result<Applied, GitError> {
-    let places = Places::open(tree, &scratch)?;
+    let exchange = scratch.exchange();
+    let places = Places::open(tree, &exchange)?;
     let journal = Journal { steps: steps.to_vec(), made: missing_directories(tree, steps) };
-    let done = scratch.begin(&journal).map_err(Stopped::from).and_then(|()| {
+    let done = exchange.begin(&journal).map_err(Stopped::from).and_then(|()| {
         change(&places, steps, gate)?;
         gate()?;
-        Ok(scratch.end()?)
+        Ok(exchange.end()?)
     });
+    let take_back = || {
+        undo(&places, &journal, LaterChanges::Save(parent), &mut || Ok(())).map_err(super::unstopped)?;
+        exchange.end()
+    };
     match done {
         Ok(()) => {
             remove_emptied(tree, steps);
@@ -76,12 +92,12 @@ pub(super) fn apply(
             Ok(Applied::Whole)
         }
         Err(Stopped::Changed(path)) => {
-            undo(parent, &places, &scratch, &journal, &mut || Ok(())).map_err(super::unstopped)?;
+            take_back()?;
             scratch.discard();
             Ok(Applied::Changed(path))
         }
         Err(Stopped::Failed(error)) => {
-            undo(parent, &places, &scratch, &journal, &mut || Ok(())).map_err(super::unstopped)?;
+            take_back()?;
             scratch.discard();
             Err(error)
         }
@@ -92,19 +108,23 @@ pub(super) fn apply(
 
 /// Undoes what the journal says was begun.
 pub(super) fn recover(parent: &Worktree, scratch: Scratch, gate: Gate<'_>) -> Result<Recovered, Stopped> {
-    let Some(journal) = scratch.begun()? else {
+    let exchange = scratch.exchange();
+    let Some(journal) = exchange.begun()? else {
         scratch.discard();
         return Ok(Recovered::Nothing);
     };
     let tree = Place::open(&parent.path)?;
-    let places = Places::open(&tree, &scratch)?;
-    let saved = undo(parent, &places, &scratch, &journal, gate)?;
+    let places = Places::open(&tree, &exchange)?;
+    let saved = undo(&places, &journal, LaterChanges::Save(parent), gate)?;
+    gate()?;
+    exchange.end()?;
     info!(worktree = %parent.path.display(), "an interrupted integration was undone");
     scratch.discard();
     Ok(Recovered::Undone { saved })
 }
 
-fn change(places: &Places<'_>, steps: &[Step], gate: Gate<'_>) -> Result<(), Stopped> {
+/// Takes every step; where one stops, those before it stay.
+pub(in crate::git) fn change(places: &Places<'_>, steps: &[Step], gate: Gate<'_>) -> Result<(), Stopped> {
     // What only goes makes room for what comes.
     for (number, step) in steps.iter().enumerate().filter(|(_, step)| step.new == Seen::Absent) {
         gate()?;
@@ -149,39 +169,52 @@ fn stop(tree: &Place, step: &Step, errno: Errno) -> Stopped {
     }
 }
 
-/// Brings the tree back. What somebody has changed meanwhile is committed first and then gives way; those commits.
-fn undo(
-    parent: &Worktree,
+/// Brings the tree back. Returns the commits in which later changes were saved.
+pub(in crate::git) fn undo(
     places: &Places<'_>,
-    scratch: &Scratch,
     journal: &Journal,
+    later: LaterChanges<'_>,
     gate: Gate<'_>,
 ) -> Result<Vec<Oid>, Stopped> {
-    let tree = places.tree;
-    let mut altered = Vec::new();
-    for step in journal.steps.iter().filter(|step| is_put(places, step)) {
-        if ![step.new, Seen::Absent].contains(&tree.look(&step.path)?) {
-            altered.push(step.path.clone());
+    let (tree, mut saved) = (places.tree, Vec::new());
+    if let LaterChanges::Save(parent) = later {
+        let mut altered = Vec::new();
+        for step in journal.steps.iter().filter(|step| is_put(places, step)) {
+            if ![step.new, Seen::Absent].contains(&tree.look(&step.path)?) {
+                altered.push(step.path.clone());
+            }
         }
+        saved.extend(save(parent, tree, &altered)?);
     }
-    let mut saved = Vec::from_iter(save(parent, tree, &altered)?);
     for step in journal.steps.iter().rev().filter(|step| is_put(places, step)) {
         gate()?;
-        let moved = match tree.look(&step.path)? {
-            Seen::Absent => Ok(()),
-            seen if seen == step.new => tree.move_to(&step.path, &places.new, &step.path),
-            Seen::File { .. } | Seen::Link { .. } | Seen::Other => displace(places, &step.path),
+        let moved = match (tree.look(&step.path)?, later) {
+            (Seen::Absent, _) => Ok(()),
+            (seen, _) if seen == step.new => tree.move_to(&step.path, &places.new, &step.path),
+            (Seen::File { .. } | Seen::Link { .. } | Seen::Other, LaterChanges::Save(_)) => {
+                displace(places, &step.path)
+            }
+            (Seen::File { .. } | Seen::Link { .. } | Seen::Other, LaterChanges::Keep) => Ok(()),
         };
         moved.map_err(|errno| tree.error("undo", &step.path, errno))?;
     }
     let kept = |number: usize| !places.old.is_free(&kept_name(number));
     let gone: Vec<_> = journal.steps.iter().enumerate().rev().filter(|(number, _)| kept(*number)).collect();
-    let blocks: Vec<_> = gone.iter().filter_map(|(_, step)| block(tree, &step.path)).collect();
-    saved.extend(save(parent, tree, &blocks)?);
+    if let LaterChanges::Save(parent) = later {
+        let blocks: Vec<_> = gone.iter().filter_map(|(_, step)| block(tree, &step.path)).collect();
+        saved.extend(save(parent, tree, &blocks)?);
+    }
     for (number, step) in gone {
         gate()?;
-        let way = block(tree, &step.path).map_or(Ok(()), |block| displace(places, &block));
-        let restored = way.and_then(|()| places.old.move_to(&kept_name(number), tree, &step.path));
+        let restore = || places.old.move_to(&kept_name(number), tree, &step.path);
+        let restored = match (block(tree, &step.path), later) {
+            (None, _) => restore(),
+            (Some(block), LaterChanges::Save(_)) => displace(places, &block).and_then(|()| restore()),
+            (Some(block), LaterChanges::Keep) => {
+                warn!(path = %step.path.display(), block = %block.display(), "a file is not restored over a later change");
+                Ok(())
+            }
+        };
         restored.map_err(|errno| tree.error("undo", &step.path, errno))?;
     }
     for directory in journal.made.iter().rev() {
@@ -189,8 +222,6 @@ fn undo(
             debug!(directory = %directory.display(), %errno, "a directory stays");
         }
     }
-    gate()?;
-    scratch.end()?;
     Ok(saved)
 }
 
@@ -243,7 +274,7 @@ fn kept_name(number: usize) -> PathBuf {
 }
 
 /// The directories above the steps that are not there, parents first.
-fn missing_directories(tree: &Place, steps: &[Step]) -> Vec<PathBuf> {
+pub(in crate::git) fn missing_directories(tree: &Place, steps: &[Step]) -> Vec<PathBuf> {
     let coming = steps.iter().filter(|step| step.new != Seen::Absent);
     let above = coming.flat_map(|step| step.path.ancestors().skip(1)).filter(|part| !part.as_os_str().is_empty());
     let all: BTreeSet<&Path> = above.collect();
@@ -254,7 +285,7 @@ fn missing_directories(tree: &Place, steps: &[Step]) -> Vec<PathBuf> {
 }
 
 /// As git does, directories that lost their last file go.
-fn remove_emptied(tree: &Place, steps: &[Step]) {
+pub(in crate::git) fn remove_emptied(tree: &Place, steps: &[Step]) {
     let gone = steps.iter().filter(|step| step.new == Seen::Absent);
     gone.for_each(|step| tree.remove_empty_parents(&step.path));
 }

@@ -1,4 +1,4 @@
-//! What a running integration is about to do, as bytes: enough to undo it after a kill. Pure.
+//! What an exchange of files is about to do, as bytes: enough to undo it after a kill. Pure.
 //!
 //! One record per path, `<old> <new> <path>` ended by a zero, and one per directory to be made, `d - <path>`. Paths are
 //! spelled as they are.
@@ -11,20 +11,20 @@ use super::place::{Execution, HASH, Seen};
 
 /// What happens at one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) path: PathBuf,
+pub(in crate::git) struct Step {
+    pub(in crate::git) path: PathBuf,
     /// What is there and is taken away.
-    pub(super) old: Seen,
+    pub(in crate::git) old: Seen,
     /// What is put there.
-    pub(super) new: Seen,
+    pub(in crate::git) new: Seen,
 }
 
-/// Everything an integration does, in order.
+/// Everything an exchange does, in order.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Journal {
-    pub(super) steps: Vec<Step>,
+pub(in crate::git) struct Journal {
+    pub(in crate::git) steps: Vec<Step>,
     /// Directories that are not there before, parents first.
-    pub(super) made: Vec<PathBuf>,
+    pub(in crate::git) made: Vec<PathBuf>,
 }
 
 impl Journal {

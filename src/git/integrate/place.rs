@@ -98,6 +98,11 @@ impl Place {
         self.kind(path).is_ok_and(|kind| kind != FileType::Directory)
     }
 
+    /// Whether a directory lies at a path.
+    pub(in crate::git) fn is_directory(&self, path: &Path) -> bool {
+        self.kind(path).is_ok_and(|kind| kind == FileType::Directory)
+    }
+
     /// Whether anything lies at a path.
     pub(in crate::git) fn is_there(&self, path: &Path) -> bool {
         self.kind(path).is_ok()
@@ -109,9 +114,13 @@ impl Place {
     }
 
     fn kind(&self, path: &Path) -> rustix::io::Result<FileType> {
+        Ok(FileType::from_raw_mode(self.stat(path)?.st_mode))
+    }
+
+    /// What the file system says about a path.
+    pub(in crate::git) fn stat(&self, path: &Path) -> rustix::io::Result<rustix::fs::Stat> {
         let (above, name) = self.above(path, Missing::Refuse)?;
-        let found = rustix::fs::statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        Ok(FileType::from_raw_mode(found.st_mode))
+        rustix::fs::statat(&above, name, AtFlags::SYMLINK_NOFOLLOW)
     }
 
     /// Opens a file for reading; none when something else is there.
@@ -168,33 +177,19 @@ impl Place {
         descend(&self.root, path, Missing::Create).map(drop)
     }
 
-    /// Removes a file or a link; nothing happens where there is none.
-    pub(in crate::git) fn remove_file(&self, path: &Path) -> rustix::io::Result<()> {
-        let (above, name) = match self.above(path, Missing::Refuse) {
-            Err(Errno::NOENT) => return Ok(()),
-            above => above?,
-        };
-        match rustix::fs::unlinkat(&above, name, AtFlags::empty()) {
-            Err(Errno::NOENT) => Ok(()),
-            removed => removed,
-        }
-    }
-
     /// Copies a file or a link to the same path of another place, which is free; directories on the way there are made.
-    /// Returns what the file system says about the copy.
-    pub(in crate::git) fn copy_to(&self, path: &Path, other: &Place) -> io::Result<rustix::fs::Stat> {
+    pub(in crate::git) fn copy_to(&self, path: &Path, other: &Place) -> io::Result<()> {
         let (from, name) = self.above(path, Missing::Refuse)?;
         let (into, _) = other.above(path, Missing::Create)?;
         let found = rustix::fs::statat(&from, name, AtFlags::SYMLINK_NOFOLLOW)?;
         match FileType::from_raw_mode(found.st_mode) {
             FileType::Symlink => {
                 let target = rustix::fs::readlinkat(&from, name, Vec::new())?;
-                rustix::fs::symlinkat(target.as_c_str(), &into, name)?;
+                Ok(rustix::fs::symlinkat(target.as_c_str(), &into, name)?)
             }
-            FileType::RegularFile => copy_file(&from, &into, name, Mode::from_raw_mode(found.st_mode))?,
-            _ => return Err(io::ErrorKind::InvalidInput.into()),
+            FileType::RegularFile => copy_file(&from, &into, name, Mode::from_raw_mode(found.st_mode)),
+            _ => Err(io::ErrorKind::InvalidInput.into()),
         }
-        Ok(rustix::fs::statat(&into, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     pub(in crate::git) fn error(&self, act: &'static str, path: &Path, errno: Errno) -> GitError {

@@ -1,18 +1,17 @@
 //! The directory beside a worktree in which an integration is prepared, out of the agent's reach.
 //!
-//! `<root>/.integrate/<session>` holds `new/<path>`, what is to be put in place; `old/<number>`, what was taken away;
-//! `seen/<path>`, copies for git to hash; and the journal, which exists exactly while the tree may be half changed.
+//! `<root>/.integrate/<session>` holds the files of the exchange, its journal, and `seen/<path>`, copies for git to hash.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use tracing::debug;
 
-use super::journal::{Journal, Step};
+use super::exchange::Exchange;
+use super::journal::Step;
 use super::place::{Execution, Place, Seen};
 use super::plan::{self, Blob, Edit};
 use crate::git::command::Git;
@@ -37,9 +36,8 @@ impl Scratch {
     /// An empty one. What an earlier integration has left was undone before.
     pub(super) fn new(parent: &Worktree) -> Result<Self, GitError> {
         let scratch = Self { path: directory(parent) };
-        for part in [scratch.new_files(), scratch.old_files(), scratch.seen_files(), scratch.displaced_files()] {
-            fs::create_dir_all(&part).map_err(GitError::io("create", &part))?;
-        }
+        scratch.exchange().create_directories()?;
+        fs::create_dir_all(scratch.seen_files()).map_err(GitError::io("create", &scratch.seen_files()))?;
         Ok(scratch)
     }
 
@@ -49,25 +47,16 @@ impl Scratch {
         path.symlink_metadata().is_ok().then_some(Self { path })
     }
 
-    pub(super) fn new_files(&self) -> PathBuf {
-        self.path.join("new")
+    pub(super) fn exchange(&self) -> Exchange {
+        Exchange::at(&self.path, &self.path)
     }
 
-    pub(super) fn old_files(&self) -> PathBuf {
-        self.path.join("old")
-    }
-
-    /// What somebody has put where an undo needs the place.
-    pub(super) fn displaced_files(&self) -> PathBuf {
-        self.path.join("displaced")
+    fn new_files(&self) -> PathBuf {
+        self.exchange().new_files()
     }
 
     fn seen_files(&self) -> PathBuf {
         self.path.join("seen")
-    }
-
-    fn journal(&self) -> PathBuf {
-        self.path.join("journal")
     }
 
     /// Writes what a checkout of the result would write, for the paths that differ.
@@ -157,39 +146,6 @@ impl Scratch {
         }
         other.extend(asked.into_iter().zip(found).filter(|((_, oid), found)| oid != found).map(|((path, _), _)| path));
         Ok(other)
-    }
-
-    /// Says what is about to happen, for whoever comes after a kill.
-    pub(super) fn begin(&self, journal: &Journal) -> Result<(), GitError> {
-        let (draft, place) = (self.path.join("journal.draft"), self.journal());
-        let write = || {
-            let mut file = File::create(&draft)?;
-            file.write_all(&journal.to_bytes())?;
-            file.sync_all()?;
-            fs::rename(&draft, &place)
-        };
-        write().map_err(GitError::io("write", &place))
-    }
-
-    /// What was about to happen; none when nothing had begun.
-    pub(super) fn begun(&self) -> Result<Option<Journal>, GitError> {
-        let place = self.journal();
-        let bytes = match fs::read(&place) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            read => read.map_err(GitError::io("read", &place))?,
-        };
-        let broken = || GitError::Io { act: "understand", path: place.clone(), source: ErrorKind::InvalidData.into() };
-        Journal::parse(&bytes).map(Some).ok_or_else(broken)
-    }
-
-    /// The tree is whole, changed or as it was: from here on there is nothing to undo.
-    pub(super) fn end(&self) -> Result<(), GitError> {
-        let place = self.journal();
-        match fs::remove_file(&place) {
-            // It could not even be written.
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            removed => removed.map_err(GitError::io("remove", &place)),
-        }
     }
 
     /// Removes what is left; only without a journal. What stays behind says nothing and goes with the next one.

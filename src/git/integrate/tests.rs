@@ -12,7 +12,7 @@ use super::*;
 use crate::git::diff::Kind;
 use crate::git::handoff::{self, Ignored};
 use crate::git::history::{Checkpoint, checkpoint};
-use crate::git::testkit::{Sandbox, run_git, write};
+use crate::git::testkit::{Sandbox, listing, run_git, write};
 use crate::git::worktree::{self, New, Ways};
 
 /// A parent and a child that started from what the parent had.
@@ -96,28 +96,6 @@ fn index(tree: &Worktree) -> Vec<u8> {
 
 fn paths(names: &[&str]) -> Vec<PathBuf> {
     names.iter().map(PathBuf::from).collect()
-}
-
-/// Everything in a tree: content, kind and mode.
-fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
-    let mut all = BTreeMap::new();
-    let mut waiting = vec![root.to_owned()];
-    while let Some(directory) = waiting.pop() {
-        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
-            let (path, found) = (entry.path(), entry.path().symlink_metadata().unwrap());
-            let said = if found.is_symlink() {
-                format!("-> {}", fs::read_link(&path).unwrap().display())
-            } else if found.is_dir() {
-                waiting.push(path.clone());
-                "directory".to_owned()
-            } else {
-                let text = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
-                format!("{:o} {text}", found.permissions().mode() & 0o777)
-            };
-            all.insert(path.strip_prefix(root).unwrap().to_owned(), said);
-        }
-    }
-    all
 }
 
 fn text(tree: &Worktree, name: &str) -> Option<String> {

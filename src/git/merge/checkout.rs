@@ -1,7 +1,8 @@
 //! The checkouts that show a branch, and moving the branch together with them.
 //!
 //! Order: the ref is locked and its old value checked, then files and index of each checkout move, then the ref. A kill
-//! in between frees the lock, because its holder is a child that ends with our pipe, and leaves the merged content
+//! in between frees the lock, because its holder is a child that ends with our pipe. A move that this process makes is
+//! recorded, and taken back by the next start or merge. A move that git makes goes on, and leaves the merged content
 //! staged on the old commit: nothing is lost, and the same merge run again completes it. The other order would leave a
 //! checkout whose next commit reverts the merge.
 
@@ -13,10 +14,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Output};
 
 use git2::{Delta, Repository};
+use tracing::warn;
 
+use super::recorded_move::RecordedMove;
 use super::user_checkout::{StagedMove, UserCheckout};
 use super::{Refusal, short};
 use crate::git::command::{self, Git};
+use crate::git::integrate::apply::{Gate, Stopped};
+use crate::git::integrate::unstopped;
 use crate::git::private_index::{OtherWriters, PrivateIndex};
 use crate::git::{GitError, Oid, Repo, Worktree, stage, status};
 
@@ -115,23 +120,83 @@ pub(super) fn busy(common_dir: &Path, name: &str, showing: &[Checkout]) -> Optio
 
 /// A move of a checkout that is about to happen.
 enum PreparedMove<'a> {
-    User { user: &'a UserCheckout, from: Oid, to: Oid },
+    ByGit(GitMove<'a>),
     Staged(StagedMove<'a>),
-    Session { tree: &'a Worktree, from: Oid, to: Oid },
 }
 
-impl PreparedMove<'_> {
-    /// Takes files and index to the other commit.
-    fn finish(self) -> Result<(), GitError> {
-        match self {
-            Self::User { user, from, to } => user.move_by_git(from, to),
-            Self::Staged(staged) => staged.finish(),
-            Self::Session { tree, from, to } => {
+/// A move that a run of git makes, in a process that goes on if this one is killed.
+struct GitMove<'a> {
+    checkout: &'a Checkout,
+    from: Oid,
+    to: Oid,
+}
+
+/// A move that is made, while its branch has not moved yet.
+enum FinishedMove<'a> {
+    ByGit(GitMove<'a>),
+    Recorded(RecordedMove<'a>),
+}
+
+/// How a checkout followed its branch.
+enum Followed<'a> {
+    Moved(FinishedMove<'a>),
+    Refused(Refusal),
+}
+
+impl GitMove<'_> {
+    fn run(&self) -> Result<(), GitError> {
+        let (from, to) = (self.from, self.to);
+        match self.checkout {
+            Checkout::User(user) => user.move_by_git(from, to),
+            Checkout::Session(tree) => {
                 let private = PrivateIndex::copy_of(tree)?;
                 private.refresh()?;
                 move_tree(private.checkout("read-tree")?, from, to).run()?;
                 private.check_flags()?;
                 private.install(OtherWriters::Possible)
+            }
+        }
+    }
+}
+
+impl<'a> PreparedMove<'a> {
+    /// Takes files and index to the other commit.
+    fn finish(self, gate: Gate<'_>) -> Result<FinishedMove<'a>, Stopped> {
+        match self {
+            Self::ByGit(by_git) => {
+                by_git.run()?;
+                Ok(FinishedMove::ByGit(by_git))
+            }
+            Self::Staged(staged) => staged.finish(gate).map(FinishedMove::Recorded),
+        }
+    }
+
+    /// Leaves the checkout as it is.
+    fn abandon(self) {
+        match self {
+            Self::ByGit(_) => {}
+            Self::Staged(staged) => staged.abandon(),
+        }
+    }
+}
+
+impl FinishedMove<'_> {
+    /// Takes files and index back to the commit that they came from.
+    fn take_back(self) -> Result<(), GitError> {
+        match self {
+            Self::ByGit(GitMove { checkout, from, to }) => GitMove { checkout, from: to, to: from }.run(),
+            Self::Recorded(recorded) => recorded.take_back(),
+        }
+    }
+
+    /// The branch has moved along.
+    fn complete(self) {
+        match self {
+            Self::ByGit(_) => {}
+            Self::Recorded(recorded) => {
+                if let Err(error) = recorded.complete() {
+                    warn!(%error, "the record of a merge stays");
+                }
             }
         }
     }
@@ -181,21 +246,35 @@ impl Checkout {
         }
     }
 
-    fn prepare(&self, from: Oid, to: Oid) -> Result<PreparedMove<'_>, GitError> {
+    fn prepare(&self, to: &Advance<'_>) -> Result<PreparedMove<'_>, GitError> {
         match self {
-            Self::User(user) if user.has_filter()? => user.stage(from, to).map(PreparedMove::Staged),
-            Self::User(user) => Ok(PreparedMove::User { user, from, to }),
-            Self::Session(tree) => Ok(PreparedMove::Session { tree, from, to }),
+            Self::User(user) if user.has_filter()? => user.stage(to).map(PreparedMove::Staged),
+            Self::User(_) | Self::Session(_) => {
+                Ok(PreparedMove::ByGit(GitMove { checkout: self, from: to.old, to: to.new }))
+            }
         }
     }
 
     /// Takes files and index from one commit to the other, unless something local would be lost.
-    fn follow(&self, repo: &Repository, from: Oid, to: Oid) -> Result<Option<Refusal>, GitError> {
-        let prepared = self.prepare(from, to)?;
+    fn follow(&self, repo: &Repository, to: &Advance<'_>, gate: Gate<'_>) -> Result<Followed<'_>, Stopped> {
+        let prepared = self.prepare(to)?;
         // Looked at after the filters have run, which may take long.
-        match self.refusal(repo, from, to)? {
-            None => prepared.finish().map(|()| None),
-            refusal => Ok(refusal),
+        match self.refusal(repo, to.old, to.new) {
+            Ok(None) => match prepared.finish(gate) {
+                Err(Stopped::Changed(path)) => {
+                    let (checkout, files) = (self.files().to_owned(), vec![path]);
+                    Ok(Followed::Refused(Refusal::LocalChanges { checkout, files }))
+                }
+                finished => finished.map(Followed::Moved),
+            },
+            Ok(Some(refusal)) => {
+                prepared.abandon();
+                Ok(Followed::Refused(refusal))
+            }
+            Err(error) => {
+                prepared.abandon();
+                Err(error.into())
+            }
         }
     }
 
@@ -299,30 +378,48 @@ pub(super) fn move_tree(git: Git, from: Oid, to: Oid) -> Git {
 
 /// Moves the ref and the checkouts that show it; none when done, else why nothing moved.
 pub(super) fn advance(repo: &Repo, to: &Advance<'_>, checkouts: &[Checkout]) -> Result<Option<Refusal>, GitError> {
+    advance_by(repo, to, checkouts, &mut || Ok(())).map_err(unstopped)
+}
+
+pub(super) fn advance_by(
+    repo: &Repo,
+    to: &Advance<'_>,
+    checkouts: &[Checkout],
+    gate: Gate<'_>,
+) -> Result<Option<Refusal>, Stopped> {
     let lock = match RefLock::take(repo, to) {
         Err(GitError::RefMoved { .. }) => return Ok(Some(Refusal::TargetMoved { branch: short(to.name) })),
         lock => lock?,
     };
-    let handle = repo.open()?;
-    for (moved, checkout) in checkouts.iter().enumerate() {
+    let (handle, mut moved) = (repo.open()?, Vec::new());
+    for checkout in checkouts {
         // Looked at again under the lock: time has passed since the first look.
-        let stopped = checkout.follow(&handle, to.old, to.new);
-        if !matches!(stopped, Ok(None)) {
-            move_back(&checkouts[..moved], to)?;
-            return stopped;
+        match checkout.follow(&handle, to, gate) {
+            Ok(Followed::Moved(finished)) => moved.push(finished),
+            Ok(Followed::Refused(refusal)) => {
+                take_back(moved)?;
+                return Ok(Some(refusal));
+            }
+            #[cfg(test)]
+            Err(Stopped::Killed) => return Err(Stopped::Killed),
+            Err(stopped) => {
+                take_back(moved)?;
+                return Err(stopped);
+            }
         }
     }
-    match lock.commit() {
-        Ok(()) => Ok(None),
-        Err(error) => {
-            move_back(checkouts, to)?;
-            Err(error)
-        }
+    gate()?;
+    if let Err(error) = lock.commit() {
+        take_back(moved)?;
+        return Err(error.into());
     }
+    gate()?;
+    moved.into_iter().for_each(FinishedMove::complete);
+    Ok(None)
 }
 
-fn move_back(checkouts: &[Checkout], to: &Advance<'_>) -> Result<(), GitError> {
-    checkouts.iter().try_for_each(|checkout| checkout.prepare(to.new, to.old)?.finish())
+fn take_back(moved: Vec<FinishedMove<'_>>) -> Result<(), GitError> {
+    moved.into_iter().rev().try_for_each(FinishedMove::take_back)
 }
 
 /// A ref that is locked by a `git update-ref` which waits for a word from us. When we die, it lets go.

@@ -7,6 +7,7 @@ use crate::git::history::{Checkpoint, checkpoint};
 use crate::git::testkit::{Sandbox, run_git, write};
 
 mod commit;
+mod interrupted;
 mod rebase;
 mod user_checkout;
 

@@ -2,8 +2,8 @@
 //!
 //! Mostly git does it, in a process that goes on if this one is killed. But a filter of the user's can run code of the
 //! repository, and the git directory usually lies below the files. So with filters git writes the files that differ into
-//! a directory of ours, where a filter can change nothing else, and this process puts them into the checkout. It puts the
-//! index in place, too, under git's own lock. Filters run in the checkout as it was.
+//! a directory of ours, where a filter can change nothing else, and this process puts copies of them into the checkout.
+//! It puts the index in place, too, under git's own lock (`recorded_move`). Filters run in the checkout as it was.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -15,12 +15,16 @@ use std::process::Output;
 
 use tempfile::TempDir;
 
+use super::checkout::Advance;
 use super::hook::create_scratch_directory;
+use super::recorded_move::RecordedMove;
 use crate::git::command::Git;
 use crate::git::index::{Index, Stat, mode};
-use crate::git::integrate::place::Place;
+use crate::git::integrate::apply::{Gate, Stopped};
+use crate::git::integrate::journal::Step;
+use crate::git::integrate::place::{Place, Seen};
 use crate::git::integrate::plan::{self, Blob, Edit};
-use crate::git::private_index::{IndexLock, adopt_packs, borrow_objects, copy_with_time};
+use crate::git::private_index::{adopt_packs, borrow_objects, copy_if_there};
 use crate::git::reach::may_fetch;
 use crate::git::{GitError, Oid, Repo, driver, stage};
 
@@ -76,13 +80,53 @@ impl UserCheckout {
     }
 
     /// Writes the files of a move beside the checkout, which stays as it is.
-    pub(super) fn stage(&self, from: Oid, to: Oid) -> Result<StagedMove<'_>, GitError> {
-        let edits = plan::edits(&self.repo.open()?, from, to)?;
+    pub(super) fn stage(&self, to: &Advance<'_>) -> Result<StagedMove<'_>, GitError> {
+        let edits = plan::edits(&self.repo.open()?, to.old, to.new)?;
         let absent = self.list_absent(&edits)?;
         let dir = create_scratch_directory(&self.scratch_root)?;
-        let staged = StagedMove { checkout: self, from, to, edits, absent, dir };
-        staged.write_files()?;
-        Ok(staged)
+        let new_files =
+            self.write_files(dir.path(), to.new, edits.iter().filter(|edit| !absent.contains(&edit.path)))?;
+        let recorded = RecordedMove::create(self, to)?;
+        // Copies: a process that a filter left behind can still write what git has written.
+        match recorded.prepare_steps(&new_files, edits.iter().filter(|edit| !absent.contains(&edit.path))) {
+            Ok(steps) => Ok(StagedMove { recorded, from: to.old, to: to.new, edits, absent, steps }),
+            Err(error) => {
+                recorded.discard();
+                Err(error)
+            }
+        }
+    }
+
+    /// Lets git write what a checkout would write, filters included. Returns where the files are.
+    fn write_files<'e>(
+        &self,
+        dir: &Path,
+        commit: Oid,
+        edits: impl Iterator<Item = &'e Edit>,
+    ) -> Result<PathBuf, GitError> {
+        let (files, objects, index) = (dir.join("new"), dir.join("objects"), dir.join("index"));
+        fs::create_dir(&files).map_err(GitError::io("create", &files))?;
+        let entries = plan::index_entries(edits.filter(|edit| !edit.new.is_some_and(Blob::is_gitlink)));
+        if entries.is_empty() {
+            return Ok(files);
+        }
+        let git = |verb| self.git(verb).index(&index);
+        git("update-index").writes(dir).args(["--add", "-z", "--index-info"]).input(entries).run()?;
+        // Not the index: a filter must not choose what is staged. Nor objects, unless git has to fetch some.
+        let mut checkout = git("checkout-index").writes(&files).attributes_from(commit).online();
+        if may_fetch(self.repo.common_dir()) {
+            borrow_objects(&objects, &self.repo)?;
+            checkout = checkout.writes(&objects).env("GIT_OBJECT_DIRECTORY", &objects);
+        }
+        let prefix = [b"--prefix=", files.as_os_str().as_bytes(), b"/"].concat();
+        checkout.args(["--all", "--quiet"]).arg(OsStr::from_bytes(&prefix)).run()?;
+        adopt_packs(&self.repo, &objects)?;
+        Ok(files)
+    }
+
+    /// The paths whose entries in the index are not those of a commit.
+    pub(super) fn list_differing(&self, commit: Oid) -> Result<HashSet<PathBuf>, GitError> {
+        IndexCopy::new(self)?.list_differing(commit)
     }
 
     /// The paths among these that a sparse checkout has no files of.
@@ -98,12 +142,12 @@ impl UserCheckout {
         Ok(absent)
     }
 
-    fn index(&self) -> PathBuf {
+    pub(super) fn index(&self) -> PathBuf {
         self.git_dir.join("index")
     }
 
     /// The index as it is; empty where there is none.
-    fn read_index(&self) -> Result<Vec<u8>, GitError> {
+    pub(super) fn read_index(&self) -> Result<Vec<u8>, GitError> {
         match fs::read(self.index()) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             read => read.map_err(GitError::io("read", &self.index())),
@@ -113,22 +157,38 @@ impl UserCheckout {
 
 /// The files of a move, written and not yet in place.
 pub(super) struct StagedMove<'a> {
-    checkout: &'a UserCheckout,
+    recorded: RecordedMove<'a>,
     from: Oid,
     to: Oid,
     edits: Vec<Edit>,
     absent: HashSet<PathBuf>,
-    dir: TempDir,
+    steps: Vec<Step>,
 }
 
-impl StagedMove<'_> {
-    /// Puts the files and the index in place. Refused if the index changes meanwhile.
-    pub(super) fn finish(self) -> Result<(), GitError> {
+impl<'a> StagedMove<'a> {
+    /// Puts the files and the index in place. Refused if the index changes meanwhile; after an error nothing has changed.
+    pub(super) fn finish(self, gate: Gate<'_>) -> Result<RecordedMove<'a>, Stopped> {
+        match self.place_all(gate) {
+            Ok(()) => Ok(self.recorded),
+            #[cfg(test)]
+            Err(Stopped::Killed) => Err(Stopped::Killed),
+            Err(stopped) => {
+                self.recorded.take_back()?;
+                Err(stopped)
+            }
+        }
+    }
+
+    /// Leaves the checkout as it is.
+    pub(super) fn abandon(self) {
+        self.recorded.discard();
+    }
+
+    fn place_all(&self, gate: Gate<'_>) -> Result<(), Stopped> {
         let (from, to) = (self.from.to_string(), self.to.to_string());
-        let index = IndexCopy::new(self.checkout)?;
+        let index = IndexCopy::new(self.recorded.checkout)?;
         // What the user has staged already stays, with its file.
-        let differing = index.git("diff-index").args(["--cached", "--name-only", "--no-renames", "-z", &to]).run()?;
-        let differing = split_paths(&differing);
+        let differing = index.list_differing(self.to)?;
         // Only the index: no file is looked at, so no filter runs.
         index.git("read-tree").args(["-i", "-m", &from, &to]).run()?;
         let is_absent = |edit: &&Edit| edit.new.is_some() && self.absent.contains(&edit.path);
@@ -137,72 +197,21 @@ impl StagedMove<'_> {
             let git = index.git("update-index").args(["--skip-worktree", "-z", "--stdin"]);
             git.input(stage::nul_separated(&absent)).run()?;
         }
-        let lock = IndexLock::take(&self.checkout.git_dir)?;
-        if self.checkout.read_index()? != index.original {
-            return Err(lock.refusal());
-        }
-        let is_due = |edit: &&Edit| differing.contains(&edit.path) && !self.absent.contains(&edit.path);
-        let due: Vec<_> = self.edits.iter().filter(is_due).collect();
-        let stats = self.place_files(&due)?;
-        let bytes = fs::read(index.path()).map_err(GitError::io("read", &index.path()))?;
-        lock.install(&with_stats(bytes, &stats), None)
-    }
-
-    /// Lets git write what a checkout would write, filters included.
-    fn write_files(&self) -> Result<(), GitError> {
-        let (files, objects, index) =
-            (self.new_files(), self.dir.path().join("objects"), self.dir.path().join("index"));
-        fs::create_dir(&files).map_err(GitError::io("create", &files))?;
-        let is_written = |edit: &&Edit| !self.absent.contains(&edit.path) && !edit.new.is_some_and(Blob::is_gitlink);
-        let entries = plan::index_entries(self.edits.iter().filter(is_written));
-        if entries.is_empty() {
-            return Ok(());
-        }
-        let git = |verb| self.checkout.git(verb).index(&index);
-        git("update-index").writes(self.dir.path()).args(["--add", "-z", "--index-info"]).input(entries).run()?;
-        // Not the index: a filter must not choose what is staged. Nor objects, unless git has to fetch some.
-        let mut checkout = git("checkout-index").writes(&files).attributes_from(self.to).online();
-        if may_fetch(self.checkout.repo.common_dir()) {
-            borrow_objects(&objects, &self.checkout.repo)?;
-            checkout = checkout.writes(&objects).env("GIT_OBJECT_DIRECTORY", &objects);
-        }
-        let prefix = [b"--prefix=", files.as_os_str().as_bytes(), b"/"].concat();
-        checkout.args(["--all", "--quiet"]).arg(OsStr::from_bytes(&prefix)).run()?;
-        adopt_packs(&self.checkout.repo, &objects)
-    }
-
-    /// Replaces files of the checkout, in git's order: what only goes makes room for what comes.
-    fn place_files(&self, edits: &[&Edit]) -> Result<HashMap<Vec<u8>, Stat>, GitError> {
-        let (new, tree) = (Place::open(&self.new_files())?, Place::open(&self.checkout.files)?);
-        let mut stats = HashMap::new();
-        let (gone, coming): (Vec<_>, Vec<_>) = edits.iter().copied().partition(|edit| edit.new.is_none());
-        for Edit { path, old, .. } in gone {
-            match old.is_some_and(Blob::is_gitlink) {
-                // It stays if it holds anything.
-                true => drop(tree.remove_directory(path)),
-                false => tree.remove_file(path).map_err(|errno| tree.error("remove", path, errno))?,
-            }
-            tree.remove_empty_parents(path);
-        }
-        for Edit { path, old, new: blob } in coming {
-            let failed = |errno| tree.error("replace", path, errno);
-            if blob.is_some_and(Blob::is_gitlink) {
-                tree.create_directory(path).map_err(failed)?;
-                continue;
-            }
-            match old {
-                Some(old) if !old.is_gitlink() => tree.remove_file(path).map_err(failed)?,
-                // An empty directory gives way; anything else was refused before.
-                Some(_) | None => drop(tree.remove_empty(path)),
-            }
-            let found = new.copy_to(path, &tree).map_err(GitError::io("write", &self.checkout.files.join(path)))?;
-            stats.insert(path.as_os_str().as_bytes().to_owned(), Stat::from(&found));
-        }
-        Ok(stats)
-    }
-
-    fn new_files(&self) -> PathBuf {
-        self.dir.path().join("new")
+        let steps: Vec<_> = self.steps.iter().filter(|step| differing.contains(&step.path)).cloned().collect();
+        let written: Vec<_> =
+            steps.iter().filter(|step| step.new != Seen::Absent).map(|step| step.path.clone()).collect();
+        let is_submodule = |edit: &&Edit| {
+            let is_due = differing.contains(&edit.path) && !self.absent.contains(&edit.path);
+            is_due && edit.new.is_some_and(Blob::is_gitlink)
+        };
+        let submodules: Vec<_> = self.edits.iter().filter(is_submodule).map(|edit| edit.path.as_path()).collect();
+        let updated = |tree: &Place| {
+            let stat =
+                |path: &PathBuf| Some((path.as_os_str().as_bytes().to_owned(), Stat::from(&tree.stat(path).ok()?)));
+            let bytes = fs::read(index.path()).map_err(GitError::io("read", &index.path()))?;
+            Ok(with_stats(bytes, &written.iter().filter_map(stat).collect()))
+        };
+        self.recorded.make(&index.original, steps, &submodules, &updated, gate)
     }
 }
 
@@ -216,11 +225,15 @@ struct IndexCopy<'a> {
 impl<'a> IndexCopy<'a> {
     fn new(checkout: &'a UserCheckout) -> Result<Self, GitError> {
         let dir = create_scratch_directory(&checkout.scratch_root)?;
-        let (own, copy) = (checkout.index(), Self { checkout, original: checkout.read_index()?, dir });
-        match copy_with_time(&own, &copy.path()) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(GitError::io("copy", &own)(error)),
-            Ok(()) | Err(_) => Ok(copy),
-        }
+        let copy = Self { checkout, original: checkout.read_index()?, dir };
+        copy_if_there(&checkout.index(), &copy.path())?;
+        Ok(copy)
+    }
+
+    /// The paths whose entries are not those of a commit.
+    fn list_differing(&self, commit: Oid) -> Result<HashSet<PathBuf>, GitError> {
+        let git = self.git("diff-index").args(["--cached", "--name-only", "--no-renames", "-z"]);
+        Ok(split_paths(&git.arg(commit.to_string()).run()?))
     }
 
     fn path(&self) -> PathBuf {
