@@ -289,6 +289,7 @@ impl Checkout {
         if !ignored.is_empty() {
             return local(ignored);
         }
+        let index_lock = Some(self.git_dir().join("index.lock")).filter(|lock| lock.symlink_metadata().is_ok());
         let dry = self.try_move(before, after)?;
         if dry.status.success() {
             return Ok(None);
@@ -297,7 +298,11 @@ impl Checkout {
         if files.is_empty() {
             return Err(command::failed("read-tree", &dry));
         }
-        local(files)
+        // With a git that was killed, these may be files that it wrote, and no git can put them away before this.
+        match index_lock {
+            Some(path) => Err(GitError::IndexLocked { path }),
+            None => local(files),
+        }
     }
 
     /// Files of the user that the move would touch; also those in the way of a directory, and below a file.

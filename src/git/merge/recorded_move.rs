@@ -25,6 +25,9 @@ use crate::git::integrate::unstopped;
 use crate::git::private_index::copy_if_there;
 use crate::git::{GitError, Oid, Repo};
 
+/// What our `index.lock` contains. Without a lock on the records, it is that of an ended process.
+const LOCK_CONTENT: &[u8] = b"coppice moves this checkout\n";
+
 /// A change of a checkout that is prepared, under way, or made while its branch has not moved yet.
 pub(super) struct RecordedMove<'a> {
     pub(super) checkout: &'a UserCheckout,
@@ -39,7 +42,7 @@ struct MoveRecord {
     to: Oid,
     /// Full name of the branch that moves along.
     branch: String,
-    /// The directory through which files are exchanged. The content of our `index.lock` names it, too.
+    /// The directory through which files are exchanged.
     files: PathBuf,
 }
 
@@ -73,12 +76,7 @@ impl<'a> RecordedMove<'a> {
         let records = records_of(checkout);
         fs::create_dir(&records).map_err(GitError::io("create", &records))?;
         let Some(alive) = lock_directory(&records)? else { return Err(GitError::PathTaken { path: records }) };
-        let device = |path: &Path| fs::metadata(path).map(|found| found.dev());
-        let is_near = device(&records).and_then(|own| Ok(own == device(&checkout.files)?));
-        let is_near = is_near.map_err(GitError::io("read", &checkout.files))?;
-        let beside = if is_near { &records } else { &checkout.files };
-        let files = tempfile::Builder::new().prefix(".coppice-move-").tempdir_in(beside);
-        let files = files.map_err(GitError::io("create a temporary directory in", beside))?.keep();
+        let files = create_exchange_directory(&records, &checkout.files)?;
         let record = MoveRecord { from: to.old, to: to.new, branch: to.name.to_owned(), files };
         let created = Self { checkout, record, _alive: alive };
         let write = || {
@@ -273,7 +271,7 @@ impl<'a> RecordedMove<'a> {
     /// Takes git's own lock on the index, by a file that says whose it is from the beginning.
     fn lock_index(&self) -> Result<(), GitError> {
         let lock = self.index_lock();
-        write_whole(&records_of(self.checkout).join("lock"), &self.lock_content())?;
+        write_whole(&records_of(self.checkout).join("lock"), LOCK_CONTENT)?;
         let (records, git_dir) = (Place::open(&records_of(self.checkout))?, Place::open(&self.checkout.git_dir)?);
         records.move_to(Path::new("lock"), &git_dir, Path::new("index.lock")).map_err(|errno| match errno {
             rustix::io::Errno::EXIST => GitError::IndexLocked { path: lock },
@@ -282,15 +280,11 @@ impl<'a> RecordedMove<'a> {
     }
 
     fn owns_index_lock(&self) -> bool {
-        fs::read(self.index_lock()).is_ok_and(|content| content == self.lock_content())
+        fs::read(self.index_lock()).is_ok_and(|content| content == LOCK_CONTENT)
     }
 
     fn unlock_index(&self) -> Result<(), GitError> {
         fs::remove_file(self.index_lock()).map_err(GitError::io("remove", &self.index_lock()))
-    }
-
-    fn lock_content(&self) -> Vec<u8> {
-        [b"coppice ", self.record.files.as_os_str().as_bytes()].concat()
     }
 
     /// Makes a copy of a file the index, as readable as the present one, which others may share. Without a file there was
@@ -338,6 +332,19 @@ impl MoveRecord {
 
 fn records_of(checkout: &UserCheckout) -> PathBuf {
     checkout.git_dir.join("coppice-move")
+}
+
+/// Makes a directory from which a rename leads into the checkout: with the records, where nobody cleans up, unless they
+/// are on another file system or mount.
+fn create_exchange_directory(records: &Path, files: &Path) -> Result<PathBuf, GitError> {
+    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).map_err(GitError::io("read", path));
+    // The kernel compares mounts before it looks for the file, which does not exist.
+    let crosses = |error: std::io::Error| error.kind() == ErrorKind::CrossesDevices;
+    let is_far = device(records)? != device(files)?
+        || fs::rename(records.join("probe"), files.join(".coppice-move-probe")).is_err_and(crosses);
+    let beside = if is_far { files } else { records };
+    let made = tempfile::Builder::new().prefix(".coppice-move-").tempdir_in(beside);
+    Ok(made.map_err(GitError::io("create a temporary directory in", beside))?.keep())
 }
 
 /// Waits until nobody else works on a move here; none when there is no record any more.
