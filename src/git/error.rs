@@ -58,6 +58,8 @@ pub enum GitError {
     RefMoved { name: String },
     #[error("another git process works on the index: `{}` exists", path.display())]
     IndexLocked { path: PathBuf },
+    #[error("another git process works on the branch: `{}` exists", path.display())]
+    BranchLocked { path: PathBuf },
     #[error("`{pattern}` is not a pattern for ignored files: {detail}")]
     InvalidPattern { pattern: String, detail: String },
     #[error("`{commit}` is not a commit of this session")]
@@ -101,7 +103,9 @@ impl GitError {
             }
             Self::AmbiguousBase { .. } => Some("use more digits of the commit id".to_owned()),
             Self::NamespaceTaken { branch } => Some(format!("rename it: `git branch --move {branch} {branch}-old`")),
-            Self::IndexLocked { path } => Some(format!("if no git process runs there, remove `{}`", path.display())),
+            Self::IndexLocked { path } | Self::BranchLocked { path } => {
+                Some(format!("if no git process runs there, remove `{}`", path.display()))
+            }
             Self::NoRemote { remote } => Some(format!("`git remote add {remote} URL` says where to push to")),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }

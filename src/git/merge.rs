@@ -367,6 +367,9 @@ fn refusal(
     }
     for checkout in checkouts {
         if let Some(refusal) = checkout.refusal(repo, before, after)? {
+            if let Refusal::LocalChanges { .. } = refusal {
+                checkout.check_locks(repo.commondir(), target)?;
+            }
             return Ok(Some(refusal));
         }
     }

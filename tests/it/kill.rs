@@ -1,9 +1,17 @@
-//! Ends the daemon between any two effects of a turn or a removal, and requires the same facts after the restart.
+//! Ends the daemon between any two effects of a turn or a removal, or in the midst of a merge, and requires the same facts
+//! after the restart.
 
+use std::fs;
+use std::mem::MaybeUninit;
+use std::path::Path;
+
+use insta::assert_snapshot;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::inotify;
 use serde_json::Value;
 
 use crate::env::TestEnv;
-use crate::script::{say, steps, write};
+use crate::script::{run, say, steps, write};
 
 /// Debug builds of the daemon end themselves right before the effect with this number.
 pub(crate) const CRASH: &str = "COPPICE_CRASH_AT";
@@ -75,6 +83,94 @@ fn a_removal_that_is_cut_anywhere_loses_nothing() {
         }
     }
     panic!("a removal has more than {EFFECTS} effects");
+}
+
+/// Runs something, and returns when a file of this name is created in the directory.
+fn until_created<T>(directory: &Path, name: &str, run: impl FnOnce() -> T) -> T {
+    let watch = inotify::init(inotify::CreateFlags::CLOEXEC).unwrap();
+    inotify::add_watch(&watch, directory, inotify::WatchFlags::CREATE | inotify::WatchFlags::MOVED_TO).unwrap();
+    let running = run();
+    let mut space = [MaybeUninit::uninit(); 4096];
+    let mut events = inotify::Reader::new(&watch, &mut space);
+    loop {
+        if events.is_buffer_empty() {
+            let limit = Timespec { tv_sec: 60, tv_nsec: 0 };
+            let ready = poll(&mut [PollFd::new(&watch, PollFlags::IN)], Some(&limit)).unwrap();
+            assert_eq!(ready, 1, "`{name}` did not appear");
+        }
+        let event = events.next().unwrap();
+        if event.file_name().is_some_and(|found| found.to_bytes() == name.as_bytes()) {
+            return running;
+        }
+    }
+}
+
+#[test]
+fn a_daemon_that_dies_while_it_moves_the_users_checkout_leaves_it_whole() {
+    let env = TestEnv::new();
+    // With a filter, the daemon moves the files itself.
+    env.git(&["config", "filter.unused.smudge", "cat"]);
+    let id = env.create_ready(&steps(&[
+        run("for n in $(seq 400); do echo new > file$n; done; echo new > README.md"),
+        say("done"),
+    ]));
+    env.write("mine", "mine\n");
+    env.git(&["add", "mine"]);
+    let (git_dir, before) = (env.repo().join(".git"), env.git(&["rev-parse", "main"]));
+    let merging = until_created(&git_dir, "index.lock", || env.start(&["merge", &id]));
+    env.kill_daemon();
+    merging.end();
+    env.json(&["list"]);
+    assert!(!git_dir.join("index.lock").exists() && !git_dir.join("coppice-move").exists());
+    assert_eq!(env.git(&["status", "--porcelain"]), "A  mine");
+    // However far it had come.
+    if env.git(&["rev-parse", "main"]) == before {
+        assert!(!env.repo().join("file1").exists());
+        env.coppice(&["merge", &id]).succeeds();
+    }
+    assert_eq!((env.read("file400"), env.read("README.md")), ("new\n".to_owned(), "new\n".to_owned()));
+    assert_eq!(env.git(&["status", "--porcelain"]), "A  mine");
+}
+
+#[test]
+fn what_a_killed_git_left_in_the_checkout_is_named_with_a_way_out() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("a.txt", "a"), write("README.md", "new"), say("done")]));
+    // As a `git read-tree` and a `git update-ref` leave it that were killed together with the daemon.
+    let git_dir = env.repo().join(".git");
+    let (index_lock, ref_lock) = (git_dir.join("index.lock"), git_dir.join("refs/heads/main.lock"));
+    fs::write(&index_lock, "").unwrap();
+    fs::write(&ref_lock, "").unwrap();
+    env.write("a.txt", "a\n");
+    env.write("README.md", "new\n");
+
+    let merge = || env.coppice(&["merge", &id]).transcript();
+    assert_snapshot!(merge(), @r"
+    exit: 1
+    -- stderr
+    error: another git process works on the index: `[ROOT]/repo/.git/index.lock` exists
+
+    hint: if no git process runs there, remove `[ROOT]/repo/.git/index.lock`
+    ");
+    fs::remove_file(&index_lock).unwrap();
+    assert_snapshot!(merge(), @r"
+    exit: 1
+    -- stderr
+    error: another git process works on the branch: `[ROOT]/repo/.git/refs/heads/main.lock` exists
+
+    hint: if no git process runs there, remove `[ROOT]/repo/.git/refs/heads/main.lock`
+    ");
+    fs::remove_file(&ref_lock).unwrap();
+    assert_snapshot!(merge(), @r"
+    exit: 1
+    -- stderr
+    error: the merge into `main` is refused: local changes in `[ROOT]/repo` would be overwritten: `README.md`, `a.txt`
+
+    hint: commit them or run `git stash -u`, then merge again
+    ");
+    env.git(&["stash", "-u"]);
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!((env.read("a.txt"), env.git(&["status", "--porcelain"])), ("a\n".to_owned(), String::new()));
 }
 
 /// Runs one turn with a daemon that dies at that effect, and whatever it takes to finish the turn; whether it lived.

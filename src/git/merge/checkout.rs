@@ -289,7 +289,6 @@ impl Checkout {
         if !ignored.is_empty() {
             return local(ignored);
         }
-        let index_lock = Some(self.git_dir().join("index.lock")).filter(|lock| lock.symlink_metadata().is_ok());
         let dry = self.try_move(before, after)?;
         if dry.status.success() {
             return Ok(None);
@@ -298,10 +297,17 @@ impl Checkout {
         if files.is_empty() {
             return Err(command::failed("read-tree", &dry));
         }
-        // With a git that was killed, these may be files that it wrote, and no git can put them away before this.
-        match index_lock {
-            Some(path) => Err(GitError::IndexLocked { path }),
-            None => local(files),
+        local(files)
+    }
+
+    /// Fails if a lock keeps git from putting local changes away. A killed git leaves its locks, and files that it wrote.
+    pub(super) fn check_locks(&self, common_dir: &Path, branch: &str) -> Result<(), GitError> {
+        let (index, branch) = (self.git_dir().join("index.lock"), common_dir.join(format!("{branch}.lock")));
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        match (is_there(&index), is_there(&branch)) {
+            (true, _) => Err(GitError::IndexLocked { path: index }),
+            (false, true) => Err(GitError::BranchLocked { path: branch }),
+            (false, false) => Ok(()),
         }
     }
 

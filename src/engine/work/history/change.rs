@@ -148,6 +148,7 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::BranchMissing { .. }
         | GitError::RefMoved { .. }
         | GitError::IndexLocked { .. }
+        | GitError::BranchLocked { .. }
         | GitError::InvalidPattern { .. }
         | GitError::NoRemote { .. }
         | GitError::Refused { .. }
