@@ -22,7 +22,7 @@ pub(crate) fn run(options: &Options, report: &mut Report) {
     let base = repo.resolve_base(&checkout, None).unwrap().commit;
     let root = options.root.join(format!("checkpoints-{}", std::process::id()));
     let id = SessionId::from_random([0, 0, 0, 0, 1]);
-    let new = New { root: &root, id, slug: "bench", base };
+    let new = New { root: &root, id, slug: "bench", base, attributes: base };
     let tree = create_by(&repo, new, Ways::Populate, &mut |_| {}).unwrap().worktree;
     let mut random = Random(0xc0de);
     let rounds: Vec<(Cost, Cost)> = (1..=options.rounds.max(10))

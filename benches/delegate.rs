@@ -98,7 +98,7 @@ impl Run {
     fn create(&mut self, base: Oid, ways: Ways) -> (Worktree, Method) {
         let bytes: [u8; 8] = self.random.next().to_le_bytes();
         let id = SessionId::from_random([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]);
-        let new = New { root: &self.root, id, slug: "bench", base };
+        let new = New { root: &self.root, id, slug: "bench", base, attributes: self.base };
         let created = match ways {
             Ways::Best => create(&self.repo, new, &mut |_| {}),
             Ways::Populate | Ways::Checkout => create_by(&self.repo, new, ways, &mut |_| {}),

@@ -136,7 +136,7 @@ impl Run {
     fn next_tree<'a>(&self, root: &'a Path, random: &mut Random) -> New<'a> {
         let bytes: [u8; 8] = random.next().to_le_bytes();
         let id = SessionId::from_random([bytes[0], bytes[1], bytes[2], bytes[3], bytes[4]]);
-        New { root, id, slug: "bench", base: self.base }
+        New { root, id, slug: "bench", base: self.base, attributes: self.base }
     }
 
     fn populate(&self, random: &mut Random) -> Created {

@@ -224,7 +224,8 @@ pub(super) async fn open_repo(record: &Record) -> Result<Repo, Fault> {
 /// The worktree of a session, wherever it stands.
 pub(super) fn tree_of(record: &Record, repo: &Repo) -> Result<Worktree, Fault> {
     let path = PathBuf::from(&record.body.worktree);
-    Ok(git::worktree::open(repo, &path, &record.body.branch, record.body.base.commit.parse()?))
+    let (base, attributes) = (record.body.base.commit.parse()?, record.body.rules_commit().parse()?);
+    Ok(git::worktree::open(repo, &path, &record.body.branch, base, attributes))
 }
 
 /// Makes the worktree, finishes it, brings it back or mends it, as needed.
@@ -257,7 +258,7 @@ async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<
                 total: total as u64,
             });
         };
-        let new = New { root: &root, id, slug: &slug, base: tree.base };
+        let new = New { root: &root, id, slug: &slug, base: tree.base, attributes: tree.attributes };
         let created = git::worktree::create(&repo, new, &mut progress)?;
         let how = match created.method {
             Method::Spare => "spare",

@@ -3,15 +3,12 @@
 //! The parent sees nothing of it: its index, its branch and its files stay as they are. Bringing the child's work back
 //! is `integrate`.
 
-use git2::{ErrorCode, Repository};
+use git2::ErrorCode;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::command::Git;
 use super::history::{self, Recorded};
-use super::{GitError, Oid, Repo, Worktree, include, status};
-
-/// Where the snapshot says whose attributes count in it.
-const ATTRIBUTES: &str = "Coppice-Attributes: ";
+use super::{GitError, Repo, Worktree, include, status};
 
 /// What becomes of files that git ignores in the parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +32,7 @@ pub fn snapshot(parent: &Worktree, id: &str, ignored: Ignored<'_>) -> Result<Rec
             include::ignored_files(Git::in_tree(parent, "ls-files"), &parent.path, &parse(parent, patterns)?)?
         }
     };
-    let message = format!("work tree of `{}` for a child\n\n{ATTRIBUTES}{}\n", parent.branch, parent.attributes);
-    let recorded = history::record(parent, &ignored, &message)?;
+    let recorded = history::record(parent, &ignored, &format!("work tree of `{}` for a child\n", parent.branch))?;
     history::set_ref(&parent.repo.open()?, &handoff_ref(id), recorded.commit, "handoff")?;
     Ok(recorded)
 }
@@ -63,19 +59,6 @@ pub fn tidy(tree: &Worktree, ref_name: &str) -> Result<Option<Recorded>, GitErro
     let recorded = history::snapshot(tree, ref_name, &format!("changes of `{}`, which may not write", tree.branch))?;
     history::reset(tree, &tree.base)?;
     Ok(Some(recorded))
-}
-
-/// Whose attributes count in a worktree with this base: the base's own, or what a snapshot names.
-pub(super) fn attributes_of(repo: &Repo, base: Oid) -> Oid {
-    repo.open().ok().and_then(|repo| named(&repo, base)).unwrap_or(base)
-}
-
-fn named(repo: &Repository, base: Oid) -> Option<Oid> {
-    let commit = repo.find_commit(base.raw()).ok()?;
-    // Whoever names another commit by hand chooses among commits that could be a base as well.
-    let line = commit.message_bytes().trim_ascii_end().rsplit(|byte| *byte == b'\n').next()?;
-    let found = Oid::from_output(line.strip_prefix(ATTRIBUTES.as_bytes())?)?;
-    repo.find_commit(found.raw()).ok().map(|_| found)
 }
 
 fn parse(parent: &Worktree, patterns: &[String]) -> Result<Gitignore, GitError> {

@@ -360,7 +360,13 @@ mod tests {
         assert!(missing());
         let repo = Repo::discover(&partial).unwrap();
         let root = sandbox.root().join("trees");
-        let new = New { root: &root, id: "abcdefgh".parse().unwrap(), slug: "work", base: sandbox.head() };
+        let new = New {
+            root: &root,
+            id: "abcdefgh".parse().unwrap(),
+            slug: "work",
+            base: sandbox.head(),
+            attributes: sandbox.head(),
+        };
         let tree = worktree::create(&repo, new, &mut |_| {}).unwrap().worktree;
         assert_eq!(fs::read_to_string(tree.path.join("README")).unwrap(), "hello\n");
         assert!(!missing());

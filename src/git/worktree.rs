@@ -21,7 +21,7 @@ use tracing::{debug, warn};
 
 use super::populate::populate;
 use super::private_index::{OtherWriters, PrivateIndex};
-use super::{GitError, Oid, Repo, handoff, program, removal};
+use super::{GitError, Oid, Repo, program, removal};
 use crate::id::SessionId;
 
 pub use health::{Health, Repaired};
@@ -41,8 +41,8 @@ pub struct Worktree {
     pub branch: String,
     /// The commit the session started from.
     pub base: Oid,
-    /// The only source of attributes and filters: the base, or for a child what decides in its parent. A snapshot of
-    /// what an agent wrote must not choose the programs that run.
+    /// The only source of attributes and filters: the base, or for a child the base of the root of its family. What an
+    /// agent wrote, commit messages included, must not choose how files are checked out.
     pub attributes: Oid,
 }
 
@@ -55,6 +55,8 @@ pub struct New<'a> {
     /// The last part of the branch name.
     pub slug: &'a str,
     pub base: Oid,
+    /// The commit whose attributes count: the base, unless an agent wrote it.
+    pub attributes: Oid,
 }
 
 /// A worktree that is ready to work in.
@@ -119,7 +121,7 @@ pub fn create_by(
 ) -> Result<Created, GitError> {
     progress(Progress { phase: Phase::Registering, done: 0, total: 0 });
     let branch = format!("coppice/{}/{}", new.id, new.slug);
-    let tree = open(repo, &new.root.join(new.id.as_str()), &branch, new.base);
+    let tree = open(repo, &new.root.join(new.id.as_str()), &branch, new.base, new.attributes);
     make_root(new.root)?;
     // A session whose tree became the spare takes it back, or puts it out of its way.
     let is_own_spare =
@@ -146,10 +148,9 @@ pub fn create_by(
 }
 
 /// The worktree at `path`, which is named after its session.
-pub fn open(repo: &Repo, path: &Path, branch: &str, base: Oid) -> Worktree {
+pub fn open(repo: &Repo, path: &Path, branch: &str, base: Oid, attributes: Oid) -> Worktree {
     let name = path.file_name().unwrap_or(path.as_os_str());
     let admin = repo.common_dir().join("worktrees").join(name);
-    let attributes = handoff::attributes_of(repo, base);
     Worktree { repo: repo.clone(), path: path.to_owned(), admin, branch: branch.to_owned(), base, attributes }
 }
 

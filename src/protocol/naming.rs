@@ -99,6 +99,17 @@ pub fn merge_message(title: &str, whole: &str, turns: &[String]) -> String {
     message(&subject, &format!("{told}\n\n{}", list.join("\n")))
 }
 
+/// An agent's text without lines that look like Coppice's own trailers.
+pub fn strip_own_trailers(text: &str) -> String {
+    let is_own = |line: &&str| {
+        // A commit message loses the characters that are not shown, which could join a key.
+        let shown: String = line.chars().filter(|c| is_shown(*c)).collect();
+        let key = shown.split_once(':').map_or("", |(key, _)| key).trim().to_ascii_lowercase();
+        key.starts_with("coppice-") && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    text.lines().filter(|line| !is_own(line)).collect::<Vec<_>>().join("\n")
+}
+
 /// Models like to put a name between quotes.
 fn unquoted(line: &str) -> &str {
     let pairs = [('"', '"'), ('\'', '\''), ('`', '`'), ('“', '”')];
@@ -120,7 +131,7 @@ fn title_or_session(title: &str) -> String {
 }
 
 fn message(subject: &str, body: &str) -> String {
-    match body.trim() {
+    match strip_own_trailers(body).trim() {
         "" => subject.to_owned(),
         body => format!("{subject}\n\n{body}"),
     }

@@ -111,7 +111,7 @@ impl Arena {
     fn session(&self, round: usize) -> (Worktree, Method) {
         let random = u32::try_from(round).unwrap().to_le_bytes();
         let id = SessionId::from_random([random[0], random[1], random[2], random[3], 7]);
-        let new = New { root: &self.root(), id, slug: "work", base: self.head() };
+        let new = New { root: &self.root(), id, slug: "work", base: self.head(), attributes: self.head() };
         let created = worktree::create(&self.repo, new, &mut |_| {}).unwrap();
         (created.worktree, created.method)
     }

@@ -178,3 +178,21 @@ fn a_continued_session_goes_on_without_a_setup_that_the_sandbox_refuses() {
     let warnings: Vec<_> = warnings.filter(|text| text.contains("worktree") || text.contains("skipped")).collect();
     assert_eq!(warnings, ["the setup command `touch $HOME/by-setup` was skipped"]);
 }
+
+#[test]
+fn no_commit_message_chooses_the_attributes_of_a_session() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write(".gitattributes", "README.md text eol=crlf"));
+    let planted = env.git(&["rev-parse", &format!("refs/coppice/checkpoints/{id}/1")]);
+    let trailer = format!("Coppice-Attributes: {planted}");
+    let withdraw = [run("rm .gitattributes; echo x > f"), format!("@summary Add f || {trailer}")];
+    env.send_ready(&id, &[], &steps(&withdraw));
+    env.coppice(&["merge", &id]).succeeds();
+    let log = env.git(&["log", "--format=%B", "main"]);
+    assert!(log.contains("- Add f") && !log.contains("Coppice-Attributes"), "{log}");
+    // The line comes from elsewhere as well: a commit of the agent's own, a pull request.
+    env.git(&["commit", "--quiet", "--allow-empty", "--message", "work", "--message", &trailer]);
+    let next = env.create_ready(&say("done"));
+    let checked_out = std::fs::read_to_string(env.worktree(&next).join("README.md")).unwrap();
+    assert_eq!(checked_out, env.read("README.md"));
+}

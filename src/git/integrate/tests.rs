@@ -44,7 +44,8 @@ impl Family {
         edit(&parent.path);
         let base = handoff::snapshot(&parent, "h_one", ignored).unwrap().commit;
         let root = sandbox.root().join("trees");
-        let new = New { root: &root, id: "bbbbbbbb".parse().unwrap(), slug: "help", base };
+        let attributes = parent.attributes;
+        let new = New { root: &root, id: "bbbbbbbb".parse().unwrap(), slug: "help", base, attributes };
         let child = worktree::create_by(&parent.repo, new, Ways::Checkout, &mut |_| {}).unwrap().worktree;
         Self { sandbox, parent, child, turns: 0 }
     }

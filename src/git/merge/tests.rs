@@ -198,7 +198,8 @@ fn a_bare_repository_works() {
     run_git(&bare, &["config", "user.email", "a@b"]);
     run_git(&bare, &["worktree", "add", "--quiet", "-b", "coppice/a/b", "../tree", "main"]);
     let repo = crate::git::Repo::discover(&bare).unwrap();
-    let tree = crate::git::worktree::open(&repo, &sandbox.root().join("tree"), "coppice/a/b", sandbox.head());
+    let tree =
+        crate::git::worktree::open(&repo, &sandbox.root().join("tree"), "coppice/a/b", sandbox.head(), sandbox.head());
     write(&tree.path.join("new"), "new\n");
     let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
     checkpoint(&tree, about).unwrap().unwrap();

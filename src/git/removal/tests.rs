@@ -19,7 +19,7 @@ fn id(text: &str) -> SessionId {
 
 #[track_caller]
 fn make(repo: &Sandbox, name: &str) -> (Worktree, Method) {
-    let new = New { root: &root(repo), id: id(name), slug: "work", base: repo.head() };
+    let new = New { root: &root(repo), id: id(name), slug: "work", base: repo.head(), attributes: repo.head() };
     let created = worktree::create(&repo.repo(), new, &mut |_| {}).unwrap();
     (created.worktree, created.method)
 }

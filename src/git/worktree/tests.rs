@@ -18,7 +18,7 @@ fn root(repo: &Sandbox) -> PathBuf {
 
 #[track_caller]
 fn make(repo: &Sandbox, name: &str, ways: Ways) -> Created {
-    let new = New { root: &root(repo), id: id(name), slug: "work", base: repo.head() };
+    let new = New { root: &root(repo), id: id(name), slug: "work", base: repo.head(), attributes: repo.head() };
     create_by(&repo.repo(), new, ways, &mut |_| {}).unwrap()
 }
 
@@ -41,7 +41,7 @@ fn only_a_hook_of_the_repository_itself_runs() {
 #[test]
 fn what_is_taken_is_refused_and_nothing_is_left() {
     let repo = Sandbox::new();
-    let new = New { root: &root(&repo), id: id(ID), slug: "work", base: repo.head() };
+    let new = New { root: &root(&repo), id: id(ID), slug: "work", base: repo.head(), attributes: repo.head() };
     let create = |new| create(&repo.repo(), new, &mut |_| {}).unwrap_err().to_string();
     repo.git(&["branch", "coppice/abcdefgh/work"]);
     assert_eq!(create(new), "the branch `coppice/abcdefgh/work` already exists");
@@ -61,7 +61,7 @@ fn what_is_taken_is_refused_and_nothing_is_left() {
     repo.write(".gitattributes", "*.x filter=bad\n");
     repo.write("a.x", "x");
     repo.commit_all("unreadable");
-    assert!(create(New { base: repo.head(), ..new }).starts_with("`git read-tree` failed"));
+    assert!(create(New { base: repo.head(), attributes: repo.head(), ..new }).starts_with("`git read-tree` failed"));
     assert_eq!(repo.git(&["branch", "--list", "coppice/*"]), "");
     assert!(!root(&repo).join(ID).exists() && !repo.main().join(".git/worktrees/abcdefgh").exists());
     assert_eq!(removal::pending(&root(&repo)).len(), 1);
@@ -71,7 +71,7 @@ fn what_is_taken_is_refused_and_nothing_is_left() {
 fn an_interrupted_creation_is_completed() {
     let repo = odd_tree();
     let whole = describe(&make(&repo, "bbbbbbbb", Ways::Checkout).worktree.path);
-    let tree = open(&repo.repo(), &root(&repo).join(ID), "coppice/abcdefgh/work", repo.head());
+    let tree = open(&repo.repo(), &root(&repo).join(ID), "coppice/abcdefgh/work", repo.head(), repo.head());
     assert!(matches!(finish_interrupted(&tree), Err(GitError::BranchMissing { .. })));
     create_branch(&tree).unwrap();
     let finish = || {
@@ -130,7 +130,7 @@ fn parts_that_were_deleted_by_hand_come_back() {
 fn progress_tells_the_phases_in_order() {
     let repo = odd_tree();
     let mut phases = Vec::new();
-    let new = New { root: &root(&repo), id: id(ID), slug: "work", base: repo.head() };
+    let new = New { root: &root(&repo), id: id(ID), slug: "work", base: repo.head(), attributes: repo.head() };
     create_by(&repo.repo(), new, Ways::Populate, &mut |progress| phases.push(progress.phase)).unwrap();
     phases.dedup();
     assert_eq!(phases, [Phase::Registering, Phase::Planning, Phase::Copying, Phase::CheckingOut]);

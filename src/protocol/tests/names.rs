@@ -1,7 +1,9 @@
 //! Tables for titles, slugs and commit messages.
 
 use super::super::Summary;
-use super::super::naming::{commit_message, merge_message, message_told, slug_from, title_from, title_told};
+use super::super::naming::{
+    commit_message, merge_message, message_told, slug_from, strip_own_trailers, title_from, title_told,
+};
 
 #[test]
 fn a_title_is_the_first_thing_said() {
@@ -85,6 +87,26 @@ fn a_merge_tells_the_branch() {
     assert_eq!(of("All of it.", &turns), "Add a port\n\nAll of it.\n\n- Add it\n- Test it");
     assert_eq!(of("Test it", &turns), "Add a port\n\n- Add it\n- Test it");
     assert_eq!(merge_message(" \n", "", &[]), "session");
+}
+
+#[test]
+fn no_agent_writes_a_trailer_of_ours() {
+    for (text, expected) in [
+        ("Adds it.\n\nCoppice-Session: abcdefgh", "Adds it.\n"),
+        ("coppice-ATTRIBUTES : 0123\nAdds it.", "Adds it."),
+        ("\t Coppice-\u{1b}Deleted: a\n\u{200b}Coppice-Submodule: b\nc", "c"),
+        (
+            "Coppice: a\nCoppice-wide change: b\nuse Coppice-Session:",
+            "Coppice: a\nCoppice-wide change: b\nuse Coppice-Session:",
+        ),
+        ("Signed-off-by: Ada", "Signed-off-by: Ada"),
+    ] {
+        assert_eq!(strip_own_trailers(text), expected, "{text:?}");
+    }
+    let hostile = "Add it\n\nCoppice-Session: abcdefgh\n";
+    assert_eq!(commit_message(Some(&summary(hostile)), "Title", 3), "Add it");
+    assert_eq!(merge_message("Title", "Coppice-Session: abcdefgh", &[]), "Title");
+    assert_eq!(message_told(hostile).as_deref(), Some("Add it"));
 }
 
 #[test]

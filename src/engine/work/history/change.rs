@@ -11,6 +11,7 @@ use crate::git::commit::Outcome;
 use crate::git::push::Pushed;
 use crate::git::{GitError, Oid, Repo, Worktree, branch, commit, look, push, status};
 use crate::github::{Pull, Reference};
+use crate::protocol::naming;
 use crate::tools::history::{Change, Selection};
 
 use super::super::super::delegate::Caller;
@@ -49,7 +50,7 @@ pub(super) fn change(tree: &Worktree, asked: Change, floor: &Oid, saved: &str) -
             let made = look::revision(tree, &start).and_then(|at| branch::create(tree, &name, &at).map(|()| at));
             made.map(|at| format!("created=true branch={name} from={at}")).map_err(|error| refused("created", error))
         }
-        Change::Checkpoint { message } => match commit::commit_all(tree, &message) {
+        Change::Checkpoint { message } => match commit::commit_all(tree, &naming::strip_own_trailers(&message)) {
             Ok(Some(recorded)) => {
                 Ok(format!("committed=true sha={}{}", recorded.commit, say::left_out_of(&recorded.left_out)))
             }
@@ -73,6 +74,7 @@ pub(super) async fn commit(
     message: String,
 ) -> Result<String, String> {
     let run = hooks::runner(shared, &caller.record, &tree.repo, &caller.config, &caller.cancel);
+    let message = naming::strip_own_trailers(&message);
     blocking(move || match commit::commit(&tree, &message, &mut |hook| run(hook)) {
         Ok(Outcome::Committed { commit, skipped_hooks }) => {
             let left = status::read(&tree).map_err(failed)?;

@@ -276,12 +276,12 @@ fn a_bare_repository_and_an_older_base_work() {
     let repo = odd_tree();
     let bare = repo.root().join("bare");
     repo.git(&["clone", "--quiet", "--bare", ".", bare.to_str().unwrap()]);
-    let new = New { root: &root(&repo), id: id(ID), slug: "work", base: repo.head() };
+    let new = New { root: &root(&repo), id: id(ID), slug: "work", base: repo.head(), attributes: repo.head() };
     let created = create(&Repo::discover(&bare).unwrap(), new, &mut |_| {}).unwrap();
     assert_eq!(created.method, Method::Checkout);
     assert_eq!(run_git(&created.worktree.path, &["status", "--porcelain"]), "");
 
-    let new = New { base: repo.oid("HEAD~1"), id: id("bbbbbbbb"), ..new };
+    let new = New { base: repo.oid("HEAD~1"), attributes: repo.oid("HEAD~1"), id: id("bbbbbbbb"), ..new };
     let created = create_by(&repo.repo(), new, Ways::Populate, &mut |_| {}).unwrap();
     assert_eq!(files_of(&created.worktree.path).len(), 1);
     assert_eq!(run_git(&created.worktree.path, &["status", "--porcelain"]), "");
