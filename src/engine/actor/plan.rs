@@ -12,6 +12,7 @@ use crate::delegation::Facade;
 use crate::permission::Posture;
 use crate::session::{Event, Outcome, Wait};
 use crate::store::Durability;
+use crate::tools::inside::root::{Permissions, Root};
 use crate::tools::{Answer, Question};
 use crate::workflow::{self as plans, Applying, Plan, PlanDecision, PlanSource};
 
@@ -243,32 +244,30 @@ impl Actor {
         let copies = plan_mode::directory(&self.shared, &self.record.project);
         let tree = PathBuf::from(&self.record.body.worktree);
         let saved = format!("{DIRECTORY}/{name}");
+        let path = saved.clone();
         tokio::task::spawn_blocking(move || {
-            write(&copies, &copies, &name, &text)?;
-            write(&tree, &tree.join(DIRECTORY), &name, &text)
+            write_kept(&copies, &name, &text)?;
+            write_below(&tree, &path, &text, Permissions::Kept)
         })
         .await??;
         Ok(saved)
     }
 }
 
-/// Writes a file below `root`; no link on the way is followed.
-pub(super) fn write(root: &Path, directory: &Path, name: &str, text: &str) -> Result<(), Fault> {
-    let failed = |act: &'static str, path: &Path| {
-        let path = path.to_owned();
-        move |source| Fault::File { act, path, source }
-    };
-    let below = directory.ancestors().take_while(|path| *path != root);
-    if let Some(link) = below.into_iter().find(|path| path.is_symlink()) {
-        let source = std::io::Error::other("it is a symbolic link, which may lead out of the work tree");
-        return Err(Fault::File { act: "write through", path: link.to_owned(), source });
-    }
-    std::fs::create_dir_all(directory).map_err(failed("create", directory))?;
-    let mut file = tempfile::NamedTempFile::new_in(directory).map_err(failed("create", directory))?;
-    let path = directory.join(name);
-    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(failed("write", &path))?;
-    file.persist(&path).map_err(|error| error.error).map_err(failed("write", &path))?;
-    Ok(())
+/// Writes a plan into a directory for kept plans, which is made if needed.
+pub(super) fn write_kept(directory: &Path, name: &str, text: &str) -> Result<(), Fault> {
+    let failed = |source| Fault::File { act: "create", path: directory.to_owned(), source };
+    std::fs::create_dir_all(directory).map_err(failed)?;
+    write_below(directory, name, text, Permissions::Exactly(0o600))
+}
+
+/// Writes a file below a directory. An agent may be at work there: no part of the path is opened through a link, and
+/// none leads out of the directory.
+fn write_below(directory: &Path, path: &str, text: &str, permissions: Permissions) -> Result<(), Fault> {
+    let failed = |source| Fault::File { act: "write", path: directory.join(path), source };
+    let root = Root::open(directory, None).map_err(failed)?;
+    let written = root.write(path, &mut text.as_bytes(), permissions);
+    written.map(drop).map_err(|error| failed(std::io::Error::other(String::from(error))))
 }
 
 /// What a person could choose when they were asked.
@@ -276,5 +275,40 @@ pub(super) fn offered(options: &[String]) -> Applying {
     match options == plans::decision_options(Applying::Withheld) {
         true => Applying::Withheld,
         false => Applying::Offered,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+    use super::*;
+
+    #[test]
+    fn a_plan_stays_in_the_work_tree_while_an_agent_swaps_directories_for_links() {
+        let outer = tempfile::tempdir().unwrap();
+        let (tree, outside) = (outer.path().join("tree"), outer.path().join("outside"));
+        fs::create_dir_all(tree.join(DIRECTORY)).unwrap();
+        fs::create_dir_all(outside.join("plans")).unwrap();
+        symlink(&outside, tree.join("link")).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (directory, link) = (tree.join(".coppice"), tree.join("link"));
+                while !is_over.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &directory, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                }
+            });
+            for number in 0..10_000 {
+                // Refused whenever the link is there.
+                write_below(&tree, &format!("{DIRECTORY}/plan-{number}.md"), "plan\n", Permissions::Kept).ok();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(fs::read_dir(outside.join("plans")).unwrap().count(), 0);
     }
 }

@@ -209,7 +209,7 @@ impl Actor {
     async fn keep_for_later(&self, plan: &Plan) -> Result<(), Fault> {
         let directory = plan_mode::directory(&self.shared, &self.record.project);
         let (name, text) = (format!("{}.md", plan_mode::name(&self.record)), format!("{}\n", plan.markdown));
-        on_disk(move || plan::write(&directory, &directory, &name, &text)).await
+        on_disk(move || plan::write_kept(&directory, &name, &text)).await
     }
 
     /// A plan that was carried out or dropped is not found in its file when the next one is made.
