@@ -40,13 +40,13 @@ pub fn roll_back(tree: &Worktree, target: &Oid, floor: &Oid, saved: &str) -> Res
     if !is_in(&repo, *floor, *target)? || !is_in(&repo, *target, tip)? {
         return Err(GitError::NotOfSession { commit: *target });
     }
-    history::snapshot(tree, saved, "before a rollback")?;
-    history::reset(tree, target)
+    history::snapshot_and_reset(tree, target, saved, "before a rollback").map(drop)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::Path;
 
     use super::*;
     use crate::git::history::Checkpoint;
@@ -101,6 +101,11 @@ mod tests {
         }
         assert!(roll_back(&tree, &tree.base, &first, saved).is_err(), "what is merged stays");
         assert_eq!(sandbox.oid(&tree.branch), second);
+        write(&tree.path.join("git~1"), "in no commit\n");
+        let refused = roll_back(&tree, &first, &tree.base, saved);
+        assert!(matches!(refused, Err(GitError::CannotBeSaved { paths }) if paths == [Path::new("git~1")]));
+        assert_eq!(fs::read_to_string(tree.path.join("work")).unwrap(), "not committed\n");
+        fs::remove_file(tree.path.join("git~1")).unwrap();
 
         roll_back(&tree, &first, &tree.base, saved).unwrap();
         assert_eq!(sandbox.oid(&tree.branch), first);

@@ -43,6 +43,8 @@ pub enum GitError {
     InvalidBranch { branch: String },
     #[error("the work of session `{session}` is not saved")]
     NotSaved { session: SessionId },
+    #[error("files that no commit can hold would be lost: {}", list_paths(paths))]
+    CannotBeSaved { paths: Vec<PathBuf> },
     #[error("neither the branch `{branch}` nor saved work of it exists")]
     NothingSaved { branch: String },
     #[error(
@@ -107,6 +109,7 @@ impl GitError {
                 Some(format!("if no git process runs there, remove `{}`", path.display()))
             }
             Self::NoRemote { remote } => Some(format!("`git remote add {remote} URL` says where to push to")),
+            Self::CannotBeSaved { .. } => Some("make these files readable, rename them or delete them".to_owned()),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }
             | Self::NoIdentity
@@ -144,4 +147,8 @@ impl GitError {
         let act = act.into();
         move |source| Self::Library { act, source }
     }
+}
+
+fn list_paths(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
 }

@@ -56,9 +56,8 @@ pub fn tidy(tree: &Worktree, ref_name: &str) -> Result<Option<Recorded>, GitErro
     if is_at_base && status.is_clean() && status.nested.is_empty() {
         return Ok(None);
     }
-    let recorded = history::snapshot(tree, ref_name, &format!("changes of `{}`, which may not write", tree.branch))?;
-    history::reset(tree, &tree.base)?;
-    Ok(Some(recorded))
+    let message = format!("changes of `{}`, which may not write", tree.branch);
+    history::snapshot_and_reset(tree, &tree.base, ref_name, &message).map(Some)
 }
 
 fn parse(parent: &Worktree, patterns: &[String]) -> Result<Gitignore, GitError> {

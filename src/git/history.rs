@@ -5,10 +5,10 @@
 
 use std::collections::HashSet;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
-use git2::{Repository, Signature};
+use git2::{ObjectType, Repository, Signature, Tree};
 
 use super::private_index::{OtherWriters, PrivateIndex};
 use super::stage::{self, Purpose, Staged};
@@ -166,8 +166,38 @@ pub fn holds(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
     Ok(tip == commit || below()?)
 }
 
+/// Takes a snapshot of the worktree and then resets it. When that would delete something that the snapshot cannot hold,
+/// nothing is changed.
+pub fn snapshot_and_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
+    let recorded = record(tree, &[], message)?;
+    let repo = tree.repo.open()?;
+    let target = repo.find_commit(to.raw()).and_then(|commit| commit.tree());
+    let target = target.map_err(GitError::library(format!("read commit `{to}`")))?;
+    let is_deleted = |path: &&PathBuf| {
+        let is_directory = tree.path.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
+        !is_directory || is_taken_by(&target, path)
+    };
+    let paths: Vec<_> = recorded.left_out.iter().filter(is_deleted).cloned().collect();
+    if !paths.is_empty() {
+        return Err(GitError::CannotBeSaved { paths });
+    }
+    set_ref(&repo, ref_name, recorded.commit, message)?;
+    reset(tree, to)?;
+    Ok(recorded)
+}
+
+/// Whether a checkout of `target` needs the place of a nested repository for its own files.
+fn is_taken_by(target: &Tree<'_>, path: &Path) -> bool {
+    let mut above = path.ancestors().filter(|above| !above.as_os_str().is_empty());
+    above.any(|above| match target.get_path(above).ok().and_then(|entry| entry.kind()) {
+        Some(ObjectType::Tree) => above == path,
+        Some(ObjectType::Commit) | None => false,
+        Some(_) => true,
+    })
+}
+
 /// Puts branch, index and files back to a commit. Untracked files go, ignored files and nested repositories stay.
-/// Whoever wants the present state back takes a snapshot first.
+/// Whoever wants the present state back calls `snapshot_and_reset`.
 pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     registration::attach(tree)?;
     let private = PrivateIndex::copy_of(tree)?;

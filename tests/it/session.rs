@@ -224,6 +224,18 @@ fn an_undo_can_be_undone() {
     let undone = env.events(&id).into_iter().rfind(|event| event["type"] == "undone").unwrap();
     let saved = undone["saved"].as_str().unwrap();
     assert_eq!(env.git(&["show", &format!("{saved}:mine.txt")]), "by hand");
+
+    // What no commit can hold would be lost: git refuses names that other systems take for `.git`.
+    let unsavable = env.worktree(&id).join("git~1");
+    std::fs::write(&unsavable, "by hand\n").unwrap();
+    let refused = env.coppice(&["undo", &id, "--to", "0"]).exits(1).stderr;
+    assert!(refused.contains("files that no commit can hold would be lost: `git~1`"), "{refused}");
+    assert_eq!(
+        (std::fs::read_to_string(&unsavable).ok(), read().as_deref()),
+        (Some("by hand\n".into()), Some("one\n"))
+    );
+    std::fs::remove_file(unsavable).unwrap();
+    env.coppice(&["undo", &id, "--to", "0"]).succeeds();
 }
 
 #[test]

@@ -120,8 +120,7 @@ impl Actor {
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
         let (files, base, merged) = in_quiet_tree(&tree.path.clone(), move || {
-            history::snapshot(&tree, &name, "before an undo")?;
-            history::reset(&tree, &target)?;
+            history::snapshot_and_reset(&tree, &target, &name, "before an undo")?;
             // A base that was brought in after the turn is not below its commit.
             let base = match branch {
                 Some(branch) => git::merge::left_base(&tree, &branch, target)?.unwrap_or(tree.base),

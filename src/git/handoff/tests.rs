@@ -276,6 +276,11 @@ fn r71_what_a_read_only_child_wrote_is_archived_and_never_reaches_the_parent() {
     write(&child.path.join("fresh"), "fresh\n");
     run_git(&child.path, &["add", "fresh"]);
     run_git(&child.path, &["-c", "user.name=a", "-c", "user.email=b", "commit", "--quiet", "-m", "x"]);
+    // What no commit can hold would be deleted unseen.
+    write(&child.path.join("git~1"), "in no commit\n");
+    assert!(matches!(tidy(&child, ARCHIVE), Err(GitError::CannotBeSaved { .. })));
+    assert_eq!(text(&child.path.join("git~1")).as_deref(), Some("in no commit\n"));
+    fs::remove_file(child.path.join("git~1")).unwrap();
     let recorded = tidy(&child, ARCHIVE).unwrap().unwrap();
     assert_eq!(sandbox.oid(ARCHIVE), recorded.commit);
     assert_eq!(sandbox.git(&["show", &format!("{ARCHIVE}:README")]), "written all the same\n");

@@ -309,8 +309,21 @@ fn nested_repositories_are_left_out_and_named_and_survive_a_reset() {
     assert_eq!(listing(&sandbox, commit), ["README", "work"]);
     assert_eq!(left_out, [Path::new("deep/empty"), Path::new("full")]);
     assert_eq!(checkpoint(&tree, about(2)).unwrap(), None);
-    reset(&tree, &tree.base).unwrap();
+    let saved = "refs/coppice/undo/abcdefgh/1";
+    snapshot_and_reset(&tree, &tree.base, saved, "x").unwrap();
     assert!(tree.path.join("full/inside").exists() && tree.path.join("deep/empty/inside").exists());
+    // The way back to a commit that has files there is closed.
+    for file in ["full", "full/other", "deep"] {
+        let blob = sandbox.git(&["rev-parse", "HEAD:README"]);
+        let entry = format!("100644,{},{file}", blob.trim());
+        sandbox.git(&["read-tree", "HEAD"]);
+        sandbox.git(&["update-index", "--add", "--cacheinfo", &entry]);
+        let content = sandbox.git(&["write-tree"]);
+        let target = sandbox.git(&["commit-tree", "-p", "HEAD", "-m", "x", content.trim()]).trim().parse().unwrap();
+        let refused = snapshot_and_reset(&tree, &target, saved, "x");
+        assert!(matches!(refused, Err(GitError::CannotBeSaved { paths }) if paths.len() == 1), "{file}");
+        assert!(tree.path.join("full/inside").exists() && tree.path.join("deep/empty/inside").exists());
+    }
 }
 
 #[test]

@@ -130,6 +130,7 @@ fn refused(flag: &str, error: GitError) -> String {
         GitError::UnknownBase { .. } => "unknown_revision",
         GitError::NotOfSession { .. } => "not_of_session",
         GitError::Detached { .. } => "detached_head",
+        GitError::CannotBeSaved { .. } => "unsaved_files",
         GitError::NotARepository { .. }
         | GitError::ProgramMissing
         | GitError::ProgramTooOld { .. }
