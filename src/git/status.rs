@@ -83,7 +83,7 @@ pub(super) fn read_with(git: impl Fn(&'static str) -> Git, index: &Path, files: 
 }
 
 /// The paths at which an index records a commit of another repository.
-fn submodules(git: impl Fn(&'static str) -> Git, index: &Path) -> Result<Vec<PathBuf>, GitError> {
+pub(super) fn submodules(git: impl Fn(&'static str) -> Git, index: &Path) -> Result<Vec<PathBuf>, GitError> {
     let bytes = match fs::read(index) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.map_err(GitError::io("read", index))?,

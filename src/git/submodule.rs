@@ -22,7 +22,7 @@ use rustix::io::Errno;
 
 use super::command::Git;
 use super::include::place::{Missing, descend};
-use super::{GitError, Oid, Repo, Worktree, removal};
+use super::{GitError, Oid, Repo, Worktree, removal, status};
 use crate::id::SessionId;
 use overlay::Overlay;
 
@@ -77,7 +77,7 @@ pub fn fill_or_warn(tree: &Worktree, session: SessionId) -> Vec<String> {
 /// Fills the submodules of a worktree that are empty, with what the session kept of them; the sentences say what could
 /// not be filled.
 fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
-    let (listed, mut warnings) = list(&tree.repo, tree.base)?;
+    let (listed, mut warnings) = list_all(tree)?;
     if listed.is_empty() {
         return Ok(warnings);
     }
@@ -98,7 +98,11 @@ fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
         }
         // Kept files belong to the commit that was there when they were written.
         let commit = kept.as_ref().and_then(|kept| kept.base_of(&path)).unwrap_or(commit);
-        match find_store(&tree.repo, &name, &path, commit)? {
+        let store = match &name {
+            Some(name) => find_store(&tree.repo, name, &path, commit)?,
+            None => None,
+        };
+        match store {
             Some(store) => {
                 let nested = write::fill(&store, commit, &target)?;
                 let inside = nested.iter().map(|nested| format!("`{}`", path.join(nested).display()));
@@ -110,6 +114,8 @@ fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
                 filled.retain(|(other, _)| *other != path);
                 filled.push((path.clone(), commit));
             }
+            // Git leaves it empty as well.
+            None if name.is_none() => {}
             None => warnings.push(format!(
                 "the submodule `{shown}` is empty: commit `{}` is not in `.git/modules`; run \
                  `git submodule update --init -- '{shown}' && git submodule absorbgitdirs -- '{shown}'` in your checkout",
@@ -124,14 +130,14 @@ fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
     Ok(warnings)
 }
 
-/// Whether the commit that a session started from describes submodules; reads nothing of its worktree.
+/// Whether the commit that a session started from has submodules; reads nothing of its worktree.
 pub fn has_any(tree: &Worktree) -> Result<bool, GitError> {
-    Ok(describe(&tree.repo.open()?, tree.base)?.1.is_some())
+    Ok(describe(&tree.repo.open()?, tree.base)?.1.is_some() || !list_all(tree)?.0.is_empty())
 }
 
 /// Keeps what differs in the submodules of a worktree from the commits that they were filled from.
 pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitError> {
-    let (listed, _) = list(&tree.repo, tree.base)?;
+    let (listed, _) = list_all(tree)?;
     let mut kept = KeptSubmodules::default();
     // A worktree without any file was deleted by somebody; that says nothing about its submodules.
     let is_there = fs::read_dir(&tree.path).is_ok_and(|mut entries| entries.next().is_some());
@@ -153,9 +159,9 @@ pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitEr
                 continue;
             }
         };
-        let store = match base {
-            Some(commit) => find_store(&tree.repo, &name, &path, commit)?.map(|store| (store, commit)),
-            None => None,
+        let store = match (base, name) {
+            (Some(commit), Some(name)) => find_store(&tree.repo, &name, &path, commit)?.map(|store| (store, commit)),
+            (Some(_) | None, _) => None,
         };
         let store = store.as_ref().map(|(store, commit)| (store, *commit));
         let walked = walk::compare(&own, store, directory.as_ref())?;
@@ -177,12 +183,30 @@ pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
 
 /// A submodule of a commit.
 struct Submodule {
-    name: PathBuf,
+    /// None when `.gitmodules` does not describe it: somebody committed a repository inside of theirs.
+    name: Option<PathBuf>,
     path: PathBuf,
     commit: Oid,
 }
 
-/// The submodules of a commit, and what is wrong with those that cannot be used.
+/// The submodules of a session's base, those that nothing describes included, and what is wrong with those that cannot be
+/// used.
+fn list_all(tree: &Worktree) -> Result<(Vec<Submodule>, Vec<String>), GitError> {
+    let (mut listed, warnings) = list(&tree.repo, tree.base)?;
+    let repo = tree.repo.open()?;
+    let (base, _) = describe(&repo, tree.base)?;
+    // Only what the index has for a submodule is hidden from git, and an index is read sooner than all trees of a commit.
+    for path in status::submodules(|verb| Git::in_tree(tree, verb), &tree.admin.join("index"))? {
+        let is_listed = listed.iter().any(|known| known.path == path);
+        let entry = base.get_path(&path).ok().filter(|entry| !is_listed && entry.kind() == Some(ObjectType::Commit));
+        if let (Some(path), Some(entry)) = (plain(path.as_os_str().as_bytes()), entry) {
+            listed.push(Submodule { name: None, path, commit: entry.id().into() });
+        }
+    }
+    Ok((listed, warnings))
+}
+
+/// The submodules that a commit describes, and what is wrong with those that cannot be used.
 fn list(repo: &Repo, commit: Oid) -> Result<(Vec<Submodule>, Vec<String>), GitError> {
     let handle = repo.open()?;
     let (tree, Some(file)) = describe(&handle, commit)? else { return Ok((Vec::new(), Vec::new())) };
@@ -197,7 +221,7 @@ fn list(repo: &Repo, commit: Oid) -> Result<(Vec<Submodule>, Vec<String>), GitEr
         });
         match (plain(name), commit) {
             (Some(_), Some((path, _))) if listed.iter().any(|other| other.path == path) => {}
-            (Some(name), Some((path, commit))) => listed.push(Submodule { name, path, commit }),
+            (Some(name), Some((path, commit))) => listed.push(Submodule { name: Some(name), path, commit }),
             // Nothing is recorded there.
             (Some(_), None) if plain(path).is_some() => {}
             (Some(_) | None, _) => warnings.push(format!(

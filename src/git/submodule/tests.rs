@@ -224,3 +224,29 @@ fn names_and_paths_that_lead_out_are_left_alone() {
         assert_eq!(keep(&tree, id()).unwrap(), KeptSubmodules::default());
     }
 }
+
+#[test]
+fn work_in_a_repository_that_was_committed_by_mistake_is_kept() {
+    let (sandbox, vendor) = (Sandbox::new(), Sandbox::new());
+    let link = format!("160000,{},deep/vendor", vendor.head());
+    sandbox.git(&["update-index", "--add", "--cacheinfo", &link]);
+    sandbox.git(&["commit", "--quiet", "--message", "vendor"]);
+    let tree = sandbox.session(ID);
+    assert!(has_any(&tree).unwrap());
+    assert_eq!(fill(&tree, id()).unwrap(), Vec::<String>::new());
+    assert_eq!(keep(&tree, id()).unwrap(), KeptSubmodules::default());
+    let work = tree.path.join("deep/vendor/work");
+    write(&work, "work\n");
+    let kept = keep(&tree, id()).unwrap();
+    assert_eq!(
+        kept.changes.iter().map(|one| (one.path.as_path(), one.files.len())).collect::<Vec<_>>(),
+        [(Path::new("deep/vendor"), 1)]
+    );
+    assert_eq!(sandbox.git(&["show", &format!("{}:deep/vendor/work", submodules_ref(id()))]), "work\n");
+    fs::remove_file(&work).unwrap();
+    fill(&tree, id()).unwrap();
+    assert_eq!(fs::read_to_string(&work).unwrap(), "work\n");
+    // Files that take its place are an ordinary change.
+    run_git(&tree.path, &["rm", "--quiet", "--cached", "deep/vendor"]);
+    assert!(!has_any(&tree).unwrap());
+}
