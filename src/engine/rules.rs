@@ -12,7 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use crate::api::permission::RuleFileInfo;
 use crate::config::Trust;
 use crate::config::confine::Hints;
-use crate::git::{Oid, Repo};
+use crate::git::Repo;
 use crate::permission::load::{self, List, LoadError};
 use crate::permission::rule::{Rule, RuleFile, Rules};
 
@@ -27,9 +27,10 @@ const LOCAL_FILE: &str = ".coppice/permissions.local.json";
 /// Keeps the user's file out of the repository's sight, and itself.
 const IGNORE: &str = "permissions.local.json\n.gitignore\n";
 
-/// Commits whose files git puts into the checkout: the current one, those that an unfinished operation takes files from,
-/// and the one that a reset left.
-const CHECKED_OUT: [&str; 6] = ["HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD"];
+/// Why what a file allows does not count although it lies where the user's own file does.
+const BROUGHT_BY_LINK: &str = "a link or a submodule leads to it";
+const BROUGHT_BY_GIT: &str = "git may have written it, since it is staged, converted by git or stored in the repository: \
+                              change its content outside of git, or move its rules into your own `permissions.json`";
 
 /// The rules of a project, and where they came from.
 #[derive(Debug, Default)]
@@ -48,7 +49,6 @@ pub(super) struct Files {
     /// The directory that is certain to be the user's, above the local file.
     local_base: PathBuf,
     repo: Repo,
-    rules_commit: Oid,
 }
 
 /// The user's own file for a repository, by who wrote it.
@@ -62,22 +62,21 @@ enum LocalRules {
 }
 
 impl Files {
-    pub(super) fn of(shared: &Shared, project: &str, repo: &Repo, rules_commit: &str) -> Result<Self, Fault> {
+    pub(super) fn of(shared: &Shared, project: &str, repo: &Repo) -> Self {
         let place = shared.data.join("projects").join(project);
         let own = shared.settings.user_file.parent().unwrap_or(&shared.data);
         let (local_base, local) = match repo.checkout() {
             Some(checkout) => (checkout.to_owned(), checkout.join(LOCAL_FILE)),
             None => (place.clone(), place.join("permissions.local.json")),
         };
-        Ok(Self {
+        Self {
             user: own.join("permissions.json"),
             local,
             map: place.join("permissions.jsonc"),
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
             local_base,
             repo: repo.clone(),
-            rules_commit: rules_commit.parse()?,
-        })
+        }
     }
 
     /// Reads everything. A file that means nothing is an error: without its rules something could go ahead.
@@ -96,7 +95,7 @@ impl Files {
         loaded.add(SHARED_FILE.to_owned(), shared, note);
         let (local, note) = match self.read_local()? {
             Some(LocalRules::Brought { text, by }) => {
-                let note = format!("{by}: what it allows does not count");
+                let note = format!("what it allows does not count: {by}");
                 (Some(RuleFile { allow: Vec::new(), ..self.parse(&self.local, &text)? }), Some(note))
             }
             Some(LocalRules::Own(text)) => (Some(self.parse(&self.local, &text)?), None),
@@ -138,26 +137,14 @@ impl Files {
         let failed = |source| fault("read", &self.local, source);
         let Some(text) = read_without_links(&self.local_base, &self.local).map_err(failed)? else {
             let text = read_text(&self.local).map_err(failed)?;
-            return Ok(text.map(|text| LocalRules::Brought { text, by: "a link or a submodule leads to it" }));
+            return Ok(text.map(|text| LocalRules::Brought { text, by: BROUGHT_BY_LINK }));
         };
-        Ok(Some(match self.is_tracked()? {
-            true => LocalRules::Brought { text, by: "it is committed or staged, so that it is not yours alone" },
+        let may_be_brought =
+            self.repo.checkout().is_some() && self.repo.may_have_written(LOCAL_FILE, text.as_bytes())?;
+        Ok(Some(match may_be_brought {
+            true => LocalRules::Brought { text, by: BROUGHT_BY_GIT },
             false => LocalRules::Own(text),
         }))
-    }
-
-    /// Whether git may have put the user's own file into the checkout. A merge writes files before there is a commit.
-    fn is_tracked(&self) -> Result<bool, Fault> {
-        let mut commits = vec![self.rules_commit];
-        for name in CHECKED_OUT {
-            commits.extend(self.repo.find_ref(name)?);
-        }
-        for commit in commits {
-            if self.repo.file_at(&commit, LOCAL_FILE)?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(self.repo.is_staged(LOCAL_FILE)?)
     }
 }
 
@@ -273,7 +260,6 @@ mod tests {
             home: "/home/u".into(),
             local_base: sandbox.main(),
             repo: sandbox.repo(),
-            rules_commit: sandbox.head(),
         }
     }
 
@@ -311,35 +297,64 @@ mod tests {
 
     #[test]
     fn a_local_file_that_git_brings_forbids_and_allows_nothing() {
-        let merged = &["merge", "-q", "theirs"][..];
-        let staged = &["checkout", "-q", "theirs", "--", ".coppice"][..];
-        let unstaged = &["reset", "-q", "--", ".coppice"][..];
-        let mut ways = vec![
-            (vec![merged], None),
-            (vec![&["merge", "-q", "--no-ff", "--no-commit", "theirs"][..]], None),
-            (vec![staged], None),
-            (vec![merged, &["reset", "-q", "HEAD~1"]], None),
-        ];
-        // An operation that stops may leave the file out of the index.
-        ways.extend(CHECKED_OUT.iter().skip(1).map(|name| (vec![staged, unstaged], Some(name))));
-        for (commands, stopped_at) in ways {
+        let text = r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#;
+        for (text, attributes, commands) in [
+            (text, "", &["git merge -q theirs"][..]),
+            (text, "", &["git merge -q --no-ff --no-commit theirs"]),
+            (text, "", &["git checkout -q theirs -- .coppice"]),
+            (text, "", &["git checkout -q theirs -- .coppice", "git reset -q"]),
+            (text, "", &["git merge -q theirs", "git reset -q HEAD~1"]),
+            (text, "", &["git merge -q --squash theirs", "git reset -q"]),
+            (text, "", &["git cherry-pick -n theirs", "git reset -q"]),
+            (text, "", &["git restore --source=theirs -- ."]),
+            (text, "", &["git diff main theirs | git apply"]),
+            (text, "", &["git archive theirs | tar x"]),
+            // What git converts has another content than the object.
+            (text, "*.json text eol=crlf\n", &["git restore --source=theirs -- ."]),
+            (
+                r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash($Id$)"]}}"#,
+                "*.json ident\n",
+                &["git restore --source=theirs -- ."],
+            ),
+            (
+                text,
+                "*.json filter=case\n",
+                &["git config filter.case.smudge 'sed s/make/make/'", "git restore --source=theirs -- ."],
+            ),
+            (text, "*.json working-tree-encoding=ASCII//TRANSLIT\n", &["git restore --source=theirs -- ."]),
+        ] {
             let sandbox = Sandbox::new();
             sandbox.git(&["switch", "-q", "-c", "theirs"]);
-            sandbox.write(LOCAL_FILE, r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#);
+            sandbox.write(LOCAL_FILE, &format!("{text}\n"));
+            sandbox.write(".gitattributes", attributes);
             sandbox.commit_all("a gift");
             sandbox.git(&["switch", "-q", "main"]);
             let files = files(&sandbox);
             assert!(files.load(&settings(Trust::Trusted, None)).unwrap().rules.files.is_empty());
-            commands.iter().for_each(|command| drop(sandbox.git(command)));
-            if let Some(name) = stopped_at {
-                sandbox.write(&format!(".git/{name}"), &format!("{}\n", sandbox.oid("theirs")));
+            for command in commands {
+                sandbox.git(&["-c", &format!("alias.take=!{command}"), "take"]);
             }
             let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
             let file = &loaded.rules.files[0];
-            assert_eq!((file.allow.len(), file.deny.len()), (0, 1), "{commands:?} {stopped_at:?}");
+            assert_eq!((file.allow.len(), file.deny.len()), (0, 1), "{commands:?} {attributes}");
             assert!(loaded.files[2].note.is_some());
             assert!(files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).is_err());
         }
+    }
+
+    #[test]
+    fn a_local_file_with_a_content_of_its_own_is_the_users() {
+        let sandbox = Sandbox::new();
+        let text = r#"{"permissions":{"allow":["Bash(make *)"]}}"#;
+        sandbox.write(LOCAL_FILE, text);
+        let files = files(&sandbox);
+        let allowed = || files.load(&settings(Trust::Untrusted, None)).unwrap().rules.files[0].allow.len();
+        assert_eq!(allowed(), 1);
+        sandbox.git(&["hash-object", "-w", LOCAL_FILE]);
+        assert_eq!(allowed(), 0);
+        // The remedy that the note names.
+        sandbox.write(LOCAL_FILE, &format!("{text}\n"));
+        assert_eq!(allowed(), 1);
     }
 
     #[test]

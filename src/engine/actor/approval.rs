@@ -187,7 +187,7 @@ impl Actor {
         let place = match list {
             Some(list) => {
                 let repo = prepare::open_repo(&self.record).await?;
-                let files = Files::of(&self.shared, &self.record.project, &repo, self.record.body.rules_commit())?;
+                let files = Files::of(&self.shared, &self.record.project, &repo);
                 let lock = self.shared.repository(&self.record.project);
                 let _held = lock.lock().await;
                 files.save(list, &rules)?;
