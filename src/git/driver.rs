@@ -74,6 +74,8 @@ fn runs_program(key: &str, value: &str, global: GlobalConfig) -> bool {
         ("core", None, "hookspath") => {
             global == GlobalConfig::User && !value.is_empty() && !value.starts_with(['/', '~'])
         }
+        // A patch of a merge is then made by merging again, with the merge drivers.
+        ("log", None, "diffmerges") => matches!(value, "remerge" | "r"),
         ("log", None, "showsignature") => matches!(value, "" | "1" | "true" | "yes" | "on"),
         _ => false,
     }
@@ -105,6 +107,8 @@ mod tests {
             ("core.hookspath", ".husky", Private, false),
             ("core.hookspath", "/home/me/hooks", User, false),
             ("log.showsignature", "true", User, true),
+            ("log.diffmerges", "remerge", User, true),
+            ("log.diffmerges", "first-parent", User, false),
             ("user.name", "x", User, false),
         ] {
             assert_eq!(runs_program(key, value, global), expected, "{key}={value}");

@@ -14,7 +14,7 @@ const OPTIONS: &str = "abbrev abbrev-commit abbrev-ref after all all-match alway
                        author-date-order basic-regexp batch batch-check before boundary branch branches cached cc \
                        cherry cherry-mark cherry-pick color color-moved color-words column committer compact-summary \
                        contains count count-matches date date-order decorate decorate-refs decorate-refs-exclude \
-                       deduplicate deleted dense diff-algorithm diff-filter diff-merges directory dirstat dirty email \
+                       deduplicate deleted dense diff-algorithm diff-filter directory dirstat dirty email \
                        error-unmatch exact-match exclude exclude-standard exit-code extended-regexp files \
                        files-with-matches files-without-match find-copies find-copies-harder find-object find-renames \
                        first-parent fixed-strings follow format full-history full-index full-name full-tree \
