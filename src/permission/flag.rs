@@ -1,4 +1,4 @@
-//! Flags of git that throw work away, for the warning that people see before they allow a call.
+//! Flags of git that throw work away or run a program, for the warning that people see before they allow a call.
 //!
 //! A flag means something only together with its subcommand: `commit -f` destroys nothing.
 
@@ -7,7 +7,7 @@ mod tests;
 
 use super::shell::{ShellText, SimpleCommand, git_arguments};
 
-/// What destroys in a subcommand of git.
+/// What destroys, or runs a program, in a subcommand of git.
 struct Row {
     verb: &'static str,
     /// Letters that destroy.
@@ -29,25 +29,37 @@ const fn row(
 }
 
 const ROWS: &[Row] = &[
+    row("archive", ("", "o"), &["--exec"], &[]),
+    row("bisect", ("", ""), &[], &["run"]),
     row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
     row("checkout", ("fB", "b"), &["--force"], &["."]),
     row("checkout-index", ("f", ""), &["--force"], &[]),
     row("clean", ("fdxX", "e"), &["--force"], &[]),
-    row("fetch", ("fpP", "jo"), &["--force", "--prune", "--prune-tags"], &[]),
+    row("clone", ("u", "bcjo"), &["--upload-pack"], &[]),
+    row("difftool", ("x", "t"), &["--extcmd"], &[]),
+    row("fetch", ("fpP", "jo"), &["--force", "--prune", "--prune-tags", "--upload-pack"], &[]),
     row("filter-branch", ("f", ""), &["--force"], &[]),
     row("filter-repo", ("f", ""), &["--force"], &[]),
     row("gc", ("", ""), &["--prune"], &[]),
+    row("grep", ("O", "ABCefm"), &["--open-files-in-pager"], &[]),
+    row("ls-remote", ("", "o"), &["--exec", "--upload-pack"], &[]),
     row("mv", ("f", ""), &["--force"], &[]),
     row("prune", ("", ""), &["--expire"], &[]),
-    row("pull", ("fp", "josSX"), &["--force", "--prune"], &[]),
-    row("push", ("fd", "o"), &["--delete", "--force", "--force-with-lease", "--mirror", "--prune"], &[]),
+    row("pull", ("fp", "josSX"), &["--force", "--prune", "--upload-pack"], &[]),
+    row(
+        "push",
+        ("fd", "o"),
+        &["--delete", "--exec", "--force", "--force-with-lease", "--mirror", "--prune", "--receive-pack"],
+        &[],
+    ),
     row("read-tree", ("", ""), &["--reset"], &[]),
+    row("rebase", ("x", "CsSX"), &["--exec"], &[]),
     row("reflog", ("", ""), &["--expire", "--all"], &["delete", "expire"]),
     row("remote", ("p", ""), &["--prune"], &["prune", "remove", "rm"]),
     row("reset", ("", ""), &["--hard", "--merge"], &[]),
     row("rm", ("fr", ""), &["--force"], &[]),
     row("stash", ("", ""), &[], &["clear", "drop"]),
-    row("submodule", ("f", ""), &["--force"], &["deinit"]),
+    row("submodule", ("f", ""), &["--force"], &["deinit", "foreach"]),
     row("switch", ("fC", "c"), &["--discard-changes", "--force", "--force-create"], &[]),
     row("symbolic-ref", ("d", "m"), &["--delete"], &[]),
     row("tag", ("df", "mFun"), &["--delete", "--force"], &[]),
@@ -89,7 +101,7 @@ fn in_git(words: &[&str]) -> Vec<String> {
         } else if word.starts_with("--") {
             // Git takes the beginning of a flag for the flag.
             let flag = word.split('=').next().unwrap_or(word);
-            flag.len() > "--fo".len() && row.flags.iter().any(|known| known.starts_with(flag))
+            flag.len() > "--".len() && row.flags.iter().any(|known| known.starts_with(flag))
         } else {
             // `push +main` forces, `push :main` deletes.
             verb == "push" && word.starts_with(['+', ':'])
