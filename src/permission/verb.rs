@@ -15,7 +15,7 @@ use super::guard::TREE_SECRETS;
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
 /// Programs that read, whatever their arguments are.
-pub(super) const READS: &str = ": arch b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
+pub(super) const READS: &str = ": b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
                      fgrep fmt fold free grep groups head hexdump id join ls md5sum nl nproc od paste pwd readlink \
                      realpath rev seq sha1sum sha256sum sha512sum sleep stat sum tac tail tr true tsort type uname \
                      unexpand uptime wc whereis which whoami";
@@ -257,7 +257,8 @@ fn searches_tree(name: &str, arguments: &[&str]) -> bool {
             let picks = has_letter(&['g']) || has_long("--glob") || has_long("--iglob");
             (is_deep || picks && arguments.iter().any(|word| picks_secret(word)), "ABCEMTdefgjmrt")
         }
-        "diff" => (has_letter(&['r']) || has_long("--recursive"), "CFIUWx"),
+        // It compares the files of two directories without being told so.
+        "diff" => (true, "CFIUWx"),
         _ => return false,
     };
     let included: Vec<_> = arguments.iter().filter_map(|word| word.strip_prefix("--include=")).collect();
@@ -273,8 +274,8 @@ fn searches_tree(name: &str, arguments: &[&str]) -> bool {
 /// Whether a pattern for names, behind its option or alone, may mean a secret of the work tree.
 fn picks_secret(word: &str) -> bool {
     let value = word.strip_prefix("-g").or_else(|| word.split_once('=').map(|(_, value)| value)).unwrap_or(word);
-    let name = base_name(value);
-    let is_open = name.contains(['{', '[']) || TREE_SECRETS.iter().any(|secret| glob::matches(name, secret));
+    let name = base_name(value).to_ascii_lowercase();
+    let is_open = name.contains(['{', '[']) || TREE_SECRETS.iter().any(|secret| glob::matches(&name, secret));
     is_open && !value.starts_with(['!', '-'])
 }
 
@@ -299,12 +300,13 @@ fn prints_texts(format: &str) -> bool {
 
 /// Whether a word may name what holds keys or passwords.
 fn names_credentials(word: &Word) -> bool {
-    let text = word.text.as_str();
+    // Some disks do not tell cases apart.
+    let text = word.text.to_ascii_lowercase();
     if !text.contains(['.', '/', '_']) {
         return false;
     }
     let is_far = text.starts_with('/') || text.contains("..");
-    if text.split('/').any(|part| part == "proc") && is_far && !is_one_of(PROC_FACTS, text) {
+    if text.split('/').any(|part| part == "proc") && is_far && !is_one_of(PROC_FACTS, &text) {
         return true;
     }
     text.split(|c: char| c.is_whitespace() || "/=:,'\"()`".contains(c)).any(|part| {

@@ -100,6 +100,9 @@ fn r86_all_others_are_asked_about() {
         "git blame --contents x a",
         "git grep --open-files-in-pager=x y",
         "git log --show-signature",
+        "git log -1 -p --diff-merges=remerge",
+        "git show --diff-merges=r",
+        "git show --remerge-diff",
         "git log --format=%G?",
         "git log '--format=%+GK'",
         "git log '--format=%- GK'",
@@ -218,6 +221,11 @@ fn a_search_through_the_whole_tree_is_no_mere_look_where_it_shows_secrets() {
         "grep -rm 1 KEY",
         "rg -g '*' KEY",
         "diff -rU 1 x ././",
+        "diff -N src .",
+        "diff fixtures .",
+        "diff ./ fixtures",
+        "diff -x a fixtures src/..",
+        "rg KEY --iglob='.E*'",
     ] {
         assert!(reads(text, false) && !reads(text, true), "{text}");
     }
@@ -337,6 +345,11 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "cat .env",
         "cat .e*",
         "cat a/.env.local",
+        "cat .ENV",
+        "rg KEY --iglob .ENV",
+        "cat ~/.SSH/id_rsa",
+        "cat a/ID_RSA",
+        "arch -x86_64 rm x",
         "cat < ~/.aws/x",
         "while read l; do echo $l; done < ~/.netrc",
         "x=~/.ssh/x; cat $x",
