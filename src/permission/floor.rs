@@ -55,11 +55,17 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         let fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
         let texts = command.texts();
         let Some((program, arguments)) = texts.split_first() else { continue };
-        let names = possible_names(command);
+        let (names, is_known) = possible_names(command);
         let found = std::iter::once(program).chain(&names).find_map(|program| match command.origin {
-            // A mere argument may have the name of any program.
-            Origin::Possible => destroys(program, arguments, &fed, base),
-            Origin::Written | Origin::Wrapped | Origin::Suspected => judge(program, arguments, &fed, base),
+            Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment if is_known => {
+                judge(program, arguments, &fed, base)
+            }
+            // A program that runs no others has no use for such words, unless it shows or installs the program.
+            Origin::Possible if RIGHTS.contains(program) && !arguments.is_empty() => {
+                judge(program, arguments, &fed, base)
+            }
+            // A mere argument may have the name of any program, and an expansion may be any.
+            _ => destroys(program, arguments, &fed, base),
         });
         if found.is_some() {
             return found;
@@ -69,13 +75,14 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
     None
 }
 
-/// The programs of the system that the program of a command may be, if that is a pattern.
-fn possible_names(command: &SimpleCommand) -> Vec<&'static str> {
+/// The programs of the system that the program of a command may be, if that is a pattern, and whether its name tells
+/// anything at all.
+fn possible_names(command: &SimpleCommand) -> (Vec<&'static str>, bool) {
     let is_local = |program: &str| program.contains('/') && !program.starts_with('/');
     let pattern = command.program_pattern().filter(|_| !command.words.first().is_some_and(|word| is_local(&word.text)));
-    let Some(pattern) = pattern else { return Vec::new() };
+    let Some(pattern) = pattern else { return (Vec::new(), true) };
     let names = [RIGHTS, ENDINGS, WRITERS, JUDGED].into_iter().flatten().copied();
-    names.filter(|name| pattern.meets(name)).collect()
+    (names.filter(|name| pattern.meets(name)).collect(), pattern.says_something())
 }
 
 /// Why a program must not run with its arguments and with what it is fed.

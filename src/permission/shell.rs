@@ -7,6 +7,7 @@ mod lexer;
 mod mention;
 mod pattern;
 mod raw;
+mod source;
 #[cfg(test)]
 mod tests;
 mod wrapper;
@@ -53,8 +54,12 @@ pub(super) enum Origin {
     Wrapped,
     /// Another command starts it if it runs its arguments.
     Possible,
+    /// The same, if that takes an argument with blanks for a script, which may be a mere text.
+    Quoted,
     /// It may run, by the words of an opaque text.
     Suspected,
+    /// The same, of a text that was cut in quotes and words.
+    Fragment,
 }
 
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -155,7 +160,7 @@ impl OpaqueConstruct {
             Self::Spelling => (Malformed, "letters that are spelled as numbers (`$'\\…'`)"),
             Self::Substitution => (Unclear, "a process substitution"),
             Self::Tilde => (Unclear, "an unquoted `~`"),
-            Self::TooDeep => (Malformed, "too many scripts inside each other"),
+            Self::TooDeep => (Malformed, "too many scripts inside each other, words or values"),
             Self::Unclosed => (Malformed, "an unclosed quote"),
             Self::Unusual(sign) => {
                 return (Unclear, format!("the unquoted character `{}`", sign.escape_default()).into());
@@ -209,7 +214,7 @@ impl ShellText {
                 // It may be code of any language.
                 read.token_bags.push(TokenBag::of_text(script));
                 let inner = inner.commands.into_iter().chain(inner.possible_commands);
-                read.possible_commands.extend(inner.map(|inner| SimpleCommand { origin: Origin::Possible, ..inner }));
+                read.possible_commands.extend(inner.map(|inner| SimpleCommand { origin: Origin::Quoted, ..inner }));
             }
             read.possible_commands.extend(runs.possible_commands);
             read.commands.extend(runs.commands);
@@ -223,8 +228,12 @@ impl ShellText {
         if read.opaque.is_some() || possible_input {
             read.token_bags.push(TokenBag::of_text(text));
         }
-        if read.opaque.is_some() {
-            read.commands.extend(suspect_commands(text));
+        if let Some(construct) = &read.opaque {
+            let suspects = suspect_commands(text);
+            if suspects.is_cut_short && !construct.is_malformed() {
+                read.opaque = Some(OpaqueConstruct::TooDeep);
+            }
+            read.commands.extend(suspects.commands);
         }
         read
     }
@@ -240,8 +249,7 @@ impl Origin {
     fn inside(self) -> Self {
         match self {
             Self::Written | Self::Wrapped => Self::Wrapped,
-            Self::Possible => Self::Possible,
-            Self::Suspected => Self::Suspected,
+            Self::Possible | Self::Quoted | Self::Suspected | Self::Fragment => self,
         }
     }
 }
@@ -298,7 +306,7 @@ impl SimpleCommand {
         let (program, arguments) = (self.program(), texts.get(1..).unwrap_or_default());
         add([&[program], arguments].concat().join(" "));
         // What follows it in an opaque text may be its arguments.
-        if self.origin == Origin::Suspected && arguments.is_empty() {
+        if matches!(self.origin, Origin::Suspected | Origin::Fragment) && arguments.is_empty() {
             add(format!("{program} {{}}"));
         }
         if program == "git" {
@@ -309,7 +317,7 @@ impl SimpleCommand {
             add([&["git", verb], arguments].concat().join(" "));
         }
         // `git push *` forbids `git push` as well. A single word may be anything.
-        if self.origin != Origin::Possible || !arguments.is_empty() {
+        if !matches!(self.origin, Origin::Possible | Origin::Quoted) || !arguments.is_empty() {
             let bare: Vec<_> =
                 std::iter::once(line).chain(lines.iter().map(String::as_str)).map(|line| format!("{line} ")).collect();
             lines.extend(bare);

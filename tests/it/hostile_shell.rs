@@ -318,7 +318,27 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         texts.push((&pushes, text.clone(), is_held_up));
         texts.push((&asks, text, is_held_up));
     }
+    let hidden_pushes = [
+        "g\"$x\"it push",
+        "gi\"$x\"t push origin",
+        "g{i..i}t push",
+        "git pus{h..h}",
+        "git p{u,}sh",
+        "git {push,origin}",
+        "git pu\"$x\"sh",
+        "git $x",
+        "git -C . $x origin",
+        "$x push",
+    ];
+    let limited = format!("prlimit {}git push", "--core=1 ".repeat(70));
+    let exceeded = format!("prlimit {}git push", "--core=1 ".repeat(300));
+    for text in hidden_pushes.into_iter().chain([limited.as_str(), &exceeded]) {
+        texts.push((&pushes, text.to_owned(), is_held_up));
+        texts.push((&asks, text.to_owned(), is_held_up));
+    }
     let none = Rules::default();
+    let many = (0..70).map(|number| format!("ls{number} ")).collect::<String>();
+    texts.push((&none, format!("for x in {many}sudo; do $x id; done"), is_held_up));
     texts.extend(spellings("rm -rf /").map(|text| (&none, text, is_catastrophe as VerdictTest)));
     let hidden = [
         "{rm,x}",
@@ -353,6 +373,49 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         "r${z}m x",
         "r$(:)m x",
         "${z}rm x",
+        "r\"$x\"m x",
+        "r$x'm' x",
+        "r$x\\m x",
+        "'r'\"$x\"'m' x",
+        "$x\"rm\" x",
+        "r$1\"m\" x",
+        "r\"$@\"m x",
+        "r\"$(true)\"m x",
+        "r$(echo)m x",
+        "r$(date +%q)m x",
+        "r`date +%q`m x",
+        "r$(case x in x) ;; esac)m x",
+        "r${x:-${y}}m x",
+        "r${x#/}m x",
+        "r{m..m} x",
+        "env r{m..m} x",
+        "xargs r{m..m}",
+        "poetry run r{m..m}",
+        "/bin/r{m..m} x",
+        "eval 'r{m..m} y'",
+        "bash <<< 'r{m..m} y'",
+        "bash -c \"r{m..m} y\"",
+        "sh -c 'r\"$x\"m y'",
+        "if true; then r\"$x\"m y; fi",
+        "(r\"$x\"m y)",
+        "git -c alias.x='!r{m..m} y' x",
+        "x=1; xy=r; z=m; $xy$z y",
+        "z=ls; z=r; y=m; $z$y x",
+        "x=r; x+=m; $x y",
+        "x=r\"\"; y=${x}m; $y z",
+        "for x in ls r; do ${x}m y; done",
+        "x=ls; printf -v x %s%s r m; $x y",
+        "$x y",
+        "\"$x\" y",
+        "$(cat f) y",
+        "${a[0]} y",
+        "${!x} y",
+        "set -- r m; $1$2 x",
+        "# it's\n$x y",
+        "cat <<X\nit's\nX\n$x y",
+        "echo '${' ; r$x\\m y; echo '}'",
+        "read x; $x y",
+        "timeout 5 $x y",
     ];
     texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as VerdictTest)));
     assert!(texts.len() >= 200);
@@ -434,6 +497,36 @@ fn what_is_no_program_is_not_taken_for_one() {
         "prettier --write src/r* x",
         "ls r*; cat src/r* x",
         "for i in 1 2; do ./r$i x; done",
+        "echo $HOME",
+        "cargo test $FLAGS",
+        "echo \"Total ($n); took ${m}m\"",
+        "echo \"done; $n files\" && ls \"$DIR\"",
+        "git -C \"$DIR\" status",
+        "git log \"$x\"",
+        "git checkout -b \"fix/$NAME\"",
+        "PY=python3; $PY -m pytest",
+        "${PYTHON:-python3} -m pytest $TESTS",
+        "$(which python3) x.py",
+        "$(npm bin)/eslint src",
+        "\"$(git rev-parse --show-toplevel)/scripts/build.sh\" all",
+        "\"$(dirname \"$(readlink -f \"$0\")\")/run.sh\" y",
+        "$HOME/.cargo/bin/cargo-nextest run",
+        "\"$VIRTUAL_ENV/bin/python\" -m pytest",
+        "python${VERSION} -m venv .venv",
+        "for t in a b; do cargo test --test \"$t\" || exit 1; done",
+        "for p in git curl sudo; do command -v $p; done",
+        "i=0; while [ $i -lt 3 ]; do i=$((i+1)); done",
+        "if [ \"$x\" = y ]; then echo yes; fi",
+        "export PATH=\"$HOME/bin:$PATH\"; make",
+        "PATH=\"$HOME/bin:$PATH\" make",
+        "cp src/{a,b}.rs target/ && ls {1..3}",
+        "mkdir -p build/{debug,release}",
+        "docker run -v \"$PWD:/work\" \"$IMAGE\" make",
+        "prettier --write \"src/$FILE\" {1..3}",
+        "npx eslint $FILES",
+        "cat f | while read -r line; do echo \"$line\"; done",
+        "docker build -t app:$(git rev-parse --short HEAD) .",
+        "cat > notes.txt <<'X'\nA plain text, it's short.\nX",
     ] {
         let found = judge(Path::new("/tree"), Posture::Unattended, &rules, text);
         assert_eq!(found.action, Action::Allow, "{text}: {found:?}");

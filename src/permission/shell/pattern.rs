@@ -1,6 +1,7 @@
-//! Words that a shell completes by patterns (`/bin/r[m]`), held against the patterns of rules that forbid: whether there
+//! Words that a shell completes by patterns and expansions (`/bin/r[m]`, `r${x}m`), held against the patterns of rules that forbid: whether there
 //! is a name that both mean. Nothing here is looked up on the disk.
 
+use super::source::closing_brace;
 use super::{Origin, SimpleCommand, Word, base_name, git_arguments};
 
 /// A command of which the program, or the subcommand of git, is a pattern.
@@ -18,6 +19,8 @@ enum Sign {
     },
     /// Any run of characters without a blank.
     Run,
+    /// An expansion: any text, of any number of words.
+    Expansion,
 }
 
 impl SimpleCommand {
@@ -25,12 +28,18 @@ impl SimpleCommand {
     pub(in super::super) fn program_pattern(&self) -> Option<CommandPattern> {
         let [program, arguments @ ..] = self.words.as_slice() else { return None };
         let signs = CommandPattern::of_word(self, program)?;
+        let is_expanded = signs.contains(&Sign::Expansion);
+        let has_end = !arguments.is_empty() || !signs.contains(&Sign::Run);
+        let says_something = signs.iter().any(Sign::says_something);
         let counts = match self.origin {
             Origin::Written | Origin::Wrapped => true,
             // A branch of `case` looks like a command without arguments.
-            Origin::Suspected => !arguments.is_empty() || !signs.contains(&Sign::Run),
+            Origin::Suspected => is_expanded || has_end,
+            Origin::Fragment | Origin::Quoted if is_expanded => says_something && !arguments.is_empty(),
+            Origin::Fragment => has_end,
             // An argument with a pattern names files, unless it leads to where programs are.
-            Origin::Possible => is_program_directory(&program.text),
+            Origin::Possible if is_expanded => says_something,
+            Origin::Possible | Origin::Quoted => is_program_directory(&program.text),
         };
         counts.then_some(CommandPattern(signs))
     }
@@ -74,18 +83,18 @@ impl CommandPattern {
     /// The signs of the last part of a word, if it is a pattern that says anything about the names that it means.
     fn of_word(command: &SimpleCommand, word: &Word) -> Option<Vec<Sign>> {
         let is_read = matches!(command.origin, Origin::Written | Origin::Wrapped);
-        if is_read && !word.is_glob || !word.text.contains(['*', '?', '[']) {
+        if is_read && !word.is_glob || !word.text.contains(['*', '?', '[', '$', '{']) {
             return None;
         }
         let signs = signs(base_name(&word.text));
         let is_pattern = signs.iter().any(|sign| !matches!(sign, Sign::One(_)));
-        let says = |sign: &Sign| match sign {
-            Sign::One(c) => c.is_alphanumeric(),
-            Sign::Class { is_negated, .. } => !is_negated,
-            Sign::Any | Sign::Run => false,
-        };
         let is_short = !signs.contains(&Sign::Run);
-        (is_pattern && (is_short || signs.iter().any(says))).then_some(signs)
+        (is_pattern && (is_short || signs.iter().any(Sign::says_something))).then_some(signs)
+    }
+
+    /// Whether it tells at least one letter.
+    pub(in super::super) fn says_something(&self) -> bool {
+        self.0.iter().any(Sign::says_something)
     }
 
     /// Whether a rule's pattern, in which `*` is any run and `?` one character, means a line that this means, too.
@@ -98,7 +107,7 @@ impl CommandPattern {
         for sign in &self.0 {
             let mut next = vec![false; pattern.len() + 1];
             for at in 0..pattern.len() {
-                let is_run = *sign == Sign::Run;
+                let is_run = matches!(sign, Sign::Run | Sign::Expansion);
                 match pattern[at] {
                     _ if !reached[at] && !(is_run && next[at]) => {}
                     '*' => (next[at], next[at + 1]) = (true, true),
@@ -108,7 +117,7 @@ impl CommandPattern {
                     }
                 }
             }
-            next[pattern.len()] |= *sign == Sign::Run && reached[pattern.len()];
+            next[pattern.len()] |= matches!(sign, Sign::Run | Sign::Expansion) && reached[pattern.len()];
             skip_stars(&mut next, &pattern);
             reached = next;
         }
@@ -117,10 +126,19 @@ impl CommandPattern {
 }
 
 impl Sign {
+    fn says_something(&self) -> bool {
+        match self {
+            Self::One(c) => c.is_alphanumeric(),
+            Self::Class { is_negated, .. } => !is_negated,
+            Self::Any | Self::Run | Self::Expansion => false,
+        }
+    }
+
     fn means(&self, c: char) -> bool {
         match self {
             Self::One(own) => *own == c,
             Self::Any | Self::Run => c != ' ',
+            Self::Expansion => true,
             Self::Class { ranges, is_negated } => {
                 ranges.iter().any(|(first, last)| (*first..=*last).contains(&c)) != *is_negated
             }
@@ -150,6 +168,16 @@ fn signs(text: &str) -> Vec<Sign> {
     while let Some(c) = rest.chars().next() {
         rest = &rest[c.len_utf8()..];
         match c {
+            // One without an end may go on in any way.
+            '$' => {
+                signs.push(Sign::Expansion);
+                rest = rest.strip_prefix('{').and_then(|inside| inside.get(closing_brace(inside)? + 1..)).unwrap_or("");
+            }
+            '{' if rest.starts_with('}') => signs.push(Sign::One('{')),
+            '{' if closing_brace(rest).is_some() => {
+                signs.push(Sign::Expansion);
+                rest = &rest[closing_brace(rest).map_or(0, |end| end + 1)..];
+            }
             '*' => signs.push(Sign::Run),
             '?' => signs.push(Sign::Any),
             '[' => match class(rest) {

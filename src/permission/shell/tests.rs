@@ -156,7 +156,7 @@ fn r90_every_other_text_is_opaque_and_says_why() {
         assert_eq!(describe_opaque(text).as_deref(), Some(expected), "{text:?}");
     }
     let deep = (0..9).fold("ls".to_owned(), |text, _| format!("bash -c '{}'", text.replace('\'', "'\\''")));
-    assert_eq!(describe_opaque(&deep).as_deref(), Some("too many scripts inside each other"));
+    assert_eq!(describe_opaque(&deep).as_deref(), Some("too many scripts inside each other, words or values"));
     assert!(describe_opaque(&"env ".repeat(5_000)).is_some());
     for part in ["$(echo ", "{a,b}", "${x-", "x=$x ", "{", "bash -c ", "`", "env "] {
         ShellText::read(&format!("{}$", part.repeat(4_000)));
@@ -172,7 +172,7 @@ fn suspects(text: &str, line: &str) -> bool {
         let own = command.line();
         command.other_lines(&own).into_iter().chain([own]).collect::<Vec<_>>()
     };
-    ShellText::read(text).commands.iter().flat_map(lines).any(|found| found == line)
+    ShellText::read(text).commands.iter().flat_map(lines).any(|found| found.trim_end_matches(" ${y}") == line)
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn r77_what_an_opaque_text_may_run_is_found() {
         "v=rm; $v -r x",
         "v='rm -r x'; $v",
         "for v in rm; do $v -r x; done",
-        "echo ${v:-rm -r x}",
+        "${v:-rm -r x}",
         "$(echo rm) -r x",
         "echo `rm -r x`",
         "cat <(rm -r x)",

@@ -38,6 +38,7 @@ const fn row(name: &'static str, flags: &'static str, valued: &'static str, oper
 
 const WRAPPERS: &[Wrapper] = &[
     row("builtin", "", "", 0),
+    row("busybox", "", "", 0),
     row("command", "p", "", 0),
     Wrapper { scripts: "S", long: &["debug", "ignore-environment", "null"], ..row("env", "i0v", "uCSa", 0) },
     row("exec", "cl", "a", 0),
@@ -48,6 +49,7 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { long: &["ctty", "fork", "wait"], ..row("setsid", "cfw", "", 0) },
     row("stdbuf", "", "ioe", 0),
     row("time", "apqvV", "fo", 0),
+    row("toybox", "", "", 0),
     Wrapper { long: &["foreground", "preserve-status", "verbose"], ..row("timeout", "fpv", "ks", 1) },
     Wrapper { command: Behind::Script, ..row("watch", "bcdegtpqrwxC", "ns", 0) },
     Wrapper {
@@ -60,8 +62,8 @@ const WRAPPERS: &[Wrapper] = &[
 pub(in super::super) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "zsh"];
 
-/// Programs that take their arguments for names or texts, besides those that only read.
-const TEXTUAL: &str = "[ cd chmod cp mkdir mv printf pytest rm rmdir test touch tree";
+/// Programs and keywords that take their words for names or texts, besides those that only read.
+const TEXTUAL: &str = "[ case cd chmod cp for mkdir mv printf pytest rm rmdir select test touch tree";
 
 /// Options of programs that search by which they run another program.
 const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
@@ -77,8 +79,8 @@ const GIT_VALUED: &str = "--attr-source --config-env --exec-path --git-dir --nam
 /// How many wrappers may stand before each other.
 const MOST_WRAPPERS: usize = 16;
 
-/// How many words of a command count where every word may be a program.
-const MOST_WORDS: usize = 64;
+/// How many words a command may have where every word may be a program.
+pub(super) const MOST_WORDS: usize = 128;
 
 /// How many signs `=` of a word may stand before a program.
 const MOST_VALUES: usize = 4;
@@ -199,15 +201,19 @@ impl Runs {
 
     /// Adds what a program may run: any of its words may be the program, and any text with blanks a script.
     fn add_possible(&mut self, words: &[Word], from: usize) {
-        for at in from..words.len().min(from + MOST_WORDS) {
+        if words.len() > MOST_WORDS {
+            self.unclear = Some(OpaqueConstruct::TooDeep);
+        }
+        for at in from..words.len().min(MOST_WORDS) {
             let text = words[at].text.as_str();
-            let behind = &words[at + 1..words.len().min(at + MOST_WORDS)];
+            let behind = &words[at + 1..words.len().min(MOST_WORDS)];
             let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
             let name = text.split(char::is_whitespace).next().unwrap_or(text);
             let values = name.match_indices('=').take(MOST_VALUES).map(|(sign, _)| &text[sign + 1..]);
             let values = values.chain(letters.and_then(|letters| letters.get(1..)));
             for program in std::iter::once(text).chain(values).filter(|program| !program.is_empty()) {
-                if program.contains(char::is_whitespace) {
+                if program.contains(char::is_whitespace) && !self.possible_scripts.iter().any(|known| known == program)
+                {
                     self.possible_scripts.push(program.to_owned());
                 }
                 self.possible_input |= SHELLS.contains(&base_name(program));
