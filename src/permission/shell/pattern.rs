@@ -218,33 +218,3 @@ fn is_program_directory(word: &str) -> bool {
     let directory = word.rsplit_once('/').map_or("", |(directory, _)| base_name(directory));
     directory.ends_with("bin") || directory == "git-core" || directory.contains(['*', '?', '['])
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_patterns_meet_where_a_name_is_meant_by_both() {
-        for (word, pattern, expected) in [
-            ("r[m]", "rm", true),
-            ("r?", "rm", true),
-            ("r*", "rm", true),
-            ("*m", "rm", true),
-            ("[a-z][!x]", "rm", true),
-            ("[r][[:lower:]]", "rm", true),
-            ("[[:lower:]_]m", "rm", true),
-            ("[]r]m", "rm", true),
-            ("r[m", "rm", false),
-            ("r[!m]", "rm", false),
-            ("r??", "rm", false),
-            ("gi?", "g*", true),
-            ("gi?", "*t", true),
-            ("gi?", "*", true),
-            ("gi?", "?i?", true),
-            ("gi?", "legit", false),
-            ("*a*a*a*a*a*a*a*a*a*a*a*a*b", "*a*a*a*a*a*a*a*a*a*a*c", false),
-        ] {
-            assert_eq!(CommandPattern(signs(word)).meets(pattern), expected, "{word}, {pattern}");
-        }
-    }
-}
