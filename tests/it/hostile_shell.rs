@@ -416,6 +416,12 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         "echo '${' ; r$x\\m y; echo '}'",
         "read x; $x y",
         "timeout 5 $x y",
+        "declare -n y=x; $y z",
+        "function g { \"$@\"; }; g y",
+        "2>&1 $x y",
+        ">|f $x y",
+        "r$[0]m y",
+        "f() { r\"$1\"m y; }; f",
     ];
     texts.extend(hidden.map(|text| (&removes, text.to_owned(), is_held_up as VerdictTest)));
     assert!(texts.len() >= 200);

@@ -161,7 +161,10 @@ fn cut_text(source: &Source, text: &str, cut: Cut) -> Vec<SimpleCommand> {
             (',', Cut::AtSigns) => parts.end_word(),
             ('\'' | '"' | '\\', _) => {}
             ('$', _) if rest.starts_with(['\'', '"']) => {}
-            ('>' | '<', _) => parts.redirect(c),
+            ('>' | '<', _) => {
+                parts.redirect(c);
+                rest = rest.trim_start_matches(['&', '|']);
+            }
             (c, _) if c.is_whitespace() => parts.end_word(),
             (c, _) => parts.word.push(c),
         }
@@ -197,6 +200,10 @@ impl Parts<'_> {
             return;
         }
         let word = std::mem::take(&mut self.word);
+        // What a function does may stand behind it.
+        if word == "{" {
+            return self.end_command();
+        }
         match self.sign.take() {
             Some(sign) => {
                 let targets = self.source.expand(&word).into_iter();

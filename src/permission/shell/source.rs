@@ -147,7 +147,10 @@ impl Source {
             let (before, behind) = (&self.text[..at], &self.text[at + name.len()..]);
             at += name.len() + behind.chars().next().map_or(0, char::len_utf8);
             let is_loop = || (before.ends_with("for ") || before.ends_with("select ")) && behind.starts_with(" in ");
-            let is_clear = before.ends_with("${") || behind.starts_with('=') || behind.starts_with("+=") || is_loop();
+            // `declare -n x=y` makes it another name for a variable.
+            let has_option = || before.trim_end().rsplit([' ', '\n']).next().is_some_and(|word| word.starts_with('-'));
+            let is_set = || (behind.starts_with('=') || behind.starts_with("+=")) && !has_option();
+            let is_clear = before.ends_with("${") || is_set() || is_loop();
             if !is_clear && self.values.contains_key(name) {
                 unclear.push(name.to_owned());
             }
