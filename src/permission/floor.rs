@@ -56,16 +56,15 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         let texts = command.texts();
         let Some((program, arguments)) = texts.split_first() else { continue };
         let (names, is_known) = possible_names(command);
-        let found = std::iter::once(program).chain(&names).find_map(|program| match command.origin {
-            Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment if is_known => {
-                judge(program, arguments, &fed, base)
-            }
-            // A program that runs no others has no use for such words, unless it shows or installs the program.
-            Origin::Possible if RIGHTS.contains(program) && !arguments.is_empty() => {
-                judge(program, arguments, &fed, base)
-            }
-            // A mere argument may have the name of any program, and an expansion may be any.
-            _ => destroys(program, arguments, &fed, base),
+        let found = std::iter::once(program).chain(&names).find_map(|program| {
+            let counts = match command.origin {
+                Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => is_known,
+                // A mere argument may have the name of any program. This one is run if something stands behind it.
+                Origin::Possible => RIGHTS.contains(program) && !arguments.is_empty(),
+                Origin::Quoted => false,
+            };
+            let judge = if counts { judge } else { destroys };
+            judge(program, arguments, &fed, base)
         });
         if found.is_some() {
             return found;

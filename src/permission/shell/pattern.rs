@@ -109,7 +109,7 @@ impl CommandPattern {
             for at in 0..pattern.len() {
                 let is_run = matches!(sign, Sign::Run | Sign::Expansion);
                 match pattern[at] {
-                    _ if !reached[at] && !(is_run && next[at]) => {}
+                    _ if !(reached[at] || is_run && next[at]) => {}
                     '*' => (next[at], next[at + 1]) = (true, true),
                     c => {
                         next[at] |= is_run;
