@@ -13,7 +13,7 @@ use git2::{ObjectType, Repository, Signature, Tree};
 use super::private_index::{OtherWriters, PrivateIndex};
 use super::stage::{self, Purpose, Staged};
 use super::worktree::{self, registration};
-use super::{GitError, Identity, Oid, Repo, Worktree, message};
+use super::{GitError, Identity, Oid, Repo, Worktree, include, message, status};
 use crate::id::SessionId;
 
 /// Commits of ours that are not the user's work, and checkpoints of users without an identity.
@@ -196,15 +196,17 @@ fn is_taken_by(target: &Tree<'_>, path: &Path) -> bool {
     })
 }
 
-/// Puts branch, index and files back to a commit. Untracked files go, ignored files and nested repositories stay.
-/// Whoever wants the present state back calls `snapshot_and_reset`.
+/// Puts branch, index and files back to a commit. Untracked files go; ignored files, nested repositories and links that
+/// Coppice made stay. Whoever wants the present state back calls `snapshot_and_reset`.
 pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     registration::attach(tree)?;
     let private = PrivateIndex::copy_of(tree)?;
     // What has not changed is not written again, and so not built again.
     private.refresh()?;
     worktree::checkout_into(&private, *to, OtherWriters::Possible)?;
-    private.checkout("clean")?.args(["--quiet", "-d", "--force"]).run()?;
+    let linked = status::read_session(tree, |verb| private.git(verb), &private.path())?.own_links;
+    let exclusions = linked.iter().map(|path| include::clean_exclusion(path));
+    private.checkout("clean")?.args(["--quiet", "-d", "--force"]).args(exclusions).run()?;
     private.install(OtherWriters::Possible)?;
     set_ref(&tree.repo.open()?, &tree.branch_ref(), *to, "coppice: reset")
 }

@@ -3,6 +3,7 @@
 //! Files come from the main checkout only. No symbolic link is followed out of it, and nothing that exists in the
 //! worktree is replaced, so a tracked file always wins.
 
+mod own_link;
 pub(super) mod place;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::command::{Git, failed};
 use super::{GitError, Repo, Worktree};
+pub(super) use own_link::{clean_exclusion, is_link_in, is_own_link};
 use place::{Outcome, Places};
 
 /// What to bring into a worktree.
@@ -70,13 +72,13 @@ pub fn place(tree: &Worktree, include: Include<'_>) -> Result<Placed, GitError> 
             None => placed.warnings.push(outside(text)),
         }
     }
+    warn_of_visible(tree, &mut placed)?;
     for text in include.link {
         match inside(text) {
             Some(path) => placed.record(&path, places.link(&path), Named::Plainly),
             None => placed.warnings.push(outside(text)),
         }
     }
-    warn_of_visible(tree, &mut placed)?;
     Ok(placed)
 }
 
@@ -175,7 +177,7 @@ pub(super) fn files_below(checkout: &Path, path: &Path) -> Result<Vec<PathBuf>, 
     Ok(files)
 }
 
-/// Placed files that git does not ignore end up in the session's commits; that is seldom meant.
+/// Copied files that git does not ignore end up in the session's commits; that is seldom meant.
 fn warn_of_visible(tree: &Worktree, placed: &mut Placed) -> Result<(), GitError> {
     if placed.files.is_empty() {
         return Ok(());

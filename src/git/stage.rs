@@ -40,7 +40,7 @@ pub(super) fn stage(tree: &Worktree, purpose: Purpose, ignored: &[PathBuf]) -> R
     let private = PrivateIndex::copy_of(tree)?;
     // The copy may be refreshed: what git finds unchanged it need not read again.
     let git = |verb| private.git(verb).env("GIT_OPTIONAL_LOCKS", "1");
-    let status = status::read_with(git, &private.path(), &tree.path)?;
+    let status = status::read_session(tree, git, &private.path())?;
     stage_in(private, tree, status, purpose, ignored)
 }
 

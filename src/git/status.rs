@@ -10,7 +10,7 @@ use std::{fs, io};
 
 use super::command::Git;
 use super::index::{Index, mode};
-use super::{GitError, Oid, Worktree};
+use super::{GitError, Oid, Worktree, include};
 
 const VERB: &str = "status";
 
@@ -27,6 +27,8 @@ pub struct Status {
     pub untracked: Vec<PathBuf>,
     /// Directories that are repositories of their own; their files are in no commit.
     pub nested: Vec<PathBuf>,
+    /// Untracked links that Coppice made to the user's checkout; they are in no commit.
+    pub own_links: Vec<PathBuf>,
 }
 
 /// A tracked path that differs.
@@ -57,46 +59,106 @@ impl Status {
     pub fn is_clean(&self) -> bool {
         self.changed.is_empty() && self.untracked.is_empty()
     }
+
+    /// Records how a file differs from the index, unless git has found a difference itself.
+    fn set_unstaged(&mut self, path: PathBuf, unstaged: State) {
+        match self.changed.iter_mut().find(|changed| changed.path == path) {
+            Some(changed) if changed.unstaged == State::Same => changed.unstaged = unstaged,
+            Some(_) => {}
+            None => self.changed.push(Changed { path, staged: State::Same, unstaged }),
+        }
+    }
 }
 
 /// Reads the state of a session's worktree. Changes nothing, not even the index.
 pub fn read(tree: &Worktree) -> Result<Status, GitError> {
-    read_with(|verb| Git::in_tree(tree, verb), &tree.admin.join("index"), &tree.path)
+    read_session(tree, |verb| Git::in_tree(tree, verb), &tree.admin.join("index"))
+}
+
+/// Reads the state of a session's worktree against an index, given runs that see it. Links that Coppice made are no work
+/// of the session, whatever `.gitignore` says: a merge would replace the linked directory by a link to itself. One that
+/// somebody added to the index counts as deleted.
+pub(super) fn read_session(
+    tree: &Worktree,
+    git: impl Fn(&'static str) -> Git,
+    index: &Path,
+) -> Result<Status, GitError> {
+    let (mut status, links) = read_with_links(git, index, &tree.path)?;
+    let is_own = |path: &PathBuf| include::is_own_link(tree, path);
+    (status.own_links, status.untracked) = status.untracked.into_iter().partition(is_own);
+    for path in links.into_iter().filter(is_own) {
+        if !include::is_link_in(&tree.repo, tree.base, &path)? {
+            status.set_unstaged(path, State::Deleted);
+        }
+    }
+    Ok(status)
 }
 
 /// Reads the state of any checkout, given runs in it, the index that these see and the directory of the files.
 pub(super) fn read_with(git: impl Fn(&'static str) -> Git, index: &Path, files: &Path) -> Result<Status, GitError> {
+    read_with_links(git, index, files).map(|(status, _)| status)
+}
+
+/// The same, and the paths at which the index has symbolic links.
+fn read_with_links(
+    git: impl Fn(&'static str) -> Git,
+    index: &Path,
+    files: &Path,
+) -> Result<(Status, Vec<PathBuf>), GitError> {
     let porcelain = git(VERB)
         .args(["--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"])
         .args(["--untracked-files=all", "--ignored=no", "--ignore-submodules=all"])
         .run()?;
     let mut status =
         parse_porcelain(&porcelain).map_err(|record| GitError::Unreadable { verb: VERB, detail: record })?;
-    for path in submodules(git, index)?.into_iter().filter(|path| is_replaced(files, path)) {
-        match status.changed.iter_mut().find(|changed| changed.path == path) {
-            Some(changed) if changed.unstaged == State::Same => changed.unstaged = State::TypeChanged,
-            Some(_) => {}
-            None => status.changed.push(Changed { path, staged: State::Same, unstaged: State::TypeChanged }),
-        }
+    let SpecialEntries { submodules, links } = read_special_entries(git, index)?;
+    for path in submodules.into_iter().filter(|path| is_replaced(files, path)) {
+        status.set_unstaged(path, State::TypeChanged);
     }
-    Ok(status)
+    Ok((status, links))
 }
 
 /// The paths at which an index records a commit of another repository.
 pub(super) fn submodules(git: impl Fn(&'static str) -> Git, index: &Path) -> Result<Vec<PathBuf>, GitError> {
+    read_special_entries(git, index).map(|found| found.submodules)
+}
+
+/// The entries of an index that are not plain files.
+#[derive(Default)]
+struct SpecialEntries {
+    /// Paths at which it records a commit of another repository.
+    submodules: Vec<PathBuf>,
+    /// Symbolic links.
+    links: Vec<PathBuf>,
+}
+
+fn read_special_entries(git: impl Fn(&'static str) -> Git, index: &Path) -> Result<SpecialEntries, GitError> {
+    let mut found = SpecialEntries::default();
     let bytes = match fs::read(index) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
         read => read.map_err(GitError::io("read", index))?,
     };
     if let Ok(index) = Index::parse(bytes) {
-        let links = index.entries().filter(|entry| entry.mode & mode::TYPE == mode::GITLINK);
-        return Ok(links.map(|entry| path(entry.path)).collect());
+        for entry in index.entries() {
+            match entry.mode & mode::TYPE {
+                mode::GITLINK => found.submodules.push(path(entry.path)),
+                mode::SYMLINK => found.links.push(path(entry.path)),
+                _ => {}
+            }
+        }
+        return Ok(found);
     }
     // An index that only git understands.
     let listed = git("ls-files").args(["--stage", "-z"]).run()?;
-    let records = listed.split(|byte| *byte == 0).filter(|record| record.starts_with(b"160000 "));
-    let names = records.filter_map(|record| record.splitn(2, |byte| *byte == b'\t').nth(1));
-    Ok(names.map(path).collect())
+    for record in listed.split(|byte| *byte == 0) {
+        let Some(name) = record.splitn(2, |byte| *byte == b'\t').nth(1) else { continue };
+        match record {
+            [b'1', b'6', ..] => found.submodules.push(path(name)),
+            [b'1', b'2', ..] => found.links.push(path(name)),
+            _ => {}
+        }
+    }
+    Ok(found)
 }
 
 /// Whether something else than a directory is at a path, below directories that are none of somebody's links.

@@ -54,6 +54,24 @@ fn ignored_files_come_along_when_the_user_agrees() {
 }
 
 #[test]
+fn linked_directories_are_in_no_commit() {
+    let env = TestEnv::new();
+    // The pattern matches directories only, and a link is none.
+    env.write(".gitignore", "node_modules/\n");
+    env.commit("ignore");
+    env.write("node_modules/package", "mine\n");
+    env.configure("[worktree]\nlink = [\"node_modules\"]");
+    let id = env.create_ready(&write("file.txt", "one"));
+    assert!(env.worktree(&id).join("node_modules").is_symlink());
+    let warnings: Vec<_> = env.events(&id).into_iter().filter(|event| event["type"] == "warning").collect();
+    assert_eq!(warnings, Vec::<serde_json::Value>::new());
+    assert_eq!(env.json(&["diff", &id])["files"].as_array().unwrap().len(), 1);
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.git(&["show", "--name-only", "--format="]).trim(), "file.txt");
+    assert_eq!(env.read("node_modules/package"), "mine\n");
+}
+
+#[test]
 fn the_include_file_counts_as_it_is_in_the_trusted_commit() {
     let env = TestEnv::new();
     env.write(".gitignore", "/build\n.env\n*.local\n");

@@ -3,7 +3,10 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
-use crate::git::testkit::{Sandbox, write};
+use crate::git::diff::{self, Target};
+use crate::git::history::{self, Checkpoint};
+use crate::git::status;
+use crate::git::testkit::{Sandbox, run_git, write};
 
 const NONE: Include<'static> = Include { copy: &[], link: &[], patterns: "" };
 
@@ -63,9 +66,11 @@ fn lists_copy_and_link_what_they_name() {
         "/etc/passwd",
         ".git/config",
     ]);
+    repo.write("loose.txt", "untracked and not ignored\n");
+    let copy = [copy, texts(&["loose.txt"])].concat();
     let link = texts(&["node_modules", "README", "visible.txt"]);
     let found = place(&tree, Include { copy: &copy, link: &link, ..NONE }).unwrap();
-    let files = [".env.example", "private/key", "conf/mine.local", "node_modules", "visible.txt"];
+    let files = [".env.example", "private/key", "conf/mine.local", "loose.txt", "node_modules", "visible.txt"];
     assert_eq!(found.files, files.map(PathBuf::from));
     assert_eq!(
         found.warnings,
@@ -74,11 +79,67 @@ fn lists_copy_and_link_what_they_name() {
             "`../outside` is not a path inside the repository",
             "`/etc/passwd` is not a path inside the repository",
             "`.git/config` is not a path inside the repository",
-            "`visible.txt` is not ignored by git: the session's commits will hold it",
+            "`loose.txt` is not ignored by git: the session's commits will hold it",
         ]
     );
     assert_eq!(found.existing, ["conf/tracked.local", "README"].map(PathBuf::from));
     assert_eq!(fs::read_link(tree.path.join("node_modules")).unwrap(), repo.main().join("node_modules"));
+}
+
+#[test]
+fn own_links_are_in_no_commit() {
+    let repo = checkout();
+    repo.write(".gitignore", "node_modules/\n");
+    repo.commit_all("a pattern that matches directories only");
+    repo.write("a [b] */node_modules/pkg", "package\n");
+    let tree = repo.session("abcdefgh");
+    let link = texts(&["node_modules", "a [b] */node_modules"]);
+    let found = place(&tree, Include { link: &link, ..NONE }).unwrap();
+    assert_eq!(found.warnings, Vec::<String>::new());
+    let checkpoint = |turn| {
+        let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn, message: "work" };
+        history::checkpoint(&tree, about).unwrap().map(|recorded| recorded.commit.to_string())
+    };
+    let files = |commit: &str| repo.git(&["diff", "--name-status", &tree.base.to_string(), commit]);
+    let changes = || diff::files(&tree, &tree.base, Target::WorkTree).unwrap().len();
+
+    assert_eq!(checkpoint(1), None);
+    let snapshot = history::snapshot(&tree, "refs/coppice/test", "snapshot").unwrap().commit;
+    assert_eq!((files(&snapshot.to_string()), changes()), (String::new(), 0));
+    assert!(status::read(&tree).unwrap().is_clean());
+
+    // What somebody stages or commits by hand is taken out again.
+    run_git(&tree.path, &["add", "node_modules"]);
+    assert_eq!((checkpoint(2), changes()), (None, 0));
+    let identity = ["-c", "user.name=a", "-c", "user.email=b"];
+    run_git(&tree.path, &["add", "--all"]);
+    run_git(&tree.path, &[&identity[..], &["commit", "--quiet", "-m", "by hand"]].concat());
+    write(&tree.path.join("work"), "work\n");
+    assert_eq!(changes(), 1);
+    assert_eq!(files(&checkpoint(3).unwrap()), "A\twork\n");
+
+    history::reset(&tree, &tree.base).unwrap();
+    for path in &link {
+        assert!(tree.path.join(path).is_symlink(), "a reset keeps `{path}`");
+    }
+
+    // A link that leads elsewhere is a change like any other.
+    fs::remove_file(tree.path.join("node_modules")).unwrap();
+    symlink("elsewhere", tree.path.join("node_modules")).unwrap();
+    assert_eq!(files(&checkpoint(4).unwrap()), "A\tnode_modules\n");
+}
+
+#[test]
+fn own_links_are_recognised_after_the_checkout_has_moved() {
+    let repo = checkout();
+    let mut tree = repo.session("abcdefgh");
+    place(&tree, Include { link: &texts(&["visible.txt"]), ..NONE }).unwrap();
+    let moved = repo.root().join("moved");
+    fs::rename(repo.main(), &moved).unwrap();
+    symlink(&moved, repo.main()).unwrap();
+    tree.repo = Repo::discover(&moved).unwrap();
+    assert!(is_own_link(&tree, Path::new("visible.txt")));
+    assert!(!is_own_link(&tree, Path::new("README")));
 }
 
 #[test]
