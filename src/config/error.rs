@@ -9,8 +9,8 @@ use super::layer::LayerKind;
 pub enum ConfigError {
     #[error("{place}:{column}: not valid TOML: {message}")]
     Syntax { place: Place, column: usize, message: String },
-    #[error("{place}: unknown key `{key}`, the nearest known key is `{nearest}`")]
-    UnknownKey { place: Place, key: String, nearest: String },
+    #[error("{place}: unknown key `{key}`{}", suggest(nearest.as_deref()))]
+    UnknownKey { place: Place, key: String, nearest: Option<String> },
     #[error("{place}: `{key}` must be {expected}, not {found}")]
     Invalid { place: Place, key: String, expected: String, found: String },
     #[error("{place}: `{name}` is not {of}: expected a-z, 0-9, `-` and `_`")]
@@ -36,4 +36,8 @@ impl fmt::Display for Place {
             None => f.write_str(&self.label),
         }
     }
+}
+
+fn suggest(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!(", the nearest known key is `{nearest}`")).unwrap_or_default()
 }

@@ -404,8 +404,11 @@ pub(super) fn is_section(path: &str) -> bool {
     })
 }
 
+/// Keys that are less alike than this have nothing to do with each other.
+const ALIKE: f64 = 0.5;
+
 /// The known key or section that a mistyped path most likely means.
-pub fn nearest(path: &str) -> String {
+pub fn nearest(path: &str) -> Option<String> {
     let alike = strsim::normalized_damerau_levenshtein;
     let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_owned();
     let likeness = |known: &str| {
@@ -424,7 +427,7 @@ pub fn nearest(path: &str) -> String {
     let sections = KEYS.iter().filter_map(|key| key.name.split_once('.'));
     let sections = sections.map(|(section, _)| (section.to_owned(), likeness(section)));
     let best = keys.chain(sections).max_by(|(_, a), (_, b)| a.total_cmp(b));
-    best.map(|(name, _)| name).unwrap_or_default()
+    best.filter(|(_, likeness)| *likeness >= ALIKE).map(|(name, _)| name)
 }
 
 /// Names that need no quoting in a file, on the command line or in a model's name.

@@ -158,6 +158,7 @@ fn a_broken_file_names_file_line_and_key() {
         "\"limits.turn_timeout\" = \"4h\"",
         "1: unknown key `\"limits.turn_timeout\"`, the nearest known key is `limits.turn_timeout`",
     );
+    user("foo.bar = 1", "1: unknown key `foo.bar`");
     user("[limit]", "1: unknown key `limit`, the nearest known key is `limits`");
     user("[[limits]]", "1: `limits` must be a table, not a value of type array of tables");
     user("\nlimits = 3", "2: `limits` must be a table, not a value of type integer");
@@ -437,8 +438,9 @@ fn the_nearest_key_is_the_one_meant() {
         ("key", "keys"),
         ("themes", "theme"),
     ] {
-        assert_eq!(nearest(typed), meant);
+        assert_eq!(nearest(typed).as_deref(), Some(meant));
     }
+    assert_eq!(nearest("foo.bar"), None);
 }
 
 #[test]
