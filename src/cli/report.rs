@@ -5,10 +5,14 @@ use std::{io, iter};
 
 use super::diff::patch_line;
 use super::exit::Exit;
-use super::line::{Line, Tone};
+use super::line::{Line, Tone, one_line};
 use crate::api;
 use crate::client::ClientError;
 use crate::paths::PathsError;
+
+/// `coppice shell` sets both in the shell that it opens.
+const SESSION_ENV: &str = "COPPICE_SESSION";
+const WORKTREE_ENV: &str = "COPPICE_WORKTREE";
 
 /// Why a command ends early.
 #[derive(Debug)]
@@ -63,8 +67,38 @@ impl From<api::error::Error> for Failure {
     }
 }
 
+/// Why no daemon can be reached, where that is because the process runs in a session's sandbox.
+fn unreachable_from_session(error: &ClientError) -> Option<Report> {
+    match error {
+        ClientError::Unreachable { .. }
+        | ClientError::NotStarted { .. }
+        | ClientError::Start { .. }
+        | ClientError::Paths(PathsError::Foreign { .. } | PathsError::Directory { .. }) => {}
+        ClientError::Refused(_)
+        | ClientError::TooOld { .. }
+        | ClientError::TooNew { .. }
+        | ClientError::Lost { .. }
+        | ClientError::Silent { .. }
+        | ClientError::Stopped
+        | ClientError::Malformed { .. }
+        | ClientError::Request { .. }
+        | ClientError::Paths(PathsError::NoHome) => return None,
+    }
+    let (session, _) = std::env::var(SESSION_ENV).ok().zip(std::env::var_os(WORKTREE_ENV))?;
+    let message = format!(
+        "this process runs in the sandbox of session `{}`, where coppice commands do not work",
+        one_line(&session)
+    );
+    let hint = "run the command in a terminal of your own; in `coppice shell`, Ctrl+] brings you back to it";
+    let (exit, hint) = (Exit::DaemonUnreachable, Some(hint.to_owned()));
+    Some(Report { exit, message, causes: Vec::new(), details: Vec::new(), hint })
+}
+
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Failure {
+        if let Some(report) = unreachable_from_session(&error) {
+            return Failure::Told(report);
+        }
         let exit = match &error {
             ClientError::Refused(_) => Exit::Failed,
             ClientError::Unreachable { .. }

@@ -30,9 +30,11 @@ pub(super) fn asker(peer: Peer) -> Asker {
 pub(super) fn require(peer: Peer) -> Result<(), Refusal> {
     let (whose, hint) = match peer.0 {
         PeerOrigin::Stranger => return Ok(()),
-        PeerOrigin::Descendant | PeerOrigin::Unknown => {
-            ("an agent's process", "run the command in a terminal of your own")
-        }
+        PeerOrigin::Descendant | PeerOrigin::Unknown => (
+            "a process of a session",
+            "run the command in a terminal of your own; processes of a session may only look: \
+             `coppice list --all`, `coppice show ID`, `coppice diff ID`",
+        ),
         PeerOrigin::Sandboxed => (
             "a process in a sandbox",
             "run the command in a terminal outside of the sandbox; if you work in a sandbox of your own, stop the daemon \

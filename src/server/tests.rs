@@ -151,7 +151,7 @@ async fn what_descends_from_the_daemon_may_look_and_do_nothing_else() {
             };
             match result {
                 Err(ClientError::Refused(refusal)) if refusal.kind == ErrorKind::Forbidden => assert_eq!(
-                    refusal.message, "only a person may do this, and the request came from an agent's process",
+                    refusal.message, "only a person may do this, and the request came from a process of a session",
                     "{method} {path}"
                 ),
                 Ok(_) | Err(_) => open.push((method.clone(), path.clone())),

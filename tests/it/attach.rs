@@ -273,8 +273,9 @@ fn only_a_person_ends_a_persons_terminal() {
     let said = std::fs::read_to_string(env.worktree(&other).join("said.txt")).unwrap();
     assert_eq!(
         said,
-        "error: only a person may do this, and the request came from an agent's process\n\n\
-         hint: run the command in a terminal of your own\n"
+        "error: only a person may do this, and the request came from a process of a session\n\n\
+         hint: run the command in a terminal of your own; processes of a session may only look: \
+         `coppice list --all`, `coppice show ID`, `coppice diff ID`\n"
     );
     seat.types("echo still he''re\r");
     seat.showed("still here");

@@ -167,8 +167,9 @@ fn an_agent_cannot_decide_for_its_user() {
         acts.map(|act| run(&format!("COPPICE_HOME={} {program} {act} >> said.txt 2>&1; true", home.display())));
     let id = env.create_ready(&steps(&script));
     let said = std::fs::read_to_string(env.worktree(&id).join("said.txt")).unwrap();
-    let refusal = "error: only a person may do this, and the request came from an agent's process\n\n\
-                   hint: run the command in a terminal of your own\n";
+    let refusal = "error: only a person may do this, and the request came from a process of a session\n\n\
+                   hint: run the command in a terminal of your own; processes of a session may only look: \
+                   `coppice list --all`, `coppice show ID`, `coppice diff ID`\n";
     assert_eq!(said, refusal.repeat(acts.len()));
     assert_eq!(env.coppice(&["config", "get", "limits.parallel_turns"]).stdout(), "0\n");
     assert_eq!(env.daemon_pid(), daemon);
