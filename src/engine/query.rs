@@ -1,5 +1,6 @@
 //! Reading: sessions, turns, diffs, the inbox. Everything comes from the store, so no answer waits for a session.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use crate::api::Page;
@@ -12,7 +13,7 @@ use crate::session::Session as SessionState;
 use crate::store::Removed;
 
 use super::Engine;
-use super::actor::{changes, in_quiet_tree};
+use super::actor::{blocking, changes, in_quiet_tree};
 use super::attach::Asker;
 use super::fault::Fault;
 use super::record::{Record, Tree, TurnBody};
@@ -80,7 +81,9 @@ impl Engine {
         };
         let which = if removed { Removed::Only } else { Removed::Without };
         let mut records = self.records(which).await?;
-        records.retain(|record| common_dir.as_deref().is_none_or(|dir| Path::new(&record.body.common_dir) == dir));
+        if let Some(common_dir) = common_dir {
+            records = in_repository(records, common_dir).await?;
+        }
         let family = self.family(&records, std::iter::empty()).await?;
         let seen = records.iter().map(|record| {
             let mut session = view::session(&self.shared, record);
@@ -161,6 +164,20 @@ impl Engine {
         }
         Err(Fault::NoTurn { id: record.id, turn })
     }
+}
+
+/// The sessions of a repository; also those that know it by a link that leads to where it was moved.
+async fn in_repository(mut records: Vec<Record>, common_dir: PathBuf) -> Result<Vec<Record>, Fault> {
+    blocking(move || {
+        let mut known = HashMap::new();
+        let leads_here = |path: &Path| path == common_dir || path.canonicalize().is_ok_and(|path| path == common_dir);
+        records.retain(|record| {
+            let path = &record.body.common_dir;
+            *known.entry(path.clone()).or_insert_with(|| leads_here(Path::new(path)))
+        });
+        Ok(records)
+    })
+    .await
 }
 
 /// Whether a look at the work says something about a later merge. While a turn runs or a merge is made, it does not.
