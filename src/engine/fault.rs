@@ -110,7 +110,7 @@ pub(super) enum Fault {
     #[error("session `{id}` has nothing to undo")]
     NothingToUndo { id: SessionId },
     #[error("session `{id}` started from `{base}`, which is not a branch: there is nothing to merge into")]
-    NoTarget { id: SessionId, base: String },
+    NoTarget { id: SessionId, base: String, branch: String },
     #[error("session `{id}` has changed nothing: there is nothing to merge")]
     NothingToMerge { id: SessionId },
     #[error("session `{id}` is nobody's child: there is no work tree to integrate it into")]
@@ -293,7 +293,9 @@ impl Fault {
             Fault::NothingToResume { id } => Some(format!("`coppice send {id} \"…\"` gives it another prompt")),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
-            Fault::NoTarget { id, .. } => Some(format!("the work is on the session's branch: `coppice show {id}`")),
+            Fault::NoTarget { branch, .. } => {
+                Some(format!("check out the branch that you want it in, then run `git merge {branch}`"))
+            }
             Fault::MergeRefused { hint, .. } | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
             Fault::HookFailed { id, output, .. } => {
                 let says = |words: &[&str]| words.iter().any(|word| output.contains(word));

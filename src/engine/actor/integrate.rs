@@ -1,5 +1,7 @@
 //! Bringing a session's work together with its base: merge and rebase, all or nothing.
 
+use std::path::Path;
+
 use tokio_util::sync::CancellationToken;
 
 use crate::api::error::{HookChanges, HookFileChange};
@@ -14,7 +16,7 @@ use crate::session::{Event, Integration, Session};
 use crate::store::{Change, Durability};
 
 use super::super::fault::Fault;
-use super::super::record::TurnBody;
+use super::super::record::{Tree, TurnBody};
 use super::super::{hooks, prepare};
 use super::conflict::short;
 use super::tree::{blocking, changes, in_quiet_tree, in_quiet_trees};
@@ -38,8 +40,11 @@ impl Actor {
         });
         let base = self.record.body.base.clone();
         let Some(target) = base.branch else {
-            return Err(Fault::NoTarget { id: self.id, base: base.name });
+            return Err(Fault::NoTarget { id: self.id, base: base.name, branch: self.record.body.branch.clone() });
         };
+        if let (Session::Resting(_), Tree::Absent | Tree::Creating) = (self.state, self.record.body.tree) {
+            return Err(Fault::NothingToMerge { id: self.id });
+        }
         self.integrate("be merged").await?;
         let result = match self.try_merge(&target, style, request.clone()).await {
             Ok(Tried::Unresolved(left)) => self.tell_unresolved(&left, &target),
@@ -52,7 +57,7 @@ impl Actor {
     pub(super) async fn rebase(&mut self) -> Result<(), Fault> {
         let base = self.record.body.base.clone();
         let Some(target) = base.branch.clone() else {
-            return Err(Fault::NoTarget { id: self.id, base: base.name });
+            return Err(Fault::NoTarget { id: self.id, base: base.name, branch: self.record.body.branch.clone() });
         };
         self.integrate("be rebased").await?;
         let result = match self.try_rebase(&target).await {
@@ -442,13 +447,29 @@ fn style_name(style: MergeStyle) -> &'static str {
     }
 }
 
+/// A path as a word that every shell reads as it is.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%=:".contains(c);
+    match text.chars().all(is_plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
     match refusal {
         Refusal::NoTarget | Refusal::TargetMissing { .. } => {
             format!("the work is on the session's branch: `coppice show {id}`")
         }
         Refusal::Unrelated { .. } => format!("`coppice diff {id}` shows the work"),
-        Refusal::LocalChanges { .. } => "commit them or run `git stash -u`, then merge again".to_owned(),
+        Refusal::LocalChanges { checkout, files } => {
+            // Ignored files are stashed only with `--all`, and without paths that would stash every ignored file.
+            let words = ["git", "-C"].map(str::to_owned).into_iter().chain([shell_word(checkout)]);
+            let words = words.chain(["stash", "push", "--all", "--"].map(str::to_owned));
+            let command: Vec<_> = words.chain(files.iter().map(|path| shell_word(path))).collect();
+            format!("commit them, or run `{}`, then merge again", command.join(" "))
+        }
         Refusal::SubmodulesReplaced { .. } => "run `git submodule deinit PATH` there, then merge again".to_owned(),
         Refusal::Busy { operation, .. } => format!("finish or abort the {operation}, then merge again"),
         Refusal::NestedRepositories { .. } => format!("remove them from the worktree: `coppice show {id}`"),

@@ -280,24 +280,22 @@ impl Checkout {
 
     /// Why this checkout cannot go from one tree to the other without losing something local.
     pub(super) fn refusal(&self, repo: &Repository, before: Oid, after: Oid) -> Result<Option<Refusal>, GitError> {
-        let local = |files| Ok(Some(Refusal::LocalChanges { checkout: self.files().to_owned(), files }));
         let paths = self.submodules_in_the_way(repo, before, after)?;
         if !paths.is_empty() {
             return Ok(Some(Refusal::SubmodulesReplaced { checkout: self.files().to_owned(), paths }));
         }
-        let ignored = self.ignored_in_the_way(repo, before, after)?;
-        if !ignored.is_empty() {
-            return local(ignored);
-        }
+        let mut files = self.ignored_in_the_way(repo, before, after)?;
         let dry = self.try_move(before, after)?;
-        if dry.status.success() {
-            return Ok(None);
+        if !dry.status.success() {
+            files.extend(self.local_changes(repo, before, after)?);
+            if files.is_empty() {
+                return Err(command::failed("read-tree", &dry));
+            }
         }
-        let files = self.local_changes(repo, before, after)?;
-        if files.is_empty() {
-            return Err(command::failed("read-tree", &dry));
-        }
-        local(files)
+        files.sort();
+        files.dedup();
+        let checkout = self.files().to_owned();
+        Ok((!files.is_empty()).then_some(Refusal::LocalChanges { checkout, files }))
     }
 
     /// Fails if a lock keeps git from putting local changes away. A killed git leaves its locks, and files that it wrote.
