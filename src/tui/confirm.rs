@@ -19,7 +19,7 @@ use super::{notice, review};
 use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::publish::{CreatePull, UpdatePull};
-use crate::api::request::{MergeHooks, MergeStyle, SetPosture};
+use crate::api::request::{MergeHooks, MergeStyle, MergeUnseen, SetPosture};
 use crate::api::session::Session;
 use crate::look::line::Line;
 use said::{GAP, Press, Said, commit};
@@ -41,11 +41,13 @@ enum About {
         session: String,
         style: MergeStyle,
         hooks: MergeHooks,
+        unseen: MergeUnseen,
     },
     /// Whether a merge takes what commit hooks changed.
     HookChanges {
         session: String,
         style: Option<MergeStyle>,
+        unseen: MergeUnseen,
         changes: HookChanges,
     },
     /// Whether the person looks again at work that changed after they looked at it.
@@ -100,7 +102,7 @@ pub(crate) fn merge(model: &mut Model) -> Vec<Request> {
         Some("rebase") => MergeStyle::Rebase,
         Some(_) | None => MergeStyle::Squash,
     };
-    ask(model, |session| About::Merge { session, style, hooks: MergeHooks::Check })
+    ask(model, |session| About::Merge { session, style, hooks: MergeHooks::Check, unseen: MergeUnseen::Refuse })
 }
 
 pub(crate) fn undo(model: &mut Model) -> Vec<Request> {
@@ -169,10 +171,11 @@ pub(crate) fn hook_changes_came(
     model: &mut Model,
     session: String,
     style: Option<MergeStyle>,
+    unseen: MergeUnseen,
     changes: HookChanges,
 ) -> Vec<Request> {
     match model.can_be_interrupted() {
-        true => open(model, About::HookChanges { session, style, changes }),
+        true => open(model, About::HookChanges { session, style, unseen, changes }),
         false => notice::warn(model, &format!("not merged: your commit hooks changed it: {}", changes.describe())),
     }
 }
@@ -243,11 +246,17 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         (About::Merge { hooks, .. }, KeyCode::Char('v')) => {
             *hooks = if *hooks == MergeHooks::Skip { MergeHooks::Check } else { MergeHooks::Skip };
         }
-        (About::HookChanges { session, style, .. }, KeyCode::Char(letter @ ('a' | 'v'))) => {
+        (About::Merge { unseen, .. }, KeyCode::Char('a')) => {
+            *unseen = match unseen {
+                MergeUnseen::Refuse => MergeUnseen::Accept,
+                MergeUnseen::Accept => MergeUnseen::Refuse,
+            };
+        }
+        (About::HookChanges { session, style, unseen, .. }, KeyCode::Char(letter @ ('a' | 'v'))) => {
             let hooks = if letter == 'a' { MergeHooks::AcceptChanges } else { MergeHooks::Skip };
-            let (session, style) = (session.clone(), *style);
+            let (session, style, unseen) = (session.clone(), *style, *unseen);
             model.close_overlay();
-            return vec![Request::Merge { session, style, hooks }];
+            return vec![Request::Merge { session, style, hooks, unseen }];
         }
         (_, KeyCode::Char('n' | 'q')) => model.close_overlay(),
         (_, _) => {}
@@ -352,9 +361,11 @@ fn turn_yolo(model: &mut Model, session: Option<String>) -> Vec<Request> {
 fn agreed(model: &mut Model) -> Vec<Request> {
     let Some(Overlay::Confirm(state)) = model.overlay.take() else { return Vec::new() };
     match state.about {
-        About::Merge { session, style, hooks } => vec![Request::Merge { session, style: Some(style), hooks }],
-        About::HookChanges { session, style, changes } => {
-            vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id) }]
+        About::Merge { session, style, hooks, unseen } => {
+            vec![Request::Merge { session, style: Some(style), hooks, unseen }]
+        }
+        About::HookChanges { session, style, unseen, changes } => {
+            vec![Request::Merge { session, style, hooks: MergeHooks::AcceptOnly(changes.id), unseen }]
         }
         About::UnseenChanges { session, .. } => review::open_whole(model, session),
         About::Undo { session, to } => vec![Request::Undo { session, to }],

@@ -230,7 +230,12 @@ mod tests {
         let style = Some(crate::api::request::MergeStyle::Rebase);
         assert_eq!(
             click_at(&mut model, "merges"),
-            [Request::Merge { session: "reaaaaaa".into(), style, hooks: Default::default() }]
+            [Request::Merge {
+                session: "reaaaaaa".into(),
+                style,
+                hooks: Default::default(),
+                unseen: Default::default()
+            }]
         );
         press(&mut model, &["m"]);
         assert_eq!(click_at(&mut model, "esc not yet"), []);

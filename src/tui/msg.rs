@@ -13,7 +13,7 @@ use crate::api::image::Image;
 use crate::api::permission::SavedPlan;
 use crate::api::project::{Backend, Check, ConfigValue, Trust};
 use crate::api::publish::{CreatePull, UpdatePull};
-use crate::api::request::{CreateSession, Decide, MergeHooks, MergeStyle, SendPrompt, SetPosture};
+use crate::api::request::{CreateSession, Decide, MergeHooks, MergeStyle, MergeUnseen, SendPrompt, SetPosture};
 use crate::api::review::{Review, Side};
 use crate::api::session::{Diff, QueuedPrompt, Session};
 use crate::api::workflow::Workflow;
@@ -93,6 +93,7 @@ pub(crate) enum Request {
         session: String,
         style: Option<MergeStyle>,
         hooks: MergeHooks,
+        unseen: MergeUnseen,
     },
     Rebase(String),
     Integrate(String),
@@ -283,6 +284,7 @@ pub(crate) enum Reply {
     HookChanges {
         session: String,
         style: Option<MergeStyle>,
+        unseen: MergeUnseen,
         changes: HookChanges,
     },
     /// A merge or a rebase was refused because the work changed after the person looked at it.

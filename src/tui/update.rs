@@ -200,7 +200,9 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             settings::apply(model);
             Vec::new()
         }
-        Reply::HookChanges { session, style, changes } => confirm::hook_changes_came(model, session, style, changes),
+        Reply::HookChanges { session, style, unseen, changes } => {
+            confirm::hook_changes_came(model, session, style, unseen, changes)
+        }
         Reply::UnseenChanges { session, changes } => confirm::unseen_changes_came(model, session, changes),
         Reply::Trust(trust) => confirm::trust_came(model, *trust),
         Reply::Workflow { session, workflow } => decide::workflow_came(model, session, *workflow),

@@ -3,7 +3,7 @@
 use super::Target;
 use super::choice::in_force;
 use crate::api::error::{Error, ErrorKind};
-use crate::api::request::{MergeHooks, MergeStyle};
+use crate::api::request::{Merge, MergeHooks, MergeStyle, MergeUnseen};
 use crate::permission::Posture;
 use crate::tui::keymap::{Action, BINDINGS};
 use crate::tui::model::{Focus, Model};
@@ -169,11 +169,10 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             super::choose_posture(cleared(model), posture)
         }
         (Action::Merge, word) if !word.is_empty() => {
-            let style = STYLES.iter().find(|(known, _)| *known == word).map(|(_, style)| *style);
-            let style = style.ok_or_else(|| refusal(format!("`{word}` is none of `squash`, `no-ff`, `rebase`")))?;
+            let Merge { style, hooks, unseen } = parse_merge(word)?;
             let session = session(model)?;
             cleared(model);
-            vec![Request::Merge { session, style: Some(style), hooks: MergeHooks::Check }]
+            vec![Request::Merge { session, style, hooks, unseen }]
         }
         (Action::Undo, number) if !number.is_empty() => {
             let to = number.parse().map_err(|_| refusal(format!("`{number}` is not the number of a turn")))?;
@@ -202,6 +201,28 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             act::perform(model, action)
         }
     })
+}
+
+/// What `/merge` is given: a style, with or without dashes, and the options of `coppice merge`.
+fn parse_merge(words: &str) -> Result<Merge, Error> {
+    let mut merge = Merge::default();
+    for word in words.split_whitespace() {
+        let style = STYLES.iter().find(|(known, _)| *known == word.trim_start_matches("--"));
+        match (word.split_once('='), style) {
+            (None, Some((_, style))) => merge.style = Some(*style),
+            (Some(("--accept-hook-changes", id)), _) => merge.hooks = MergeHooks::AcceptOnly(id.to_owned()),
+            (None, None) if word == "--accept-hook-changes" => merge.hooks = MergeHooks::AcceptChanges,
+            (None, None) if word == "--no-verify" => merge.hooks = MergeHooks::Skip,
+            (None, None) if word == "--accept-unseen-changes" => merge.unseen = MergeUnseen::Accept,
+            (Some(_) | None, _) => {
+                return Err(refusal(format!(
+                    "unknown option `{word}`; expected `squash`, `no-ff`, `rebase`, `--no-verify`, \
+                     `--accept-hook-changes` or `--accept-unseen-changes`"
+                )));
+            }
+        }
+    }
+    Ok(merge)
 }
 
 fn backends(engines: &[String]) -> Vec<String> {
@@ -282,7 +303,11 @@ mod tests {
             ("/model gemini/pro", "no agent that can run is called `gemini`: known are `claude`"),
             ("/reasoning medium", "no level is called `medium`: known are `low`, `high`"),
             ("/posture alone", "`alone` is none of `plan`, `attended`, `edits`, `unattended`"),
-            ("/merge octopus", "`octopus` is none of `squash`, `no-ff`, `rebase`"),
+            (
+                "/merge squash octopus",
+                "unknown option `octopus`; expected `squash`, `no-ff`, `rebase`, `--no-verify`, \
+                 `--accept-hook-changes` or `--accept-unseen-changes`",
+            ),
             ("/undo all", "`all` is not the number of a turn"),
         ] {
             let mut model = model();
@@ -290,6 +315,20 @@ mod tests {
             let error = said.unwrap_err();
             let said = error.message + &error.hint.map(|hint| format!(": {hint}")).unwrap_or_default();
             assert_eq!(said, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_merge_takes_the_options_of_the_command_line() {
+        let merge = Merge::default;
+        for (words, expected) in [
+            ("no-ff", Merge { style: Some(MergeStyle::NoFf), ..merge() }),
+            ("--rebase --no-verify", Merge { style: Some(MergeStyle::Rebase), hooks: MergeHooks::Skip, ..merge() }),
+            ("--accept-unseen-changes", Merge { unseen: MergeUnseen::Accept, ..merge() }),
+            ("--accept-hook-changes", Merge { hooks: MergeHooks::AcceptChanges, ..merge() }),
+            ("--accept-hook-changes=0a1b", Merge { hooks: MergeHooks::AcceptOnly("0a1b".into()), ..merge() }),
+        ] {
+            assert_eq!(parse_merge(words).unwrap(), expected, "{words}");
         }
     }
 

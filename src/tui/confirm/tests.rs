@@ -55,10 +55,19 @@ fn open_trust(model: &mut Model, trust: Trust) {
 
 #[test]
 fn agreeing_asks_for_exactly_what_was_shown() {
-    let merged = |style| Request::Merge { session: "abcd2345".into(), style: Some(style), hooks: MergeHooks::Check };
+    let merged = |style| Request::Merge {
+        session: "abcd2345".into(),
+        style: Some(style),
+        hooks: MergeHooks::Check,
+        unseen: MergeUnseen::Refuse,
+    };
     let undone = |to| Request::Undo { session: "abcd2345".into(), to };
-    let unhooked =
-        || Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::Squash), hooks: MergeHooks::Skip };
+    let unhooked = || Request::Merge {
+        session: "abcd2345".into(),
+        style: Some(MergeStyle::Squash),
+        hooks: MergeHooks::Skip,
+        unseen: MergeUnseen::Refuse,
+    };
     for (keys, expected) in [
         (&["m", "enter"][..], vec![merged(MergeStyle::Squash)]),
         (&["m", "n", "enter"], vec![merged(MergeStyle::NoFf)]),
@@ -115,6 +124,7 @@ fn a_late_answer_takes_the_keys_from_nothing() {
                 session: "abcd2345".into(),
                 style: Some(MergeStyle::Squash),
                 hooks: MergeHooks::Check,
+                unseen: MergeUnseen::Refuse,
             }],
         ),
         (&["ctrl+p"], vec![]),
@@ -142,8 +152,12 @@ fn the_style_of_a_merge_is_the_configured_one() {
         about: String::new(),
         ignored: None,
     }];
-    let expected =
-        Request::Merge { session: "abcd2345".into(), style: Some(MergeStyle::NoFf), hooks: MergeHooks::Check };
+    let expected = Request::Merge {
+        session: "abcd2345".into(),
+        style: Some(MergeStyle::NoFf),
+        hooks: MergeHooks::Check,
+        unseen: MergeUnseen::Refuse,
+    };
     assert_eq!(press(&mut model, &["m", "enter"]), [expected]);
 }
 
@@ -327,7 +341,8 @@ fn hook_changes() -> HookChanges {
 #[test]
 fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
     let style = Some(MergeStyle::NoFf);
-    let came = || Msg::Reply(Reply::HookChanges { session: "abcd2345".into(), style, changes: hook_changes() });
+    let unseen = MergeUnseen::Accept;
+    let came = || Msg::Reply(Reply::HookChanges { session: "abcd2345".into(), style, unseen, changes: hook_changes() });
     let mut model = facing(WIDE, ready());
     update(&mut model, came());
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -347,7 +362,7 @@ fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
     assert!(!screen(&mut model).contains("⏎ yes"));
     assert_eq!(press(&mut model, &["enter"]), []);
     assert!(is_open(&model), "Enter is pressed without reading");
-    let merge = |hooks| Request::Merge { session: "abcd2345".into(), style, hooks };
+    let merge = |hooks| Request::Merge { session: "abcd2345".into(), style, hooks, unseen };
     assert_eq!(press(&mut model, &["y"]), [merge(MergeHooks::AcceptOnly("0a1b2c3d4e5f".into()))]);
     update(&mut model, came());
     assert_eq!(press(&mut model, &["v"]), [merge(MergeHooks::Skip)]);
@@ -356,6 +371,36 @@ fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
     update(&mut model, came());
     assert_eq!(press(&mut model, &["esc"]), []);
     assert!(!is_open(&model));
+}
+
+#[test]
+fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
+    let mut model = facing(NARROW, sample::conflict());
+    press(&mut model, &["m"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────╮
+    │ +12 −4 in 2 files                                                            │
+    │ squash: one commit with the session's title and summary                      │
+    │ Binary and deleted files have no marks: a takes the session's version.       │
+    │                                                                              │
+    │ Your checkout moves only where nothing of yours would be lost. At a conflict │
+    │ nothing is merged, and main stays as it is.                                  │
+    ╰ enter merges  s squash  n no-ff  r rebase  a session's files  esc not yet ───╯
+    "#);
+    press(&mut model, &["a"]);
+    insta::assert_snapshot!(shown(&mut model), @r#"
+    ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────╮
+    │ +12 −4 in 2 files                                                            │
+    │ squash: one commit with the session's title and summary                      │
+    │ Files in conflict without marks are merged as the session has them.          │
+    │                                                                              │
+    │ Your checkout moves only where nothing of yours would be lost. At a conflict │
+    │ nothing is merged, and main stays as it is.                                  │
+    ╰ enter merges  s squash  n no-ff  r rebase  a session's files  esc not yet ───╯
+    "#);
+    let (style, hooks, unseen) = (Some(MergeStyle::Squash), MergeHooks::Check, MergeUnseen::Accept);
+    let merged = Request::Merge { session: "abcd2345".into(), style, hooks, unseen };
+    assert_eq!(press(&mut model, &["enter"]), [merged]);
 }
 
 #[test]

@@ -373,7 +373,15 @@ mod tests {
             (Request::Read("a".into()), "unread a"),
             (prompt, "refused 7"),
             (setting, "theme is not loud"),
-            (Request::Merge { session: "a".into(), style: None, hooks: Default::default() }, "merge"),
+            (
+                Request::Merge {
+                    session: "a".into(),
+                    style: None,
+                    hooks: Default::default(),
+                    unseen: Default::default(),
+                },
+                "merge",
+            ),
             (Request::List, "read the sessions"),
         ] {
             assert_eq!(told(request).await, expected);

@@ -183,7 +183,12 @@ fn commands_to_a_session_act_on_it() {
     for (command, expected, focus) in [
         (
             "/merge squash",
-            Request::Merge { session: session(), style: Some(MergeStyle::Squash), hooks: Default::default() },
+            Request::Merge {
+                session: session(),
+                style: Some(MergeStyle::Squash),
+                hooks: Default::default(),
+                unseen: Default::default(),
+            },
             Focus::Composer,
         ),
         ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Composer),

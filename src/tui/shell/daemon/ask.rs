@@ -10,7 +10,7 @@ use crate::api::project::{
     SetConfig,
 };
 use crate::api::request::{
-    Answer, CreateSession, DiffQuery, EventQuery, ListSessions, Merge, MergeUnseen, Resume, SendPrompt, Undo,
+    Answer, CreateSession, DiffQuery, EventQuery, ListSessions, Merge, Resume, SendPrompt, Undo,
 };
 use crate::api::review::{AddComment, EditComment, LookAt};
 use crate::api::session::{Session, Status};
@@ -43,11 +43,11 @@ impl Desk {
             Request::Resume(id) => {
                 done("goes on", to.resume(&id, &Resume { env: Some(self.env.clone()), ..Resume::default() }).await?)
             }
-            Request::Merge { session, style, hooks } => {
-                let merge = Merge { style, hooks, unseen: MergeUnseen::Refuse };
+            Request::Merge { session, style, hooks, unseen } => {
+                let merge = Merge { style, hooks, unseen };
                 match to.merge(&session, &merge).await {
                     Err(ClientError::Refused(Error { hook_changes: Some(changes), .. })) => {
-                        Reply::HookChanges { session, style, changes: *changes }
+                        Reply::HookChanges { session, style, unseen, changes: *changes }
                     }
                     merged => came("merged", session, merged)?,
                 }
