@@ -78,6 +78,11 @@ impl Session {
     pub fn stands_at(&self) -> u32 {
         self.undone_to.unwrap_or(self.turns)
     }
+
+    /// Why what the last turn changed is in no commit.
+    pub fn uncommitted(&self) -> Option<&TurnError> {
+        self.last_error.as_ref().filter(|error| error.kind == TurnError::UNCOMMITTED)
+    }
 }
 
 /// Where a session stands. The words are the same in every client.
@@ -277,6 +282,11 @@ pub struct TurnError {
     /// When a limit ends, where the backend told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resets_at: Option<i64>,
+}
+
+impl TurnError {
+    /// The kind of an error after a turn: what it changed could not be committed.
+    pub const UNCOMMITTED: &'static str = "uncommitted";
 }
 
 /// The structured response that ends a turn.

@@ -281,7 +281,7 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 Status::Conflict => Some(match &session.parent {
                     Some(parent) => format!("make the two fit, here or in {parent}, then `coppice integrate {id}`"),
                     None => format!(
-                        "`{}` is merged into the worktree, with marks where both changed the same: `coppice send {id} \
+                        "`{}` is merged into the worktree; conflicting text files have marks: `coppice send {id} \
                          'resolve the conflict'` or edit the files in {}, then `coppice merge {id}`",
                         session.base.name, session.worktree
                     ),
@@ -296,6 +296,7 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
         }
         Status::Ready => {
             let changes = match session.changes.files {
+                0 if session.uncommitted().is_some() => Line::toned(Tone::Bad, "changes not committed"),
                 0 => Line::new().dim("no changes"),
                 files => {
                     let files = count(files as usize, "file");
@@ -307,7 +308,11 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 usage => format!("  {usage}"),
             };
             let end = status::word(session.status).plain(format!(" {id}  ")).then(changes).dim(usage);
-            vec![end, next(status::next(session))]
+            let why =
+                session.uncommitted().map(|error| Line::toned(Tone::Bad, "error: ").plain(one_line(&error.message)));
+            let hint = session.uncommitted().and_then(|error| error.hint.as_ref());
+            let hint = hint.map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
+            std::iter::once(end).chain(why).chain([hint.unwrap_or_else(|| next(status::next(session)))]).collect()
         }
         Status::Draft
         | Status::Queued

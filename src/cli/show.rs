@@ -123,6 +123,7 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
     };
     let commit = session.base.commit.get(..10).unwrap_or(&session.base.commit);
     let changes = match session.changes.files {
+        0 if session.uncommitted().is_some() => Line::toned(Tone::Bad, "not committed"),
         0 => Line::new().dim("none"),
         files => {
             Line::new().plain(format!("{}  ", count(files as usize, "file"))).then(status::changes(session.changes))

@@ -36,11 +36,12 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             let Session { id, turns, .. } = &session;
             let (done, back) = match args.to {
                 Some(to) if to == *turns => (format!(" is as turn {turns} left it, "), String::new()),
-                Some(_) | None => (" undone, ".to_owned(), format!("`coppice undo {id} --to {turns}` takes it back; ")),
+                Some(_) | None => (" undone, ".to_owned(), format!("`coppice undo {id} --to {turns}` takes it back")),
             };
             context.output.say(&Line::new().strong(id).plain(done).then(left))?;
-            let kept = format!("{back}what no turn committed is in a ref that `coppice events {id}` names");
-            context.output.say(&Line::new().dim(kept))?;
+            if !back.is_empty() {
+                context.output.say(&Line::new().dim(back))?;
+            }
             context.output.warn(&session.warnings)?;
         }
     }

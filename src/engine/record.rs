@@ -415,6 +415,16 @@ impl Body {
         self.child.as_ref().map_or(&self.base.commit, |child| &child.rules)
     }
 
+    /// Drops the error of a checkpoint that failed, once everything is committed.
+    pub(super) fn forget_uncommitted(&mut self) {
+        self.last_error.take_if(|error| error.kind == TurnError::UNCOMMITTED);
+    }
+
+    /// Whether what the last turn changed could not be committed.
+    pub(super) fn is_uncommitted(&self) -> bool {
+        self.last_error.as_ref().is_some_and(|error| error.kind == TurnError::UNCOMMITTED)
+    }
+
     /// The commit that the session's work is measured from: its base, or what a merge has already taken.
     pub(super) fn measured_from(&self) -> &str {
         match (&self.base.branch, &self.merged) {

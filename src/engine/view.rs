@@ -227,7 +227,7 @@ fn next(record: &Record) -> Vec<&'static str> {
     let is_child = record.body.child.is_some();
     // Offering what is bound to be refused helps nobody.
     let fits = |name: &&str| match *name {
-        "merge" => !is_empty && record.body.base.branch.is_some(),
+        "merge" => (!is_empty || record.body.is_uncommitted()) && record.body.base.branch.is_some(),
         "undo" => !is_empty,
         // The base of a child is a snapshot, not a branch; its work goes home to its parent.
         "rebase" => !is_child,

@@ -142,6 +142,7 @@ pub(crate) fn need(session: &Session) -> String {
                 format!("in {}", count(session.conflicts.len(), "file"))
             }
             (Some(error), _) if session.status == Status::Failed => one_line(&error.message),
+            _ if session.uncommitted().is_some() => "its changes are not committed".to_owned(),
             _ => String::new(),
         },
     }

@@ -63,9 +63,34 @@ fn a_detached_head_has_no_branch_to_merge_into() {
     -- stderr
     error: session `[ID1]` started from `6b64463e`, which is not a branch: there is nothing to merge into
 
-    hint: the work is on the session's branch: `coppice show [ID1]`
+    hint: check out the branch that you want it in, then run `git merge coppice/[ID1]/write-file-txt`
     ");
     assert_eq!(env.status(&id), "ready");
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    env.git(&["merge", "--quiet", &branch]);
+    assert_eq!(env.read("file.txt"), "one\n");
+}
+
+#[test]
+fn a_session_without_a_worktree_has_nothing_to_merge() {
+    let env = TestEnv::new();
+    let id = env.create_with(&["--draft", "--model", "demo"], &say("hi"));
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+}
+
+#[test]
+fn a_process_in_a_sandbox_is_told_why_coppice_does_not_work_there() {
+    let mut env = TestEnv::new();
+    env.set("COPPICE_SESSION", "abcdefgh");
+    env.set("COPPICE_WORKTREE", "/worktrees/abcdefgh");
+    env.set("COPPICE_HOME", "/proc/none");
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: this process runs in the sandbox of session `abcdefgh`, where coppice commands do not work
+
+    hint: run the command in a terminal of your own; in `coppice shell`, Ctrl+] brings you back to it
+    ");
 }
 
 #[test]

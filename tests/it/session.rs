@@ -64,6 +64,49 @@ fn every_way_to_merge_brings_the_same_tree() {
 }
 
 #[test]
+fn work_that_cannot_be_committed_is_not_taken_for_none() {
+    let env = TestEnv::new();
+    env.write(".gitattributes", "*.dat filter=broken\n");
+    env.commit("attributes");
+    env.git(&["config", "filter.broken.required", "true"]);
+    env.git(&["config", "filter.broken.clean", "false"]);
+    let id = env.create_ready(&write("file.dat", "one"));
+    let shown = env.coppice(&["show", &id]).exits(0).stdout;
+    let part = |from: &str| shown[shown.find(from).unwrap()..].lines().next().unwrap().to_owned();
+    assert_eq!(part("status "), "status    + ready, its changes are not committed");
+    assert_eq!(part("changes "), "changes   not committed");
+    assert!(part("uncommitted: ").contains("what the turn changed could not be committed"), "{shown}");
+    assert!(part("hint: ").ends_with(&format!("fix the cause, then `coppice merge {id}` commits them")), "{shown}");
+    assert!(env.coppice(&["wait", &id]).exits(0).stdout.contains("its changes are not committed"));
+    assert!(env.coppice(&["list"]).exits(0).stdout.contains("its changes are not committed"));
+    assert!(env.coppice(&["merge", &id]).exits(1).stderr.contains("filter"));
+    assert!(env.coppice(&["show", &id]).exits(0).stdout.contains("its changes are not committed"));
+
+    env.git(&["config", "filter.broken.clean", "cat"]);
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("file.dat"), "one\n");
+    assert_eq!(env.session(&id)["last_error"], json!(null));
+}
+
+#[test]
+fn the_hint_about_local_work_names_every_file_and_works() {
+    let env = TestEnv::new();
+    env.write(".gitignore", "*.log\n");
+    env.commit("ignore");
+    let id = env.create_ready(&steps(&[write("README.md", "theirs"), write("new", "a file")]));
+    env.write("README.md", "mine\n");
+    env.write("new/deep.log", "ignored\n");
+    env.write("untouched.log", "stays\n");
+    let told = env.coppice(&["merge", &id]).exits(1).stderr;
+    let hint = told.split('`').find(|part| part.starts_with("git -C ")).unwrap();
+    assert!(hint.ends_with(" stash push --all -- README.md new/deep.log"), "{told}");
+    env.git(&hint.split(' ').skip(1).collect::<Vec<_>>());
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!((env.read("README.md"), env.read("new")), ("theirs\n".into(), "a file\n".into()));
+    assert_eq!(env.read("untouched.log"), "stays\n");
+}
+
+#[test]
 fn a_merge_that_would_lose_local_work_is_refused() {
     let env = TestEnv::new();
     let id = env.create_ready(&write("README.md", "theirs"));
@@ -73,7 +116,7 @@ fn a_merge_that_would_lose_local_work_is_refused() {
     -- stderr
     error: the merge into `main` is refused: local changes in `[ROOT]/repo` would be overwritten: `README.md`
 
-    hint: commit them or run `git stash -u`, then merge again
+    hint: commit them, or run `git -C [ROOT]/repo stash push --all -- README.md`, then merge again
     ");
     assert_eq!(env.read("README.md"), "mine\n");
     assert_eq!(env.status(&id), "ready");
@@ -111,7 +154,7 @@ fn a_conflict_names_its_files_and_harms_nothing() {
     -- stderr
     conflict
       README.md
-    hint: `main` is merged into the worktree, with marks where both changed the same: `coppice send [ID1] 'resolve the conflict'` or edit the files in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1], then `coppice merge [ID1]`
+    hint: `main` is merged into the worktree; conflicting text files have marks: `coppice send [ID1] 'resolve the conflict'` or edit the files in [ROOT]/coppice/data/worktrees/[PROJECT]/[ID1], then `coppice merge [ID1]`
     ");
     assert_eq!(env.status(&id), "conflict");
     assert_eq!(env.session(&id)["conflicts"], json!(["README.md"]));
@@ -219,8 +262,10 @@ fn an_undo_can_be_undone() {
     assert_eq!(read(), None);
 
     // What was never committed by a turn is saved by the undo itself.
+    assert!(!env.coppice(&["undo", &id, "--to", "0"]).exits(0).stderr.contains("refs/coppice/undo/"));
     std::fs::write(env.worktree(&id).join("mine.txt"), "by hand\n").unwrap();
-    env.coppice(&["undo", &id, "--to", "1"]).succeeds();
+    let told = env.coppice(&["undo", &id, "--to", "1"]).exits(0).stderr;
+    assert!(told.contains("warning: changes that no turn had committed are kept in `refs/coppice/undo/"), "{told}");
     let undone = env.events(&id).into_iter().rfind(|event| event["type"] == "undone").unwrap();
     let saved = undone["saved"].as_str().unwrap();
     assert_eq!(env.git(&["show", &format!("{saved}:mine.txt")]), "by hand");
@@ -386,6 +431,7 @@ fn the_sessions_of_a_moved_repository_are_found_again() {
     let expected = format!("the repository of session `{id}` is no longer at `{old_name}`");
     assert!(refused.contains(&expected) && refused.contains(&format!("ln -s NEW_PLACE '{old_name}'")), "{refused}");
     std::os::unix::fs::symlink(&new, &old).unwrap();
+    assert!(env.coppice_in(&new, &["list"]).exits(0).stdout.contains(&id));
     env.coppice_in(&new, &["merge", &id]).succeeds();
     assert_eq!(env.read("a.txt"), "a\n");
 }

@@ -178,7 +178,10 @@ impl Actor {
             Outcome::Interrupted => (TurnState::Interrupted, None),
         };
         let body = &mut self.record.body;
-        body.last_error = error.clone();
+        // The turn itself may have gone well while its files could not be committed.
+        if error.is_some() || !body.is_uncommitted() {
+            body.last_error = error.clone();
+        }
         // What expires with this daemon, or was decided for a turn that never began, is still worth something.
         let (ends, begun) = (self.closing.is_some(), turn.started.is_some());
         body.approvals.retain(|approval| approval.expired && (ends || !begun));

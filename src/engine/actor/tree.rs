@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 
 use crate::api::event::Payload;
-use crate::api::session::{Changes, TurnState};
+use crate::api::session::{Changes, TurnError, TurnState};
 use crate::git::diff::{self, FileChange, Target};
 use crate::git::history::{self, Checkpoint, Recorded};
 use crate::git::{self, GitError, Oid, Worktree};
@@ -47,6 +47,15 @@ impl Actor {
         if let Err(fault) = done {
             let message = format!("what the turn changed could not be committed: {}", failure(fault).message);
             warn!(session = %self.id, message, "no checkpoint");
+            self.record.body.last_error = Some(TurnError {
+                kind: TurnError::UNCOMMITTED.to_owned(),
+                message: message.clone(),
+                hint: Some(format!(
+                    "the changed files are in {}: fix the cause, then `coppice merge {}` commits them",
+                    self.record.body.worktree, self.id
+                )),
+                ..TurnError::default()
+            });
             self.staged.push(Payload::Warning { message });
         }
     }
@@ -119,8 +128,9 @@ impl Actor {
         let saved = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
-        let (files, base, merged) = in_quiet_tree(&tree.path.clone(), move || {
-            history::snapshot_and_reset(&tree, &target, &name, "before an undo")?;
+        let (files, base, merged, unsaved) = in_quiet_tree(&tree.path.clone(), move || {
+            let before = history::snapshot_and_reset(&tree, &target, &name, "before an undo")?;
+            let unsaved = diff::changes(&tree, &before.before, Target::Commit(before.commit))?.files;
             // A base that was brought in after the turn is not below its commit.
             let base = match branch {
                 Some(branch) => git::merge::left_base(&tree, &branch, target)?.unwrap_or(tree.base),
@@ -130,9 +140,13 @@ impl Actor {
                 Some(merged) if history::holds(&tree.repo, &target, &merged)? => Some(merged),
                 Some(_) | None => None,
             };
-            Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged))
+            Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged, unsaved))
         })
         .await?;
+        if unsaved > 0 {
+            let message = format!("changes that no turn had committed are kept in `{saved}`");
+            self.staged.push(Payload::Warning { message });
+        }
         let body = &mut self.record.body;
         (body.base.commit, body.merged) = (base.to_string(), merged.map(|merged| merged.to_string()));
         body.conflicts.clear();
@@ -174,6 +188,7 @@ impl Actor {
             recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
         })
         .await?;
+        self.record.body.forget_uncommitted();
         let Some(Kept { recorded, files, own }) = kept else { return Ok(None) };
         let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));

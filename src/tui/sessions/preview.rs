@@ -1,7 +1,7 @@
 //! The session under the cursor without going into it: who works, what is to be decided, the end of its transcript.
 
 use super::words;
-use crate::api::session::{Approval, Question, Session, Status, WaitingFor};
+use crate::api::session::{Approval, Question, Session, Status, TurnError, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, cut, one_line, visible};
 use crate::look::markdown;
@@ -146,6 +146,9 @@ fn wants(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         Some(WaitingFor::Children) | None => match session.status {
             Status::Failed => failure(model, session, columns),
             Status::Conflict => conflict(model, session, columns),
+            Status::Ready if session.uncommitted().is_some() => {
+                session.uncommitted().map(|error| reason(model, error, columns)).unwrap_or_default()
+            }
             Status::Draft
             | Status::Queued
             | Status::Preparing
@@ -208,6 +211,16 @@ fn question(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
 /// Why it failed and what helps, the command that a person can paste included.
 fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let Some(error) = &session.last_error else { return Vec::new() };
+    let mut lines = reason(model, error, columns);
+    let login = (error.kind == "auth").then(|| key(model, Action::Login, "logs in"));
+    let other = composer::offer(model, session)
+        .map(|engine| key(model, Action::Continue, &format!("continues on {}", one_line(&engine))));
+    lines.push(joined(login.into_iter().chain(other).chain([key(model, Action::Resume, "goes on")])));
+    lines
+}
+
+/// An error and its hint.
+fn reason(model: &Model, error: &TurnError, columns: usize) -> Vec<Line> {
     let mut lines = vec![Line::toned(Tone::Bad, words::failure(error))];
     lines.extend(wrapped(Tone::Plain, &visible(&error.message), columns));
     if let Some(resets_at) = error.resets_at.filter(|resets_at| *resets_at > model.now) {
@@ -216,10 +229,6 @@ fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     if let Some(hint) = &error.hint {
         lines.extend(wrapped(Tone::Warn, &format!("hint: {}", visible(hint)), columns));
     }
-    let login = (error.kind == "auth").then(|| key(model, Action::Login, "logs in"));
-    let other = composer::offer(model, session)
-        .map(|engine| key(model, Action::Continue, &format!("continues on {}", one_line(&engine))));
-    lines.push(joined(login.into_iter().chain(other).chain([key(model, Action::Resume, "goes on")])));
     lines
 }
 
@@ -230,7 +239,7 @@ fn conflict(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         Some(_) => ("make the two fit, here or in the session above".to_owned(), (Action::Integrate, "integrates")),
         None => {
             let base = one_line(&session.base.name);
-            let how = format!("{base} is merged into the worktree, with marks where both changed the same");
+            let how = format!("{base} is merged into the worktree; conflicting text files have marks");
             (how, (Action::Merge, "merges"))
         }
     };

@@ -273,8 +273,8 @@ fn a_conflict_says_where_it_is_and_how_it_ends() {
                                                                 │   conflicts with main
                                                                 │     a.rs
                                                                 │     b.rs
-                                                                │   main is merged into the worktree, with marks where both
-                                                                │   changed the same
+                                                                │   main is merged into the worktree; conflicting text
+                                                                │   files have marks
                                                                 │   i writes to the agent · ! opens a shell · m merges
                                                                 │
                                                                 │
