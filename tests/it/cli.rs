@@ -63,7 +63,7 @@ fn a_detached_head_has_no_branch_to_merge_into() {
     -- stderr
     error: session `[ID1]` started from `6b64463e`, which is not a branch: there is nothing to merge into
 
-    hint: check out the branch that you want it in, then run `git merge coppice/[ID1]/write-file-txt`
+    hint: check out the branch that you want it in, then run `git merge coppice/[ID1]/write-file-txt-one`
     ");
     assert_eq!(env.status(&id), "ready");
     let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
@@ -75,7 +75,11 @@ fn a_detached_head_has_no_branch_to_merge_into() {
 fn a_session_without_a_worktree_has_nothing_to_merge() {
     let env = TestEnv::new();
     let id = env.create_with(&["--draft", "--model", "demo"], &say("hi"));
-    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @"");
+    assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` has changed nothing: there is nothing to merge
+    ");
 }
 
 #[test]

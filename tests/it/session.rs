@@ -73,7 +73,7 @@ fn work_that_cannot_be_committed_is_not_taken_for_none() {
     let id = env.create_ready(&write("file.dat", "one"));
     let shown = env.coppice(&["show", &id]).exits(0).stdout;
     let part = |from: &str| shown[shown.find(from).unwrap()..].lines().next().unwrap().to_owned();
-    assert_eq!(part("status "), "status    + ready, its changes are not committed");
+    assert_eq!(part("status "), "status    ready, its changes are not committed");
     assert_eq!(part("changes "), "changes   not committed");
     assert!(part("uncommitted: ").contains("what the turn changed could not be committed"), "{shown}");
     assert!(part("hint: ").ends_with(&format!("fix the cause, then `coppice merge {id}` commits them")), "{shown}");
