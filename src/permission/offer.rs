@@ -9,7 +9,8 @@ use std::path::Path;
 
 use super::compact::{glob, tool};
 use super::rule::Rule;
-use super::shell::{Redirect, ShellText, SimpleCommand, Word, base_name};
+use super::shell::{Redirect, ShellText, SimpleCommand, Word, base_name, is_one_of};
+use super::verb::{READS, names_credentials};
 use super::{Call, Places, Subject, Target, flag};
 
 /// Programs whose second word says what they do.
@@ -280,8 +281,10 @@ fn pattern(command: &SimpleCommand) -> Option<String> {
     if !prefix.iter().all(is_plain) {
         return None;
     }
-    // A pattern never means a redirection into a file, so that it must be spelled out.
-    if command.writes() {
+    // A pattern never means a redirection into a file, and a question about one file is none about the others.
+    let is_far = |word: &Word| word.text.starts_with('/') || word.text.contains("..");
+    let is_file = |word: &Word| names_credentials(word) || is_one_of(READS, program) && is_far(word);
+    if command.writes() || command.words.iter().skip(1).any(is_file) {
         let line = command.line();
         let is_near = |redirect: &Redirect| !redirect.writes() || is_plain_path(&redirect.target.text);
         return (!glob::is_pattern(&line) && command.redirects.iter().all(is_near)).then_some(line);

@@ -299,7 +299,7 @@ fn prints_texts(format: &str) -> bool {
 }
 
 /// Whether a word may name what holds keys or passwords.
-fn names_credentials(word: &Word) -> bool {
+pub(super) fn names_credentials(word: &Word) -> bool {
     // Some disks do not tell cases apart.
     let text = word.text.to_ascii_lowercase();
     if !text.contains(['.', '/', '_']) {

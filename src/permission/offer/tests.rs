@@ -51,6 +51,8 @@ fn check(call: &Call, expected: &[&str]) {
 fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
     for (text, expected) in [
         ("cat x", &["Bash(cat *)"][..]),
+        ("cat .env", &["Bash(cat .env)"]),
+        ("cat /etc/passwd", &["Bash(cat /etc/passwd)"]),
         ("ls", &["Bash(ls)"]),
         ("git push origin", &["Bash(git push *)"]),
         ("git status", &["Bash(git status)"]),
