@@ -255,6 +255,12 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
         Class::Asked if case.is_held() && case.only_asks_git() => (Action::Allow, "it only looks at history"),
         Class::Asked if case.reads_inside() => (Action::Allow, "it only reads in the work tree"),
+        Class::Asked if case.only_looks() => {
+            (Action::Ask, "it may read outside of the work tree, and no rule allows it")
+        }
+        Class::Asked if case.reads_credentials() => {
+            (Action::Ask, "it names a file that may hold secrets, and no rule allows it")
+        }
         Class::Asked | Class::Varies => (Action::Ask, "it may change something, and no rule allows it"),
         Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
         Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),

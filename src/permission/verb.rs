@@ -155,6 +155,13 @@ pub(super) fn text_only_reads_git(text: &ShellText, ground: ReadGround<'_>) -> b
     all(text, |command| command.program() == "git" && reads(command, ground))
 }
 
+/// Whether a text only runs programs that read, and names what may hold secrets.
+pub(super) fn reads_credentials(text: &ShellText) -> bool {
+    let reads = |command: &SimpleCommand| is_one_of(READS, command.program()) && !command.writes();
+    let has_secret = |command: &SimpleCommand| command.words.iter().any(names_credentials);
+    text.understood().is_some_and(|commands| commands.iter().all(reads) && commands.iter().any(has_secret))
+}
+
 impl ReadGround<'_> {
     /// Whether a call of `cd` stays where it is or goes to the root.
     fn is_way_to_root(&self, texts: &[&str]) -> bool {

@@ -277,6 +277,11 @@ impl<'a> Case<'a> {
         self.tool() == "bash" && reads() || self.only_asks_git()
     }
 
+    /// Whether it is a command that would only look if it did not name what may hold secrets.
+    pub(super) fn reads_credentials(&self) -> bool {
+        self.shell.as_ref().is_some_and(verb::reads_credentials)
+    }
+
     /// Whether it looks at history and does nothing else, by the tool for git or by a shell.
     pub(super) fn only_asks_git(&self) -> bool {
         let Some(shell) = self.shell.as_ref().filter(|_| matches!(self.tool(), "bash" | "git")) else { return false };
