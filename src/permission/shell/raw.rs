@@ -10,7 +10,7 @@ const BEFORE: &[&str] =
     &["!", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}", "-p", "--"];
 
 /// How many commands are worked out.
-const MOST_COMMANDS: usize = 4096;
+const MOST_COMMANDS: usize = 32_768;
 
 /// How a text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
