@@ -69,6 +69,7 @@ fn work_that_cannot_be_committed_is_not_taken_for_none() {
     env.write(".gitattributes", "*.dat filter=broken\n");
     env.commit("attributes");
     env.git(&["config", "filter.broken.required", "true"]);
+    env.git(&["config", "filter.broken.smudge", "cat"]);
     env.git(&["config", "filter.broken.clean", "false"]);
     let id = env.create_ready(&write("file.dat", "one"));
     let shown = env.coppice(&["show", &id]).exits(0).stdout;
