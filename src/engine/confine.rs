@@ -37,8 +37,8 @@ use super::record::{ReachRecord, Record};
 use super::settings::{self, Settings};
 use super::shared::Shared;
 use super::spawn::{Kept, Supervised};
-pub(super) use question::{ConfinedQuestion, compose_question};
 use caches::{LockedCrates, create_caches};
+pub(super) use question::{ConfinedQuestion, compose_question};
 use variables::Private;
 
 /// A directory in memory, which each process in namespaces has for itself.

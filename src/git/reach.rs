@@ -176,6 +176,7 @@ pub(super) fn start(command: &mut Command, reach: Option<&Reach>) -> io::Result<
 }
 
 /// The command as it is to be started if it may execute what an agent wrote, if somebody said how.
+#[expect(clippy::disallowed_methods, reason = "this is where an enclosed git starts")]
 pub(super) fn enclose(command: Command, reach: &Reach) -> io::Result<Command> {
     let Some(confinement) = CONFINEMENT.get() else { return Ok(command) };
     let directory = command.get_current_dir().unwrap_or(Path::new("/"));

@@ -9,7 +9,7 @@
 //! environment, because our own binary would load libraries by what both say.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 #[cfg(target_os = "linux")]
 use std::os::fd::OwnedFd;
@@ -75,7 +75,8 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         // A shell uses this number for the same.
         Ok(Ending::Signal(signal)) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
         Err(error) => {
-            eprintln!("failed to start a program in its sandbox: {error}");
+            // Nobody is left to read it where this fails.
+            writeln!(io::stderr(), "failed to start a program in its sandbox: {error}").ok();
             ExitCode::from(127)
         }
     }

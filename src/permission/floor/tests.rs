@@ -133,8 +133,6 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
         "$x -rf /",
         "$(cat f) -rf ~",
         "x=a; x=/; rm -rf $x",
-        "poetry run sudo id",
-        "direnv exec . sudo -n id",
         "busybox reboot",
         "toybox reboot",
     ] {
@@ -146,6 +144,8 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
 fn r89_what_only_looks_like_it_is_left_to_the_rules() {
     for text in [
         "rm -rf target",
+        "apt install sudo curl",
+        "docker exec db su postgres -c x",
         "rm -rf ./node_modules",
         "rm -rf /tmp/x",
         "rm -rf /tmp/*",
