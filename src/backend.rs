@@ -16,7 +16,7 @@ pub mod failure;
 pub mod gemini;
 mod hold;
 pub mod hosts;
-mod install;
+pub(crate) mod install;
 pub mod interactive;
 mod output;
 mod posture;

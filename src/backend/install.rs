@@ -15,6 +15,9 @@ const SYSTEM: &[&str] = &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "
 /// Directories of packages: a package is of no use without those that it needs.
 const PACKAGES: &[&str] = &["node_modules", ".pnpm"];
 
+/// Directories below the home directory that hold the files of many programs, and keys among them.
+const SHARED: &[&str] = &[".cache", ".config", ".local", ".local/share", ".local/state"];
+
 /// How often one script leads to the next before it is given up.
 const DEPTH: usize = 4;
 
@@ -50,6 +53,16 @@ pub(crate) fn of_command(argv: &[String], env: &[(String, String)]) -> Vec<PathB
     places
 }
 
+/// What to open for a program: the directory of all packages around it, else its own. A directory that is too wide is
+/// not opened for one program, but the program alone.
+pub(crate) fn program_place(program: &Path, home: Option<&Path>) -> PathBuf {
+    let is_packages = |dir: &&Path| dir.file_name().is_some_and(|name| PACKAGES.iter().any(|known| name == *known));
+    // The outermost one holds the others.
+    let packages = program.ancestors().filter(is_packages).last();
+    let dir = packages.or_else(|| program.parent()).unwrap_or(program);
+    if is_too_wide(dir, home) { program.to_owned() } else { dir.to_owned() }
+}
+
 struct Search<'a> {
     path: &'a str,
     home: Option<&'a Path>,
@@ -66,22 +79,11 @@ impl Search<'_> {
                 break;
             };
             if !SYSTEM.iter().any(|dir| file.starts_with(dir)) {
-                places.push(self.place(&file));
+                places.push(program_place(&file, self.home));
             }
             next = first_line(&file).and_then(|line| self.interpreter(&line));
         }
         places
-    }
-
-    /// The directory to open for a file: that of all packages, else its own. One that holds everything of the user is not
-    /// opened for the sake of one file.
-    fn place(&self, file: &Path) -> PathBuf {
-        let is_packages = |dir: &&Path| dir.file_name().is_some_and(|name| PACKAGES.iter().any(|known| name == *known));
-        // The outermost one holds the others.
-        let packages = file.ancestors().filter(is_packages).last();
-        let dir = packages.or_else(|| file.parent()).unwrap_or(file);
-        let is_too_wide = dir.parent().is_none() || self.home.is_some_and(|home| is_around(dir, home));
-        if is_too_wide { file.to_owned() } else { dir.to_owned() }
     }
 
     /// The program that a first line names.
@@ -97,9 +99,13 @@ impl Search<'_> {
     }
 }
 
-/// Whether a directory is `home` or holds it, whatever links lead there.
-fn is_around(dir: &Path, home: &Path) -> bool {
-    home.starts_with(dir) || fs::canonicalize(home).is_ok_and(|home| home.starts_with(dir))
+/// Whether a directory holds the home directory, or the files of many programs in it, whatever links lead there.
+fn is_too_wide(dir: &Path, home: Option<&Path>) -> bool {
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let (dir, home) = (real(dir), home.map(real));
+    let holds_too_much =
+        |home: PathBuf| home.starts_with(&dir) || SHARED.iter().any(|name| real(&home.join(name)) == dir);
+    dir.parent().is_none() || home.is_some_and(holds_too_much)
 }
 
 fn first_line(file: &Path) -> Option<String> {
@@ -182,15 +188,29 @@ mod tests {
     fn a_home_is_never_opened_for_one_file() {
         let home = Home::new();
         home.check(&[&home.file("agent", "ELF")], &["agent"]);
-        let search = Search { path: "", home: Some(Path::new("/home/me")) };
         for (file, expected) in [
             ("/home/me/agent", "/home/me/agent"),
             ("/home/agent", "/home/agent"),
             ("/agent", "/agent"),
             ("/home/me/bin/agent", "/home/me/bin"),
             ("/home/you/agent", "/home/you"),
+            ("/home/me/.local/share/agent", "/home/me/.local/share/agent"),
+            ("/home/me/.local/share/agent/agent", "/home/me/.local/share/agent"),
         ] {
-            assert_eq!(search.place(Path::new(file)), Path::new(expected));
+            assert_eq!(program_place(Path::new(file), Some(Path::new("/home/me"))), Path::new(expected));
         }
+    }
+
+    #[test]
+    fn no_name_of_a_home_opens_it() {
+        let home = Home::new();
+        home.file("bin/agent", "ELF");
+        home.file("agent", "ELF");
+        home.link("elsewhere/home", &home.path(""));
+        for name in ["agent", "bin/../agent", "elsewhere/home/agent"] {
+            let program = home.path(name);
+            assert_eq!(program_place(&program, Some(&home.path(""))), program);
+        }
+        assert_eq!(program_place(&home.path("bin/agent"), Some(&home.path(""))), home.path("bin"));
     }
 }

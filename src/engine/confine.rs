@@ -210,6 +210,11 @@ pub(super) fn of_program(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
     Ok((cage, variables::without_secrets(env, &[])))
 }
 
+/// What to open for a program that the user installed: its directory, unless that holds more than the program.
+pub(super) fn program_place(program: &Path, env: &Environment) -> PathBuf {
+    backend::install::program_place(program, env.get("HOME").map(Path::new))
+}
+
 /// Whether the kernel holds what we start ourselves for a session, whoever confines its agent.
 pub(super) fn hold_of_own(shared: &Shared, reach: &ReachRecord) -> Hold {
     let hold =

@@ -140,7 +140,7 @@ async fn start(
     if let Some(cage) = &mut cage {
         cage.read.push(tree.clone());
         let program = server.command.first().map(std::path::Path::new).filter(|program| program.is_absolute());
-        cage.read.extend(program.and_then(std::path::Path::parent).map(std::path::Path::to_owned));
+        cage.read.extend(program.map(|program| confine::program_place(program, &env)));
         cage.read.extend(confine::listed(sandbox, &env));
         if sandbox.level == Level::Restricted {
             let listening = proxy::start(sandbox.hosts.clone()).await.map_err(|error| failed(error.to_string()))?;

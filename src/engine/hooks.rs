@@ -51,7 +51,8 @@ pub(super) fn runner(
             Err(error) => return HookResult::Failed { output: error.to_string() },
         };
         if let Some(cage) = &mut cage {
-            cage.read.extend(program.parent().map(Path::to_owned).into_iter().chain(linked));
+            cage.read.push(confine::program_place(&program, &env));
+            cage.read.extend(linked);
         }
         let set = environment.into_iter().map(|(name, value)| (name.to_owned(), text(value)));
         let interpreter = read_interpreter(&program);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::api::request::Environment;
 use crate::backend::Access;
 use crate::config::Config;
 use crate::config::confine::Sandbox;
@@ -93,7 +94,7 @@ pub(super) async fn start(
     let found = find(program.name, &path, &tree).ok_or_else(|| missing(program))?;
     if let Some(cage) = &mut cage {
         cage.read.push(tree.clone());
-        cage.read.extend(places_of(&found));
+        cage.read.extend(places_of(&found, &env));
         cage.read.extend(confine::listed(&rights.sandbox, &env));
     }
     env.insert("COPPICE_WORKTREE".to_owned(), tree.to_string_lossy().into_owned());
@@ -130,11 +131,9 @@ fn find(name: &str, path: &str, tree: &Path) -> Option<PathBuf> {
 }
 
 /// What a program needs to be read beside itself: a script of a package lies among the packages that it uses.
-fn places_of(program: &Path) -> Vec<PathBuf> {
+fn places_of(program: &Path, env: &Environment) -> [PathBuf; 2] {
     let real = program.canonicalize().unwrap_or_else(|_| program.to_owned());
-    let packages = real.ancestors().filter(|path| path.ends_with("node_modules")).last();
-    let beside = [program.parent(), real.parent(), packages];
-    beside.into_iter().flatten().map(Path::to_owned).collect()
+    [program, &real].map(|program| confine::program_place(program, env))
 }
 
 #[cfg(test)]
@@ -185,7 +184,11 @@ mod tests {
         fs::create_dir(root.join("bin")).unwrap();
         fs::write(&script, "").unwrap();
         std::os::unix::fs::symlink(&script, root.join("bin/server")).unwrap();
-        let expected = ["bin", "lib/node_modules/server/lib", "lib/node_modules"].map(|path| root.join(path));
-        assert_eq!(places_of(&root.join("bin/server")), expected);
+        let env = Environment::from([("HOME".to_owned(), root.display().to_string())]);
+        assert_eq!(places_of(&root.join("bin/server"), &env), ["bin", "lib/node_modules"].map(|path| root.join(path)));
+        // The home directory is not read for the sake of a program that lies in it.
+        fs::write(root.join("plain"), "").unwrap();
+        std::os::unix::fs::symlink("../plain", root.join("bin/plain")).unwrap();
+        assert_eq!(places_of(&root.join("bin/plain"), &env), ["bin", "plain"].map(|path| root.join(path)));
     }
 }
