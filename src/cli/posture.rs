@@ -66,7 +66,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
     };
     match args.format.choice() {
         Format::Json => context.output.json(&session)?,
-        Format::Human => context.output.lines(&lines(&session))?,
+        Format::Human => {
+            context.output.lines(&lines(&session))?;
+            context.output.warn(&session.warnings)?;
+        }
     }
     Ok(Exit::Done)
 }

@@ -231,6 +231,8 @@ struct Actor {
     /// It changed, and those who wait for it are not told yet.
     handoff_touched: bool,
     timing: Timing,
+    /// The agent's process was started with more than the posture allows by now; it ends with its turn.
+    has_wider_cage: bool,
     /// Facts that the next `Persist` writes.
     staged: Vec<Payload>,
     /// Warnings that were stored since the last command began; they are part of its answer.
@@ -286,6 +288,7 @@ impl Actor {
             handoff,
             handoff_touched: false,
             timing: Timing::default(),
+            has_wider_cage: false,
             staged: Vec::new(),
             warnings: Vec::new(),
             unsaved: Vec::new(),

@@ -5,7 +5,7 @@ use crate::api::request::When;
 use crate::api::session::Status;
 use crate::permission::Posture;
 use crate::protocol::prompt::{self, Answer};
-use crate::session::{Event, Rest, Session};
+use crate::session::{Event, Phase, Rest, Session, Turn};
 use crate::store::{Change, Durability, PromptRow, StoreError};
 use crate::workflow::PLAN_DECISION;
 
@@ -14,6 +14,10 @@ use super::super::prepare::SetupChoice;
 use super::super::record::{PostureRecord, PromptBody, Redirect, TurnBody, json};
 use super::super::{clock, delegate, handoff, image, view};
 use super::{Actor, Command, Draft};
+
+/// Said to whoever takes the worktree away from a session while a process that may write it is at work.
+const WRITES_ON: &str = "the rules of `plan` apply at once; processes that already run can write the worktree until \
+                         the turn or the attached program ends";
 
 /// Where a prompt stands in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,13 +231,37 @@ impl Actor {
         if *record == wanted {
             return Ok(());
         }
-        if wanted.posture() == Posture::Plan && record.posture() != Posture::Plan {
+        let takes_tree_away = wanted.posture() == Posture::Plan && record.posture() != Posture::Plan;
+        let is_at_work = match self.state {
+            Session::Resting(_) | Session::Turning(Turn { phase: Phase::Queued, .. }) => false,
+            Session::Turning(Turn {
+                phase:
+                    Phase::Preparing
+                    | Phase::Working
+                    | Phase::Parked
+                    | Phase::Returning
+                    | Phase::Stopping(..)
+                    | Phase::Closing(..),
+                ..
+            })
+            | Session::Integrating(_)
+            | Session::Attached(_) => true,
+        };
+        if takes_tree_away {
             self.record.body.plan_mode.before = Some(record.word.clone());
+        }
+        self.has_wider_cage = takes_tree_away && is_at_work;
+        if self.has_wider_cage {
+            self.staged.push(Payload::Warning { message: WRITES_ON.to_owned() });
         }
         self.staged.push(Payload::PostureChanged { posture: wanted.word.clone(), yolo: wanted.yolo });
         self.record.body.posture = wanted;
         self.persist(Durability::Full, Vec::new()).await?;
         self.lead_children().await?;
+        if takes_tree_away && !is_at_work {
+            // A process keeps the cage that it was started with; the next turn starts another one.
+            self.end_processes().await?;
+        }
         self.judge_again().await
     }
 

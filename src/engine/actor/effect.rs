@@ -44,7 +44,10 @@ impl Actor {
             }
             Effect::Commit => {
                 self.end_served().await;
-                self.end_leftovers().await;
+                match std::mem::take(&mut self.has_wider_cage) {
+                    true => self.end_wider_processes().await,
+                    false => self.end_leftovers().await,
+                }
                 self.commit().await;
                 return Ok(Some(Event::Committed(self.standing().await)));
             }
@@ -69,6 +72,8 @@ impl Actor {
         } else if tree == Tree::Absent {
             self.persist(Durability::Normal, Vec::new()).await?;
         }
+        // What runs is replaced if it has another posture than the turn that begins.
+        self.has_wider_cage = false;
         let abort = CancellationToken::new();
         let task = self.turn.as_ref().map(|turn| turn.task.clone()).unwrap_or_default();
         let task = self.with_decisions(task).await;

@@ -113,6 +113,14 @@ impl Actor {
         Ok(quiesce::end_processes(worktree).await?)
     }
 
+    /// The same at the end of a turn, which no failure holds up.
+    pub(super) async fn end_wider_processes(&mut self) {
+        if let Err(fault) = self.end_processes().await {
+            let message = format!("processes that can write the worktree may still run: {fault}");
+            self.staged.push(Payload::Warning { message });
+        }
+    }
+
     /// Moves the tree to the trash and lets the sweeper save, recycle or delete it.
     pub(super) async fn give_tree_back(&mut self) -> Result<(), Fault> {
         self.end_processes().await?;
