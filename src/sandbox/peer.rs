@@ -3,7 +3,12 @@
 //! An agent's process descends from the daemon that started it. One that outlives its daemon is a stranger to the next
 //! one, but it cannot leave its sandbox: the kernel keeps the mark of having given up new privileges, across every exec.
 
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
 use rustix::process::Pid;
+
+#[cfg(target_os = "linux")]
+use super::tree::{ProcessStat, list_children};
 
 /// What a process is to this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,13 +25,24 @@ pub enum PeerOrigin {
 /// Finds out what a process is to this one. Where the system does not tell, everybody is a stranger.
 pub fn find_origin(process: Pid) -> PeerOrigin {
     let own = rustix::process::getpid();
-    match trace(process, own, read_parent) {
+    match trace(process, own, find_parent) {
         PeerOrigin::Stranger => judge(read_confinement(process), read_confinement(own)),
         known @ (PeerOrigin::Descendant | PeerOrigin::Sandboxed | PeerOrigin::Unknown) => known,
     }
 }
 
-fn trace(process: Pid, ancestor: Pid, parent_of: impl Fn(Pid) -> Option<Pid>) -> PeerOrigin {
+/// What the system tells about the parent of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ParentLookup {
+    /// Pid 1 stands in for a parent outside our pid namespace.
+    Found(Pid),
+    /// The process is hidden from us, and is not below this one.
+    Unrelated,
+    /// The process has ended, or may be one of ours that hides.
+    Unknown,
+}
+
+fn trace(process: Pid, ancestor: Pid, parent_of: impl Fn(Pid) -> ParentLookup) -> PeerOrigin {
     let mut at = process;
     loop {
         if at == ancestor {
@@ -36,8 +52,9 @@ fn trace(process: Pid, ancestor: Pid, parent_of: impl Fn(Pid) -> Option<Pid>) ->
             return PeerOrigin::Stranger;
         }
         match parent_of(at) {
-            Some(parent) => at = parent,
-            None => return PeerOrigin::Unknown,
+            ParentLookup::Found(parent) => at = parent,
+            ParentLookup::Unrelated => return PeerOrigin::Stranger,
+            ParentLookup::Unknown => return PeerOrigin::Unknown,
         }
     }
 }
@@ -61,15 +78,46 @@ fn judge(peer: Option<Confinement>, own: Option<Confinement>) -> PeerOrigin {
     if peer.no_new_privileges && is_tighter { PeerOrigin::Sandboxed } else { PeerOrigin::Stranger }
 }
 
-/// The parent of a process; pid 1 stands in for a parent outside our pid namespace.
+/// Looks up the parent of a process. Where `/proc` is mounted with `hidepid`, it shows no process of another user, such as
+/// the `login` above a person's shell, and none of our own that is not dumpable, such as the `sshd` of a session.
+///
+/// A process that we may not signal has taken on another user. Our own processes cannot do that in a cage, and without
+/// one only by a program like `sudo`, which makes them stronger than us anyway. One that we may signal could be an agent
+/// that hides, so it is looked for among the processes below this one.
 #[cfg(target_os = "linux")]
-fn read_parent(process: Pid) -> Option<Pid> {
-    super::tree::ProcessStat::read(process).map(|stat| stat.parent)
+fn find_parent(process: Pid) -> ParentLookup {
+    if let Some(stat) = ProcessStat::read(process) {
+        return ParentLookup::Found(stat.parent);
+    }
+    match rustix::process::test_kill_process(process) {
+        Err(Errno::PERM) => ParentLookup::Unrelated,
+        Err(_) => ParentLookup::Unknown,
+        Ok(()) => match list_descendants(rustix::process::getpid()) {
+            Some(descendants) if !descendants.contains(&process) => ParentLookup::Unrelated,
+            Some(_) | None => ParentLookup::Unknown,
+        },
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn read_parent(_process: Pid) -> Option<Pid> {
-    Some(Pid::INIT)
+fn find_parent(_process: Pid) -> ParentLookup {
+    ParentLookup::Found(Pid::INIT)
+}
+
+/// The processes below one; nothing if one of them hides, because its children are hidden with it.
+#[cfg(target_os = "linux")]
+fn list_descendants(process: Pid) -> Option<Vec<Pid>> {
+    let mut found = list_children(process);
+    let mut next = 0;
+    while let Some(&child) = found.get(next) {
+        let has_ended = || rustix::process::test_kill_process(child) == Err(Errno::SRCH);
+        if ProcessStat::read(child).is_none() && !has_ended() {
+            return None;
+        }
+        found.extend(list_children(child));
+        next += 1;
+    }
+    Some(found)
 }
 
 #[cfg(target_os = "linux")]
@@ -106,14 +154,20 @@ mod tests {
 
     #[test]
     fn a_descendant_is_found_by_its_parents_up_to_init() {
-        let parents = [(50, 40), (40, 30), (30, 1), (60, 1), (70, 69)];
-        let parent_of = |of: Pid| parents.iter().find(|(child, _)| pid(*child) == of).map(|(_, parent)| pid(*parent));
+        let parents = [(50, 40), (40, 30), (30, 1), (60, 1), (70, 69), (90, 89)];
+        let parent_of = |of: Pid| match parents.iter().find(|(child, _)| pid(*child) == of) {
+            Some((_, parent)) => ParentLookup::Found(pid(*parent)),
+            None if of == pid(89) => ParentLookup::Unrelated,
+            None => ParentLookup::Unknown,
+        };
         for (process, ancestor, expected) in [
             (50, 30, PeerOrigin::Descendant),
             (30, 30, PeerOrigin::Descendant),
             (60, 30, PeerOrigin::Stranger),
             (70, 30, PeerOrigin::Unknown),
             (80, 30, PeerOrigin::Unknown),
+            // The shell of a person, below a process that is hidden.
+            (90, 30, PeerOrigin::Stranger),
         ] {
             assert_eq!(trace(pid(process), pid(ancestor), parent_of), expected, "{process} below {ancestor}");
         }
@@ -145,6 +199,31 @@ mod tests {
         ] {
             assert_eq!(judge(peer.clone(), own.clone()), expected, "{peer:?} and {own:?}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test starts the process that it ends")]
+    fn a_process_below_this_one_is_listed_with_its_children() {
+        use std::io::Read;
+
+        let mut shell = std::process::Command::new("sh");
+        let shell = shell.args(["-c", "sleep 600 & echo $!; wait"]).stdout(std::process::Stdio::piped());
+        let mut shell = shell.spawn().unwrap();
+        let mut line = String::new();
+        let mut output = shell.stdout.take().unwrap();
+        while !line.ends_with('\n') {
+            let mut byte = [0];
+            output.read_exact(&mut byte).unwrap();
+            line.push(char::from(byte[0]));
+        }
+        let sleep = pid(line.trim().parse().unwrap());
+        let found = list_descendants(rustix::process::getpid()).unwrap();
+        assert!(found.contains(&Pid::from_child(&shell)) && found.contains(&sleep), "{found:?}");
+        assert_eq!(find_parent(sleep), ParentLookup::Found(Pid::from_child(&shell)));
+        rustix::process::kill_process(sleep, rustix::process::Signal::KILL).unwrap();
+        shell.wait().unwrap();
+        assert_eq!(find_parent(Pid::from_child(&shell)), ParentLookup::Unknown);
     }
 
     #[cfg(target_os = "linux")]
