@@ -1,14 +1,15 @@
 //! Plan mode: nothing changes but the plan, a person decides about it, and what they decided survives everything.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::http;
 use crate::plan::{count, decision, open};
-use crate::script::{call, hang, run, say, steps};
+use crate::script::{call, hang, run, say, steps, wait_for_file};
 
 /// A daemon whose sessions begin in plan mode.
 fn planning() -> TestEnv {
@@ -307,4 +308,27 @@ fn a_session_names_the_file_of_its_plan_while_it_plans() {
     assert_eq!(env.session(&id)["plan_file"], json!(plan_file(&env, &id)));
     env.coppice(&["posture", &id, "attended"]).succeeds();
     assert_eq!(env.session(&id).get("plan_file"), None);
+}
+
+#[test]
+fn plan_mode_ends_an_idle_agent_that_could_write() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("first"));
+    let changed = env.coppice(&["posture", &id, "plan"]);
+    assert_eq!(changed.stderr, "");
+    env.wait_for_ends("demo-agent");
+    env.send_ready(&id, &[], &say("second"));
+    assert_eq!(env.last_answer(&id), "second");
+}
+
+#[test]
+fn plan_mode_ends_an_agent_that_could_write_after_its_turn() {
+    let env = TestEnv::new();
+    let id = env.create(&steps(&[wait_for_file(Path::new("go")), say("done")]));
+    env.wait_for_event(&id, "turn_started", 0);
+    let changed = env.coppice(&["posture", &id, "plan"]);
+    assert_snapshot!(changed.stderr, @"warning: the rules of `plan` apply at once; processes that already run can write the worktree until the turn or the attached program ends");
+    fs::write(env.worktree(&id).join("go"), "").unwrap();
+    env.wait_for(&id, "ready");
+    env.wait_for_ends("demo-agent");
 }
