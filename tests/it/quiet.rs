@@ -4,6 +4,7 @@ mod elusive;
 mod held_git;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use coppice::sandbox::cage::{Cage, Isolation};
@@ -11,6 +12,7 @@ use coppice::sandbox::launch::{Spawn, Status, Stop, Supervised, spawn};
 use coppice::sandbox::quiesce::{QuietError, end_orphans, end_processes, run_in_quiet_tree};
 use coppice::sandbox::support::{Namespaces, support};
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
@@ -460,6 +462,35 @@ fn a_filter_runs_in_a_whole_cage_and_leaves_nothing_behind() {
     let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
     assert_eq!(env.git(&["show", &format!("{branch}:a.txt")]), "2");
     assert!(!is_running(&env, "sleep 6004"));
+}
+
+#[test]
+fn a_checkout_hook_ends_with_the_daemon() {
+    let env = TestEnv::new();
+    let hook = env.repo().join(".git/hooks/post-checkout");
+    fs::write(&hook, "#!/bin/sh\nexec sleep 6005 >/dev/null 2>&1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    env.create(&say("done"));
+    while !is_running(&env, "sleep 6005") {}
+    env.kill_daemon();
+    env.wait_for_ends("sleep 6005");
+}
+
+#[test]
+fn no_program_of_ours_loads_a_library_of_an_agents() {
+    let mut env = TestEnv::new();
+    // An empty entry is the current directory.
+    env.set("LD_LIBRARY_PATH", ":/nonexistent");
+    for filter in [None, Some("cat")] {
+        if let Some(filter) = filter {
+            env.git(&["config", "filter.own.clean", filter]);
+        }
+        let prompt = [write("libc.so.6", "no library"), write("libz.so.1", "no library"), say("done")];
+        let id = env.create_ready(&steps(&prompt));
+        let session = env.session(&id);
+        assert_eq!((&session["changes"]["files"], &session["last_error"]), (&2.into(), &Value::Null), "{session:#}");
+        assert!(env.coppice(&["diff", &id]).stdout().contains("no library"));
+    }
 }
 
 #[test]
