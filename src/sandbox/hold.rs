@@ -93,7 +93,8 @@ fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<Ending> {
         io::stdout().as_fd().try_clone_to_owned()?,
         io::stderr().as_fd().try_clone_to_owned()?,
     ];
-    // The end of what the program reads and says is seen only when nobody but the program has these.
+    // The end of what the program reads and says is seen only when nobody but the program has these. What it complains about
+    // ends with this process, so that whoever reads it also waits for a program that has closed its streams.
     let nothing = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;

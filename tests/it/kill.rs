@@ -166,9 +166,9 @@ fn what_a_killed_git_left_in_the_checkout_is_named_with_a_way_out() {
     -- stderr
     error: the merge into `main` is refused: local changes in `[ROOT]/repo` would be overwritten: `README.md`, `a.txt`
 
-    hint: commit them or run `git stash -u`, then merge again
+    hint: commit them, or run `git -C [ROOT]/repo stash push --all -- README.md a.txt`, then merge again
     ");
-    env.git(&["stash", "-u"]);
+    env.git(&["stash", "push", "--all", "--", "README.md", "a.txt"]);
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!((env.read("a.txt"), env.git(&["status", "--porcelain"])), ("a\n".to_owned(), String::new()));
 }

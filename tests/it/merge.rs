@@ -261,7 +261,7 @@ fn what_hooks_add_is_listed_and_merged_only_with_consent() {
       -x
       +y
 
-    hint: `coppice merge [ID1] --accept-hook-changes=[HASH]` merges with exactly these changes, `coppice merge [ID1] --no-verify` without hooks
+    hint: `coppice merge [ID1] --accept-hook-changes=[COMMIT]` merges with exactly these changes, `coppice merge [ID1] --no-verify` without hooks
     ");
     assert_eq!(env.git(&["log", "--format=%s", "main"]), "begin");
     let body = env.coppice(&["merge", &id, "--accept-hook-changes=000000000000"]).exits(1).stderr;

@@ -98,6 +98,7 @@ fn three_tasks_go_from_the_first_prompt_to_the_merge() {
     face.types(ESCAPE);
     face.shows("‹ Rate limiter");
     face.shows("A comment on your changes");
+    face.shows("scripted demo agent");
     face.shows("✓ ready");
 
     face.types("m");
