@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpid, waitid};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, child_subreaper, getpid, waitid};
 
 use super::freeze::ProcessHandle;
 use super::supervisors;
@@ -21,6 +21,10 @@ const DEATH_LIMIT: Duration = Duration::from_secs(2);
 /// A process below a supervisor has left the daemon's session and cannot come back to it, while what the daemon starts
 /// without a supervisor, such as git, is still in it.
 pub(super) fn end_adopted() {
+    // Orphans come only to a process that has asked for them. Another one's children are its own affair.
+    if !matches!(child_subreaper(), Ok(Some(_))) {
+        return;
+    }
     // Locked: a supervisor that starts meanwhile is no stranger.
     let supervisors = supervisors::list();
     let is_known = |pid: Pid| supervisors.iter().any(|supervisor| supervisor.pid == pid);
