@@ -102,7 +102,8 @@ impl<'a> RecordedMove<'a> {
             Err(error) if error.kind() == ErrorKind::NotFound => remove_tree(&records).map(|()| None),
             read => {
                 let bytes = read.map_err(GitError::io("read", &path))?;
-                let record = MoveRecord::parse(&bytes).ok_or_else(|| not_understood(&path))?;
+                let record = MoveRecord::parse(&bytes).filter(|record| record.is_ours(&records, &checkout.files));
+                let record = record.ok_or_else(|| not_understood(&path))?;
                 Ok(Some(Self { checkout, record, _alive: alive }))
             }
         }
@@ -322,6 +323,14 @@ impl MoveRecord {
         [format!("{from}\0{to}\0{branch}\0").as_bytes(), files.as_os_str().as_bytes()].concat()
     }
 
+    /// Whether it names a directory that such a move makes. A repository that somebody else packed may bring a record.
+    fn is_ours(&self, records: &Path, checkout: &Path) -> bool {
+        let is_named =
+            self.files.file_name().is_some_and(|name| name.as_bytes().starts_with(EXCHANGE_PREFIX.as_bytes()));
+        let is_within = self.files.parent().is_some_and(|parent| parent == records || parent == checkout);
+        is_named && is_within && self.files.symlink_metadata().map_or(true, |found| found.is_dir())
+    }
+
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut fields = bytes.splitn(4, |byte| *byte == 0);
         let mut text = || std::str::from_utf8(fields.next()?).ok();
@@ -329,6 +338,9 @@ impl MoveRecord {
         Some(Self { from, to, branch, files: PathBuf::from(OsStr::from_bytes(fields.next()?)) })
     }
 }
+
+/// How the directory through which files are exchanged is called.
+const EXCHANGE_PREFIX: &str = ".coppice-move-";
 
 fn records_of(checkout: &UserCheckout) -> PathBuf {
     checkout.git_dir.join("coppice-move")
@@ -343,7 +355,7 @@ fn create_exchange_directory(records: &Path, files: &Path) -> Result<PathBuf, Gi
     let is_far = device(records)? != device(files)?
         || fs::rename(records.join("probe"), files.join(".coppice-move-probe")).is_err_and(crosses);
     let beside = if is_far { files } else { records };
-    let made = tempfile::Builder::new().prefix(".coppice-move-").tempdir_in(beside);
+    let made = tempfile::Builder::new().prefix(EXCHANGE_PREFIX).tempdir_in(beside);
     Ok(made.map_err(GitError::io("create a temporary directory in", beside))?.keep())
 }
 

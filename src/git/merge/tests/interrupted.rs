@@ -185,6 +185,18 @@ fn the_lock_of_another_git_stays_and_the_recovery_waits_for_it() {
 }
 
 #[test]
+fn a_record_that_somebody_else_wrote_deletes_nothing() {
+    let case = work();
+    let (records, own) = (case.sandbox.main().join(".git/coppice-move"), case.sandbox.main().join("own"));
+    write(&own.join("file"), "of the user");
+    let head = case.sandbox.head();
+    fs::create_dir(&records).unwrap();
+    write(&records.join("move"), &format!("{head}\0{head}\0refs/heads/main\0{}", own.display()));
+    assert!(recover_move(&checkout(&case)).is_err());
+    assert!(own.join("file").exists());
+}
+
+#[test]
 fn what_the_user_did_after_the_kill_stays() {
     let (case, gates) = (work(), count_gates());
     let before = state(&case);
