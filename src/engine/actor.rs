@@ -27,6 +27,7 @@ mod turn;
 mod unseen;
 mod work;
 
+pub(super) use integrate::shell_word;
 pub(super) use tree::{blocking, changes, in_quiet_tree};
 
 use std::collections::VecDeque;

@@ -290,7 +290,13 @@ fn linked(config: &Config, repo: &Repo) -> Vec<PathBuf> {
     let links = config.worktree.link.iter().map(|pattern| places::fixed_part(pattern));
     // A pattern that begins with a wildcard would open all of it.
     let links: Vec<_> = links.filter(|link| !link.as_os_str().is_empty()).collect();
-    repo.checkout().into_iter().flat_map(|checkout| links.iter().map(|link| checkout.join(link))).collect()
+    // One that leads elsewhere on the way is not linked, either.
+    let stays =
+        |checkout: &Path, link: &PathBuf| checkout.join(link).canonicalize().is_ok_and(|at| at.starts_with(checkout));
+    let within = |checkout: &Path| -> Vec<_> {
+        links.iter().filter(|link| stays(checkout, link)).map(|link| checkout.join(link)).collect()
+    };
+    repo.checkout().map(within).unwrap_or_default()
 }
 
 /// The places that calls of a session are measured against.

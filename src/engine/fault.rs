@@ -392,6 +392,7 @@ fn listed(known: &[&str]) -> String {
 fn git_kind(error: &GitError) -> ErrorKind {
     match error {
         GitError::NotARepository { .. }
+        | GitError::NestedBare { .. }
         | GitError::NoCommits { .. }
         | GitError::UnknownBase { .. }
         | GitError::AmbiguousBase { .. }

@@ -293,6 +293,10 @@ impl Git {
         for setting in SETTINGS.iter().chain(offline) {
             command.args(["-c", setting]);
         }
+        if fetching == Fetching::Offline {
+            // Unlike the settings above, this also counts where the repository allows a protocol by its name.
+            command.env("GIT_ALLOW_PROTOCOL", "");
+        }
         if let Some(commit) = attributes {
             command.arg(format!("--attr-source={commit}"));
         }

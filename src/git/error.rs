@@ -13,6 +13,8 @@ use crate::id::SessionId;
 pub enum GitError {
     #[error("`{}` is not in a git repository", path.display())]
     NotARepository { path: PathBuf },
+    #[error("`{}` is a bare repository among the files of another repository", path.display())]
+    NestedBare { path: PathBuf },
     #[error("the `git` program is not on PATH")]
     ProgramMissing,
     #[error("git {found} is too old: at least {needed} is needed")]
@@ -93,6 +95,9 @@ impl GitError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotARepository { .. } => Some("go to a repository, or make one with `git init`".to_owned()),
+            Self::NestedBare { .. } => {
+                Some("go to the repository around it; if this one is yours, move it out of there".to_owned())
+            }
             Self::ProgramMissing | Self::ProgramTooOld { .. } => {
                 Some(format!("install git {} or later", super::command::OLDEST_GIT))
             }

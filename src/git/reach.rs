@@ -109,7 +109,7 @@ impl WorkTreeScope {
     /// Whether git may run a program that lies in the worktree: a filter or a merge driver of the user's can name one.
     pub(super) fn foreign_code(&self) -> ForeignCode {
         match self {
-            Self::Session(tree) if tree.repo.runs_programs() => ForeignCode::Possible,
+            Self::Session(tree) if tree.repo.runs_programs(&tree.admin) => ForeignCode::Possible,
             Self::Session(_) | Self::User { .. } => ForeignCode::Impossible,
         }
     }

@@ -2,8 +2,9 @@
 //!
 //! Handles of libgit2 are opened on the common directory, never on a session's worktree, and are not kept.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
@@ -18,9 +19,9 @@ pub struct Repo {
     programs: ProgramCheck,
 }
 
-/// Whether the user has set filters or merge drivers, as soon as somebody has asked. Two values that know different things are equal.
+/// Whether the user has set filters or merge drivers, by the git directory of a worktree, as soon as somebody has asked. Two values that know different things are equal.
 #[derive(Debug, Clone, Default)]
-struct ProgramCheck(Arc<OnceLock<bool>>);
+struct ProgramCheck(Arc<Mutex<HashMap<PathBuf, bool>>>);
 
 impl PartialEq for ProgramCheck {
     fn eq(&self, _: &Self) -> bool {
@@ -53,9 +54,22 @@ impl Repo {
         command::check_version()?;
         let found = open(dir, RepositoryOpenFlags::empty())?;
         let repo = Self::of(&found)?;
+        if repo.is_nested_bare()? {
+            return Err(GitError::NestedBare { path: repo.common_dir });
+        }
         match has_commits(&found)? {
             true => Ok(repo),
             false => Err(GitError::NoCommits { path: dir.to_owned() }),
+        }
+    }
+
+    /// Whether it is a bare repository among the files of another one. Anybody whose work is merged there can write all of
+    /// it, settings that run programs included.
+    fn is_nested_bare(&self) -> Result<bool, GitError> {
+        let (None, Some(parent)) = (&self.checkout, self.common_dir.parent()) else { return Ok(false) };
+        match open(parent, RepositoryOpenFlags::empty()) {
+            Ok(around) => Ok(around.workdir().is_some() && canonical(around.commondir())? != self.common_dir),
+            Err(_) => Ok(false),
         }
     }
 
@@ -70,9 +84,12 @@ impl Repo {
     }
 
     /// Whether git runs programs that the user has named when it reads, writes or merges files; also if that cannot be found out.
-    pub(super) fn runs_programs(&self) -> bool {
-        let ask = || driver::has_filter_or_merge_driver(Git::new(self, "config")).unwrap_or(true);
-        *self.programs.0.get_or_init(ask)
+    /// Settings can depend on the branch of a worktree, so its own git directory is asked.
+    pub(super) fn runs_programs(&self, git_dir: &Path) -> bool {
+        let ask =
+            || driver::has_filter_or_merge_driver(Git::new(self, "config").env("GIT_DIR", git_dir)).unwrap_or(true);
+        let mut known = self.programs.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry(git_dir.to_owned()).or_insert_with(ask)
     }
 
     /// The directory that holds objects, refs and configuration.

@@ -250,8 +250,8 @@ impl Actor {
         if takes_tree_away {
             self.record.body.plan_mode.before = Some(record.word.clone());
         }
-        self.has_wider_cage = takes_tree_away && is_at_work;
-        if self.has_wider_cage {
+        if takes_tree_away && is_at_work {
+            self.has_wider_cage = true;
             self.staged.push(Payload::Warning { message: WRITES_ON.to_owned() });
         }
         self.staged.push(Payload::PostureChanged { posture: wanted.word.clone(), yolo: wanted.yolo });

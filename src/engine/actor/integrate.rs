@@ -16,7 +16,7 @@ use crate::session::{Event, Integration, Session};
 use crate::store::{Change, Durability};
 
 use super::super::fault::Fault;
-use super::super::record::{Tree, TurnBody};
+use super::super::record::{Record, Tree, TurnBody};
 use super::super::{hooks, prepare};
 use super::conflict::short;
 use super::tree::{blocking, changes, in_quiet_tree, in_quiet_trees};
@@ -273,7 +273,7 @@ impl Actor {
             }
             Outcome::Conflict { files } => self.conflict(&files, target).await,
             Outcome::Refused(refusal) => {
-                let hint = refusal_hint(&refusal, self.id.as_str());
+                let hint = refusal_hint(&refusal, &self.record);
                 let reason = refusal.to_string();
                 (Integration::Refused, Err(Fault::MergeRefused { target: name, reason, hint }))
             }
@@ -350,7 +350,7 @@ impl Actor {
             }
             RebaseOutcome::Conflict { files } => self.conflict(&files, target).await,
             RebaseOutcome::Refused(refusal) => {
-                let hint = refusal_hint(&refusal, self.id.as_str());
+                let hint = refusal_hint(&refusal, &self.record);
                 let target = short(target).to_owned();
                 (Integration::Refused, Err(Fault::MergeRefused { target, reason: refusal.to_string(), hint }))
             }
@@ -448,7 +448,7 @@ fn style_name(style: MergeStyle) -> &'static str {
 }
 
 /// A path as a word that every shell reads as it is.
-fn shell_word(path: &Path) -> String {
+pub(in super::super) fn shell_word(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,@%=:".contains(c);
     match text.chars().all(is_plain) {
@@ -457,12 +457,20 @@ fn shell_word(path: &Path) -> String {
     }
 }
 
-pub(super) fn refusal_hint(refusal: &Refusal, id: &str) -> String {
+pub(super) fn refusal_hint(refusal: &Refusal, record: &Record) -> String {
+    let id = record.id.as_str();
+    let worktrees = Path::new(&record.body.worktree).parent();
     match refusal {
         Refusal::NoTarget | Refusal::TargetMissing { .. } => {
             format!("the work is on the session's branch: `coppice show {id}`")
         }
         Refusal::Unrelated { .. } => format!("`coppice diff {id}` shows the work"),
+        // A command of git there would obey what an agent wrote.
+        Refusal::LocalChanges { checkout, .. }
+            if worktrees.is_some_and(|worktrees| checkout.starts_with(worktrees)) =>
+        {
+            "move these files elsewhere in `coppice shell`, or delete them there, and repeat the command".to_owned()
+        }
         Refusal::LocalChanges { checkout, files } => {
             // Ignored files are stashed only with `--all`, and without paths that would stash every ignored file.
             let words = ["git", "-C"].map(str::to_owned).into_iter().chain([shell_word(checkout)]);

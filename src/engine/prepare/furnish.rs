@@ -1,5 +1,6 @@
 //! A worktree made ready to work in: the files that come along and the commands of the project, once they are trusted.
 
+use std::path::Path;
 use std::time::Duration;
 
 use crate::api::event::Payload;
@@ -11,7 +12,7 @@ use crate::permission::Level;
 use crate::sandbox::command::{self, Limits};
 use crate::sandbox::launch::Spawn;
 
-use super::super::actor::{blocking, in_quiet_tree};
+use super::super::actor::{blocking, in_quiet_tree, shell_word};
 use super::super::confine::{self, Scratch, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
@@ -163,7 +164,7 @@ fn setup_hint(content: SetupContent, record: &Record, settings: &Settings) -> St
     let can_be_trusted = base.branch.as_deref().is_some_and(trusted_branch::is_trustworthy);
     match (content, settings.grants.as_ref().filter(|_| can_be_trusted)) {
         (SetupContent::UntrustedCommit, Some(grants)) => {
-            let (name, hash) = (&base.name, settings::hash(grants.as_str()));
+            let (name, hash) = (shell_word(Path::new(&base.name)), settings::hash(grants.as_str()));
             format!(
                 "to run it outside of the sandbox, trust the branch with \
                  `git switch {name} && coppice trust --hash {hash}` and create the session again; {skip}"
@@ -172,8 +173,7 @@ fn setup_hint(content: SetupContent, record: &Record, settings: &Settings) -> St
         (SetupContent::Trusted, _) => format!("fix the cause and {again}; {skip}"),
         (SetupContent::UntrustedCommit | SetupContent::WorkedOn, _) => format!(
             "allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and {again}; {skip}, \
-             for example after you ran it yourself in `{}`",
-            record.body.worktree
+             for example after you ran it yourself in `coppice shell {id}`"
         ),
     }
 }

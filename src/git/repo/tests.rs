@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::*;
-use crate::git::testkit::{Sandbox, run_git};
+use crate::git::testkit::{Sandbox, run_git, write};
 
 #[test]
 fn a_checkout_a_directory_in_it_and_a_linked_worktree_are_one_repository() {
@@ -16,6 +16,34 @@ fn a_checkout_a_directory_in_it_and_a_linked_worktree_are_one_repository() {
     assert_eq!(repo.common_dir(), sandbox.main().join(".git"));
     assert_eq!(Repo::discover(&inside).unwrap(), repo);
     assert_eq!(Repo::discover(&session.path).unwrap(), repo);
+}
+
+#[test]
+fn a_bare_repository_among_the_files_of_another_is_refused() {
+    let sandbox = Sandbox::new();
+    sandbox.git(&["clone", "--quiet", "--bare", ".", "docs/x.git"]);
+    let nested = Repo::discover(&sandbox.main().join("docs/x.git/refs"));
+    assert!(matches!(nested, Err(GitError::NestedBare { .. })), "{nested:?}");
+    // A directory of worktrees around its own bare repository.
+    sandbox.git(&["clone", "--quiet", "--bare", ".", "../project/.bare"]);
+    let project = sandbox.root().join("project");
+    write(&project.join(".git"), "gitdir: ./.bare\n");
+    run_git(&project, &["worktree", "add", "--quiet", "one", "main"]);
+    for place in ["", ".bare", "one"] {
+        assert_eq!(Repo::discover(&project.join(place)).unwrap().common_dir(), project.join(".bare"), "{place}");
+    }
+}
+
+#[test]
+fn programs_are_found_that_are_set_for_the_branch_of_a_worktree() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.session("aaaaaaaa");
+    write(&sandbox.root().join("own"), "[filter \"x\"]\nclean = ./tools/clean\n");
+    let include = sandbox.root().join("own").display().to_string();
+    sandbox.git(&["config", &format!("includeIf.onbranch:{}.path", tree.branch), &include]);
+    let repo = sandbox.repo();
+    assert!(!repo.runs_programs(repo.common_dir()));
+    assert!(repo.runs_programs(&tree.admin));
 }
 
 #[test]

@@ -132,6 +132,7 @@ fn refused(flag: &str, error: GitError) -> String {
         GitError::Detached { .. } => "detached_head",
         GitError::CannotBeSaved { .. } => "unsaved_files",
         GitError::NotARepository { .. }
+        | GitError::NestedBare { .. }
         | GitError::ProgramMissing
         | GitError::ProgramTooOld { .. }
         | GitError::NoCommits { .. }

@@ -191,7 +191,7 @@ fn a_record_that_somebody_else_wrote_deletes_nothing() {
     write(&own.join("file"), "of the user");
     let head = case.sandbox.head();
     fs::create_dir(&records).unwrap();
-    write(&records.join("move"), &format!("{head}\0{head}\0refs/heads/main\0{}", own.display()));
+    write(&records.join("move"), format!("{head}\0{head}\0refs/heads/main\0{}", own.display()));
     assert!(recover_move(&checkout(&case)).is_err());
     assert!(own.join("file").exists());
 }
