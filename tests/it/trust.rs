@@ -124,7 +124,7 @@ fn a_setup_that_fails_on_an_untrusted_branch_works_in_a_new_session_after_the_hi
     env.coppice(&["resume", &id]).succeeds();
     insta::assert_snapshot!(failure(&env, &id), @r"
     the setup command `touch $HOME/by-setup` failed in the sandbox, because an agent or an earlier setup may have changed this worktree (exit status 1)
-    hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `[WORKTREE]`
+    hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `coppice shell [ID]`
     ");
     assert!(!is_planted(&env, "by-setup"), "it ran on what an untrusted setup left");
     let next = env.create_with(&["--model", "demo", "--base", "theirs"], &say("done"));
@@ -166,7 +166,7 @@ fn a_continued_session_goes_on_without_a_setup_that_the_sandbox_refuses() {
     env.coppice(&["send", &id, &write("b.txt", "b")]).succeeds();
     insta::assert_snapshot!(failure(&env, &id), @r"
     the setup command `touch $HOME/by-setup` failed in the sandbox, because an agent or an earlier setup may have changed this worktree (exit status 1)
-    hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `[WORKTREE]`
+    hint: allow what it needs in `sandbox.caches`, `sandbox.read` or `sandbox.hosts` and run `coppice resume [ID]`; `coppice resume [ID] --skip-setup` goes on without it, for example after you ran it yourself in `coppice shell [ID]`
     ");
     env.coppice(&["resume", &id]).succeeds();
     failure(&env, &id);
