@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::integrate::apply::Stopped;
 use super::{Oid, Repo, Worktree};
 
 /// A repository with one commit on `main`; deleted with the value.
@@ -135,4 +136,15 @@ pub(crate) fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
         }
     }
     all
+}
+
+/// A gate of a change in steps that lets so many steps pass, then stops.
+pub(in crate::git) fn stop_at(mut left: usize, stopped: fn() -> Stopped) -> impl FnMut() -> Result<(), Stopped> {
+    move || match left {
+        0 => Err(stopped()),
+        _ => {
+            left -= 1;
+            Ok(())
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::git::removal;
+use crate::git::testkit::stop_at;
 
 /// Work of every kind: replaced, added in a directory that is not there, deleted, a file for a directory and the
 /// other way round.
@@ -17,17 +18,6 @@ fn work() -> (Family, Child) {
     family.child_writes("lines/inside", "inside\n");
     let done = family.done();
     (family, done)
-}
-
-/// Counts down, then stops.
-fn stop_at(mut left: usize, stopped: fn() -> Stopped) -> impl FnMut() -> Result<(), Stopped> {
-    move || match left {
-        0 => Err(stopped()),
-        _ => {
-            left -= 1;
-            Ok(())
-        }
-    }
 }
 
 fn fail() -> Stopped {

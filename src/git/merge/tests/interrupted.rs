@@ -9,7 +9,7 @@ use super::super::user_checkout::UserCheckout;
 use super::*;
 use crate::git::integrate::apply::Stopped;
 use crate::git::removal;
-use crate::git::testkit::listing;
+use crate::git::testkit::{listing, stop_at};
 
 /// A session with changes of every kind, and a user who has changes elsewhere and a filter.
 fn work() -> Case {
@@ -65,17 +65,6 @@ fn merge_by(case: &Case, gate: &mut dyn FnMut() -> Result<(), Stopped>) -> Resul
     let Made::Ready(Ready { target, old, commit, .. }) = made else { panic!("{made:?}") };
     let advance = Advance { name: &target, old, new: commit, why: "test" };
     checkout::advance_by(&case.tree.repo, &advance, &checkout::showing(&case.tree, &target, old), gate)
-}
-
-/// Counts down, then stops.
-fn stop_at(mut left: usize, stopped: fn() -> Stopped) -> impl FnMut() -> Result<(), Stopped> {
-    move || match left {
-        0 => Err(stopped()),
-        _ => {
-            left -= 1;
-            Ok(())
-        }
-    }
 }
 
 fn kill_at(case: &Case, gates: usize) {
