@@ -2,6 +2,7 @@
 //! the kernel gives.
 
 mod caches;
+mod git;
 mod places;
 mod question;
 mod variables;
@@ -18,26 +19,24 @@ use crate::backend::spec::{Carrier, ConfinedBy, Spec};
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
-use crate::git::reach::{self, Confinement, Enclosure, Fetching, Reach, Read};
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
 use crate::id::SessionId;
 use crate::permission::guard::TREE_SECRETS;
 use crate::permission::{Hold, Level, Places};
 use crate::sandbox::cage::{Cage, Isolation, Network};
-use crate::sandbox::hold::{self, Files, hold_thread};
 use crate::sandbox::proxy::{self, Proxy};
 use crate::sandbox::support::Support;
 
-use super::Options;
 use super::external::Servers;
 use super::fault::Fault;
 use super::prepare::failure;
 use super::record::{ReachRecord, Record};
-use super::settings::{self, Settings};
+use super::settings::Settings;
 use super::shared::Shared;
 use super::spawn::{Kept, Supervised};
 use caches::{LockedCrates, create_caches};
+pub(super) use git::confine_git;
 pub(super) use question::{ConfinedQuestion, compose_question};
 use variables::Private;
 
@@ -448,65 +447,6 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
     write.extend(plan.and_then(Path::parent).map(Path::to_owned));
     let hidden = vec![shared.data.clone(), shared.worktrees(&record.project), shared.login_dir(&spec.name)];
     Limits { read, write, hidden, hosts }
-}
-
-/// From here on no run of git in a session's worktree reads or writes more than the session's agent could: what swaps a
-/// directory for a link while git is at work gains nothing.
-pub(super) fn confine_git(options: &Options) {
-    let Options { config, executable, environment, support, .. } = options.clone();
-    let (common, isolation) = (places::common(&environment), support.isolation());
-    reach::confine_by(GitConfinement { common, config, environment, executable, isolation });
-}
-
-/// How runs of git are confined.
-struct GitConfinement {
-    /// What programs need.
-    common: Vec<PathBuf>,
-    /// The user's settings, which may have changed by the next run.
-    config: PathBuf,
-    environment: Environment,
-    executable: PathBuf,
-    isolation: Isolation,
-}
-
-impl GitConfinement {
-    /// What may be read; everything if nothing is said.
-    fn readable(&self, reach: &Reach) -> Option<Vec<PathBuf>> {
-        match &reach.read {
-            Read::Everything => None,
-            Read::Only(own) => Some(self.common.iter().chain(own).cloned().collect()),
-        }
-    }
-}
-
-impl Confinement for GitConfinement {
-    fn hold_thread(&self, reach: &Reach) -> io::Result<()> {
-        hold_thread(&Files { read: self.readable(reach), write: reach.write.clone() })
-    }
-
-    fn enclose(&self, reach: &Reach, directory: &Path, mut env: Vec<(String, String)>) -> io::Result<Enclosure> {
-        let mut read = self.readable(reach).unwrap_or_else(|| vec![PathBuf::from("/")]);
-        // Settings that cannot be read open nothing.
-        let config = settings::read_user_config(&self.config).unwrap_or_default();
-        read.extend(listed(&config.sandbox, &self.environment));
-        let mut write = reach.write.clone();
-        env.retain(|(name, _)| name != "TMPDIR");
-        match self.isolation {
-            Isolation::Namespaces => {
-                write.push(PathBuf::from(SHARED_MEMORY));
-                env.push(("TMPDIR".to_owned(), SHARED_MEMORY.to_owned()));
-            }
-            // All processes share it.
-            Isolation::RulesOnly => {}
-        }
-        let network = match reach.fetching {
-            Fetching::Offline => Network::Ports(Vec::new()),
-            Fetching::Allowed => Network::Open,
-        };
-        let cage = Cage { read, write, network, isolation: self.isolation };
-        let variable = hold::describe(cage, directory, env)?;
-        Ok(Enclosure { program: self.executable.clone(), argument: hold::ENTRY, variable })
-    }
 }
 
 /// What git reads of a repository: its own directory, and those that it borrows objects from.

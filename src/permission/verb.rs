@@ -264,7 +264,7 @@ fn searches_tree(name: &str, arguments: &[&str]) -> bool {
             let picks = has_letter(&['g']) || has_long("--glob") || has_long("--iglob");
             (is_deep || picks && arguments.iter().any(|word| picks_secret(word)), "ABCEMTdefgjmrt")
         }
-        // It compares the files of two directories without being told so.
+        // Two directories are compared file by file, without an option for that.
         "diff" => (true, "CFIUWx"),
         _ => return false,
     };

@@ -36,7 +36,7 @@ const HELD: &str = "COPPICE_HELD";
 /// Files that may be used. What does not exist is passed over, and so is what is itself a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Files {
-    /// What may be read and executed; everything if nothing is said.
+    /// What may be read and executed; `None` stands for everything.
     pub read: Option<Vec<PathBuf>>,
     /// What may be changed too.
     pub write: Vec<PathBuf>,
@@ -55,7 +55,7 @@ pub fn hold_thread(_files: &Files) -> io::Result<()> {
 
 /// What the entry is to run besides its arguments, and for whom.
 #[derive(Debug, Serialize, Deserialize)]
-struct Held {
+struct EnclosedRun {
     cage: Cage,
     directory: OsString,
     env: Vec<(String, String)>,
@@ -64,8 +64,8 @@ struct Held {
 
 /// The only variable of the entry: how its arguments are to be run.
 pub fn describe(cage: Cage, directory: &Path, env: Vec<(String, String)>) -> io::Result<(&'static str, OsString)> {
-    let held = Held { cage, directory: directory.into(), env, daemon: std::process::id() };
-    Ok((HELD, serde_json::to_string(&held)?.into()))
+    let run = EnclosedRun { cage, directory: directory.into(), env, daemon: std::process::id() };
+    Ok((HELD, serde_json::to_string(&run)?.into()))
 }
 
 /// Runs the command that the arguments are, in a cage, and ends as it does.
@@ -84,7 +84,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 
 fn run(arguments: impl Iterator<Item = OsString>) -> io::Result<Ending> {
     let held = std::env::var(HELD).map_err(io::Error::other)?;
-    let Held { cage, directory, env, daemon } = serde_json::from_str(&held)?;
+    let EnclosedRun { cage, directory, env, daemon } = serde_json::from_str(&held)?;
     let owner = Owner::find(daemon)?;
     let argv = arguments.map(Word::from).collect();
     let launch = Launch { argv, env, cwd: directory, cage: Some(cage), controls: Controls::Nothing };

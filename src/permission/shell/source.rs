@@ -1,4 +1,4 @@
-//! The source of an opaque text in one spelling: each expansion as `${…}`, whatever stands around it, and each
+//! The source of an opaque text in one spelling: each expansion as `${…}`, inside quotes and outside, and each
 //! substitution as a variable, with its commands on a line of their own. It knows the values that the text itself gives
 //! to variables; what a word becomes by any other variable is not known.
 
