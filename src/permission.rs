@@ -70,9 +70,14 @@ pub fn places_below(command: &str, cwd: &Path, tree: &Path) -> Option<Vec<Place>
 /// Whether a command may reach what a place is, once its links are followed.
 pub fn is_free(place: &Place, real: &Path, tree: &Path) -> bool {
     match place {
-        Place::File(_) | Place::Within { .. } | Place::Move(_) => is_inside(real, tree),
+        Place::File(_) | Place::Within { .. } => is_inside(real, tree) && !is_tree_secret(real, tree),
+        Place::Move(_) => is_inside(real, tree),
         Place::Program(_) => is_inside(real, tree) || command::is_common_program(real),
     }
+}
+
+fn is_tree_secret(path: &Path, tree: &Path) -> bool {
+    guard::TREE_SECRETS.iter().any(|name| path == tree.join(name))
 }
 
 /// Whether a path is in the tree by its words alone. Git's own files are not: who writes them can run commands.

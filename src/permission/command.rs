@@ -6,23 +6,21 @@ mod tests;
 
 use std::path::Path;
 
-use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
+use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of, is_safe_text};
 use super::{Place, is_inside};
 
-/// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in.
-const OUTWARD: &str = ". alias at chroot compgen crontab curl dd doas docker eval ftp gh kill killall kubectl link ln \
-                       mount nc ncat pkill podman printenv reboot rsync scp screen service sftp shutdown socat source \
-                       ssh su sudo systemctl telnet tmux trap umount wget";
+/// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in, and some show all
+/// variables, keys included.
+const OUTWARD: &str = ". alias at chroot compgen crontab curl dd declare doas docker env eval export ftp gh kill killall \
+                       kubectl link ln mount nc ncat pkill podman printenv readonly reboot rsync scp screen service \
+                       set sftp shutdown socat source ssh su sudo systemctl telnet tmux trap typeset umount wget";
 
 /// What git may do for an agent: look.
 const GIT_READS: &str = "--version blame cat-file describe diff grep help log ls-files ls-tree merge-base name-rev \
                          rev-list rev-parse shortlog show status version";
 
 /// Programs to which a quoted word is a pattern or text and never code, and which do not print what escapes mean.
-const MATCHING: &str = "ag egrep fgrep find git grep rg";
-
-/// Programs to which a quoted word is text, whose escapes they print.
-const TEXTUAL: &str = "[ echo printf test";
+const MATCHING: &str = "ag date diff egrep fd fgrep find git grep jq rg sort";
 
 /// Words whose next one is a directory to work in.
 const MOVES: &str = "cd pushd -C --chdir --cwd --dir --directory --prefix";
@@ -91,9 +89,12 @@ fn stays(command: &SimpleCommand, programs: &[&str], tree: &Path) -> bool {
 fn is_plain(command: &SimpleCommand, word: &Word) -> bool {
     let program = command.program();
     let is_assignment = word.text.split_once('=').is_some_and(|(name, _)| !name.contains(['-', ' ']));
-    let is_text = (is_one_of(MATCHING, program) || is_one_of(TEXTUAL, program)) && !is_assignment;
-    let is_spelled = is_one_of(MATCHING, program) || !hides(&word.text);
-    is_spelled && (!word.is_quoted || is_text || SHELLS.contains(&program) || is_calm(&word.text))
+    let is_text = ArgumentUse::of(&command.texts()) == ArgumentUse::Text && !is_assignment;
+    let is_code = word.is_quoted && !is_text && !is_safe_text(&word.text);
+    // A shell's script is read on its own.
+    let is_read = is_one_of(MATCHING, program) && !is_assignment || SHELLS.contains(&program);
+    // An escape may spell any letter.
+    is_read || !is_code && !word.text.replace("\\n", "").contains('\\')
 }
 
 fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
@@ -160,18 +161,9 @@ fn is_local(command: &SimpleCommand) -> bool {
     }
     match base_name(program) {
         "git" => args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| is_one_of(GIT_READS, verb)),
-        // Without a command it tells all variables, keys included.
-        "env" => args.iter().any(|arg| !arg.starts_with('-') && !arg.contains('=')),
-        "export" | "set" | "declare" | "typeset" | "readonly" => args.iter().any(|arg| *arg != "-p" && *arg != "-x"),
         // Without a place it goes home.
         "cd" | "pushd" => {
             command.words.get(1).is_some_and(|to| !to.text.is_empty() && !to.text.starts_with('-') && !to.is_glob)
-        }
-        shell if SHELLS.contains(&shell) => {
-            // What comes by a pipe is not to be seen.
-            let reads_input =
-                |arg: &&str| *arg == "-" || arg.starts_with('-') && !arg.starts_with("--") && arg.contains('s');
-            args.iter().any(|arg| !arg.starts_with(['-', '+'])) && !args.iter().any(reads_input)
         }
         name => !is_one_of(OUTWARD, name) && (is_one_of(MATCHING, name) || runs_locally(&texts)),
     }
@@ -185,31 +177,6 @@ fn runs_locally(texts: &[&str]) -> bool {
         "git" => texts.get(at + 1).is_none_or(|verb| is_one_of(GIT_READS, verb)),
         word => !is_one_of(OUTWARD, word),
     })
-}
-
-/// Whether code of another language starts none of the programs that work elsewhere.
-fn is_calm(code: &str) -> bool {
-    code.split(|c: char| ";|&\n(){}[]`\"'!=,".contains(c)).all(|part| {
-        let mut words = part.split_whitespace();
-        match words.next().map(base_name) {
-            Some("git") => words.next().is_some_and(|verb| is_one_of(GIT_READS, verb)),
-            Some(name) => !is_one_of(OUTWARD, name),
-            None => true,
-        }
-    })
-}
-
-/// Whether escapes may spell a path: by the number of a letter, or by a backslash that falls away.
-fn hides(word: &str) -> bool {
-    let spells = word.split('\\').skip(1).any(|after| {
-        let mut chars = after.chars();
-        let (first, second) = (chars.next(), chars.next());
-        let is_digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
-        matches!(first, Some('0' | 'x' | 'u' | 'U' | 'N' | 'o' | 'c'))
-            || (is_digit(first) || first == Some('d')) && is_digit(second)
-    });
-    spells
-        || word.contains('\\') && pieces(&word.replace('\\', "")).any(|piece| climbs(piece) || piece.starts_with('/'))
 }
 
 fn is_harmless(piece: &str, tree: &Path) -> bool {

@@ -52,8 +52,9 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         if let Some(Redirect { target, .. }) = target {
             return Some(format!("it would overwrite `{}`", target.text));
         }
-        let fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
+        let mut fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
         let texts = command.texts();
+        fed.extend(texts.iter().flat_map(|word| read.values.of_word(word)).flat_map(str::split_whitespace));
         let Some((program, arguments)) = texts.split_first() else { continue };
         let (names, is_known) = possible_names(command);
         let found = std::iter::once(program).chain(&names).find_map(|program| {

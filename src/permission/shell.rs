@@ -10,6 +10,7 @@ mod raw;
 mod source;
 #[cfg(test)]
 mod tests;
+mod value;
 mod wrapper;
 
 use std::borrow::Cow;
@@ -18,13 +19,14 @@ use std::fmt;
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_name};
 use raw::suspect_commands;
+use value::Values;
 pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
 
 /// How deep scripts for another shell may stand in each other.
 const DEEPEST: usize = 4;
 
 /// A text that a shell runs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct ShellText {
     /// What the text runs, in its order; a command stands behind the commands that it starts itself.
     pub commands: Vec<SimpleCommand>,
@@ -32,6 +34,8 @@ pub(super) struct ShellText {
     pub possible_commands: Vec<SimpleCommand>,
     /// The words of those parts whose commands are not known, for rules that forbid.
     pub token_bags: Vec<TokenBag>,
+    /// Words that an opaque text gives to its variables.
+    pub values: Values,
     /// What keeps the text from being understood, if anything does.
     pub opaque: Option<OpaqueConstruct>,
 }
@@ -87,23 +91,16 @@ pub(super) struct Redirect {
 pub(super) enum OpaqueConstruct {
     Assignment,
     Background,
-    Backtick,
-    Brace,
     Comment,
     ControlCharacter,
-    Equals,
     Glob,
     HereDocument,
-    History,
     Incomplete,
     Input,
     Keyword(String),
-    Network,
-    Parenthesis,
     Redirection,
     Spelling,
     Substitution,
-    Tilde,
     TooDeep,
     Unclosed,
     Unusual(char),
@@ -124,10 +121,7 @@ impl OpaqueConstruct {
     fn of_sign(sign: char) -> Self {
         match sign {
             '$' => Self::Variable,
-            '`' => Self::Backtick,
-            '{' | '}' => Self::Brace,
-            '(' | ')' => Self::Parenthesis,
-            '!' => Self::History,
+            '`' => Self::Substitution,
             sign => Self::Unusual(sign),
         }
     }
@@ -143,27 +137,20 @@ impl OpaqueConstruct {
         let (legibility, name) = match self {
             Self::Assignment => (Unclear, "an assignment"),
             Self::Background => (Unclear, "a background command (`&`)"),
-            Self::Backtick => (Unclear, "a command substitution (a backtick)"),
-            Self::Brace => (Unclear, "an unquoted brace"),
             Self::Comment => (Unclear, "a comment"),
             Self::ControlCharacter => (Malformed, "a control character"),
-            Self::Equals => (Unclear, "a word that begins with `=`"),
             Self::Glob => (Unclear, "a pattern that may become an option or a program"),
             Self::HereDocument => (Unclear, "a here-document or here-string"),
-            Self::History => (Unclear, "an unquoted `!`"),
             Self::Incomplete => (Malformed, "an incomplete command"),
             Self::Input => (Unclear, "a shell that runs its input"),
             Self::Keyword(word) => return (Unclear, format!("the keyword `{word}`").into()),
-            Self::Network => (Unclear, "a redirection to the network"),
-            Self::Parenthesis => (Unclear, "an unquoted parenthesis"),
             Self::Redirection => (Unclear, "an unusual redirection"),
             Self::Spelling => (Malformed, "letters that are spelled as numbers (`$'\\…'`)"),
-            Self::Substitution => (Unclear, "a process substitution"),
-            Self::Tilde => (Unclear, "an unquoted `~`"),
+            Self::Substitution => (Unclear, "a substitution"),
             Self::TooDeep => (Malformed, "too many scripts inside each other, words or values"),
             Self::Unclosed => (Malformed, "an unclosed quote"),
             Self::Unusual(sign) => {
-                return (Unclear, format!("the unquoted character `{}`", sign.escape_default()).into());
+                return (Unclear, format!("the special character `{}`", sign.escape_default()).into());
             }
             Self::Variable => (Unclear, "an expansion (`$`)"),
             Self::WrapperOption(name) => return (Unclear, format!("an unknown option of `{name}`").into()),
@@ -185,8 +172,7 @@ impl ShellText {
 
     /// Reads a text that stands in `depth` others.
     fn read_at(text: &str, depth: usize) -> Self {
-        let mut read =
-            Self { commands: Vec::new(), possible_commands: Vec::new(), token_bags: Vec::new(), opaque: None };
+        let mut read = Self::default();
         let lexed = if depth > DEEPEST { Err(OpaqueConstruct::TooDeep) } else { lexer::lex(text) };
         let (written, construct) = match lexed {
             Ok(written) => (written, None),
@@ -229,11 +215,12 @@ impl ShellText {
             read.token_bags.push(TokenBag::of_text(text));
         }
         if let Some(construct) = &read.opaque {
-            let suspects = suspect_commands(text);
-            if suspects.is_cut_short && !construct.is_malformed() {
+            let (suspects, values) = suspect_commands(text);
+            if suspects.len() >= raw::MOST_COMMANDS && !construct.is_malformed() {
                 read.opaque = Some(OpaqueConstruct::TooDeep);
             }
-            read.commands.extend(suspects.commands);
+            read.commands.extend(suspects);
+            read.values = values;
         }
         read
     }
@@ -349,7 +336,7 @@ pub fn segments(text: &str) -> Option<Vec<String>> {
     Some(ShellText::read(text).understood()?.iter().map(SimpleCommand::line).collect())
 }
 
-/// What keeps a text from being understood, for people.
+/// What keeps a text from being understood.
 pub fn describe_opaque(text: &str) -> Option<String> {
     ShellText::read(text).opaque.map(|construct| construct.to_string())
 }
@@ -372,6 +359,6 @@ pub(super) fn is_one_of(list: &str, name: &str) -> bool {
 }
 
 /// Whether a text needs no quotes.
-fn is_safe_text(text: &str) -> bool {
+pub(super) fn is_safe_text(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-./:,+@%=".contains(c))
 }

@@ -10,8 +10,6 @@ use std::path::Path;
 pub(super) use git::READS as GIT_READS;
 
 use super::command::is_common_program;
-use super::compact::glob;
-use super::guard::TREE_SECRETS;
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
 /// Programs that read, whatever their arguments are.
@@ -221,7 +219,7 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
         name if is_one_of(SEARCHES, name) && arguments.contains(&"/") => false,
-        name if ground.has_tree_secret && searches_tree(name, arguments) => false,
+        name if ground.has_tree_secret && shows_hidden(name, arguments) => false,
         name => match READERS.iter().find(|reader| reader.name == name) {
             Some(reader) => arguments.iter().all(|word| reader.knows(word)),
             None => is_one_of(READS, name),
@@ -251,46 +249,24 @@ fn reaches_by_filter(command: &SimpleCommand) -> bool {
     filter.is_some_and(|filter| filter.is_glob) || command.words.iter().any(reaches)
 }
 
-/// Whether a program may search in hidden files at the root of the work tree.
-fn searches_tree(name: &str, arguments: &[&str]) -> bool {
-    let is_letters = |word: &str| word.starts_with('-') && !word.starts_with("--");
-    let has_letter = |letters: &[char]| arguments.iter().any(|word| is_letters(word) && word.contains(letters));
-    let has_long = |start: &str| arguments.iter().any(|word| word.starts_with(start));
-    let (is_deep, valued) = match name {
-        "egrep" | "fgrep" | "grep" => (has_letter(&['r', 'R', 'd']) || has_long("--r") || has_long("--d"), "ABCDdefm"),
-        "rg" => {
-            let is_deep = has_letter(&['u']) || has_long("--hidden") || has_long("--no-ignore");
-            // A pattern for names brings hidden files in.
-            let picks = has_letter(&['g']) || has_long("--glob") || has_long("--iglob");
-            (is_deep || picks && arguments.iter().any(|word| picks_secret(word)), "ABCEMTdefgjmrt")
-        }
-        // Two directories are compared file by file, without an option for that.
-        "diff" => (true, "CFIUWx"),
-        _ => return false,
+/// Whether a program may show hidden files at the root of the work tree.
+fn shows_hidden(name: &str, arguments: &[&str]) -> bool {
+    let (options, operands): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.starts_with('-'));
+    let has = |letters: &[char]| options.iter().any(|word| word.starts_with("--") || word.contains(letters));
+    // A word behind any other option may be its value.
+    let is_plain = |word: &&str| word[1..].chars().all(|c| "EFHNRabcdhilnoqrsuvwy".contains(c));
+    let leads_up = |path: &&str| {
+        let mut parts = path.split('/');
+        path.starts_with('/') || parts.clone().any(|part| part == "..") || parts.all(|part| matches!(part, "" | "."))
     };
-    let included: Vec<_> = arguments.iter().filter_map(|word| word.strip_prefix("--include=")).collect();
-    let is_narrow = !included.is_empty() && included.iter().all(|pattern| !glob::matches(pattern, ".env"));
-    let is_value =
-        |at: usize| at > 0 && is_letters(arguments[at - 1]) && arguments[at - 1].ends_with(|c| valued.contains(c));
-    let operands = arguments.iter().enumerate().filter(|(at, word)| !word.starts_with('-') && !is_value(*at));
-    let has_pattern = name == "diff" || has_letter(&['e', 'f']) || has_long("--regexp") || has_long("--file");
-    let paths: Vec<_> = operands.map(|(_, word)| *word).skip(usize::from(!has_pattern)).collect();
-    is_deep && !is_narrow && (paths.is_empty() || paths.into_iter().any(is_tree_root))
-}
-
-/// Whether a pattern for names, behind its option or alone, may mean a secret of the work tree.
-fn picks_secret(word: &str) -> bool {
-    let value = word.strip_prefix("-g").or_else(|| word.split_once('=').map(|(_, value)| value)).unwrap_or(word);
-    let name = base_name(value).to_ascii_lowercase();
-    let is_open = name.contains(['{', '[']) || TREE_SECRETS.iter().any(|secret| glob::matches(&name, secret));
-    is_open && !value.starts_with(['!', '-'])
-}
-
-/// Whether a path may be the root of the work tree, or be above it.
-fn is_tree_root(path: &str) -> bool {
-    path.starts_with('/')
-        || path.split('/').all(|part| matches!(part, "" | "."))
-        || path.split('/').any(|part| part == "..")
+    let is_below = options.iter().all(is_plain) && operands.len() > 1 && !operands.iter().any(leads_up);
+    match name {
+        "egrep" | "fgrep" | "grep" => has(&['r', 'R', 'd']) && !is_below,
+        "rg" => has(&['u', 'g', '.']) && !is_below,
+        // Two directories are compared file by file, without an option for that.
+        "diff" => !is_below,
+        _ => false,
+    }
 }
 
 /// Whether a directory is below, by its name.

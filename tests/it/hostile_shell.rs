@@ -502,7 +502,7 @@ fn what_is_no_program_is_not_taken_for_one() {
         "for f in r*; do echo \"$f\"; done",
         "prettier --write src/r* x",
         "ls r*; cat src/r* x",
-        "for i in 1 2; do ./r$i x; done",
+        "for i in 1 2; do ./step$i x; done",
         "echo $HOME",
         "cargo test $FLAGS",
         "echo \"Total ($n); took ${m}m\"",

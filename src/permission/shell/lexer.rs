@@ -139,7 +139,7 @@ impl Lexer<'_> {
         }
         // Bash opens a connection for such a name.
         if target.text.starts_with("/dev/tcp/") || target.text.starts_with("/dev/udp/") {
-            return Err(OpaqueConstruct::Network);
+            return Err(OpaqueConstruct::Redirection);
         }
         Ok(Redirect { fd, sign, target })
     }
@@ -160,7 +160,8 @@ impl Lexer<'_> {
                     word.is_quoted = true;
                 }
                 '*' | '?' | '[' => {
-                    let is_test = position == Position::Command && is_lone(&self.text[self.at..]);
+                    let is_test =
+                        position == Position::Command && ["[ ", "[\t"].iter().any(|sign| self.starts_with(sign));
                     if !is_test && position != Position::Argument {
                         return Err(OpaqueConstruct::Glob);
                     }
@@ -171,7 +172,7 @@ impl Lexer<'_> {
                 }
                 // Behind a letter it is one, as in `HEAD~1`.
                 '~' if !self.text[..self.at].ends_with(|before: char| before.is_ascii_alphanumeric()) => {
-                    return Err(OpaqueConstruct::Tilde);
+                    return Err(OpaqueConstruct::Unusual('~'));
                 }
                 '#' if self.at == start => return Err(OpaqueConstruct::Comment),
                 '^' if self.at == start => return Err(OpaqueConstruct::Glob),
@@ -185,7 +186,7 @@ impl Lexer<'_> {
         let source = &self.text[start..self.at];
         // Zsh replaces `=ls` by the path of `ls`.
         if source.starts_with('=') && !matches!(source, "=" | "==") {
-            return Err(OpaqueConstruct::Equals);
+            return Err(OpaqueConstruct::Unusual('='));
         }
         if position == Position::Command {
             if !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {
@@ -229,7 +230,7 @@ impl Lexer<'_> {
                     }
                     // History is expanded behind a backslash, too, which then stays.
                     if escaped == '!' {
-                        return Err(OpaqueConstruct::History);
+                        return Err(OpaqueConstruct::Unusual('!'));
                     }
                     self.push(word, escaped);
                 }
@@ -239,9 +240,4 @@ impl Lexer<'_> {
         self.at += 1;
         Ok(())
     }
-}
-
-/// Whether a text begins with `[` as a word of its own.
-fn is_lone(text: &str) -> bool {
-    text.strip_prefix('[').is_some_and(|rest| rest.starts_with([' ', '\t']))
 }

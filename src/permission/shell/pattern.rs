@@ -11,12 +11,8 @@ pub(in super::super) struct CommandPattern(Vec<Sign>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sign {
     One(char),
+    /// `?`, or whatever stands in brackets.
     Any,
-    /// One of some characters, from the first to the last of each pair; or one that is none of them.
-    Class {
-        ranges: Vec<(char, char)>,
-        is_negated: bool,
-    },
     /// Any run of characters without a blank.
     Run,
     /// An expansion: any text, of any number of words.
@@ -129,7 +125,6 @@ impl Sign {
     fn says_something(&self) -> bool {
         match self {
             Self::One(c) => c.is_alphanumeric(),
-            Self::Class { is_negated, .. } => !is_negated,
             Self::Any | Self::Run | Self::Expansion => false,
         }
     }
@@ -139,9 +134,6 @@ impl Sign {
             Self::One(own) => *own == c,
             Self::Any | Self::Run => c != ' ',
             Self::Expansion => true,
-            Self::Class { ranges, is_negated } => {
-                ranges.iter().any(|(first, last)| (*first..=*last).contains(&c)) != *is_negated
-            }
         }
     }
 }
@@ -180,37 +172,26 @@ fn signs(text: &str) -> Vec<Sign> {
             }
             '*' => signs.push(Sign::Run),
             '?' => signs.push(Sign::Any),
-            '[' => match class(rest) {
-                Some((sign, behind)) => {
-                    signs.push(sign);
-                    rest = behind;
-                }
-                None => signs.push(Sign::One('[')),
-            },
+            '[' => {
+                let behind = behind_brackets(rest);
+                signs.push(if behind.is_some() { Sign::Any } else { Sign::One('[') });
+                rest = behind.unwrap_or(rest);
+            }
             c => signs.push(Sign::One(c)),
         }
     }
     signs
 }
 
-/// The characters that brackets stand for, and what is behind them; `text` begins behind the first bracket.
-fn class(text: &str) -> Option<(Sign, &str)> {
+/// What is behind a bracket expression; `text` begins behind its first bracket.
+fn behind_brackets(text: &str) -> Option<&str> {
     let inside = text.strip_prefix(['!', '^']).unwrap_or(text);
     // A bracket that comes first is one of the characters.
     let first = inside.chars().next()?.len_utf8();
-    let end = first + inside[first..].find(']')?;
+    let (characters, behind) = inside[first..].split_once(']')?;
     // `[[:lower:]]` and such.
-    if ["[:", "[.", "[="].iter().any(|named| inside[..end].contains(named)) {
-        return Some((Sign::Any, inside[end + 1..].split_once(']')?.1));
-    }
-    let mut characters = inside[..end].chars().peekable();
-    let mut ranges = Vec::new();
-    while let Some(from) = characters.next() {
-        let is_range = characters.peek() == Some(&'-') && characters.clone().nth(1).is_some();
-        let to = if is_range { characters.nth(1).unwrap_or(from) } else { from };
-        ranges.push((from, to));
-    }
-    Some((Sign::Class { ranges, is_negated: inside.len() < text.len() }, &inside[end + 1..]))
+    let is_named = ["[:", "[.", "[="].iter().any(|named| inside[..first + characters.len()].contains(named));
+    if is_named { Some(behind.split_once(']')?.1) } else { Some(behind) }
 }
 
 /// Whether a word leads into a directory that holds programs.

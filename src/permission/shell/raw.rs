@@ -1,7 +1,8 @@
 //! The commands that an opaque text may run, by its words: too many rather than too few. It takes quotes off, cuts at
-//! everything that may begin a command, and puts in what the text itself says that variables and braces stand for.
+//! everything that may begin a command, and puts in what the text itself says that braces and whole words stand for.
 
-use super::source::{MOST_VALUES, Source, closing_brace, expand_braces};
+use super::source::{Source, closing_brace, expand_braces};
+use super::value::Values;
 use super::wrapper::{MOST_WORDS, SHELLS, is_assignment, resolve};
 use super::{Origin, Redirect, SimpleCommand, Word, base_name};
 
@@ -10,7 +11,7 @@ const BEFORE: &[&str] =
     &["!", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}", "-p", "--"];
 
 /// How many commands are worked out.
-const MOST_COMMANDS: usize = 32_768;
+pub(super) const MOST_COMMANDS: usize = 32_768;
 
 /// How a text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,21 +26,17 @@ enum Cut {
     AtSigns,
 }
 
-/// What an opaque text may run.
-pub(super) struct Suspects {
-    pub commands: Vec<SimpleCommand>,
-    /// There are more programs that it may run.
-    pub is_cut_short: bool,
-}
-
-/// Every command that a text may run.
-pub(super) fn suspect_commands(text: &str) -> Suspects {
+/// Every command that a text may run, or so many that there may be more, and what its variables stand for.
+pub(super) fn suspect_commands(text: &str) -> (Vec<SimpleCommand>, Values) {
     let source = Source::read(text);
+    let grouped = parts(&source.text, Cut::Grouped);
+    let values = Values::read(&source, &grouped);
     let commands_of = |cuts: &[Cut]| {
-        let parts = cuts.iter().flat_map(|cut| parts(&source, *cut));
-        parts.flat_map(|part| commands(&part)).take(MOST_COMMANDS).collect::<Vec<_>>()
+        let parts = cuts.iter().flat_map(|cut| parts(&source.text, *cut));
+        parts.flat_map(|part| commands(&part, &values)).take(MOST_COMMANDS).collect::<Vec<_>>()
     };
-    let mut found = commands_of(&[Cut::Grouped, Cut::Unquoted, Cut::AtSigns]);
+    let mut found: Vec<_> = grouped.iter().flat_map(|part| commands(part, &values)).take(MOST_COMMANDS).collect();
+    found.extend(commands_of(&[Cut::Unquoted, Cut::AtSigns]));
     let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
     let is_runner = |program: &str| program.starts_with('$') || matches!(program, "." | "source");
     let runs_texts = |command: &SimpleCommand| {
@@ -51,15 +48,14 @@ pub(super) fn suspect_commands(text: &str) -> Suspects {
         let printed: Vec<_> = printing.flat_map(suffixes).collect();
         found.extend(printed);
     }
-    let is_open = |command: &SimpleCommand| Source::is_cut_short(command.program());
-    Suspects { is_cut_short: found.len() >= MOST_COMMANDS || found.iter().any(is_open), commands: found }
+    (found, values)
 }
 
 /// Every word of a text, however it is cut.
 pub(super) fn words(text: &str) -> Vec<String> {
     let source = Source::read(text);
     let cuts = [Cut::Grouped, Cut::Unquoted, Cut::AtQuotes, Cut::AtSigns];
-    let parts = cuts.iter().flat_map(|cut| parts(&source, *cut));
+    let parts = cuts.iter().flat_map(|cut| parts(&source.text, *cut));
     let words = parts.flat_map(|part| part.words.into_iter().chain(part.redirects.into_iter().map(|to| to.target)));
     words.map(|word| word.text).collect()
 }
@@ -70,9 +66,9 @@ pub(super) fn is_spelled_out(text: &str) -> bool {
 }
 
 /// The commands that a part of a text may run.
-fn commands(part: &SimpleCommand) -> Vec<SimpleCommand> {
+fn commands(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
     let mut found = Vec::new();
-    for command in programs(part) {
+    for command in programs(part, values) {
         let mut runs = resolve(&command);
         if SHELLS.contains(&command.program()) {
             runs.commands.extend(suffixes(&command));
@@ -95,46 +91,48 @@ fn suffixes(command: &SimpleCommand) -> Vec<SimpleCommand> {
 }
 
 /// The commands of one part: from its first word on, and from the first on that cannot turn out to be none.
-fn programs(part: &SimpleCommand) -> Vec<SimpleCommand> {
-    let from = |at: usize| SimpleCommand { words: part.words[at..].to_vec(), ..part.clone() };
+fn programs(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
+    // What stands in quotes may as well be several words.
+    let words: Vec<_> = part.texts().iter().flat_map(|text| text.split_whitespace()).map(Word::literal).collect();
+    let behind = |words: Vec<Word>| SimpleCommand { words, ..part.clone() };
     let mut found = Vec::new();
-    for (at, word) in part.words.iter().enumerate() {
+    for (at, word) in words.iter().enumerate() {
         let text = word.text.as_str();
         let is_before = BEFORE.contains(&text) || is_assignment(text);
         let may_vanish = text.starts_with('$');
         if !is_before && (!may_vanish || found.is_empty()) {
-            found.push(from(at));
+            let from = |program: &str| {
+                let program: Vec<_> = program.split_whitespace().map(Word::literal).collect();
+                behind([&program, &words[at + 1..]].concat())
+            };
+            let mut named = values.of_word(text).map(from).peekable();
+            let unnamed = named.peek().is_none().then(|| from(text));
+            found.extend(named.chain(unnamed));
         }
         if !is_before && !may_vanish {
             return found;
         }
     }
     if !part.redirects.is_empty() && found.is_empty() {
-        found.push(from(part.words.len()));
+        found.push(behind(Vec::new()));
     }
     found
 }
 
 /// Cuts a text into words and commands.
-fn parts(source: &Source, cut: Cut) -> Vec<SimpleCommand> {
-    let mut found = cut_text(source, &source.text, cut);
+fn parts(text: &str, cut: Cut) -> Vec<SimpleCommand> {
+    let mut found = cut_text(text, cut);
     // A quote in a here-document is none for the lines behind it.
-    if cut == Cut::Grouped && source.text.contains("<<") {
-        found.extend(source.text.lines().flat_map(|line| cut_text(source, line, cut)));
+    if cut == Cut::Grouped && text.contains("<<") {
+        found.extend(text.lines().flat_map(|line| cut_text(line, cut)));
     }
     found
 }
 
-fn cut_text(source: &Source, text: &str, cut: Cut) -> Vec<SimpleCommand> {
-    let mut parts = Parts {
-        source,
-        cut,
-        found: Vec::new(),
-        words: Vec::new(),
-        redirects: Vec::new(),
-        word: String::new(),
-        sign: None,
-    };
+fn cut_text(text: &str, cut: Cut) -> Vec<SimpleCommand> {
+    let origin = if cut == Cut::Grouped { Origin::Suspected } else { Origin::Fragment };
+    let command = SimpleCommand::of_words(Vec::new(), origin);
+    let mut parts = Parts { found: Vec::new(), command, word: String::new(), sign: None };
     let mut rest = text;
     let mut quote = None;
     while let Some(c) = rest.chars().next() {
@@ -173,19 +171,16 @@ fn cut_text(source: &Source, text: &str, cut: Cut) -> Vec<SimpleCommand> {
     parts.found
 }
 
-struct Parts<'s> {
-    source: &'s Source,
-    cut: Cut,
+struct Parts {
     found: Vec<SimpleCommand>,
-    /// The words so far, each with the words that may stand for it.
-    words: Vec<Vec<String>>,
-    redirects: Vec<Redirect>,
+    /// The command so far.
+    command: SimpleCommand,
     word: String,
     /// The sign that the next word stands behind.
     sign: Option<&'static str>,
 }
 
-impl Parts<'_> {
+impl Parts {
     fn redirect(&mut self, sign: char) {
         // The number of a file is no word.
         if self.word.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -196,23 +191,19 @@ impl Parts<'_> {
     }
 
     fn end_word(&mut self) {
-        if self.word.is_empty() {
-            return;
-        }
         let word = std::mem::take(&mut self.word);
-        // What a function does may stand behind it.
-        if word == "{" {
-            return self.end_command();
-        }
-        match self.sign.take() {
+        match self.sign {
+            _ if word.is_empty() => {}
+            // What a function does may stand behind it.
+            _ if word == "{" => self.end_command(),
             Some(sign) => {
-                let targets = self.source.expand(&word).into_iter();
-                self.redirects.extend(targets.map(|target| Redirect { fd: None, sign, target: Word::literal(target) }));
+                self.command.redirects.push(Redirect { fd: None, sign, target: Word::literal(word) });
+                self.sign = None;
             }
             None => {
                 let mut words = Vec::new();
                 expand_braces(&word, &mut words);
-                self.words.extend(words.iter().map(|word| self.source.expand(word)));
+                self.command.words.extend(words.into_iter().map(Word::literal));
             }
         }
     }
@@ -220,24 +211,10 @@ impl Parts<'_> {
     fn end_command(&mut self) {
         self.end_word();
         self.sign = None;
-        let (words, redirects) = (std::mem::take(&mut self.words), std::mem::take(&mut self.redirects));
-        if words.is_empty() && redirects.is_empty() {
-            return;
+        let next = SimpleCommand::of_words(Vec::new(), self.command.origin);
+        let command = std::mem::replace(&mut self.command, next);
+        if !command.words.is_empty() || !command.redirects.is_empty() {
+            self.found.push(command);
         }
-        let split = |value: &String| value.split_whitespace().map(Word::literal).collect::<Vec<_>>();
-        let mut commands = vec![Vec::new()];
-        for values in words {
-            // Beyond the limit all values stand side by side.
-            if values.len() == 1 || commands.len() * values.len() > MOST_VALUES {
-                let words: Vec<_> = values.iter().flat_map(split).collect();
-                commands.iter_mut().for_each(|command| command.extend(words.iter().cloned()));
-            } else {
-                let pairs = commands.iter().flat_map(|command| values.iter().map(move |value| (command, value)));
-                commands = pairs.map(|(command, value)| [command.clone(), split(value)].concat()).collect();
-            }
-        }
-        let origin = if self.cut == Cut::Grouped { Origin::Suspected } else { Origin::Fragment };
-        let command = |words| SimpleCommand { redirects: redirects.clone(), ..SimpleCommand::of_words(words, origin) };
-        self.found.extend(commands.into_iter().map(command));
     }
 }

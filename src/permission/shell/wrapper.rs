@@ -6,19 +6,11 @@ use super::super::offer::BY_SECOND;
 use super::super::verb::{GIT_READS, READS};
 use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
-/// A program whose own options and operands stand before the command that it runs.
+/// A program that runs the command behind its own options, numbers and assignments.
 struct Wrapper {
     name: &'static str,
-    /// Letters of options without a value, or with one that is part of the same word.
-    flags: &'static str,
-    /// Letters of options whose value is the rest of the word, or the next one.
-    valued: &'static str,
-    /// Those of them whose value is a script.
-    scripts: &'static str,
-    /// Long options without a value.
-    long: &'static [&'static str],
-    /// Operands before the command.
-    operands: usize,
+    /// Letters of options without a value, or whose value is a number or part of the same word.
+    letters: &'static str,
     command: Behind,
 }
 
@@ -32,38 +24,33 @@ enum Behind {
     Script,
 }
 
-const fn row(name: &'static str, flags: &'static str, valued: &'static str, operands: usize) -> Wrapper {
-    Wrapper { name, flags, valued, scripts: "", long: &[], operands, command: Behind::Program }
+const fn row(name: &'static str, letters: &'static str) -> Wrapper {
+    Wrapper { name, letters, command: Behind::Program }
 }
 
 const WRAPPERS: &[Wrapper] = &[
-    row("builtin", "", "", 0),
-    row("busybox", "", "", 0),
-    row("command", "p", "", 0),
-    Wrapper { scripts: "S", long: &["debug", "ignore-environment", "null"], ..row("env", "i0v", "uCSa", 0) },
-    row("exec", "cl", "a", 0),
-    Wrapper { scripts: "c", long: &["close", "exclusive", "nonblock", "shared"], ..row("flock", "sxeunoF", "wEc", 1) },
-    row("nice", "", "n", 0),
-    row("nohup", "", "", 0),
-    Wrapper { command: Behind::FedProgram, ..row("parallel", "kmtX", "jNnS", 0) },
-    Wrapper { long: &["ctty", "fork", "wait"], ..row("setsid", "cfw", "", 0) },
-    row("stdbuf", "", "ioe", 0),
-    row("time", "apqvV", "fo", 0),
-    row("toybox", "", "", 0),
-    Wrapper { long: &["foreground", "preserve-status", "verbose"], ..row("timeout", "fpv", "ks", 1) },
-    Wrapper { command: Behind::Script, ..row("watch", "bcdegtpqrwxC", "ns", 0) },
-    Wrapper {
-        long: &["exit", "interactive", "no-run-if-empty", "null", "open-tty", "verbose"],
-        command: Behind::FedProgram,
-        ..row("xargs", "0rtpxoeil", "EILnPsdaJRS", 0)
-    },
+    row("builtin", ""),
+    row("busybox", ""),
+    row("command", "p"),
+    row("env", "i0v"),
+    row("exec", "cl"),
+    row("nice", "n"),
+    row("nohup", ""),
+    Wrapper { command: Behind::FedProgram, ..row("parallel", "kmtXjNn") },
+    row("setsid", "cfw"),
+    row("stdbuf", "ioeL"),
+    row("time", "apqv"),
+    row("timeout", "fpvk"),
+    row("toybox", ""),
+    Wrapper { command: Behind::Script, ..row("watch", "bcdegtxn") },
+    Wrapper { command: Behind::FedProgram, ..row("xargs", "0rtpxnLPs") },
 ];
 
 pub(in super::super) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "zsh"];
 
 /// Programs and keywords that take their words for names or texts, besides those that only read.
-const TEXTUAL: &str = "[ case cd chmod cp for mkdir mv printf pytest rm rmdir select test touch tree";
+const TEXTUAL: &str = "case cd chmod cp for mkdir mv printf pytest rm rmdir select touch tree";
 
 /// Options of programs that search by which they run another program.
 const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
@@ -82,7 +69,7 @@ const MOST_WRAPPERS: usize = 16;
 /// How many words a command may have where every word may be a program.
 pub(super) const MOST_WORDS: usize = 128;
 
-/// How many signs `=` of a word may stand before a program.
+/// How many signs `=`, or letters of options, may stand before a program in a word.
 const MOST_VALUES: usize = 4;
 
 /// What a command runs besides itself.
@@ -177,7 +164,7 @@ impl Runs {
                 self.unclear = Some(OpaqueConstruct::Keyword(name.to_owned()));
             }
             "command" if second.starts_with("-v") || second.starts_with("-V") => {}
-            "find" | "fd" | "fdfind" => self.resolve_search(name, arguments, depth),
+            "find" => self.resolve_search(arguments, depth),
             name if SHELLS.contains(&name) => self.resolve_shell(arguments),
             name => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
                 Some(wrapper) => self.resolve_wrapper(wrapper, arguments, depth),
@@ -210,7 +197,8 @@ impl Runs {
             let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
             let name = text.split(char::is_whitespace).next().unwrap_or(text);
             let values = name.match_indices('=').take(MOST_VALUES).map(|(sign, _)| &text[sign + 1..]);
-            let values = values.chain(letters.and_then(|letters| letters.get(1..)));
+            let glued = (1..=MOST_VALUES).filter_map(|at| letters?.get(at..));
+            let values = values.chain(glued);
             for program in std::iter::once(text).chain(values).filter(|program| !program.is_empty()) {
                 if program.contains(char::is_whitespace) && !self.possible_scripts.iter().any(|known| known == program)
                 {
@@ -248,61 +236,21 @@ impl Runs {
     }
 
     fn resolve_wrapper(&mut self, wrapper: &Wrapper, words: &[Word], depth: usize) {
-        let mut operands = wrapper.operands;
-        let mut at = 0;
-        while let Some(word) = words.get(at) {
-            let text = word.text.as_str();
-            at += 1;
-            match text.strip_prefix('-') {
-                Some("-") => {
-                    at += operands;
-                    break;
-                }
-                Some(long) if long.starts_with('-') => {
-                    if !long.contains('=') && !wrapper.long.contains(&&long[1..]) {
-                        return self.give_up(wrapper.name, words);
-                    }
-                    // The value of `--split-string`.
-                    if let Some((_, value)) = long.split_once('=').filter(|_| !wrapper.scripts.is_empty()) {
-                        self.add_script(&format!("{value} {}", join(&words[at..])));
-                    }
-                }
-                Some(letters) => match self.resolve_letters(wrapper, letters, &words[at..]) {
-                    Some(taken) => at += taken,
-                    None => return self.give_up(wrapper.name, words),
-                },
-                None if is_assignment(text) => {}
-                None if operands > 0 => operands -= 1,
-                None => {
-                    at -= 1;
-                    break;
-                }
+        let is_before = |word: &&Word| word.text.starts_with('-') || is_assignment(&word.text) || is_number(&word.text);
+        let (before, behind) = words.split_at(words.iter().take_while(is_before).count());
+        let is_known = |word: &Word| match word.text.strip_prefix('-') {
+            Some(letters) => {
+                letters == "-" || letters.chars().all(|c| c.is_ascii_digit() || wrapper.letters.contains(c))
             }
+            None => true,
+        };
+        if !before.iter().all(is_known) {
+            self.give_up(wrapper.name, words);
         }
-        let behind = words.get(at..).unwrap_or_default();
-        let behind = &behind[behind.iter().take_while(|word| is_assignment(&word.text)).count()..];
         if wrapper.command == Behind::Script {
             self.add_script(&join(behind));
         }
         self.start(behind, wrapper.command, depth);
-    }
-
-    /// How many of the next words are values of the letters of an option; `None` for letters that nobody knows.
-    fn resolve_letters(&mut self, wrapper: &Wrapper, letters: &str, next: &[Word]) -> Option<usize> {
-        for (at, letter) in letters.char_indices() {
-            if wrapper.valued.contains(letter) {
-                let glued = &letters[at + letter.len_utf8()..];
-                if wrapper.scripts.contains(letter) {
-                    self.add_script(&format!("{} {}", glued.trim_start_matches('='), join(next)));
-                    next.iter().take(usize::from(glued.is_empty())).for_each(|word| self.add_script(&word.text));
-                }
-                return Some(usize::from(glued.is_empty()));
-            }
-            if !wrapper.flags.contains(letter) && !letter.is_ascii_digit() {
-                return None;
-            }
-        }
-        Some(0)
     }
 
     /// An option that is not known may take the next word, so that nobody knows which word is the program.
@@ -311,21 +259,13 @@ impl Runs {
         self.add_possible(words, 0);
     }
 
-    /// The commands behind `-exec` of `find` and `--exec` of `fd`.
-    fn resolve_search(&mut self, program: &str, words: &[Word], depth: usize) {
-        for (at, word) in words.iter().enumerate() {
-            let text = word.text.as_str();
-            let has_letter = || text.starts_with('-') && !text.starts_with("--") && text.contains(['x', 'X']);
-            match text {
-                "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch" => {
-                    let behind = &words[at + 1..];
-                    let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-                    self.start(&behind[..end.unwrap_or(behind.len())], Behind::FedProgram, depth);
-                }
-                // More letters before it, or the program glued to it.
-                _ if program != "find" && (text.starts_with("--exec") || has_letter()) => self.give_up("fd", words),
-                _ => {}
-            }
+    /// The commands behind `-exec` of `find`.
+    fn resolve_search(&mut self, words: &[Word], depth: usize) {
+        let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+        for at in (0..words.len()).filter(|at| runs(&words[*at])) {
+            let behind = &words[at + 1..];
+            let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+            self.start(&behind[..end.unwrap_or(behind.len())], Behind::FedProgram, depth);
         }
     }
 
@@ -352,6 +292,13 @@ impl Runs {
 
 fn join(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a word can be no program, but a number or a duration.
+fn is_number(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && word.contains(|c: char| c.is_ascii_digit())
+        && !word.contains('/')
 }
 
 /// Whether a word sets a variable.

@@ -226,21 +226,12 @@ fn a_search_through_the_whole_tree_is_no_mere_look_where_it_shows_secrets() {
         "diff ./ fixtures",
         "diff -x a fixtures src/..",
         "rg KEY --iglob='.E*'",
+        "grep -r KEY -A 3",
+        "grep -r --include='[.]env' KEY",
     ] {
         assert!(reads(text, false) && !reads(text, true), "{text}");
     }
-    for text in [
-        "grep -rn KEY src",
-        "grep -rn -e KEY -e X src",
-        "grep -rm 1 KEY src",
-        "rg -g '*.rs' KEY src",
-        "diff -r a b",
-        "grep KEY a b",
-        "grep -r --include=*.rs KEY .",
-        "rg KEY",
-        "ls -R",
-        "git grep KEY",
-    ] {
+    for text in ["grep -rn KEY src", "diff -r a b", "grep KEY a b", "rg -n KEY", "ls -R", "git grep KEY"] {
         assert!(reads(text, true), "{text}");
     }
 }

@@ -1,0 +1,59 @@
+//! What variables of an opaque text stand for, as far as the text itself tells.
+
+use super::SimpleCommand;
+use super::source::{Source, UNKNOWN};
+use super::wrapper::is_assignment;
+
+/// Values behind the names of their variables.
+#[derive(Debug, Default, Clone)]
+pub(in super::super) struct Values(Vec<(String, String)>);
+
+impl Values {
+    /// The values that a text gives to its variables; `parts` are its commands, with quoted words whole.
+    pub(super) fn read(source: &Source, parts: &[SimpleCommand]) -> Self {
+        let mut values = Self(source.values.clone());
+        parts.iter().for_each(|part| values.add_assigned(part));
+        let words = parts.iter().flat_map(|part| {
+            let texts = part.texts();
+            let loops = texts.iter().position(|text| is_loop(text)).map(|at| at + 1);
+            texts.into_iter().enumerate().filter(move |(at, _)| Some(*at) != loops).map(|(_, text)| text)
+        });
+        // Who names it without a sign may change it, as `read x` does.
+        let changed: Vec<_> =
+            words.filter(|word| values.0.iter().any(|(known, _)| known == word)).map(str::to_owned).collect();
+        changed.iter().for_each(|name| values.add_unknown(name));
+        values
+    }
+
+    /// What a word may become, if it is nothing but a variable.
+    pub(in super::super) fn of_word<'a>(&'a self, word: &'a str) -> impl Iterator<Item = &'a str> {
+        let name = word.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
+        self.0.iter().filter(move |(known, _)| Some(known.as_str()) == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Adds what a command assigns, and what a loop goes through.
+    fn add_assigned(&mut self, command: &SimpleCommand) {
+        let texts = command.texts();
+        let head = texts.iter().take_while(|text| is_assignment(text)).count();
+        for (at, text) in texts.iter().enumerate().filter(|(_, text)| is_assignment(text)) {
+            let Some((name, value)) = text.split_once('=') else { continue };
+            self.0.push((name.trim_end_matches('+').to_owned(), value.to_owned()));
+            // `declare -n x=y` makes it another name for a variable.
+            if at > head || name.ends_with('+') {
+                self.add_unknown(name.trim_end_matches('+'));
+            }
+        }
+        let behind = texts.iter().position(|text| is_loop(text)).map(|at| &texts[at + 1..]);
+        if let Some([name, _, values @ ..]) = behind {
+            self.0.extend(values.iter().map(|value| ((*name).to_owned(), (*value).to_owned())));
+        }
+    }
+
+    fn add_unknown(&mut self, name: &str) {
+        self.0.push((name.to_owned(), format!("${{{UNKNOWN}}}")));
+    }
+}
+
+fn is_loop(word: &str) -> bool {
+    matches!(word, "for" | "select")
+}
