@@ -20,7 +20,7 @@ mod tests;
 
 pub use edit::{set_key, unset_key};
 pub use error::{ConfigError, Place};
-pub use grant::{GrantText, grants};
+pub use grant::{GrantText, grants, local_grants};
 pub use layer::{Layer, LayerKind, Origin, parse, parse_flags};
 pub use resolve::{Config, Setting, Source, Trust, resolve};
 pub use value::Value;

@@ -60,7 +60,8 @@ pub struct Trust {
     pub state: TrustState,
     /// The commit that the text was read from.
     pub commit: String,
-    /// The granting part of the repository's files; absent when it grants nothing.
+    /// The granting part of the repository's files, and what the user's `permissions.local.json` allows; absent when that is
+    /// nothing.
     pub grants: Option<String>,
     /// A unified difference to what was trusted before.
     pub difference: Option<String>,

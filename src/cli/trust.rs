@@ -9,7 +9,8 @@ use crate::api::project::{GrantTrust, Place, Trust, TrustState};
 
 /// Shows what this repository's files would run or grant, and asks for your consent.
 ///
-/// Until you agree, those parts of `.coppice/config.toml` do not count. A change of the text asks again.
+/// Until you agree, those parts do not count; nor do rules in `.coppice/permissions.local.json` that allow something, unless
+/// you decided about them with `approve --always`. A change of the text asks again.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -37,6 +37,14 @@ pub fn grants(layer: Option<&Layer>, worktreeinclude: Option<&str>, allows: &[St
     (!lines.is_empty()).then(|| GrantText(lines.join("\n") + "\n"))
 }
 
+/// The rules of the user's own file of the repository that allow something, as lines of the same text.
+pub fn local_grants(allows: &[String]) -> String {
+    let line = |rule: &String| format!("allow in permissions.local.json: {}\n", one_line(rule));
+    let mut lines: Vec<_> = allows.iter().map(line).collect();
+    lines.sort();
+    lines.concat()
+}
+
 /// Whether an entry can make something possible. The strictest choice never can.
 fn may_grant(entry: &Entry) -> bool {
     match entry.authority {

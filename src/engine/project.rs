@@ -9,12 +9,14 @@ use crate::api::project::{
 use crate::config::{self, Config, Source, Trust, Value, key};
 use crate::git::repo::Base;
 use crate::git::{GitError, Repo};
+use crate::permission::load;
 use crate::store::{Change, Durability, ProjectRow, Write};
 
 use super::actor::blocking;
 use super::create::project_id;
 use super::fault::Fault;
 use super::record::json;
+use super::rules::{Files, LocalRules};
 use super::settings::{self, OwnFile, ProjectRecord, Settings, Trusted};
 use super::standing::Standing;
 use super::{Engine, trusted_branch};
@@ -23,7 +25,7 @@ impl Engine {
     /// What the repository asks to be trusted with, and whether it is.
     pub async fn trust(&self, place: Place) -> Result<TrustView, Error> {
         let (repo, base, settings) = self.place(place.cwd).await?;
-        Ok(trust_view(&repo, &base, &settings).await?)
+        Ok(self.trust_view(&repo, &base, &settings).await?)
     }
 
     /// Trusts exactly the text with this hash.
@@ -66,22 +68,59 @@ impl Engine {
 
     async fn store_grant(&self, cwd: String, hash: String) -> Result<TrustView, Fault> {
         let (repo, base, mut settings) = self.place(cwd).await?;
-        let text = settings.grants.as_ref().map(|grants| grants.as_str().to_owned()).unwrap_or_default();
-        let found = settings::hash(&text);
-        if found != hash {
+        let files = Files::of(&self.shared, &project_id(&repo), &repo);
+        let asked = AskedTrust::new(&settings, &files)?;
+        let (found, committed) = (settings::hash(&asked.text()), settings::hash(&asked.committed));
+        if hash != found && hash != committed {
             return Err(Fault::OtherGrants { given: hash, found });
         }
-        let mut branches = settings.trusted.take().map(|trusted| trusted.branches).unwrap_or_default();
-        let is_new = |branch: &String| trusted_branch::is_trustworthy(branch) && !branches.contains(branch);
-        let here = base.branch.clone().filter(is_new);
-        branches.extend(here);
-        let trusted = Some(Trusted { hash, text, branches });
-        let record = json(&ProjectRecord { trusted: trusted.clone() });
-        let common_dir = repo.common_dir().to_string_lossy().into_owned();
-        let changes = vec![Change::Project(ProjectRow { id: project_id(&repo), common_dir, record })];
-        self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
-        (settings.trusted, settings.trust) = (trusted, Trust::Trusted);
-        trust_view(&repo, &base, &settings).await
+        let agrees_to_local = hash == found && !asked.local.pending.is_empty();
+        if agrees_to_local {
+            files.agree(&asked.local.pending)?;
+        }
+        // Consent to rules of the user's own file says nothing about the branch that is checked out.
+        let is_about_local_alone = agrees_to_local && settings.trust == Trust::Trusted;
+        if settings.grants.is_some() && !is_about_local_alone {
+            let mut branches = settings.trusted.take().map(|trusted| trusted.branches).unwrap_or_default();
+            let is_new = |branch: &String| trusted_branch::is_trustworthy(branch) && !branches.contains(branch);
+            let here = base.branch.clone().filter(is_new);
+            branches.extend(here);
+            let trusted = Some(Trusted { hash: committed, text: asked.committed, branches });
+            let record = json(&ProjectRecord { trusted: trusted.clone() });
+            let common_dir = repo.common_dir().to_string_lossy().into_owned();
+            let changes = vec![Change::Project(ProjectRow { id: project_id(&repo), common_dir, record })];
+            self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
+            (settings.trusted, settings.trust) = (trusted, Trust::Trusted);
+        }
+        self.trust_view(&repo, &base, &settings).await
+    }
+
+    async fn trust_view(&self, repo: &Repo, base: &Base, settings: &Settings) -> Result<TrustView, Fault> {
+        let asked = AskedTrust::new(settings, &Files::of(&self.shared, &project_id(repo), repo))?;
+        let (state, text) = (asked.state(settings), asked.text());
+        let grants = (state != TrustState::NothingToTrust).then_some(text);
+        let difference = match (state, &grants) {
+            (TrustState::Changed, Some(grants)) => Some(difference(&asked.agreed_text(settings), grants)),
+            (TrustState::Changed | TrustState::Trusted | TrustState::Untrusted | TrustState::NothingToTrust, _) => None,
+        };
+        let (of, trusted) = (repo.clone(), settings.trusted.clone());
+        let branches = match settings.grants {
+            Some(_) => blocking(move || trusted_branch::list_branches(&of, trusted.as_ref())).await?,
+            // There is no setup command to run on any.
+            None => Vec::new(),
+        };
+        let can_add = |branch: &&String| trusted_branch::is_trustworthy(branch) && !branches.contains(branch);
+        let addable = base.branch.as_ref().filter(can_add).filter(|_| settings.grants.is_some());
+        Ok(TrustView {
+            project: repo.common_dir().display().to_string(),
+            state,
+            commit: base.commit.to_string(),
+            hash: grants.as_deref().map(settings::hash),
+            grants,
+            difference,
+            branches: trusted_branch::short_names(&branches),
+            addable_branch: addable.map(|_| base.name.clone()),
+        })
     }
 
     async fn write_config(&self, request: SetConfig) -> Result<ConfigValue, Fault> {
@@ -106,32 +145,40 @@ impl Engine {
     }
 }
 
-async fn trust_view(repo: &Repo, base: &Base, settings: &Settings) -> Result<TrustView, Fault> {
-    let state = match (&settings.grants, settings.trust, &settings.trusted) {
-        (None, _, _) => TrustState::NothingToTrust,
-        (Some(_), Trust::Trusted, _) => TrustState::Trusted,
-        (Some(_), Trust::Untrusted, Some(_)) => TrustState::Changed,
-        (Some(_), Trust::Untrusted, None) => TrustState::Untrusted,
-    };
-    let grants = settings.grants.as_ref().map(|grants| grants.as_str().to_owned());
-    let difference = match (state, &settings.trusted, &grants) {
-        (TrustState::Changed, Some(trusted), Some(grants)) => Some(difference(&trusted.text, grants)),
-        (TrustState::Changed | TrustState::Trusted | TrustState::Untrusted | TrustState::NothingToTrust, _, _) => None,
-    };
-    let (of, trusted) = (repo.clone(), settings.trusted.clone());
-    let branches = blocking(move || trusted_branch::list_branches(&of, trusted.as_ref())).await?;
-    let can_add = |branch: &&String| trusted_branch::is_trustworthy(branch) && !branches.contains(branch);
-    let addable = base.branch.as_ref().filter(can_add);
-    Ok(TrustView {
-        project: repo.common_dir().display().to_string(),
-        state,
-        commit: base.commit.to_string(),
-        hash: grants.as_deref().map(settings::hash),
-        grants,
-        difference,
-        branches: trusted_branch::short_names(&branches),
-        addable_branch: addable.map(|_| base.name.clone()),
-    })
+/// What a person is asked to trust: what the repository's files grant in a commit, and what the user's own file for the
+/// repository allows, which somebody else may have written.
+struct AskedTrust {
+    committed: String,
+    local: LocalRules,
+}
+
+impl AskedTrust {
+    fn new(settings: &Settings, files: &Files) -> Result<Self, Fault> {
+        let committed = settings.grants.as_ref().map(|grants| grants.as_str().to_owned()).unwrap_or_default();
+        Ok(Self { committed, local: files.local_rules()? })
+    }
+
+    fn text(&self) -> String {
+        let local = [self.local.agreed(), &self.local.pending].concat();
+        self.committed.clone() + &config::local_grants(&load::grants(&local))
+    }
+
+    /// The text that the person agreed to before.
+    fn agreed_text(&self, settings: &Settings) -> String {
+        let committed = settings.trusted.as_ref().map(|trusted| trusted.text.clone()).unwrap_or_default();
+        committed + &config::local_grants(&load::grants(self.local.agreed()))
+    }
+
+    fn state(&self, settings: &Settings) -> TrustState {
+        let is_committed_trusted = self.committed.is_empty() || settings.trust == Trust::Trusted;
+        let was_trusted = settings.trusted.is_some() || self.committed.is_empty() && !self.local.agreed().is_empty();
+        match (self.text().is_empty(), is_committed_trusted && self.local.pending.is_empty(), was_trusted) {
+            (true, _, _) => TrustState::NothingToTrust,
+            (false, true, _) => TrustState::Trusted,
+            (false, false, true) => TrustState::Changed,
+            (false, false, false) => TrustState::Untrusted,
+        }
+    }
 }
 
 /// The lines that went and came; the text has one line for each thing granted, so no context is needed.

@@ -1,11 +1,13 @@
 //! Files of rules: where they lie, which of them count, and how a decision of a person gets into one.
 //!
 //! What a repository commits can always forbid; what it allows counts once it is trusted. The user's own file for a
-//! repository is nobody else's: one that git brings, or that a link or a submodule leads to, allows nothing.
+//! repository lies in the checkout, where a merge can write it too. So a rule of it allows something only if a record below
+//! the data directory says that a person agreed to that rule.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
@@ -27,10 +29,13 @@ const LOCAL_FILE: &str = ".coppice/permissions.local.json";
 /// Keeps the user's file out of the repository's sight, and itself.
 const IGNORE: &str = "permissions.local.json\n.gitignore\n";
 
-/// Why what a file allows does not count although it lies where the user's own file does.
-const BROUGHT_BY_LINK: &str = "a link or a submodule leads to it";
-const BROUGHT_BY_GIT: &str = "git may have written it, since it is staged, converted by git or stored in the repository: \
-                              change its content outside of git, or move its rules into your own `permissions.json`";
+/// Why what a file allows does not count.
+const NEEDS_TRUST: &str = "what it allows does not count before `coppice trust`";
+const NEEDS_MORE_TRUST: &str =
+    "what it allows beyond the rules that you agreed to does not count before `coppice trust`";
+
+/// Held while the user's own file and the record beside the data are read or written together.
+static LOCAL_RULES: Mutex<()> = Mutex::new(());
 
 /// The rules of a project, and where they came from.
 #[derive(Debug, Default)]
@@ -44,21 +49,27 @@ pub(super) struct Files {
     user: PathBuf,
     /// Written when a person decides about all later calls.
     pub(super) local: PathBuf,
+    /// The rules of the local file that a person agreed to, in a place that no repository reaches.
+    consent: PathBuf,
     map: PathBuf,
     home: String,
     /// The directory that is certain to be the user's, above the local file.
     local_base: PathBuf,
-    repo: Repo,
 }
 
-/// The user's own file for a repository, by who wrote it.
-enum LocalRules {
-    Own(String),
-    /// It may be somebody else's.
-    Brought {
-        text: String,
-        by: &'static str,
-    },
+/// The user's own file for a repository.
+pub(super) struct LocalRules {
+    /// The file with the allow rules that a person agreed to; none when there is no file.
+    file: Option<RuleFile>,
+    /// The allow rules that nobody has agreed to.
+    pub(super) pending: Vec<Rule>,
+}
+
+impl LocalRules {
+    /// The allow rules that a person agreed to.
+    pub(super) fn agreed(&self) -> &[Rule] {
+        self.file.as_ref().map(|file| file.allow.as_slice()).unwrap_or_default()
+    }
 }
 
 impl Files {
@@ -72,10 +83,10 @@ impl Files {
         Self {
             user: own.join("permissions.json"),
             local,
+            consent: place.join("permissions.agreed.json"),
             map: place.join("permissions.jsonc"),
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
             local_base,
-            repo: repo.clone(),
         }
     }
 
@@ -87,21 +98,18 @@ impl Files {
         loaded.add(self.user.display().to_string(), user, None);
         let (shared, note) = match (&settings.rules, settings.trust) {
             (Some(file), Trust::Untrusted) if !file.allow.is_empty() => {
-                let note = "what it allows does not count before `coppice trust`".to_owned();
-                (Some(RuleFile { allow: Vec::new(), ..file.clone() }), Some(note))
+                (Some(RuleFile { allow: Vec::new(), ..file.clone() }), Some(NEEDS_TRUST))
             }
             (file, Trust::Trusted | Trust::Untrusted) => (file.clone(), None),
         };
         loaded.add(SHARED_FILE.to_owned(), shared, note);
-        let (local, note) = match self.read_local()? {
-            Some(LocalRules::Brought { text, by }) => {
-                let note = format!("what it allows does not count: {by}");
-                (Some(RuleFile { allow: Vec::new(), ..self.parse(&self.local, &text)? }), Some(note))
-            }
-            Some(LocalRules::Own(text)) => (Some(self.parse(&self.local, &text)?), None),
-            None => (None, None),
+        let local = self.local_rules()?;
+        let note = match (local.pending.is_empty(), local.agreed().is_empty()) {
+            (true, _) => None,
+            (false, true) => Some(NEEDS_TRUST),
+            (false, false) => Some(NEEDS_MORE_TRUST),
         };
-        loaded.add(self.local.display().to_string(), local, note);
+        loaded.add(self.local.display().to_string(), local.file, note);
         let text = seeded(&self.map).map_err(|source| fault("write", &self.map, source))?;
         let map = load::map(&self.map.display().to_string(), &text, &self.home)?;
         let count = u32::try_from(map.rules.len()).ok();
@@ -112,65 +120,95 @@ impl Files {
         Ok(loaded)
     }
 
-    /// Adds rules to the user's own file of the repository, whole or not at all.
+    /// Adds rules to the user's own file of the repository, whole or not at all. Others in it stay as agreed as they were.
     pub(super) fn save(&self, list: List, rules: &[Rule]) -> Result<(), Fault> {
-        let name = self.local.display().to_string();
-        let mut text = match self.read_local()? {
-            Some(LocalRules::Own(text)) => text,
-            // Its rules would become the user's own.
-            Some(LocalRules::Brought { by, .. }) => {
-                return Err(fault("write", &self.local, io::Error::other(by)));
-            }
-            None => String::new(),
-        };
-        for rule in rules {
-            text = load::with_rule(&name, &text, list, rule)?;
+        let _held = LOCAL_RULES.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = self.read_local()?.unwrap_or_default();
+        let text = with_rules(&self.local, text, list, rules)?;
+        match list {
+            // First the record: on its own it allows nothing, and the file alone would wait for another consent.
+            List::Allow => self.add_consent(rules)?,
+            List::Ask | List::Deny => {}
         }
         write(&self.local, &text).map_err(|source| fault("write", &self.local, source))
+    }
+
+    /// Records that a person agreed to these allow rules of the user's own file.
+    pub(super) fn agree(&self, rules: &[Rule]) -> Result<(), Fault> {
+        let _held = LOCAL_RULES.lock().unwrap_or_else(PoisonError::into_inner);
+        self.add_consent(rules)
+    }
+
+    /// The user's own file, by what a person agreed to. Consent to a rule that is no longer in the file ends, so that
+    /// nobody can bring the rule back.
+    pub(super) fn local_rules(&self) -> Result<LocalRules, Fault> {
+        let _held = LOCAL_RULES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.read_local()?.map(|text| self.parse(&self.local, &text)).transpose()?;
+        let mut allow = file.as_mut().map(|file| std::mem::take(&mut file.allow)).unwrap_or_default();
+        let consent = self.read_consent()?;
+        let consent = self.parse(&self.consent, &consent)?.allow;
+        let (kept, gone): (Vec<_>, Vec<_>) = consent.into_iter().partition(|rule| allow.contains(rule));
+        if !gone.is_empty() {
+            self.write_consent(String::new(), &kept)?;
+        }
+        let pending = allow.extract_if(.., |rule| !kept.contains(rule)).collect();
+        if let Some(file) = &mut file {
+            file.allow = allow;
+        }
+        Ok(LocalRules { file, pending })
+    }
+
+    fn add_consent(&self, rules: &[Rule]) -> Result<(), Fault> {
+        self.write_consent(self.read_consent()?, rules)
+    }
+
+    fn read_consent(&self) -> Result<String, Fault> {
+        let text = read_text(&self.consent).map_err(|source| fault("read", &self.consent, source))?;
+        Ok(text.unwrap_or_default())
+    }
+
+    fn write_consent(&self, text: String, rules: &[Rule]) -> Result<(), Fault> {
+        let text = with_rules(&self.consent, text, List::Allow, rules)?;
+        write(&self.consent, &text).map_err(|source| fault("write", &self.consent, source))
     }
 
     fn parse(&self, path: &Path, text: &str) -> Result<RuleFile, Fault> {
         Ok(load::rule_file(&path.display().to_string(), text, &self.home)?)
     }
 
-    fn read_local(&self) -> Result<Option<LocalRules>, Fault> {
-        let failed = |source| fault("read", &self.local, source);
-        let Some(text) = read_without_links(&self.local_base, &self.local).map_err(failed)? else {
-            let text = read_text(&self.local).map_err(failed)?;
-            return Ok(text.map(|text| LocalRules::Brought { text, by: BROUGHT_BY_LINK }));
-        };
-        let may_be_brought =
-            self.repo.checkout().is_some() && self.repo.may_have_written(LOCAL_FILE, text.as_bytes())?;
-        Ok(Some(match may_be_brought {
-            true => LocalRules::Brought { text, by: BROUGHT_BY_GIT },
-            false => LocalRules::Own(text),
-        }))
+    fn read_local(&self) -> Result<Option<String>, Fault> {
+        read_without_links(&self.local_base, &self.local).map_err(|source| fault("read", &self.local, source))
     }
 }
 
-/// The text of a file that lies below `base` by exactly its name, without links and outside of nested repositories;
-/// `None` when there is no such file.
+/// The text of a file of rules with more rules.
+fn with_rules(path: &Path, mut text: String, list: List, rules: &[Rule]) -> Result<String, Fault> {
+    let name = path.display().to_string();
+    for rule in rules {
+        text = load::with_rule(&name, &text, list, rule)?;
+    }
+    Ok(text)
+}
+
+/// The text of a file below `base`, which no link below `base` leads to; `None` when there is no such file.
 fn read_without_links(base: &Path, path: &Path) -> io::Result<Option<String>> {
     let names = path.strip_prefix(base).map_err(io::Error::other)?;
-    let mut place = File::open(base).map(Some).or_else(missing)?;
-    let mut known = base.to_owned();
-    for part in names.components() {
-        let (Some(directory), Component::Normal(name)) = (&place, part) else { return Ok(None) };
-        // A disk may take another spelling for this name.
-        let has_name = known.read_dir()?.flatten().any(|entry| entry.file_name() == name);
-        let is_nested = known != base && known.join(".git").symlink_metadata().is_ok();
-        if !has_name || is_nested {
-            return Ok(None);
-        }
+    let mut place = match File::open(base) {
+        Ok(base) => base,
+        Err(error) => return missing(error),
+    };
+    for name in names.components().filter(|part| matches!(part, Component::Normal(_))) {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        known.push(name);
-        place = match rustix::fs::openat(directory, name, flags, Mode::empty()) {
-            Ok(found) => Some(File::from(found)),
-            Err(rustix::io::Errno::LOOP | rustix::io::Errno::NOTDIR | rustix::io::Errno::NOENT) => None,
-            Err(error) => return Err(error.into()),
+        place = match rustix::fs::openat(&place, name.as_os_str(), flags, Mode::empty()) {
+            Ok(found) => File::from(found),
+            Err(rustix::io::Errno::LOOP) if path.try_exists()? => {
+                return Err(io::Error::other("a symbolic link leads to it: replace the link by what it leads to"));
+            }
+            Err(rustix::io::Errno::LOOP) => return Ok(None),
+            Err(error) => return missing(error.into()),
         };
     }
-    place.map(read_regular).transpose()
+    read_regular(place).map(Some)
 }
 
 fn read_regular(mut file: File) -> io::Result<String> {
@@ -188,7 +226,8 @@ fn missing<T>(error: io::Error) -> io::Result<Option<T>> {
 }
 
 impl Loaded {
-    fn add(&mut self, path: String, file: Option<RuleFile>, note: Option<String>) {
+    fn add(&mut self, path: String, file: Option<RuleFile>, note: Option<&str>) {
+        let note = note.map(str::to_owned);
         let count = |file: &RuleFile| u32::try_from(file.allow.len() + file.ask.len() + file.deny.len()).ok();
         self.files.push(RuleFileInfo { path, rules: file.as_ref().and_then(count), note });
         self.rules.files.extend(file);
@@ -256,10 +295,10 @@ mod tests {
         Files {
             user: directory.join("user/permissions.json"),
             local: sandbox.main().join(LOCAL_FILE),
+            consent: directory.join("data/permissions.agreed.json"),
             map: directory.join("data/permissions.jsonc"),
             home: "/home/u".into(),
             local_base: sandbox.main(),
-            repo: sandbox.repo(),
         }
     }
 
@@ -295,70 +334,61 @@ mod tests {
         assert_eq!(fs::read_dir(files.local.parent().unwrap()).unwrap().count(), 2);
     }
 
-    #[test]
-    fn a_local_file_that_git_brings_forbids_and_allows_nothing() {
-        let text = r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#;
-        for (text, attributes, commands) in [
-            (text, "", &["git merge -q theirs"][..]),
-            (text, "", &["git merge -q --no-ff --no-commit theirs"]),
-            (text, "", &["git checkout -q theirs -- .coppice"]),
-            (text, "", &["git checkout -q theirs -- .coppice", "git reset -q"]),
-            (text, "", &["git merge -q theirs", "git reset -q HEAD~1"]),
-            (text, "", &["git merge -q --squash theirs", "git reset -q"]),
-            (text, "", &["git cherry-pick -n theirs", "git reset -q"]),
-            (text, "", &["git restore --source=theirs -- ."]),
-            (text, "", &["git diff main theirs | git apply"]),
-            (text, "", &["git archive theirs | tar x"]),
-            // What git converts has another content than the object.
-            (text, "*.json text eol=crlf\n", &["git restore --source=theirs -- ."]),
-            (
-                r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash($Id$)"]}}"#,
-                "*.json ident\n",
-                &["git restore --source=theirs -- ."],
-            ),
-            (
-                text,
-                "*.json filter=case\n",
-                &["git config filter.case.smudge 'sed s/make/make/'", "git restore --source=theirs -- ."],
-            ),
-            (text, "*.json working-tree-encoding=ASCII//TRANSLIT\n", &["git restore --source=theirs -- ."]),
-        ] {
-            let sandbox = Sandbox::new();
-            sandbox.git(&["switch", "-q", "-c", "theirs"]);
-            sandbox.write(LOCAL_FILE, &format!("{text}\n"));
-            sandbox.write(".gitattributes", attributes);
-            sandbox.commit_all("a gift");
-            sandbox.git(&["switch", "-q", "main"]);
-            let files = files(&sandbox);
-            assert!(files.load(&settings(Trust::Trusted, None)).unwrap().rules.files.is_empty());
-            for command in commands {
-                sandbox.git(&["-c", &format!("alias.take=!{command}"), "take"]);
-            }
-            let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
-            let file = &loaded.rules.files[0];
-            assert_eq!((file.allow.len(), file.deny.len()), (0, 1), "{commands:?} {attributes}");
-            assert!(loaded.files[2].note.is_some());
-            assert!(files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).is_err());
-        }
+    /// How many rules of the local file allow, how many forbid, and whether others wait for consent.
+    fn count_local(files: &Files) -> (usize, usize, bool) {
+        let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
+        let file = &loaded.rules.files[0];
+        (file.allow.len(), file.deny.len(), loaded.files[2].note.is_some())
     }
 
     #[test]
-    fn a_local_file_with_a_content_of_its_own_is_the_users() {
+    fn a_local_rule_allows_something_once_a_person_agreed_to_exactly_that_rule() {
         let sandbox = Sandbox::new();
-        let text = r#"{"permissions":{"allow":["Bash(make *)"]}}"#;
-        sandbox.write(LOCAL_FILE, text);
         let files = files(&sandbox);
-        let allowed = || files.load(&settings(Trust::Untrusted, None)).unwrap().rules.files[0].allow.len();
-        assert_eq!(allowed(), 1);
-        sandbox.git(&["hash-object", "-w", LOCAL_FILE]);
-        assert_eq!(allowed(), 0);
-        // The remedy that the note names.
-        sandbox.write(LOCAL_FILE, &format!("{text}\n"));
-        assert_eq!(allowed(), 1);
+        let rule = |pattern: &str| Rule::new("Bash", pattern).unwrap();
+        sandbox.write(LOCAL_FILE, r#"{"permissions":{"allow":["Bash(*)","Bash(make *)"],"deny":["Bash(rm *)"]}}"#);
+        assert_eq!(count_local(&files), (0, 1, true));
+        // A decision of a person is about their own rule alone.
+        files.save(List::Deny, &[rule("dd *")]).unwrap();
+        assert_eq!(count_local(&files), (0, 2, true));
+        files.save(List::Allow, &[rule("cat *")]).unwrap();
+        assert_eq!(count_local(&files), (1, 2, true));
+        files.agree(&files.local_rules().unwrap().pending).unwrap();
+        assert_eq!(count_local(&files), (3, 2, false));
+        // How the file is written does not matter, a rule more does.
+        sandbox.write(LOCAL_FILE, r#"{"permissions":{"allow":[ "Bash(cat *)", "Bash(make *)", "Bash(curl *)"]}}"#);
+        assert_eq!(count_local(&files), (2, 0, true));
     }
 
     #[test]
-    fn a_local_file_that_a_link_or_a_submodule_brings_forbids_and_allows_nothing() {
+    fn consent_ends_when_its_rule_leaves_the_file() {
+        let sandbox = Sandbox::new();
+        let files = files(&sandbox);
+        files.save(List::Allow, &[Rule::new("Bash", "make *").unwrap(), Rule::new("Bash", "cat *").unwrap()]).unwrap();
+        let saved = fs::read_to_string(&files.local).unwrap();
+        sandbox.write(LOCAL_FILE, r#"{"permissions":{"allow":["Bash(cat *)"]}}"#);
+        assert_eq!(count_local(&files), (1, 0, false));
+        sandbox.write(LOCAL_FILE, &saved);
+        assert_eq!(count_local(&files), (1, 0, true));
+        fs::remove_file(&files.local).unwrap();
+        assert!(files.load(&settings(Trust::Trusted, None)).unwrap().rules.files.is_empty());
+        sandbox.write(LOCAL_FILE, &saved);
+        assert_eq!(count_local(&files), (0, 0, true));
+    }
+
+    #[test]
+    fn a_kill_while_a_rule_is_saved_trusts_nothing_else_and_keeps_what_was_there() {
+        let sandbox = Sandbox::new();
+        let files = files(&sandbox);
+        let rule = |pattern: &str| Rule::new("Bash", pattern).unwrap();
+        files.save(List::Allow, &[rule("make *")]).unwrap();
+        // The record is written, the file is not.
+        files.add_consent(&[rule("cat *")]).unwrap();
+        assert_eq!(count_local(&files), (1, 0, false));
+    }
+
+    #[test]
+    fn a_local_file_behind_a_link_is_an_error_and_is_not_written() {
         let text = r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#;
         let file_link = |repo: &Path| {
             fs::create_dir(repo.join(".coppice")).unwrap();
@@ -370,22 +400,19 @@ mod tests {
             fs::write(repo.join("fix/permissions.local.json"), text).unwrap();
             symlink("fix", repo.join(".coppice")).unwrap();
         };
-        let submodule = |repo: &Path| {
-            fs::create_dir(repo.join(".coppice")).unwrap();
-            fs::write(repo.join(".coppice/.git"), "gitdir: ../.git/modules/x").unwrap();
-            fs::write(repo.join(LOCAL_FILE), text).unwrap();
-        };
-        let makers: [&dyn Fn(&Path); 3] = [&file_link, &directory_link, &submodule];
+        let makers: [&dyn Fn(&Path); 2] = [&file_link, &directory_link];
         for make in makers {
             let sandbox = Sandbox::new();
             let files = files(&sandbox);
             make(&sandbox.main());
-            let loaded = files.load(&settings(Trust::Trusted, None)).unwrap();
-            let file = &loaded.rules.files[0];
-            assert_eq!((file.allow.len(), file.deny.len()), (0, 1));
-            assert!(loaded.files[2].note.is_some());
+            assert!(files.load(&settings(Trust::Trusted, None)).is_err());
             assert!(files.save(List::Allow, &[Rule::new("Bash", "cat *").unwrap()]).is_err());
+            assert_eq!(fs::read_to_string(&files.local).unwrap(), text);
         }
+        // A link that leads to no such file hides no rules.
+        let sandbox = Sandbox::new();
+        symlink(sandbox.root(), sandbox.main().join(".coppice")).unwrap();
+        assert!(files(&sandbox).load(&settings(Trust::Trusted, None)).is_ok());
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl SettingsReader {
         });
         let repository = repository.transpose()?;
         let grants = {
-            let allows = rules.as_ref().map(load::grants).unwrap_or_default();
+            let allows = rules.as_ref().map(|rules| load::grants(&rules.allow)).unwrap_or_default();
             config::grants(repository.as_ref(), include.as_deref(), &allows)
         };
         let trust = match (&grants, &trusted) {

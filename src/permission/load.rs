@@ -107,9 +107,9 @@ pub fn with_rule(name: &str, text: &str, list: List, rule: &Rule) -> Result<Stri
     Ok(format!("{:#}\n", json!({ "permissions": lists })))
 }
 
-/// What a file lets go ahead, one rule a line: what somebody agrees to who trusts it.
-pub fn grants(file: &RuleFile) -> Vec<String> {
-    file.allow.iter().map(Rule::to_string).collect()
+/// Rules that let something go ahead as texts: what somebody agrees to who trusts them.
+pub fn grants(allow: &[Rule]) -> Vec<String> {
+    allow.iter().map(Rule::to_string).collect()
 }
 
 /// JSON with comments and commas too many, and nothing else that JSON does not have.

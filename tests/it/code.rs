@@ -269,6 +269,7 @@ fn a_server_is_shared_by_turns_and_ends_with_its_session() {
 fn r80_a_rename_asks_about_files_that_no_rule_allowed() {
     let env = project();
     rules(&env, r#""allow":["Edit(src/**)"]"#);
+    env.trust();
     let attended = ["--model", "demo", "--posture", "attended"];
     let lib = |id: &str| fs::read_to_string(env.worktree(id).join("lib/c.ts")).unwrap();
     // The rule allows every file that the first one changes, and nobody is asked.

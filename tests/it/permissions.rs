@@ -253,6 +253,7 @@ fn explained(env: &TestEnv, arguments: &[&str]) -> String {
 fn r88_a_verdict_is_explained_with_its_step_and_its_rule() {
     let env = TestEnv::new();
     env.write(OWN, r#"{"permissions":{"allow":["Bash(make *)"],"ask":["Fetch(*)"],"deny":["Edit(src/**)"]}}"#);
+    env.trust();
     assert_snapshot!(explained(&env, &["Bash", "make all", "--posture", "attended"]), @r"
     exit: 0
     -- stdout
@@ -362,6 +363,7 @@ fn git_is_asked_about_where_its_configuration_runs_a_program() {
 fn reading_in_the_worktree_goes_ahead_and_a_redirection_needs_a_rule_of_its_own() {
     let env = TestEnv::new();
     env.write(OWN, r#"{"permissions":{"allow":["Bash(ls *)"]}}"#);
+    env.trust();
     let explain = |posture: &str, text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);
     for text in
         ["ls -la", "pwd", "cd . && ls", "cd src && ls", "ls *.c", "grep -rn --include=*.c x .", "node --version"]
@@ -397,35 +399,91 @@ fn a_question_about_two_files_or_a_verb_means_the_tool_that_rules_mean() {
 }
 
 #[test]
-fn a_rule_file_that_a_committed_link_leads_to_allows_nothing() {
+fn a_rule_file_that_a_committed_link_leads_to_is_an_error() {
     let env = TestEnv::new();
     env.write("fix/permissions.local.json", r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#);
     symlink("fix", env.repo().join(".coppice")).unwrap();
     env.commit("rules behind a link");
-    let verdict = |text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
-    assert_eq!(verdict("make all")["verdict"], "ask");
-    assert_eq!(verdict("rm x")["verdict"], "deny");
+    assert_snapshot!(env.coppice(&["permissions"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: failed to read `[ROOT]/repo/.coppice/permissions.local.json`
+      caused by: a symbolic link leads to it: replace the link by what it leads to
+    ");
+}
+
+/// What a person reads about the user's own rules of the repository, below the paths.
+fn local_line(env: &TestEnv) -> String {
+    let said = env.coppice(&["permissions"]).stdout();
+    let (before, after) = said.lines().rfind(|line| line.contains(OWN)).unwrap().split_once(OWN).unwrap();
+    format!("{} {}", before.split_whitespace().next().unwrap(), after.trim()).trim().to_owned()
 }
 
 #[test]
-fn a_rule_file_that_an_unfinished_merge_brings_allows_nothing() {
+fn what_a_local_rule_file_allows_counts_once_a_person_agreed_to_it() {
     let env = TestEnv::new();
-    env.write("a.txt", "a\n");
-    env.commit("a file");
-    env.git(&["switch", "-q", "-c", "theirs"]);
-    env.write(OWN, r#"{"permissions":{"allow":["Bash(*)"],"deny":["Bash(rm *)"]}}"#);
-    env.write("a.txt", "theirs\n");
-    env.commit("a gift");
-    env.git(&["switch", "-q", "-"]);
-    env.write("a.txt", "ours\n");
-    env.commit("another change");
     let verdict = |text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
-    assert_eq!(verdict("rm x")["verdict"], "ask");
-    // The conflict stops it.
-    env.git(&["-c", "alias.stop=!git merge -q theirs || true", "stop"]);
-    assert!(env.repo().join(OWN).exists());
+    let id = waiting(&env, &["touch one"]);
+    env.coppice(&["approve", &id, "--always"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_snapshot!(env.coppice(&["trust"]).transcript(), @r#"
+    exit: 0
+    -- stdout
+    trusted at 6b64463e27 (hash [PROJECT])
+      allow in permissions.local.json: "Bash(touch *)"
+    "#);
+    // Whoever writes the file: git with attributes that are gone since, a patch, a person.
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(touch *)","Bash(make *)"],"deny":["Bash(rm *)"]}}"#);
+    assert_snapshot!(local_line(&env), @"2 what it allows beyond the rules that you agreed to does not count before `coppice trust`");
+    assert_eq!(verdict("touch x")["verdict"], "allow");
     assert_eq!(verdict("make all")["verdict"], "ask");
     assert_eq!(verdict("rm x")["verdict"], "deny");
+    let next = env.create_ready(&say("done"));
+    let warned = env
+        .events(&next)
+        .into_iter()
+        .any(|event| event["message"].as_str().is_some_and(|text| text.contains("ignored until `coppice trust`")));
+    assert!(warned);
+    // Another decision of the person is not about what somebody else wrote.
+    let id = waiting(&env, &["mkdir one"]);
+    env.coppice(&["approve", &id, "--always"]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(verdict("make all")["verdict"], "ask");
+    let asked = env.coppice(&["trust"]);
+    assert_snapshot!(asked.transcript(), @r#"
+    exit: 4
+    -- stdout
+    changed since you trusted it, at 6b64463e27
+    +allow in permissions.local.json: "Bash(make *)"
+    -- stderr
+    hint: `coppice trust --hash [PROJECT]` agrees to it
+    "#);
+    let hint = asked.stderr.split('`').find(|text| text.starts_with("coppice trust --hash")).unwrap();
+    env.coppice(&hint.split(' ').skip(1).collect::<Vec<_>>()).succeeds();
+    assert_snapshot!(local_line(&env), @"4");
+    assert_eq!(verdict("make all")["verdict"], "allow");
+    assert_eq!(env.json(&["trust"])["state"], "trusted");
+    // The same file with one rule more.
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(*)"]}}"#);
+    assert_snapshot!(local_line(&env), @"0 what it allows does not count before `coppice trust`");
+    assert_eq!(env.json(&["trust"])["state"], "untrusted");
+}
+
+#[test]
+fn consent_to_local_rules_trusts_no_branch() {
+    let env = TestEnv::new();
+    env.write(".coppice/config.toml", "[worktree]\nsetup = \"true\"\n");
+    env.commit("a setup command");
+    env.trust();
+    env.git(&["switch", "-q", "-c", "theirs"]);
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(make *)"]}}"#);
+    assert_eq!(env.json(&["trust"])["difference"], "+allow in permissions.local.json: \"Bash(make *)\"\n");
+    env.trust();
+    assert_eq!(env.json(&["trust"])["state"], "trusted");
+    assert_eq!(env.json(&["trust"])["branches"], json!(["main"]));
+    // The command that then adds the branch.
+    env.trust();
+    assert_eq!(env.json(&["trust"])["branches"], json!(["main", "theirs"]));
 }
 
 #[test]

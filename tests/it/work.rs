@@ -205,6 +205,7 @@ fn r80_a_diff_is_decided_about_by_all_of_its_files() {
     let env = enforced();
     let rules = r#"{"permissions":{"allow":["Edit(open/**)"],"deny":["Edit(locked/**)"]}}"#;
     env.write(".coppice/permissions.local.json", rules);
+    env.trust();
     let has = |id: &str, path: &str| env.worktree(id).join(path).exists();
     // One file that a rule forbids refuses all of it, whoever could be asked.
     for posture in ["attended", "unattended"] {

@@ -16,6 +16,7 @@ use super::super::actor::{blocking, in_quiet_tree, shell_word};
 use super::super::confine::{self, Scratch, Task};
 use super::super::fault::Fault;
 use super::super::record::Record;
+use super::super::rules::Files;
 use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
 use super::super::trusted_branch;
@@ -54,6 +55,12 @@ pub(super) async fn furnish(
     }
     if settings.is_held_back() {
         let message = "what the repository asks for beyond your own settings is ignored: `coppice trust` shows it";
+        note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
+    }
+    // A file that means nothing is an error of the turn.
+    let local = Files::of(shared, &record.project, &tree.repo).local_rules();
+    if local.is_ok_and(|local| !local.pending.is_empty()) {
+        let message = "`permissions.local.json` allows more than you agreed to: ignored until `coppice trust`";
         note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
     }
     if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {

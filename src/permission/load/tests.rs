@@ -24,7 +24,7 @@ fn a_file_has_three_lists() {
         ask: vec![rule("Github(create_pr)")],
         deny: vec![rule("Edit(/etc/**)"), rule("MCP(*/delete_*)")],
     };
-    assert_eq!(grants(&expected), ["Bash(go test *)", "Edit(internal/**)"]);
+    assert_eq!(grants(&expected.allow), ["Bash(go test *)", "Edit(internal/**)"]);
     assert_eq!(read(text), Ok(expected));
     for empty in ["", " \n", "{}", r#"{"permissions":{}}"#] {
         assert_eq!(read(empty), Ok(RuleFile { name: NAME.to_owned(), ..RuleFile::default() }), "{empty}");
