@@ -1,4 +1,5 @@
-//! Flags of git that throw work away or run a program, for the warning that people see before they allow a call.
+//! Flags of git that throw work away, overwrite a file or run a program, for the warning that people see before they allow
+//! a call.
 //!
 //! A flag means something only together with its subcommand: `commit -f` destroys nothing.
 
@@ -7,7 +8,7 @@ mod tests;
 
 use super::shell::{ShellText, SimpleCommand, git_arguments};
 
-/// What destroys, or runs a program, in a subcommand of git.
+/// What destroys, overwrites a file or runs a program, in a subcommand of git.
 struct Row {
     verb: &'static str,
     /// Letters that destroy.
@@ -28,20 +29,30 @@ const fn row(
     Row { verb, letters, valued, flags, words }
 }
 
+/// What makes a command that shows things overwrite any file with them.
+const OUTPUT: &[&str] = &["--output"];
+
 const ROWS: &[Row] = &[
+    row("annotate", ("", ""), OUTPUT, &[]),
     row("archive", ("", "o"), &["--exec"], &[]),
     row("bisect", ("", ""), &[], &["run"]),
+    row("blame", ("", ""), OUTPUT, &[]),
     row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
     row("checkout", ("fB", "b"), &["--force"], &["."]),
     row("checkout-index", ("f", ""), &["--force"], &[]),
     row("clean", ("fdxX", "e"), &["--force"], &[]),
     row("clone", ("u", "bcjo"), &["--upload-pack"], &[]),
+    row("diff", ("", ""), OUTPUT, &[]),
+    row("diff-files", ("", ""), OUTPUT, &[]),
+    row("diff-index", ("", ""), OUTPUT, &[]),
+    row("diff-tree", ("", ""), OUTPUT, &[]),
     row("difftool", ("x", "t"), &["--extcmd"], &[]),
     row("fetch", ("fpP", "jo"), &["--force", "--prune", "--prune-tags", "--upload-pack"], &[]),
     row("filter-branch", ("f", ""), &["--force"], &[]),
     row("filter-repo", ("f", ""), &["--force"], &[]),
     row("gc", ("", ""), &["--prune"], &[]),
     row("grep", ("O", "ABCefm"), &["--open-files-in-pager"], &[]),
+    row("log", ("", ""), OUTPUT, &[]),
     row("ls-remote", ("", "o"), &["--exec", "--upload-pack"], &[]),
     row("mv", ("f", ""), &["--force"], &[]),
     row("prune", ("", ""), &["--expire"], &[]),
@@ -52,18 +63,23 @@ const ROWS: &[Row] = &[
         &["--delete", "--exec", "--force", "--force-with-lease", "--mirror", "--prune", "--receive-pack"],
         &[],
     ),
+    row("range-diff", ("", ""), OUTPUT, &[]),
     row("read-tree", ("", ""), &["--reset"], &[]),
     row("rebase", ("x", "CsSX"), &["--exec"], &[]),
-    row("reflog", ("", ""), &["--expire", "--all"], &["delete", "expire"]),
+    row("reflog", ("", ""), &["--expire", "--all", "--output"], &["delete", "expire"]),
     row("remote", ("p", ""), &["--prune"], &["prune", "remove", "rm"]),
     row("reset", ("", ""), &["--hard", "--merge"], &[]),
+    row("rev-list", ("", ""), OUTPUT, &[]),
     row("rm", ("fr", ""), &["--force"], &[]),
-    row("stash", ("", ""), &[], &["clear", "drop"]),
+    row("shortlog", ("", ""), OUTPUT, &[]),
+    row("show", ("", ""), OUTPUT, &[]),
+    row("stash", ("", ""), OUTPUT, &["clear", "drop"]),
     row("submodule", ("f", ""), &["--force"], &["deinit", "foreach"]),
     row("switch", ("fC", "c"), &["--discard-changes", "--force", "--force-create"], &[]),
     row("symbolic-ref", ("d", "m"), &["--delete"], &[]),
     row("tag", ("df", "mFun"), &["--delete", "--force"], &[]),
     row("update-ref", ("d", "m"), &["--stdin"], &[]),
+    row("whatchanged", ("", ""), OUTPUT, &[]),
     row("worktree", ("f", "bB"), &["--force"], &["prune", "remove"]),
 ];
 
@@ -103,8 +119,8 @@ fn in_git(words: &[&str]) -> Vec<String> {
             let flag = word.split('=').next().unwrap_or(word);
             flag.len() > "--".len() && row.flags.iter().any(|known| known.starts_with(flag))
         } else {
-            // `push +main` forces, `push :main` deletes.
-            verb == "push" && word.starts_with(['+', ':'])
+            // `push +main` and `fetch +main:main` force, `push :main` deletes.
+            matches!(verb, "fetch" | "pull" | "push") && word.starts_with(['+', ':'])
         };
         if is_destructive {
             found.push(word.split('=').next().unwrap_or(word).to_owned());

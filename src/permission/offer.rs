@@ -1,4 +1,5 @@
-//! Which rules a person may keep for a call: wide enough to be useful again, and none for what could do anything.
+//! Which rules a person may keep for a call. A pattern is offered for commands on a list; every other command is kept as the
+//! exact line, because any program may have an option that runs another one or overwrites a file.
 //!
 //! A rule is offered only if it lets the same call through.
 
@@ -9,179 +10,52 @@ use std::path::Path;
 
 use super::compact::{glob, tool};
 use super::rule::Rule;
-use super::shell::{Redirect, ShellText, SimpleCommand, Word, base_name, is_one_of};
-use super::verb::{READS, names_credentials};
+use super::shell::{Redirect, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
+use super::verb::{GIT_READS, READS, names_credentials};
 use super::{Call, Places, Subject, Target, flag};
 
-/// Programs whose second word says what they do.
-pub(super) const BY_SECOND: &[&str] = &[
-    "apt",
-    "brew",
-    "bun",
-    "bunx",
-    "cargo",
-    "docker",
-    "dotnet",
-    "git",
-    "go",
-    "helm",
-    "kubectl",
-    "npm",
-    "pip",
-    "pip3",
-    "pnpm",
-    "podman",
-    "poetry",
-    "rustup",
-    "systemctl",
-    "terraform",
-    "uv",
-    "yarn",
-];
-
-/// Beginnings of commands whose third word says what they do.
-const BY_THIRD: &[&[&str]] = &[
-    &["aws"],
-    &["bun", "run"],
-    &["docker", "compose"],
-    &["gcloud"],
-    &["gh"],
-    &["git", "remote"],
-    &["git", "stash"],
-    &["npm", "run"],
-    &["pnpm", "run"],
-    &["yarn", "run"],
-];
-
-/// Programs that destroy, reach out, or run whatever they are given.
-const REFUSED: &[&str] = &[
-    ".",
-    "alias",
-    "at",
-    "awk",
-    "bash",
-    "builtin",
-    "busybox",
-    "chgrp",
-    "chmod",
-    "chown",
-    "chroot",
-    "command",
-    "cp",
-    "crontab",
-    "csh",
-    "curl",
-    "dash",
-    "dd",
-    "declare",
-    "deno",
-    "doas",
-    "emacs",
-    "enable",
-    "env",
-    "eval",
-    "exec",
-    "export",
-    "fd",
-    "find",
-    "fish",
-    "flock",
-    "ftp",
-    "gawk",
-    "gdb",
-    "hash",
-    "install",
-    "ionice",
-    "kill",
-    "killall",
-    "ksh",
-    "ln",
-    "local",
-    "lua",
-    "mawk",
-    "mount",
-    "mv",
-    "nc",
-    "ncat",
-    "nice",
-    "node",
-    "nohup",
-    "npx",
-    "nsenter",
-    "osascript",
-    "parallel",
-    "patch",
-    "perl",
-    "php",
-    "pkexec",
-    "pkill",
-    "pnpx",
-    "printf",
-    "python",
-    "readonly",
-    "rm",
-    "rmdir",
-    "rsync",
-    "ruby",
-    "scp",
-    "screen",
-    "script",
-    "sed",
-    "set",
-    "setsid",
-    "sftp",
-    "sh",
-    "shopt",
-    "shred",
-    "socat",
-    "source",
-    "ssh",
-    "stdbuf",
-    "strace",
-    "su",
-    "sudo",
-    "systemd-run",
-    "tar",
-    "taskset",
-    "tclsh",
-    "tee",
-    "telnet",
-    "time",
-    "timeout",
-    "tmux",
-    "trap",
-    "truncate",
-    "ts-node",
-    "tsx",
-    "typeset",
-    "umount",
-    "unlink",
-    "unset",
-    "unshare",
-    "unzip",
-    "uvx",
-    "vi",
-    "vim",
-    "watch",
-    "wget",
-    "xargs",
-    "zsh",
-];
-
-/// Subcommands that do the same.
-const REFUSED_SECOND: &[(&str, &[&str])] = &[
-    ("bun", &["-e", "eval", "exec", "x"]),
-    ("docker", &["cp", "exec", "run"]),
-    ("gh", &["alias", "api", "extension", "auth"]),
-    ("git", &["bisect", "config", "difftool", "filter-branch", "mergetool", "rebase", "submodule"]),
-    ("go", &["generate", "run", "tool"]),
-    ("kubectl", &["cp", "delete", "exec", "run"]),
-    ("npm", &["exec", "x", "config", "explore"]),
-    ("pnpm", &["dlx", "exec"]),
-    ("podman", &["cp", "exec", "run"]),
-    ("terraform", &["apply", "destroy"]),
-    ("uv", &["run", "tool"]),
-    ("yarn", &["dlx", "exec"]),
+/// Beginnings of commands of which a pattern is offered, and the words of which one follows; `*` is any word. These tools run
+/// the project's own code, or only look. Of git it is what neither throws work away nor sends it, apart from `flag`.
+const PATTERNS: &[(&str, &str)] = &[
+    ("./gradlew", ""),
+    ("./mvnw", ""),
+    ("bun", "install test"),
+    ("bun run", "*"),
+    ("bundle", "check install"),
+    ("bundle exec", "rake rspec rubocop"),
+    ("cargo", "add bench build check clippy doc fetch fix fmt metadata nextest run test tree update"),
+    ("cd", ""),
+    ("cmake", ""),
+    ("ctest", ""),
+    ("dotnet", "build format restore run test"),
+    ("eslint", ""),
+    ("git", "add commit fetch switch"),
+    ("git", GIT_READS),
+    ("git stash", "list show"),
+    ("go", "build fmt list mod test vet"),
+    ("gradle", ""),
+    ("jest", ""),
+    ("just", ""),
+    ("make", ""),
+    ("mkdir", ""),
+    ("mvn", ""),
+    ("mypy", ""),
+    ("ninja", ""),
+    ("npm", "ci install start test"),
+    ("npm run", "*"),
+    ("pnpm", "install start test"),
+    ("pnpm run", "*"),
+    ("pre-commit", "run"),
+    ("pytest", ""),
+    ("rake", ""),
+    ("rspec", ""),
+    ("ruff", "check format"),
+    ("touch", ""),
+    ("tsc", ""),
+    ("uv", "lock sync"),
+    ("vitest", ""),
+    ("yarn", "install start test"),
+    ("yarn run", "*"),
 ];
 
 /// Rules by the tool, for calls that name files.
@@ -222,8 +96,12 @@ pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
 
 /// A rule for exactly these words, where they mean nothing but themselves.
 fn exact(prefix: &str, words: &str) -> Option<Rule> {
-    let is_plain = !glob::is_pattern(words) && !words.contains(['(', ')', '\n']);
-    is_plain.then(|| Rule::new(prefix, words).ok()).flatten()
+    is_exact(words).then(|| Rule::new(prefix, words).ok()).flatten()
+}
+
+/// Whether a rule with these words means nothing but them.
+fn is_exact(words: &str) -> bool {
+    !glob::is_pattern(words) && !words.contains(['(', ')', '\n'])
 }
 
 /// Each rule once; none when one is missing.
@@ -253,47 +131,55 @@ fn git(arguments: &str) -> Option<Vec<Rule>> {
     distinct([Rule::new("Git", rule.pattern().strip_prefix("git ")?).ok()])
 }
 
-/// The pattern that means commands such as this one.
+/// The pattern that means commands such as this one, or this one alone.
 fn pattern(command: &SimpleCommand) -> Option<String> {
     let texts = command.texts();
-    let program = base_name(texts.first()?);
-    let second = texts.get(1).copied();
-    // Of `python3.12` there is one for each version.
-    let kind = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let is_second = |seconds: &[&str]| second.is_some_and(|word| seconds.contains(&word));
-    let is_refused = REFUSED.contains(&program)
-        || REFUSED.contains(&kind)
-        || REFUSED_SECOND.iter().any(|(name, seconds)| *name == program && is_second(seconds));
-    if is_refused {
-        return None;
-    }
-    let begins = |start: &&[&str]| start[0] == program && (start.len() == 1 || start.get(1).copied() == second);
-    let arity = if BY_THIRD.iter().any(begins) {
-        3
-    } else if BY_SECOND.contains(&program) {
-        2
-    } else {
-        1
-    };
-    let prefix = command.words.get(..arity).unwrap_or(&command.words);
-    // An option in front of it hides what is done.
-    let is_plain = |word: &Word| is_plain(word) && !word.text.starts_with(['-', '+']);
-    if !prefix.iter().all(is_plain) {
-        return None;
-    }
+    let known = known_beginning(&texts).filter(|length| command.words[..*length].iter().all(is_plain));
     // A pattern never means a redirection into a file, and a question about one file is none about the others.
     let is_far = |word: &Word| word.text.starts_with('/') || word.text.contains("..");
-    let is_file = |word: &Word| names_credentials(word) || is_one_of(READS, program) && is_far(word);
-    if command.writes() || command.words.iter().skip(1).any(is_file) {
-        let line = command.line();
-        let is_near = |redirect: &Redirect| !redirect.writes() || is_plain_path(&redirect.target.text);
-        return (!glob::is_pattern(&line) && command.redirects.iter().all(is_near)).then_some(line);
+    let is_file = |word: &Word| names_credentials(word) || is_one_of(READS, texts[0]) && is_far(word);
+    match known {
+        _ if command.is_fed => None,
+        Some(length) if !command.writes() && !command.words.iter().skip(1).any(is_file) => {
+            let has_more = texts.len() > length || !command.redirects.is_empty();
+            Some(texts[..length].join(" ") + if has_more { " *" } else { "" })
+        }
+        Some(_) => exact_line(command),
+        None => exact_line(command).filter(|_| is_complete(&command.words)),
     }
-    let mut pattern = texts[..prefix.len()].join(" ");
-    if texts.len() > prefix.len() || !command.redirects.is_empty() {
-        pattern.push_str(" *");
-    }
-    Some(pattern)
+}
+
+/// How many words say what a command does, where others like it may follow.
+fn known_beginning(texts: &[&str]) -> Option<usize> {
+    let program = texts.first()?;
+    let length = |(beginning, next): &(&str, &str)| {
+        let length = beginning.split(' ').count();
+        let begins = texts.get(..length).is_some_and(|words| beginning.split(' ').eq(words.iter().copied()));
+        match *next {
+            _ if !begins => None,
+            "" => Some(length),
+            "*" => texts.get(length).filter(|word| !word.starts_with('-')).map(|_| length + 1),
+            next => texts.get(length).filter(|word| is_one_of(next, word)).map(|_| length + 1),
+        }
+    };
+    if is_one_of(READS, program) { Some(1) } else { PATTERNS.iter().find_map(length) }
+}
+
+/// The line of a command, where it means nothing else as a rule and writes only below.
+fn exact_line(command: &SimpleCommand) -> Option<String> {
+    let line = command.line();
+    let is_near = |redirect: &Redirect| !redirect.writes() || is_plain_path(&redirect.target.text);
+    (is_exact(&line) && command.redirects.iter().all(is_near)).then_some(line)
+}
+
+/// Whether the words of a program say what it does. One without an operand may run what another one prints into it.
+fn is_complete(words: &[Word]) -> bool {
+    let [program, arguments @ ..] = words else { return false };
+    let is_operand = |word: &Word| !word.text.starts_with('-');
+    let reads_input = |word: &Word| word.text.contains("/dev/") || word.text.contains("/proc/");
+    let ends_open = arguments.last().is_some_and(|word| word.text == "-" || SHELLS.contains(&base_name(&word.text)));
+    let has_operand = program.text.starts_with("./") || arguments.iter().any(is_operand);
+    has_operand && !ends_open && !words.iter().any(reads_input)
 }
 
 /// Whether a word means nothing but itself.

@@ -54,20 +54,20 @@ fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
         ("cat .env", &["Bash(cat .env)"]),
         ("cat /etc/passwd", &["Bash(cat /etc/passwd)"]),
         ("ls", &["Bash(ls)"]),
-        ("git push origin", &["Bash(git push *)"]),
+        ("git push origin", &["Bash(git push origin)"]),
+        ("git add src", &["Bash(git add *)"]),
+        ("git log -p", &["Bash(git log *)"]),
         ("git status", &["Bash(git status)"]),
         ("npm run build", &["Bash(npm run build)"]),
         ("npm run build -- --x", &["Bash(npm run build *)"]),
         ("npm test", &["Bash(npm test)"]),
         ("cargo test --lib a::", &["Bash(cargo test *)"]),
-        ("docker compose up -d", &["Bash(docker compose up *)"]),
         ("git stash list -p", &["Bash(git stash list *)"]),
-        ("git remote -v", &[]),
-        ("gh pr view 12", &["Bash(gh pr view *)"]),
-        ("aws s3 ls", &["Bash(aws s3 ls)"]),
         ("cd sub && cargo test -q 2>&1 | tail -5", &["Bash(cd *)", "Bash(cargo test *)", "Bash(tail *)"]),
         ("cat a; cat b", &["Bash(cat *)"]),
-        ("./run.sh x", &["Bash(./run.sh *)"]),
+        ("touch a", &["Bash(touch *)"]),
+        ("./gradlew test", &["Bash(./gradlew *)"]),
+        ("go test ./...", &["Bash(go test *)"]),
         ("make 2>/dev/null", &["Bash(make *)"]),
         ("cat a > b.txt", &["Bash(cat a >b.txt)"]),
         ("git commit -m 'a; b'", &["Bash(git commit *)"]),
@@ -77,23 +77,51 @@ fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
 }
 
 #[test]
+fn a_command_that_is_on_no_list_is_kept_as_it_is() {
+    for (text, expected) in [
+        ("split --filter=make x", &["Bash(split --filter=make x)"][..]),
+        ("rg --pre cat x", &["Bash(rg --pre cat x)"]),
+        ("sort -o a b", &["Bash(sort -o a b)"]),
+        ("rm x", &["Bash(rm x)"]),
+        ("curl https://x/y", &["Bash(curl https://x/y)"]),
+        ("bash x.sh", &["Bash(bash x.sh)"]),
+        ("sh -c 'ls'", &["Bash(ls)", "Bash(sh -c ls)"]),
+        ("timeout 5 make", &["Bash(make)", "Bash(timeout 5 make)"]),
+        ("/usr/bin/python3 x", &["Bash(/usr/bin/python3 x)"]),
+        ("/usr/bin/make x", &["Bash(/usr/bin/make x)"]),
+        ("node x.js", &["Bash(node x.js)"]),
+        ("find . -name x", &["Bash(find . -name x)"]),
+        ("./run.sh", &["Bash(./run.sh)"]),
+        ("./run.sh x", &["Bash(./run.sh x)"]),
+        ("docker compose up -d", &["Bash(docker compose up -d)"]),
+        ("gh pr view 12", &["Bash(gh pr view 12)"]),
+        ("cargo +nightly test", &["Bash(cargo +nightly test)"]),
+        ("cargo publish", &["Bash(cargo publish)"]),
+        ("npm exec x", &["Bash(npm exec x)"]),
+        ("npm run -s build", &["Bash(npm run -s build)"]),
+        ("git remote -v", &["Bash(git remote -v)"]),
+        ("git config x y", &["Bash(git config x y)"]),
+        ("git -C x push", &["Bash(git -C x push)"]),
+        ("git checkout main", &["Bash(git checkout main)"]),
+    ] {
+        check(&bash(text), expected);
+    }
+}
+
+#[test]
 fn r77_nothing_is_offered_for_what_could_do_anything() {
     for text in [
         "",
-        "rm x",
-        "curl https://x",
-        "sudo ls",
-        "bash x.sh",
-        "sh -c 'ls'",
-        "env A=1 make",
         "xargs cat",
         "ls | xargs cat",
-        "python3 x.py",
-        "python3.12 -m x",
-        "/usr/bin/python3 x",
-        "node x.js",
-        "find . -name x",
-        "timeout 5 make",
+        "find . -exec cat {} +",
+        "python3",
+        "python3 -",
+        "ls | python3",
+        "python3 /dev/stdin",
+        "python3 x -",
+        "bash",
+        "docker exec -i x sh",
         "A=1 make",
         "for f in a; do wc -l $f; done",
         "cat ~/x",
@@ -101,19 +129,14 @@ fn r77_nothing_is_offered_for_what_could_do_anything() {
         "cat $(ls)",
         "cat `ls`",
         "diff <(ls) x",
-        "ls && rm x",
         "ls | sh",
-        "eval ls",
         "$x y",
-        "git -C x push",
-        "git -c a=b log",
-        "git config x y",
+        "awk 'BEGIN { print(1) }'",
+        "git log --output=x",
+        "git fetch origin +main:main",
         "git push --force",
         "git push -f origin x && ls",
         "git branch -D x",
-        "docker run x",
-        "npm exec x",
-        "cargo +nightly test",
         "l*s x",
         "cat a > ../x",
         "cat a > ~/.bashrc",
@@ -147,7 +170,7 @@ fn files_pages_and_servers_are_kept_exactly() {
     check(&call("run_tests", bash("cargo test --all").subject), &["Tests(cargo test --all)"]);
     check(&call("run_tests", bash("sh -c 'x *'").subject), &[]);
     check(&call("mcp:db:*", mcp("*")), &[]);
-    check(&call("git", Subject::Name("push origin main".into())), &["Git(push *)"]);
+    check(&call("git", Subject::Name("push origin main".into())), &["Git(push origin main)"]);
     check(&call("git", Subject::Name("push --force".into())), &[]);
     check(&call("skill", Subject::Name("x".into())), &[]);
     check(&call("bash", Subject::Nothing), &[]);

@@ -2,7 +2,6 @@
 //!
 //! A program that is not in the table may run any of its words, unless it is known to take them for texts.
 
-use super::super::offer::BY_SECOND;
 use super::super::verb::{GIT_READS, READS};
 use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
@@ -51,6 +50,10 @@ pub(in super::super) const SHELLS: &[&str] =
 
 /// Programs and keywords that take their words for names or texts, besides those that only read.
 const TEXTUAL: &str = "case cd chmod cp for mkdir mv printf pytest rm rmdir select touch tree";
+
+/// Programs whose second word says what they do.
+const BY_SECOND: &str = "apt brew bun cargo docker dotnet git go helm kubectl npm pip pip3 pnpm podman poetry rustup systemctl \
+                         terraform uv yarn";
 
 /// Options of programs that search by which they run another program.
 const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
@@ -123,7 +126,7 @@ impl ArgumentUse {
             "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
             "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") => Self::Text,
             name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => Self::Text,
-            name if BY_SECOND.contains(&name) && name != "bunx" => Self::MayRun(2),
+            name if is_one_of(BY_SECOND, name) => Self::MayRun(2),
             _ => Self::MayRun(1),
         }
     }
