@@ -486,7 +486,7 @@ fn at_home(path: &str, home: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::support::{Landlock, Namespaces, Seccomp, User};
+    use crate::sandbox::support::{Landlock, Namespaces, ProcessView, Seccomp, User};
 
     #[test]
     fn a_worktree_is_used_again_only_after_a_session_in_namespaces() {
@@ -500,7 +500,7 @@ mod tests {
             (Namespaces::Untried, "restricted", TreeReuse::NotIsolated),
         ] {
             let (landlock, seccomp, user) = (Landlock::Version(7), Seccomp::Works, User::Ordinary);
-            let support = Support { landlock, seccomp, namespaces, user };
+            let support = Support { landlock, seccomp, namespaces, processes: ProcessView::All, user };
             let reach = ReachRecord { level: level.to_owned(), ..ReachRecord::default() };
             assert_eq!(tree_reuse(&support, &reach), expected, "{namespaces:?} {level}");
         }

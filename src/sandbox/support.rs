@@ -12,7 +12,16 @@ pub struct Support {
     pub landlock: Landlock,
     pub seccomp: Seccomp,
     pub namespaces: Namespaces,
+    pub processes: ProcessView,
     pub user: User,
+}
+
+/// Which processes `/proc` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProcessView {
+    All,
+    /// A process that makes itself not dumpable is out of sight, so it cannot be stopped while git works on its files.
+    Partial,
 }
 
 /// Views of the machine that belong to one process and those that it starts.
@@ -64,13 +73,15 @@ pub fn support() -> Support {
     use super::confine::{filter, rules};
 
     let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo");
+    let processes = mounts.map_or(ProcessView::Partial, |mounts| view_of_processes(&mounts));
     let ask = || {
         let landlock = rules::ask();
         let seccomp = filter::apply(&Network::Open, Isolation::RulesOnly).map_or(Seccomp::Missing, |()| Seccomp::Works);
-        Support { landlock, seccomp, namespaces: Namespaces::Untried, user }
+        Support { landlock, seccomp, namespaces: Namespaces::Untried, processes, user }
     };
     let (landlock, seccomp, namespaces) = (Landlock::Missing, Seccomp::Missing, Namespaces::Untried);
-    let unknown = Support { landlock, seccomp, namespaces, user };
+    let unknown = Support { landlock, seccomp, namespaces, processes, user };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().spawn_scoped(scope, ask);
         thread.ok().and_then(|thread| thread.join().ok()).unwrap_or(unknown)
@@ -81,7 +92,20 @@ pub fn support() -> Support {
 pub fn support() -> Support {
     let user = if rustix::process::geteuid().is_root() { User::Root } else { User::Ordinary };
     let (landlock, seccomp, namespaces) = (Landlock::Foreign, Seccomp::Missing, Namespaces::Untried);
-    Support { landlock, seccomp, namespaces, user }
+    Support { landlock, seccomp, namespaces, processes: ProcessView::All, user }
+}
+
+/// Which processes the topmost `/proc` shows, by the lines of `/proc/self/mountinfo`. The options `gid` and being root may lift
+/// the restriction; they are not looked at, because they can change while the daemon runs.
+#[cfg(target_os = "linux")]
+fn view_of_processes(mounts: &str) -> ProcessView {
+    let proc = mounts.lines().rfind(|line| line.split(' ').nth(4) == Some("/proc"));
+    let options = proc.and_then(|line| line.rsplit(' ').next()).unwrap_or_default();
+    let hidden = options.split(',').find_map(|option| option.strip_prefix("hidepid="));
+    match hidden {
+        None | Some("0" | "off") => ProcessView::All,
+        Some(_) => ProcessView::Partial,
+    }
 }
 
 impl Support {
@@ -119,8 +143,16 @@ impl Support {
 
     fn hold_from(&self, needed: u32) -> Hold {
         match (self.landlock, self.seccomp) {
-            (Landlock::Version(version), Seccomp::Works) if version >= needed => Hold::Enforced,
+            (Landlock::Version(version), Seccomp::Works) if version >= needed && self.stops_all() => Hold::Enforced,
             (Landlock::Version(_) | Landlock::Disabled | Landlock::Missing | Landlock::Foreign, _) => Hold::Advisory,
+        }
+    }
+
+    /// Whether all processes of a session can be stopped. In namespaces the init process does that, which sees them all.
+    fn stops_all(&self) -> bool {
+        match (self.isolation(), self.processes) {
+            (Isolation::Namespaces, _) | (Isolation::RulesOnly, ProcessView::All) => true,
+            (Isolation::RulesOnly, ProcessView::Partial) => false,
         }
     }
 
@@ -151,6 +183,13 @@ impl Support {
             )),
             Namespaces::Untried => None,
         });
+        if !self.stops_all() {
+            lines.push(
+                "processes: `/proc` hides some of them (`hidepid`), so an agent's cannot all be stopped while git works on \
+                 their files. Allow unprivileged user namespaces, or show all with `mount -o remount,hidepid=0 /proc`"
+                    .to_owned(),
+            );
+        }
         if self.user == User::Root {
             lines.push(
                 "user: root; agents keep its files and lose its powers, so they cannot write what others own. \
@@ -196,7 +235,8 @@ mod tests {
 
     #[track_caller]
     fn check(landlock: Landlock, seccomp: Seccomp, holds: [Hold; 2]) {
-        let support = Support { landlock, seccomp, namespaces: Namespaces::Work, user: User::Ordinary };
+        let (namespaces, processes) = (Namespaces::Work, ProcessView::Partial);
+        let support = Support { landlock, seccomp, namespaces, processes, user: User::Ordinary };
         assert_eq!([support.hold(), support.hold_of_ports()], holds, "{support:?}");
     }
 
@@ -213,9 +253,49 @@ mod tests {
         check(Landlock::Foreign, Seccomp::Missing, [Advisory, Advisory]);
     }
 
+    #[test]
+    fn without_namespaces_hidden_processes_make_the_sandbox_advisory() {
+        for (namespaces, processes, expected) in [
+            (Namespaces::Work, ProcessView::All, Hold::Enforced),
+            (Namespaces::Work, ProcessView::Partial, Hold::Enforced),
+            (Namespaces::Refused(1), ProcessView::All, Hold::Enforced),
+            (Namespaces::Refused(1), ProcessView::Partial, Hold::Advisory),
+            (Namespaces::Untried, ProcessView::Partial, Hold::Advisory),
+        ] {
+            let (landlock, seccomp) = (Landlock::Version(7), Seccomp::Works);
+            let support = Support { landlock, seccomp, namespaces, processes, user: User::Ordinary };
+            assert_eq!([support.hold(), support.hold_of_ports()], [expected; 2], "{support:?}");
+            let explains = support.lines().iter().any(|line| line.starts_with("processes: "));
+            assert_eq!(explains, expected == Hold::Advisory, "{support:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_options_of_proc_say_which_processes_it_shows() {
+        let mount = |options: &str| format!("25 30 0:23 / /proc rw,nosuid shared:5 - proc proc rw{options}\n");
+        let root = "30 1 8:1 / / rw - ext4 /dev/sda1 rw\n";
+        for (mounts, expected) in [
+            (mount(""), ProcessView::All),
+            (mount(",hidepid=0"), ProcessView::All),
+            (mount(",hidepid=off"), ProcessView::All),
+            (mount(",hidepid=1"), ProcessView::Partial),
+            (mount(",gid=4,hidepid=2"), ProcessView::Partial),
+            (mount(",hidepid=noaccess"), ProcessView::Partial),
+            (mount(",hidepid=invisible"), ProcessView::Partial),
+            (mount(",hidepid=ptraceable,subset=pid"), ProcessView::Partial),
+            // The last one covers those before it.
+            (mount(",hidepid=2") + &mount(""), ProcessView::All),
+            (mount("") + &mount(",hidepid=2"), ProcessView::Partial),
+            (mount("").replace("/proc rw", "/srv/proc rw").replace("rw\n", "rw,hidepid=2\n"), ProcessView::All),
+        ] {
+            assert_eq!(view_of_processes(&(root.to_owned() + &mounts)), expected, "{mounts}");
+        }
+    }
+
     #[track_caller]
     fn lines(landlock: Landlock, seccomp: Seccomp, namespaces: Namespaces, user: User) -> String {
-        Support { landlock, seccomp, namespaces, user }.lines().join("\n")
+        Support { landlock, seccomp, namespaces, processes: ProcessView::All, user }.lines().join("\n")
     }
 
     #[test]

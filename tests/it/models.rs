@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
+use coppice::permission::Hold;
+use coppice::sandbox::support::support;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -139,6 +142,26 @@ fn doctor_looks_at_each_backend() {
     let lines = |name: &str| output.stdout.lines().filter(|line| line.contains(name)).collect::<Vec<_>>().join("\n");
     assert_eq!(lines("backend gone"), "bad   backend gone  there is no `no-such-agent` on PATH");
     assert_eq!(lines("backend mine"), format!("good  backend mine  {}", env.path("bin/mine").display()));
+}
+
+#[test]
+fn doctor_says_why_hidden_processes_make_the_sandbox_advisory() {
+    let env = TestEnv::new();
+    let doctor = env.to_start(&["doctor"]);
+    let inside = |script: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "--pid", "--fork", "sh", "-c", script]);
+        command.env_clear().envs(doctor.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(env.repo()).output().unwrap()
+    };
+    // The limit counts for the namespace of the test alone.
+    let hide = "mount -t proc -o hidepid=2 proc /proc && echo 0 > /proc/sys/user/max_user_namespaces";
+    if support().hold() == Hold::Advisory || !inside(hide).status.success() {
+        return;
+    }
+    let told = String::from_utf8(inside(&format!("{hide} && exec '{AGENT}' doctor")).stdout).unwrap();
+    assert!(told.contains("sandbox  advisory, the kernel does not hold agents to it"), "{told}");
+    assert!(told.contains("or show all with `mount -o remount,hidepid=0 /proc`"), "{told}");
 }
 
 /// R132.
