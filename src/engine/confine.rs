@@ -2,6 +2,7 @@
 //! the kernel gives.
 
 mod caches;
+mod cargo;
 mod git;
 mod places;
 mod question;
@@ -197,6 +198,7 @@ pub(super) fn of_command(shared: &Shared, task: Task<'_>) -> io::Result<(Option<
     let mut read = places::common(&env);
     read.extend(git_places(repo));
     read.extend([own.git_config.clone(), cargo_settings(shared)]);
+    read.extend(cargo::open_settings(&env));
     let mut write = vec![own.temp.clone(), own.caches.clone(), PathBuf::from("/dev/shm")];
     write.extend(writes);
     let isolation = shared.support.isolation();
@@ -370,7 +372,7 @@ impl Own {
             };
             create_caches(&own.caches, crates.as_ref())?;
         }
-        write_cargo_settings(shared, &env)?;
+        cargo::write_settings(&cargo_settings(shared), &env)?;
         let identity = repo.identity().ok();
         let identity = identity.as_ref().map(|identity| (identity.name.as_str(), identity.email.as_str()));
         write_if_other(&own.git_config, &variables::git_config(identity))?;
@@ -388,16 +390,17 @@ fn cargo_settings(shared: &Shared) -> PathBuf {
     shared.data.join(".cargo/config.toml")
 }
 
-/// Mirrors and flags of the user's builds; keys are in another file.
-fn write_cargo_settings(shared: &Shared, env: &Environment) -> io::Result<()> {
-    let own = places::cargo_home(env);
-    let text = own.and_then(|own| fs::read_to_string(own.join("config.toml")).ok()).unwrap_or_default();
-    // Old configurations keep keys here all the same.
-    let text: String =
-        text.lines().filter(|line| !line.trim_start().starts_with("token")).map(|line| format!("{line}\n")).collect();
-    let path = cargo_settings(shared);
-    path.parent().map_or(Ok(()), fs::create_dir_all)?;
-    write_if_other(&path, &text)
+/// What to tell a person whose cargo cannot work in a session. Without namespaces cargo sees the user's settings above the
+/// work tree, and fails if it may not read them.
+pub(super) fn cargo_warning(shared: &Shared, record: &Record) -> Option<String> {
+    let (path, settings) = cargo::read_settings(&super::prepare::environment(shared, record))?;
+    let is_needed = settings.has_secrets && shared.support.isolation() == Isolation::RulesOnly;
+    let path = path.display();
+    is_needed.then(|| {
+        format!(
+            "`{path}` is closed to agents because it may hold credentials: keep them in `credentials.toml` beside it"
+        )
+    })
 }
 
 fn write_if_other(path: &Path, text: &str) -> io::Result<()> {
@@ -435,6 +438,7 @@ fn limits(shared: &Shared, subject: &Subject<'_>, own: &Own, env: &Environment, 
         shared.executable.clone(),
         cargo_settings(shared),
     ]);
+    read.extend(cargo::open_settings(env));
     read.extend(linked(&settings.config, &tree.repo));
     let state = shared.state_dir(record.id, &spec.name);
     let mut write = vec![own.temp.clone(), own.caches.clone(), state, PathBuf::from(SHARED_MEMORY)];

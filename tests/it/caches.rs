@@ -87,3 +87,24 @@ fn the_caches_of_a_session_go_with_its_worktree() {
     env.wait_for_event(&id, "saved", 0);
     assert!(!caches.exists());
 }
+
+#[test]
+fn settings_of_cargo_come_without_the_secrets_in_them() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let env = TestEnv::new();
+    let own = env.path("home/.cargo/config.toml");
+    fs::create_dir_all(own.parent().unwrap()).unwrap();
+    let copy = env.path("coppice/data/.cargo/config.toml");
+    let look = format!("@report cat '{}' '{}'; true", own.display(), copy.display());
+    let settings = "[alias]\nours = \"test\"\n";
+    fs::write(&own, settings).unwrap();
+    let id = env.create_ready(&look);
+    assert_eq!(env.last_answer(&id).matches("ours").count(), 2, "{}", env.last_answer(&id));
+    let secrets = "[registries.x]\n\"token\" = \"hush\"\n[http]\nproxy = \"http://me:hush@proxy\"\n# token: hush\n";
+    fs::write(&own, format!("{settings}{secrets}")).unwrap();
+    let id = env.create_ready(&look);
+    let answer = env.last_answer(&id);
+    assert_eq!((answer.matches("ours").count(), answer.matches("hush").count()), (1, 0), "{answer}");
+}

@@ -63,6 +63,10 @@ pub(super) async fn furnish(
         let message = "`permissions.local.json` allows more than you agreed to: ignored until `coppice trust`";
         note(shared, record, Payload::Warning { message: message.to_owned() }).await.map_err(failure)?;
     }
+    let is_caged = settings.config.sandbox.level != Level::Off;
+    if let Some(message) = confine::cargo_warning(shared, record).filter(|_| is_caged) {
+        note(shared, record, Payload::Warning { message }).await.map_err(failure)?;
+    }
     if !wanted.copy.is_empty() || !wanted.link.is_empty() || settings.include.is_some() {
         let (path, tree, copy, link) = (tree.path.clone(), tree.clone(), wanted.copy.clone(), wanted.link.clone());
         let patterns = settings.include.clone().unwrap_or_default();
