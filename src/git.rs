@@ -25,6 +25,7 @@ pub mod look;
 pub mod merge;
 mod message;
 pub mod oid;
+mod owner_access;
 pub mod place;
 mod populate;
 mod private_index;

@@ -10,6 +10,7 @@ use std::thread;
 
 use git2::{ObjectType, Repository, Signature, Tree};
 
+use super::owner_access::{self, OwnerAccess};
 use super::private_index::{OtherWriters, PrivateIndex};
 use super::stage::{self, Purpose, Staged};
 use super::worktree::{self, registration};
@@ -174,8 +175,8 @@ pub fn snapshot_and_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &s
     let target = repo.find_commit(to.raw()).and_then(|commit| commit.tree());
     let target = target.map_err(GitError::library(format!("read commit `{to}`")))?;
     let is_deleted = |path: &&PathBuf| {
-        let is_directory = tree.path.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-        !is_directory || is_taken_by(&target, path)
+        let is_nested = tree.path.join(path).join(".git").symlink_metadata().is_ok();
+        !is_nested || is_taken_by(&target, path)
     };
     let paths: Vec<_> = recorded.left_out.iter().filter(is_deleted).cloned().collect();
     if !paths.is_empty() {
@@ -200,6 +201,13 @@ fn is_taken_by(target: &Tree<'_>, path: &Path) -> bool {
 /// Coppice made stay. Whoever wants the present state back calls `snapshot_and_reset`.
 pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     registration::attach(tree)?;
+    match put_back(tree, to) {
+        Err(_) if owner_access::restore(&tree.path, OwnerAccess::Write) > 0 => put_back(tree, to),
+        done => done,
+    }
+}
+
+fn put_back(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
     let private = PrivateIndex::copy_of(tree)?;
     // What has not changed is not written again, and so not built again.
     private.refresh()?;

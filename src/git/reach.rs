@@ -8,13 +8,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::thread;
+
+use rustix::fs::{AtFlags, Mode};
 
 use super::{Worktree, repo};
 
@@ -43,6 +46,8 @@ pub trait Confinement: Send + Sync {
     /// What runs a command, in a directory and with an environment, so that nothing it starts reaches another process, or
     /// outlives it or this process.
     fn enclose(&self, reach: &Reach, directory: &Path, env: Vec<(String, String)>) -> io::Result<Enclosure>;
+    /// Changes the mode of an entry of a directory, and of nothing that a link in its place leads to.
+    fn set_mode(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: Mode) -> io::Result<()>;
 }
 
 /// A program that runs the command that follows its own arguments.
@@ -168,6 +173,15 @@ fn readable(tree: &Worktree) -> Vec<PathBuf> {
     let borrowed = borrowed.lines().map(|line| common.join("objects").join(line));
     let own = [tree.path.clone(), tree.admin.clone(), common.to_owned()];
     own.into_iter().chain(borrowed).chain(users_files(common)).map(|path| real(&path)).collect()
+}
+
+/// Changes the mode of an entry of a directory. Where nobody said how to do that without following a link that is put in its
+/// place at this moment, nobody is at work there.
+pub(super) fn set_mode(directory: BorrowedFd<'_>, name: &OsStr, mode: Mode) -> io::Result<()> {
+    match CONFINEMENT.get() {
+        Some(confinement) => confinement.set_mode(directory, name, mode),
+        None => Ok(rustix::fs::chmodat(directory, name, mode, AtFlags::empty())?),
+    }
 }
 
 /// Starts a command, confined to its paths if it has any and somebody said how.
@@ -349,6 +363,9 @@ mod tests {
                 self.0(reach)
             }
             fn enclose(&self, _: &Reach, _: &Path, _: Vec<(String, String)>) -> io::Result<Enclosure> {
+                Err(io::ErrorKind::Unsupported.into())
+            }
+            fn set_mode(&self, _: BorrowedFd<'_>, _: &OsStr, _: Mode) -> io::Result<()> {
                 Err(io::ErrorKind::Unsupported.into())
             }
         }

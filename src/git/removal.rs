@@ -24,7 +24,7 @@ use tracing::warn;
 use super::history::{self, Recorded};
 use super::merge;
 use super::worktree::{registration, spare};
-use super::{GitError, Oid, Repo, Worktree, integrate};
+use super::{GitError, Oid, Repo, Worktree, integrate, owner_access};
 use crate::id::SessionId;
 
 pub use discard::{Discard, Step};
@@ -59,6 +59,8 @@ pub fn salvage_ref(id: &str) -> String {
 /// Moves a worktree out of the way. A worktree that somebody deleted leaves an empty directory in the trash.
 pub fn trash(tree: &Worktree, root: &Path) -> Result<Trashed, GitError> {
     let session = tree.session().ok_or_else(|| GitError::InvalidBranch { branch: tree.branch.clone() })?;
+    // A directory that its owner cannot write cannot be moved.
+    owner_access::restore_root(&tree.path);
     // A removal is never refused for what an integration has left; nothing of it is deleted then.
     if tree.path.is_dir()
         && let Err(error) = integrate::recover(tree)

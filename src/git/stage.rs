@@ -31,7 +31,7 @@ pub(super) struct Staged {
     private: PrivateIndex,
     purpose: Purpose,
     pub(super) status: Status,
-    /// What is in the worktree and in no commit: nested repositories and files that cannot be read.
+    /// What is in the worktree and in no commit: nested repositories and what cannot be read.
     pub(super) left_out: Vec<PathBuf>,
 }
 
@@ -61,7 +61,8 @@ fn stage_in(
     purpose: Purpose,
     ignored: &[PathBuf],
 ) -> Result<Staged, GitError> {
-    let mut staged = Staged { private, purpose, left_out: status.nested.clone(), status };
+    let left_out = [status.nested.clone(), status.unreadable.clone()].concat();
+    let mut staged = Staged { private, purpose, left_out, status };
     staged.update(tree, ignored)?;
     Ok(staged)
 }

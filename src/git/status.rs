@@ -5,11 +5,13 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::command::Git;
+use super::command::{self, Git};
 use super::index::{Index, mode};
+use super::owner_access::{self, OwnerAccess};
 use super::{GitError, Oid, Worktree, include};
 
 const VERB: &str = "status";
@@ -29,6 +31,8 @@ pub struct Status {
     pub nested: Vec<PathBuf>,
     /// Untracked links that Coppice made to the user's checkout; they are in no commit.
     pub own_links: Vec<PathBuf>,
+    /// What git cannot read, and may hold changes and files that are listed nowhere.
+    pub unreadable: Vec<PathBuf>,
 }
 
 /// A tracked path that differs.
@@ -60,6 +64,16 @@ impl Status {
         self.changed.is_empty() && self.untracked.is_empty()
     }
 
+    /// Whether there may be more than is listed, or something listed cannot be read.
+    fn hides_files(&self, files: &Path) -> bool {
+        let is_hidden = |path: &PathBuf| match files.join(path).symlink_metadata() {
+            Ok(found) => found.is_file() && found.mode() & 0o400 == 0,
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        };
+        let mut listed = self.changed.iter().map(|changed| &changed.path).chain(&self.untracked);
+        !self.unreadable.is_empty() || listed.any(is_hidden)
+    }
+
     /// Records how a file differs from the index, unless git has found a difference itself.
     fn set_unstaged(&mut self, path: PathBuf, unstaged: State) {
         match self.changed.iter_mut().find(|changed| changed.path == path) {
@@ -70,7 +84,7 @@ impl Status {
     }
 }
 
-/// Reads the state of a session's worktree. Changes nothing, not even the index.
+/// Reads the state of a session's worktree. Changes nothing, not even the index, except for modes that hide files.
 pub fn read(tree: &Worktree) -> Result<Status, GitError> {
     read_session(tree, |verb| Git::in_tree(tree, verb), &tree.admin.join("index"))
 }
@@ -83,7 +97,11 @@ pub(super) fn read_session(
     git: impl Fn(&'static str) -> Git,
     index: &Path,
 ) -> Result<Status, GitError> {
-    let (mut status, links) = read_with_links(git, index, &tree.path)?;
+    owner_access::restore_root(&tree.path);
+    let (mut status, mut links) = read_with_links(&git, index, &tree.path)?;
+    if status.hides_files(&tree.path) && owner_access::restore(&tree.path, OwnerAccess::Read) > 0 {
+        (status, links) = read_with_links(&git, index, &tree.path)?;
+    }
     let is_own = |path: &PathBuf| include::is_own_link(tree, path);
     (status.own_links, status.untracked) = status.untracked.into_iter().partition(is_own);
     for path in links.into_iter().filter(is_own) {
@@ -105,12 +123,18 @@ fn read_with_links(
     index: &Path,
     files: &Path,
 ) -> Result<(Status, Vec<PathBuf>), GitError> {
-    let porcelain = git(VERB)
+    let output = git(VERB)
         .args(["--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"])
         .args(["--untracked-files=all", "--ignored=no", "--ignore-submodules=all"])
-        .run()?;
+        .output()?;
+    if !output.status.success() {
+        return Err(command::failed(VERB, &output));
+    }
     let mut status =
-        parse_porcelain(&porcelain).map_err(|record| GitError::Unreadable { verb: VERB, detail: record })?;
+        parse_porcelain(&output.stdout).map_err(|record| GitError::Unreadable { verb: VERB, detail: record })?;
+    let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let is_there = |path: &Path| !files.join(path).symlink_metadata().is_err_and(is_gone);
+    status.unreadable = parse_complaints(&output.stderr, is_there);
     let SpecialEntries { submodules, links } = read_special_entries(git, index)?;
     for path in submodules.into_iter().filter(|path| is_replaced(files, path)) {
         status.set_unstaged(path, State::TypeChanged);
@@ -181,6 +205,28 @@ fn parse_porcelain(porcelain: &[u8]) -> Result<Status, String> {
         }
     }
     Ok(status)
+}
+
+/// The paths of the worktree that git complains about because it cannot read them: `warning: could not open directory
+/// 'path/': reason`, `warning: unable to access 'path': Permission denied` and `path: Permission denied`. Filters may say
+/// something like the last one about anything, so that path must be there.
+fn parse_complaints(stderr: &[u8], is_there: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let parse = |line: &[u8]| {
+        if let Some(rest) = line.strip_prefix(b"warning: could not open directory '") {
+            // Git cuts long lines off.
+            let end = rest.windows(3).rposition(|window| window == b"': ").unwrap_or(rest.len());
+            return Some(path(rest[..end].strip_suffix(b"/").unwrap_or(&rest[..end])));
+        }
+        let about = line.strip_suffix(b": Permission denied")?;
+        match about.strip_prefix(b"warning: unable to access '").and_then(|file| file.strip_suffix(b"'")) {
+            // Git looks for such a file in every directory, whether there is one or not.
+            Some(file) => Some(path(file.rsplitn(2, |byte| *byte == b'/').nth(1).unwrap_or(file))),
+            None => Some(path(about)).filter(|path| is_there(path)),
+        }
+    };
+    let paths = stderr.split(|byte| *byte == b'\n').filter_map(parse);
+    // The user's own settings have absolute paths.
+    paths.filter(|path| path.is_relative()).collect()
 }
 
 fn parse_record(record: &[u8], status: &mut Status) -> Option<()> {
@@ -300,6 +346,21 @@ mod tests {
         for porcelain in ["1 .M short", "1 .Q a b c d e f g", "9 what", "1", "?"] {
             assert_eq!(parse_porcelain(porcelain.as_bytes()), Err(porcelain.to_owned()));
         }
+    }
+
+    #[test]
+    fn complaints_name_what_cannot_be_read() {
+        let stderr = b"warning: could not open directory 'a 'b': c/': Permission denied\n\
+            t/a: Permission denied\n\
+            sh: 1: ./filter: Permission denied\n\
+            warning: unable to access 'nx/.gitignore': Permission denied\n\
+            warning: could not open directory 'long/': File name too long\n\
+            warning: could not open directory 'cut/of\n\
+            warning: unable to access '/home/user/.config/git/ignore': Permission denied\n\
+            warning: unable to access '.gitignore': Too many levels of symbolic links\n\
+            warning: in the working copy of 'a', LF will be replaced by CRLF\n";
+        let expected = ["a 'b': c", "t/a", "nx", "long", "cut/of"].map(PathBuf::from);
+        assert_eq!(parse_complaints(stderr, |path| path == Path::new("t/a")), expected);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use rustix::io::Errno;
 
 use super::command::Git;
 use super::include::place::{Missing, descend};
+use super::owner_access::{self, OwnerAccess};
 use super::{GitError, Oid, Repo, Worktree, removal, status};
 use crate::id::SessionId;
 use overlay::Overlay;
@@ -137,6 +138,15 @@ pub fn has_any(tree: &Worktree) -> Result<bool, GitError> {
 
 /// Keeps what differs in the submodules of a worktree from the commits that they were filled from.
 pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitError> {
+    owner_access::restore_root(&tree.path);
+    let kept = keep_readable(tree, session)?;
+    match !kept.left_out.is_empty() && owner_access::restore(&tree.path, OwnerAccess::Read) > 0 {
+        true => keep_readable(tree, session),
+        false => Ok(kept),
+    }
+}
+
+fn keep_readable(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitError> {
     let (listed, _) = list_all(tree)?;
     let mut kept = KeptSubmodules::default();
     // A worktree without any file was deleted by somebody; that says nothing about its submodules.

@@ -4,9 +4,10 @@
 //! The `git` room is driven directly, confined as the daemon confines it, so that many rounds take little time.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,6 +29,7 @@ use coppice::permission::Hold;
 use coppice::sandbox::cage::{Cage, Network};
 use coppice::sandbox::hold::{self, Files, hold_thread};
 use coppice::sandbox::lease::take_read_lease;
+use coppice::sandbox::mode::set_mode;
 use coppice::sandbox::support::support;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, symlinkat};
 use tempfile::TempDir;
@@ -52,6 +54,10 @@ impl Confined {
 }
 
 impl Confinement for Confined {
+    fn set_mode(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: Mode) -> io::Result<()> {
+        set_mode(directory, name, mode)
+    }
+
     fn hold_thread(&self, reach: &Reach) -> io::Result<()> {
         hold_thread(&Files { read: Self::readable(reach), write: reach.write.clone() })
     }

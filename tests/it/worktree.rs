@@ -1,6 +1,9 @@
 //! A session's worktree from the user's side: what is placed in it, and what happens when somebody removes it by hand.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
 
 use crate::env::TestEnv;
 use crate::script::{run, say, steps, write};
@@ -15,6 +18,99 @@ fn a_worktree_removed_by_hand_comes_back_from_its_branch() {
     assert_eq!(fs::read_to_string(env.worktree(&id).join("file.txt")).unwrap(), "one\n");
     assert_eq!(fs::read_to_string(env.worktree(&id).join("other.txt")).unwrap(), "two\n");
     assert!(env.kinds(&id).contains(&"warning".to_owned()));
+}
+
+/// Closes what a turn wrote, and a directory that git knows. As root, git is refused only in a whole cage, which a filter
+/// of the user's asks for: there it has no capabilities.
+fn close_files(env: &TestEnv) -> String {
+    env.git(&["config", "filter.unused.smudge", "cat"]);
+    run("mkdir closed listed; for file in closed/new listed/new docs/new file; do echo new >$file; done; \
+         chmod 600 listed; chmod 000 closed docs src file; chmod 300 .")
+}
+
+const CLOSED_FILES: [&str; 4] = ["closed/new", "docs/new", "file", "listed/new"];
+
+#[test]
+fn files_that_a_turn_closed_are_shown_and_merged() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&close_files(&env));
+    let diff = env.coppice(&["diff", &id]).stdout();
+    for path in CLOSED_FILES {
+        assert!(diff.contains(&format!("+++ b/{path}")), "{path}: {diff}");
+    }
+    assert!(!diff.contains("deleted"), "{diff}");
+    let tree = env.worktree(&id);
+    env.send_ready(&id, &[], &run("chmod 700 closed; echo more >closed/more; chmod 000 closed"));
+    // Between turns.
+    fs::write(tree.join("listed/later"), "later").unwrap();
+    fs::set_permissions(tree.join("listed"), fs::Permissions::from_mode(0o000)).unwrap();
+    env.coppice(&["merge", &id]).succeeds();
+    for path in CLOSED_FILES.iter().chain(&["closed/more", "listed/later", "src/main.rs"]) {
+        assert!(env.repo().join(path).exists(), "{path}");
+    }
+}
+
+#[test]
+fn files_that_a_turn_closed_are_saved_when_its_session_is_removed() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("nothing yet"));
+    let tree = env.worktree(&id);
+    env.send_ready(&id, &[], &close_files(&env));
+    for path in ["closed/late", "late"] {
+        fs::write(tree.join(path), "late").unwrap();
+        fs::set_permissions(tree.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    for path in ["closed", ""] {
+        fs::set_permissions(tree.join(path), fs::Permissions::from_mode(0o000)).unwrap();
+    }
+    env.coppice(&["rm", &id]).succeeds();
+    env.wait_for_event(&id, "saved", 0);
+    let saved = env.git(&["ls-tree", "-r", "--name-only", &format!("refs/coppice/salvage/{id}")]);
+    for path in CLOSED_FILES.iter().chain(&["closed/late", "late", "src/main.rs"]) {
+        assert!(saved.lines().any(|line| line == *path), "{path}: {saved}");
+    }
+    env.coppice(&["restore", &id]).succeeds();
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("closed/late")).unwrap(), "late");
+}
+
+#[test]
+fn an_undo_replaces_and_deletes_what_a_turn_closed() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("kept.txt", "one"));
+    env.git(&["config", "filter.unused.smudge", "cat"]);
+    let close = "mkdir new; echo x >new/file; echo x >src/main.rs; chmod 555 new src; chmod 000 docs";
+    env.send_ready(&id, &[], &run(close));
+    env.coppice(&["undo", &id]).succeeds();
+    assert!(env.coppice(&["diff", &id]).stdout().contains("kept.txt"));
+    let tree = env.worktree(&id);
+    assert!(!tree.join("new").exists());
+    assert_eq!(fs::read_to_string(tree.join("src/main.rs")).unwrap(), env.read("src/main.rs"));
+}
+
+#[test]
+fn what_git_cannot_read_is_told_and_never_deleted() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("nothing yet"));
+    let (tree, name) = (env.worktree(&id), "d".repeat(200));
+    // Its path is longer than a path may be.
+    let mut deepest = open(&tree, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    for _ in 0..25 {
+        mkdirat(&deepest, &name, Mode::RWXU).unwrap();
+        deepest = openat(&deepest, &name, OFlags::DIRECTORY, Mode::empty()).unwrap();
+    }
+    openat(&deepest, "file", OFlags::CREATE | OFlags::WRONLY, Mode::RUSR).unwrap();
+    env.send_ready(&id, &[], &write("file.txt", "one"));
+    let events = env.events(&id);
+    let warned = events.iter().filter(|event| event["type"] == "warning").map(|event| event["message"].to_string());
+    assert!(warned.clone().any(|message| message.contains("not committed")), "{:?}", warned.collect::<Vec<_>>());
+    let refused = env.coppice(&["undo", &id]).exits(1);
+    assert!(refused.stderr.contains("would be lost"), "{}", refused.stderr);
+    assert!(tree.join("file.txt").exists());
+    env.coppice(&["rm", &id]).succeeds();
+    env.wait_for_event(&id, "saved", 0);
+    env.end_daemon(&[]);
+    let left = tree.parent().unwrap().join(".trash").join(&id);
+    assert!(left.join(name).is_dir() && left.join("file.txt").exists());
 }
 
 #[test]

@@ -1,12 +1,17 @@
 //! How runs of git on a session's files are confined.
 
+use std::ffi::OsStr;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::Mode;
 
 use crate::api::request::Environment;
 use crate::git::reach::{self, Confinement, Enclosure, Fetching, Reach, Read};
 use crate::sandbox::cage::{Cage, Isolation, Network};
 use crate::sandbox::hold::{self, Files, hold_thread};
+use crate::sandbox::mode;
 
 use super::super::{Options, settings};
 use super::{SHARED_MEMORY, listed, places};
@@ -67,5 +72,9 @@ impl Confinement for GitConfinement {
         let cage = Cage { read, write, network, isolation: self.isolation };
         let variable = hold::describe(cage, directory, env)?;
         Ok(Enclosure { program: self.executable.clone(), argument: hold::ENTRY, variable })
+    }
+
+    fn set_mode(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: Mode) -> io::Result<()> {
+        mode::set_mode(directory, name, mode)
     }
 }

@@ -20,6 +20,7 @@ fn status() -> Status {
         untracked: vec!["new".into()],
         nested: vec!["nested".into()],
         own_links: Vec::new(),
+        unreadable: vec![],
     }
 }
 
