@@ -287,6 +287,8 @@ pub struct TurnError {
 impl TurnError {
     /// The kind of an error after a turn: what it changed could not be committed.
     pub const UNCOMMITTED: &'static str = "uncommitted";
+    /// The kind of an error after an undo: the files are not as they were after any turn.
+    pub const UNFINISHED_UNDO: &'static str = "unfinished_undo";
 }
 
 /// The structured response that ends a turn.

@@ -103,6 +103,8 @@ pub(super) struct Body {
     pub(super) conversation: Option<ConversationRecord>,
     /// Turns that an undo took back and the agent has not been told about.
     pub(super) undone: Option<(u32, u32)>,
+    /// An undo that has begun: until it has ended, the files may be anything between two turns.
+    pub(super) undoing: Option<UndoRecord>,
     /// A turn that was interrupted and the agent has not been told about.
     pub(super) interrupted: Option<u32>,
     /// The last turn was sent and did not end well: a resume sends its prompt again.
@@ -125,6 +127,15 @@ pub(super) struct AgentRecord {
     pub(super) surface: SurfaceHold,
     /// The word for whose tools the last turn worked with; empty before the first.
     pub(super) profile: String,
+}
+
+/// An undo that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct UndoRecord {
+    /// The last turn that it keeps.
+    pub(super) to: u32,
+    /// The ref that keeps the state before it.
+    pub(super) saved: String,
 }
 
 /// A file in conflict.

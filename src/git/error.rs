@@ -47,6 +47,8 @@ pub enum GitError {
     NotSaved { session: SessionId },
     #[error("files that no commit can hold would be lost: {}", list_paths(paths))]
     CannotBeSaved { paths: Vec<PathBuf> },
+    #[error("not all files could be put back; the state before is kept in `{saved}`")]
+    HalfReset { saved: String, source: Box<GitError> },
     #[error("neither the branch `{branch}` nor saved work of it exists")]
     NothingSaved { branch: String },
     #[error(
@@ -121,6 +123,7 @@ impl GitError {
             | Self::TreeMissing { .. }
             | Self::BranchMissing { .. }
             | Self::RefMoved { .. }
+            | Self::HalfReset { .. }
             | Self::PathTaken { .. }
             | Self::BranchTaken { .. }
             | Self::BranchOfRemote { .. }

@@ -170,6 +170,14 @@ pub fn holds(repo: &Repo, tip: &Oid, commit: &Oid) -> Result<bool, GitError> {
 /// Takes a snapshot of the worktree and then resets it. When that would delete something that the snapshot cannot hold,
 /// nothing is changed.
 pub fn snapshot_and_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
+    let recorded = snapshot_before_reset(tree, to, ref_name, message)?;
+    reset_after_snapshot(tree, to, ref_name)?;
+    Ok(recorded)
+}
+
+/// Takes a snapshot of a worktree that is about to be reset; an error when the reset would delete something that the
+/// snapshot cannot hold.
+pub fn snapshot_before_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
     let recorded = record(tree, &[], message)?;
     let repo = tree.repo.open()?;
     let target = repo.find_commit(to.raw()).and_then(|commit| commit.tree());
@@ -183,8 +191,13 @@ pub fn snapshot_and_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &s
         return Err(GitError::CannotBeSaved { paths });
     }
     set_ref(&repo, ref_name, recorded.commit, message)?;
-    reset(tree, to)?;
     Ok(recorded)
+}
+
+/// Resets a worktree whose snapshot is kept in a ref, which the error names. A reset that failed or was killed can be
+/// repeated, to the same commit or to another one.
+pub fn reset_after_snapshot(tree: &Worktree, to: &Oid, ref_name: &str) -> Result<(), GitError> {
+    reset(tree, to).map_err(|source| GitError::HalfReset { saved: ref_name.to_owned(), source: Box::new(source) })
 }
 
 /// Whether a checkout of `target` needs the place of a nested repository for its own files.

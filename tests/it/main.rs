@@ -59,6 +59,7 @@ mod tidy;
 mod tools;
 mod trust;
 mod tui;
+mod undo;
 mod unseen;
 mod utility;
 mod work;

@@ -18,11 +18,11 @@ use crate::sandbox::quiesce;
 use crate::session::{Event, Rest, Session};
 use crate::store::{Change, Durability};
 
-use super::super::clock;
-use super::super::fault::Fault;
+use super::super::fault::{Fault, half_undone_hint};
 use super::super::prepare::{self, failure};
-use super::super::record::{ChildAccess, Tree, TurnBody};
-use super::Actor;
+use super::super::record::{ChildAccess, Tree, TurnBody, UndoRecord};
+use super::super::{clock, crash};
+use super::{Actor, Command};
 
 impl Actor {
     /// Ends what the turn left running behind the agent's back. The agent itself stays for the next turn.
@@ -101,11 +101,8 @@ impl Actor {
 
     /// Puts the files back to where they were after a turn. What is there now is kept under a ref.
     pub(super) async fn undo(&mut self, to: Option<u32>) -> Result<(), Fault> {
-        match self.state {
-            Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict) => {}
-            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => {
-                return Err(self.wrong_state("be undone"));
-            }
+        if !self.can_undo() {
+            return Err(self.wrong_state("be undone"));
         }
         let rows = self.shared.store.turns(self.id).await?;
         let mut turns = Vec::new();
@@ -126,10 +123,15 @@ impl Actor {
         self.warn_of_submodules("are not undone");
         let tree = self.tree().await?;
         let saved = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
+        let earlier = self.begin_undo(to, &saved).await?;
+        crash::point();
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
-        let (files, base, merged, unsaved) = in_quiet_tree(&tree.path.clone(), move || {
-            let before = history::snapshot_and_reset(&tree, &target, &name, "before an undo")?;
+        let undone = in_quiet_tree(&tree.path.clone(), move || {
+            let before = history::snapshot_before_reset(&tree, &target, &name, "before an undo")?;
+            crash::point();
+            history::reset_after_snapshot(&tree, &target, &name)?;
+            crash::point();
             let unsaved = diff::changes(&tree, &before.before, Target::Commit(before.commit))?.files;
             // A base that was brought in after the turn is not below its commit.
             let base = match branch {
@@ -142,7 +144,16 @@ impl Actor {
             };
             Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged, unsaved))
         })
-        .await?;
+        .await;
+        let (files, base, merged, unsaved) = match undone {
+            Ok(undone) => undone,
+            Err(fault) => return Err(self.end_failed_undo(to, fault, earlier).await),
+        };
+        if let Some(UndoRecord { saved, .. }) = earlier.undoing {
+            let message = format!("an undo before this one did not finish; the state before it is kept in `{saved}`");
+            self.staged.push(Payload::Warning { message });
+        }
+        self.record.body.undoing = None;
         if unsaved > 0 {
             let message = format!("changes that no turn had committed are kept in `{saved}`");
             self.staged.push(Payload::Warning { message });
@@ -167,6 +178,91 @@ impl Actor {
         self.record.body.last_error = None;
         self.persist(Durability::Full, rewritten).await?;
         Ok(())
+    }
+
+    fn can_undo(&self) -> bool {
+        match self.state {
+            Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict) => true,
+            Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => false,
+        }
+    }
+
+    /// Stores that the files are about to change, before they do: a daemon that dies must not leave them as they are then
+    /// for the work of a turn. Returns an earlier undo that did not finish.
+    async fn begin_undo(&mut self, to: u32, saved: &str) -> Result<BegunUndo, Fault> {
+        let (id, turns) = (self.id, self.record.body.turns);
+        let body = &mut self.record.body;
+        // What an undo that did not finish has left is not worth naming.
+        let saved = body.undoing.as_ref().map_or(saved, |earlier| &earlier.saved).to_owned();
+        let begun = UndoRecord { to, saved: saved.clone() };
+        let error = TurnError {
+            kind: TurnError::UNFINISHED_UNDO.to_owned(),
+            message: format!("the undo to turn {to} did not finish; the state before it is kept in `{saved}`"),
+            hint: Some(half_undone_hint(id, to, turns)),
+            ..TurnError::default()
+        };
+        let before = BegunUndo { undoing: body.undoing.replace(begun), last_error: body.last_error.replace(error) };
+        let kept = self.unsaved.len();
+        if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
+            self.forget_refused(kept);
+            self.restore_before_undo(before);
+            return Err(error.into());
+        }
+        Ok(before)
+    }
+
+    /// Tells why an undo failed. One that has changed nothing has not begun.
+    async fn end_failed_undo(&mut self, to: u32, fault: Fault, before: BegunUndo) -> Fault {
+        let fault = match fault {
+            Fault::Git(GitError::HalfReset { saved, source }) => {
+                let saved = self.record.body.undoing.as_ref().map_or(saved, |begun| begun.saved.clone());
+                let (turns, source) = (self.record.body.turns, GitError::HalfReset { saved, source });
+                return Fault::HalfUndone { id: self.id, to, turns, source };
+            }
+            fault => fault,
+        };
+        self.restore_before_undo(before);
+        match self.persist(Durability::Full, Vec::new()).await {
+            Ok(()) => fault,
+            Err(error) => error.into(),
+        }
+    }
+
+    fn restore_before_undo(&mut self, before: BegunUndo) {
+        let BegunUndo { undoing, last_error } = before;
+        (self.record.body.undoing, self.record.body.last_error) = (undoing, last_error);
+    }
+
+    /// Completes an undo that failed or was cut off, before something is done with the files.
+    pub(super) async fn finish_undo(&mut self, command: &Command) -> Result<(), Fault> {
+        let to = match &self.record.body.undoing {
+            Some(begun) if self.can_undo() => begun.to,
+            Some(_) | None => return Ok(()),
+        };
+        match command {
+            Command::Start
+            | Command::Send { .. }
+            | Command::SendReview
+            | Command::Answer { .. }
+            | Command::Resume(_)
+            | Command::Merge(_)
+            | Command::Rebase
+            | Command::Integrate
+            | Command::Attach(_)
+            | Command::Archive => self.undo(Some(to)).await,
+            // What is removed is saved as it is.
+            Command::Remove
+            | Command::Restore
+            | Command::DropPrompt { .. }
+            | Command::Decide { .. }
+            | Command::Stop
+            | Command::Abort { .. }
+            | Command::Undo { .. }
+            | Command::SetPosture { .. }
+            | Command::Note { .. }
+            | Command::Retitle { .. }
+            | Command::Reword { .. } => Ok(()),
+        }
     }
 
     /// What was changed in the tree since the last checkpoint, by hand or by a turn that did not end, belongs to the
@@ -213,6 +309,12 @@ impl Actor {
         let repo = prepare::open_repo(&self.record).await?;
         prepare::tree_of(&self.record, &repo)
     }
+}
+
+/// What an undo replaces in the record while it goes on.
+struct BegunUndo {
+    undoing: Option<UndoRecord>,
+    last_error: Option<TurnError>,
 }
 
 /// A checkpoint and its numbers.

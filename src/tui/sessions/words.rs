@@ -84,6 +84,7 @@ pub(crate) fn failure(error: &TurnError) -> &'static str {
         "sandbox" => "no sandbox",
         "step_limit" => "step limit",
         TurnError::UNCOMMITTED => "not committed",
+        TurnError::UNFINISHED_UNDO => "half undone",
         _ => "failed",
     }
 }

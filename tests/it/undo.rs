@@ -1,0 +1,153 @@
+//! An undo that fails in the midst or is killed: the state before it is kept, and the next act completes it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+use crate::kill::{CRASH, EFFECTS};
+use crate::script::{say, write};
+
+/// A git of the daemon's that fails where its arguments contain what the test says.
+struct FailingGit {
+    directory: PathBuf,
+}
+
+impl FailingGit {
+    /// Puts it in front of the real one, before the daemon starts.
+    fn install(env: &mut TestEnv) -> Self {
+        let directory = env.path("bin");
+        fs::create_dir(&directory).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let real = std::env::split_paths(&path).map(|entry| entry.join("git")).find(|git| git.is_file()).unwrap();
+        let script = format!(
+            "#!/bin/sh\nif test -e '{0}/fails' && read -r words < '{0}/fails'; then\n\
+             case \"$*\" in *\"$words\"*) echo 'no space left' >&2; exit 1 ;; esac\nfi\nexec '{1}' \"$@\"\n",
+            directory.display(),
+            real.display()
+        );
+        fs::write(directory.join("git"), script).unwrap();
+        fs::set_permissions(directory.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        env.set("PATH", &format!("{}:{path}", directory.display()));
+        Self { directory }
+    }
+
+    fn fail_at(&self, words: &str) {
+        fs::write(self.directory.join("fails"), format!("{words}\n")).unwrap();
+    }
+
+    fn work(&self) {
+        fs::remove_file(self.directory.join("fails")).unwrap();
+    }
+}
+
+/// A session of two turns with a file that no turn has committed.
+fn with_two_turns(env: &TestEnv) -> String {
+    let id = env.create_ready(&write("one.txt", "one"));
+    env.send_ready(&id, &[], &write("two.txt", "two"));
+    fs::write(env.worktree(&id).join("by-hand.txt"), "mine\n").unwrap();
+    id
+}
+
+/// Which of the files are there.
+fn files(env: &TestEnv, id: &str) -> Vec<&'static str> {
+    let tree = env.worktree(id);
+    ["one.txt", "two.txt", "by-hand.txt"].into_iter().filter(|name| tree.join(name).exists()).collect()
+}
+
+/// The refs that keep the state before the undos of a session.
+fn saved(env: &TestEnv, id: &str) -> Vec<String> {
+    let refs = env.git(&["for-each-ref", "--format=%(refname)", &format!("refs/coppice/undo/{id}/")]);
+    refs.lines().map(str::to_owned).collect()
+}
+
+#[track_caller]
+fn keeps_everything(env: &TestEnv, id: &str) {
+    let whole = |name: &String| {
+        let names = env.git(&["ls-tree", "--name-only", name]);
+        ["by-hand.txt", "one.txt", "two.txt"].iter().all(|file| names.lines().any(|line| line == *file))
+    };
+    assert!(saved(env, id).iter().any(whole), "{:?}", saved(env, id));
+}
+
+#[test]
+fn an_undo_that_fails_says_what_to_do_and_can_be_repeated() {
+    let mut env = TestEnv::new();
+    let git = FailingGit::install(&mut env);
+    for (number, words) in ["read-tree --reset", "clean --quiet"].into_iter().enumerate() {
+        let id = with_two_turns(&env);
+        git.fail_at(words);
+        let said = env.coppice(&["undo", &id]).exits(1);
+        keeps_everything(&env, &id);
+        if number == 0 {
+            let saved = saved(&env, &id)[0].replace(&id, "[ID1]");
+            assert_snapshot!(said.transcript().replace(&saved, "[SAVED]"), @r"
+            exit: 1
+            -- stderr
+            error: the undo of session `[ID1]` to turn 1 did not finish
+              caused by: not all files could be put back; the state before is kept in `[SAVED]`
+              caused by: `git read-tree` failed with exit status: 1: no space left
+
+            hint: `coppice undo [ID1] --to 1` tries again, `coppice undo [ID1] --to 2` brings the work of all turns back
+            ");
+        }
+        let error = env.session(&id)["last_error"].clone();
+        assert_eq!(error["kind"], "unfinished_undo");
+        assert!(error["message"].as_str().unwrap().contains(&saved(&env, &id)[0]), "{error}");
+        // Nothing is merged or begun with such files.
+        for act in [vec!["merge", &id], vec!["send", &id, "hi"], vec!["archive", &id]] {
+            let refused = env.coppice(&act).exits(1).stderr;
+            assert!(refused.contains("did not finish"), "{refused}");
+        }
+        assert_eq!(env.status(&id), "ready");
+        git.work();
+        let (to, expected) = [("1", vec!["one.txt"]), ("2", vec!["one.txt", "two.txt"])][number].clone();
+        let undone = env.json(&["undo", &id, "--to", to]);
+        assert!(undone["warnings"].to_string().contains("an undo before this one did not finish"), "{undone}");
+        assert_eq!(files(&env, &id), expected);
+        assert!(env.session(&id)["last_error"].is_null());
+    }
+}
+
+#[test]
+fn an_undo_that_changes_nothing_leaves_no_mark() {
+    let mut env = TestEnv::new();
+    let git = FailingGit::install(&mut env);
+    let id = with_two_turns(&env);
+    git.fail_at("write-tree");
+    env.coppice(&["undo", &id]).exits(1).transcript();
+    git.work();
+    assert!(env.session(&id)["last_error"].is_null());
+    assert_eq!((saved(&env, &id), files(&env, &id).len()), (vec![], 3));
+}
+
+#[test]
+fn an_undo_that_is_cut_anywhere_is_completed_by_the_next_act() {
+    for effect in 1..EFFECTS {
+        let mut env = TestEnv::new();
+        let id = with_two_turns(&env);
+        env.kill_daemon();
+        env.set(CRASH, &effect.to_string());
+        env.coppice(&["daemon", "start"]).succeeds();
+        env.unset(CRASH);
+        let marked = env.daemon_pid();
+        // The daemon may die before it can answer.
+        env.coppice(&["undo", &id]).transcript();
+        let survived = marked.is_some() && env.daemon_pid() == marked;
+        let session = env.session(&id);
+        if session["last_error"]["kind"] == "unfinished_undo" {
+            env.send_ready(&id, &[], &say("done"));
+        } else if session["undone_to"] != 1 {
+            env.coppice(&["undo", &id]).succeeds();
+        }
+        assert_eq!(files(&env, &id), ["one.txt"], "at effect {effect}");
+        keeps_everything(&env, &id);
+        if survived {
+            assert!(effect > 3, "the daemon did not end itself");
+            return;
+        }
+    }
+    panic!("an undo has more than {EFFECTS} effects");
+}
