@@ -53,6 +53,9 @@ pub struct HookFileChange {
 /// Files that changed after a person looked at a session's work, although no turn ended since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnseenChanges {
+    /// Names exactly the work that was refused: `accept_only` of a merge takes it.
+    #[serde(default)]
+    pub id: String,
     /// How many files changed; 0 when that is not known any more.
     pub count: u32,
     /// The first of them.
@@ -74,10 +77,10 @@ impl HookChanges {
 }
 
 impl UnseenChanges {
-    pub fn new(mut files: Vec<String>) -> Self {
+    pub fn new(id: String, mut files: Vec<String>) -> Self {
         let count = u32::try_from(files.len()).unwrap_or(u32::MAX);
         files.truncate(NAMED);
-        Self { count, files }
+        Self { id, count, files }
     }
 
     /// The changes in one line, as far as a line can name the files.

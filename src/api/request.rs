@@ -254,15 +254,29 @@ pub struct Merge {
     pub unseen: MergeUnseen,
 }
 
-/// What a merge does with work that changed after a person looked at it, although no turn ended since.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// What a merge does with work that changed after a person looked at it, although no turn ended since, and with files in
+/// conflict that have no marks and nobody has changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MergeUnseen {
-    /// It is refused with `unseen_changes` in the error.
+    /// It is refused: with `unseen_changes` in the error, or with the session's `unmarked_conflict`.
     #[default]
     Refuse,
-    /// The work is merged as it is.
+    /// The work is merged as it is, whatever that is.
     Accept,
+    /// What these ids name is merged: those of refusals. Anything else is refused again.
+    AcceptOnly(Vec<String>),
+}
+
+impl MergeUnseen {
+    /// Whether the person agrees to what this id names.
+    pub fn accepts(&self, id: &str) -> bool {
+        match self {
+            Self::Refuse => false,
+            Self::Accept => true,
+            Self::AcceptOnly(ids) => ids.iter().any(|accepted| accepted == id),
+        }
+    }
 }
 
 /// What a merge does with your commit hooks.

@@ -65,6 +65,9 @@ pub struct Session {
     pub last_error: Option<TurnError>,
     /// Files that stopped the last merge or rebase.
     pub conflicts: Vec<String>,
+    /// Names those of them that have no marks, as they are: `accept_only` of a merge takes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unmarked_conflict: Option<String>,
     /// What changed in submodules: it is kept in `refs/coppice/submodules/ID/work`, and no merge takes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub submodules: Vec<SubmoduleChanges>,

@@ -33,9 +33,10 @@ pub(super) struct MergeArgs {
     style: StyleArgs,
     #[command(flatten)]
     hooks: HookArgs,
-    /// Merge although files changed after you last looked at the work.
-    #[arg(long)]
-    accept_unseen_changes: bool,
+    /// Merge although files changed after you last looked at the work, or are in conflict without marks; with an ID, exactly
+    /// what the refusal named. It can be repeated.
+    #[arg(long, value_name = "ID", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    accept_unseen_changes: Vec<String>,
     #[command(flatten)]
     format: super::FormatArg,
 }
@@ -103,7 +104,11 @@ impl StyleArgs {
 }
 
 pub(super) async fn merge(args: MergeArgs, context: &mut Context) -> Result<Exit, Failure> {
-    let unseen = if args.accept_unseen_changes { MergeUnseen::Accept } else { MergeUnseen::Refuse };
+    let unseen = match args.accept_unseen_changes {
+        ids if ids.is_empty() => MergeUnseen::Refuse,
+        ids if ids.iter().any(String::is_empty) => MergeUnseen::Accept,
+        ids => MergeUnseen::AcceptOnly(ids),
+    };
     let request = Merge { style: args.style.choice(), hooks: args.hooks.choice(), unseen };
     let Some(session) = merge_or_stop(&args.id.id, &request, context).await? else { return Ok(Exit::Detached) };
     tell(args.format, context, &session, &format!("merged into {}", session.base.name))

@@ -94,6 +94,8 @@ pub(super) struct Body {
     pub(super) conflicts: Vec<String>,
     /// The same files as the base was merged into them; it says nothing once there are no names.
     pub(super) conflict_files: Vec<ConflictRecord>,
+    /// The id of those without marks that the last merge was refused for.
+    pub(super) unmarked_conflict: Option<String>,
     /// What differs in submodules, as it was last kept.
     pub(super) submodules: Vec<SubmoduleChanges>,
     /// The last commit of the session's branch that a merge took; a later merge brings what came after it.

@@ -71,6 +71,7 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
         summary: body.summary.clone(),
         last_error: body.last_error.clone(),
         conflicts: body.conflicts.clone(),
+        unmarked_conflict: body.unmarked_conflict.clone().filter(|_| !body.conflicts.is_empty()),
         submodules: body.submodules.clone(),
         warnings: Vec::new(),
     }

@@ -89,6 +89,15 @@ pub struct ReviewedWork {
     pub patch: Vec<u8>,
 }
 
+/// Committed work that differs from what a person was shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommittedWork {
+    /// The id of its tree.
+    pub content: Oid,
+    /// The files that differ. When a garbage collection of the user has taken what was shown, nobody knows which they are.
+    pub files: Vec<PathBuf>,
+}
+
 /// Counts what changed since `from`.
 pub fn changes(tree: &Worktree, from: &Oid, to: Target) -> Result<Changes, GitError> {
     Ok(total(&files(tree, from, to)?))
@@ -116,19 +125,19 @@ pub fn review_work(tree: &Worktree, from: &Oid) -> Result<ReviewedWork, GitError
     Ok(ReviewedWork { content, files: diff.files(tree, from)?, patch: diff.run(tree, from, PATCH)? })
 }
 
-/// The files that differ between `shown`, a tree or a commit, and what is committed on the session's branch; `None` when
-/// there are none. When a garbage collection of the user has taken `shown`, nobody knows which files they are.
-pub fn committed_since(tree: &Worktree, shown: Oid) -> Result<Option<Vec<PathBuf>>, GitError> {
+/// What is committed on the session's branch, where it differs from `shown`, a tree or a commit; `None` when it does not.
+pub fn committed_since(tree: &Worktree, shown: Oid) -> Result<Option<CommittedWork>, GitError> {
     let repo = tree.repo.open()?;
     let tip = history::branch_tip(&repo, tree)?;
-    if history::tree_of(&repo, tip)? == shown {
+    let content = history::tree_of(&repo, tip)?;
+    if content == shown {
         return Ok(None);
     }
     if repo.find_object(shown.raw(), None).is_err() {
-        return Ok(Some(Vec::new()));
+        return Ok(Some(CommittedWork { content, files: Vec::new() }));
     }
     let files: Vec<_> = stage::differences(&repo, shown, tip)?.into_iter().map(|found| found.path).collect();
-    Ok((!files.is_empty()).then_some(files))
+    Ok((!files.is_empty()).then_some(CommittedWork { content, files }))
 }
 
 /// The patch, in bytes because files need not be UTF-8.

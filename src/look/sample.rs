@@ -56,6 +56,7 @@ pub(crate) fn session(status: Status) -> Session {
         summary: None,
         last_error: None,
         conflicts: vec![],
+        unmarked_conflict: None,
         submodules: vec![],
         warnings: vec![],
     }
@@ -120,6 +121,7 @@ pub(crate) fn failed() -> Session {
 pub(crate) fn conflict() -> Session {
     Session {
         conflicts: vec!["a.rs".into(), "b.rs".into()],
+        unmarked_conflict: Some("0a1b".into()),
         summary: Some(Summary { turn: "Parses.".into(), session: "The parser parses.\nAll of it.".into() }),
         ..session(Status::Conflict)
     }

@@ -246,15 +246,19 @@ pub(crate) fn typed(model: &mut Model, key: KeyEvent) -> Vec<Request> {
         (About::Merge { hooks, .. }, KeyCode::Char('v')) => {
             *hooks = if *hooks == MergeHooks::Skip { MergeHooks::Check } else { MergeHooks::Skip };
         }
-        (About::Merge { unseen, .. }, KeyCode::Char('a')) => {
-            *unseen = match unseen {
-                MergeUnseen::Refuse => MergeUnseen::Accept,
-                MergeUnseen::Accept => MergeUnseen::Refuse,
+        (About::Merge { session, unseen, .. }, KeyCode::Char('a')) => {
+            // Exactly the files that were refused, and nothing that somebody writes meanwhile.
+            let refused = model.world.sessions.get(session).and_then(|session| session.unmarked_conflict.clone());
+            *unseen = match (&*unseen, refused) {
+                (MergeUnseen::Refuse, Some(id)) => MergeUnseen::AcceptOnly(vec![id]),
+                (MergeUnseen::Refuse, None) | (MergeUnseen::Accept | MergeUnseen::AcceptOnly(_), _) => {
+                    MergeUnseen::Refuse
+                }
             };
         }
         (About::HookChanges { session, style, unseen, .. }, KeyCode::Char(letter @ ('a' | 'v'))) => {
             let hooks = if letter == 'a' { MergeHooks::AcceptChanges } else { MergeHooks::Skip };
-            let (session, style, unseen) = (session.clone(), *style, *unseen);
+            let (session, style, unseen) = (session.clone(), *style, unseen.clone());
             model.close_overlay();
             return vec![Request::Merge { session, style, hooks, unseen }];
         }

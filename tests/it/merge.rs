@@ -512,6 +512,35 @@ fn a_submodule_that_the_user_does_not_have_is_named() {
 }
 
 #[test]
+fn consent_to_a_conflict_without_marks_accepts_nothing_else() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[run("printf 'session\\0' > image"), say("done")]));
+    env.write("image", "user\0");
+    env.commit("meanwhile");
+    env.coppice(&["diff", &id]).succeeds();
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    let accept = |id: &Value| format!("--accept-unseen-changes={}", id.as_str().unwrap());
+    let conflict = accept(&env.session(&id)["unmarked_conflict"]);
+    // Written after the last look, and not part of the conflict.
+    fs::write(env.worktree(&id).join("evil.txt"), "evil\n").unwrap();
+    let refused = env.coppice(&["merge", &id, &conflict]).exits(1).stderr;
+    assert!(refused.contains("1 file changed after you last looked at the work: `evil.txt`"), "{refused}");
+    assert!(refused.contains(&format!("`coppice merge {id} {conflict} --accept-unseen-changes=")), "{refused}");
+    assert_eq!(env.read("image"), "user\0");
+    // Consent to one state is none to the next.
+    let (_, hinted) = refused.rsplit_once(' ').unwrap();
+    let hinted = hinted.trim_end().trim_end_matches('`').to_owned();
+    fs::write(env.worktree(&id).join("evil.txt"), "worse\n").unwrap();
+    env.coppice(&["merge", &id, &conflict, &hinted]).exits(1).transcript();
+    // Nor is consent to the rest one to the conflict.
+    fs::write(env.worktree(&id).join("evil.txt"), "evil\n").unwrap();
+    env.coppice(&["merge", &id, &hinted]).exits(1).transcript();
+    assert_eq!(env.status(&id), "conflict");
+    env.coppice(&["merge", &id, &conflict, &hinted]).succeeds();
+    assert_eq!((env.read("image"), env.read("evil.txt")), ("session\0".into(), "evil\n".into()));
+}
+
+#[test]
 fn a_conflict_without_marks_is_merged_only_after_a_decision() {
     let env = TestEnv::new();
     let id = env.create_ready(&steps(&[run("printf 'session\\0' > image"), say("done")]));
@@ -522,14 +551,16 @@ fn a_conflict_without_marks_is_merged_only_after_a_decision() {
     // Neither a second merge nor a turn that does something else resolves it, also with another daemon.
     env.kill_daemon();
     let said = env.coppice(&["merge", &id]).exits(1).stderr;
-    let hint = format!("or merge the session's version with `coppice merge {id} --accept-unseen-changes`");
+    let unmarked = env.session(&id)["unmarked_conflict"].as_str().unwrap().to_owned();
+    let accept = format!("--accept-unseen-changes={unmarked}");
+    let hint = format!("or merge exactly the session's version with `coppice merge {id} {accept}`");
     assert!(said.contains("no marks show the conflict in `image`") && said.contains(&hint), "{said}");
     env.coppice(&["send", &id, &write("more.txt", "more")]).succeeds();
     env.wait_for(&id, "conflict");
     env.coppice(&["merge", &id]).exits(1).transcript();
     assert_eq!(env.read("image"), "user\0");
 
-    let merged = env.json(&["merge", &id, "--accept-unseen-changes"]);
+    let merged = env.json(&["merge", &id, &accept]);
     assert_eq!(merged["warnings"], json!(["merged over the version of `main`: `image`"]));
     assert_eq!(env.read("image"), "session\0");
 

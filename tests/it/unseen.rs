@@ -72,7 +72,7 @@ fn a_process_that_outlives_its_turn_cannot_show_one_thing_and_have_another_merge
     -- stderr
     error: 1 file changed after you last looked at the work: `page.md`
 
-    hint: look again with `coppice diff [ID1]`, or merge without a look: `coppice merge [ID1] --accept-unseen-changes`
+    hint: look again with `coppice diff [ID1]`, or merge exactly this without a look: `coppice merge [ID1] --accept-unseen-changes=[COMMIT]`
     ");
     assert_eq!(env.git(&["log", "--format=%s", "main"]), "begin");
     assert_eq!(env.status(&id), "ready");
@@ -105,6 +105,24 @@ fn another_look_or_the_flag_lets_a_merge_pass() {
     let merged = env.json(&["merge", &id, "--accept-unseen-changes"]);
     assert_eq!(merged["warnings"], json!(["1 file changed after you last looked at the work: `page.md`"]));
     assert_eq!(env.read("page.md"), "five\n");
+}
+
+#[test]
+fn consent_names_exactly_what_was_refused() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "one");
+    look(&env, &id);
+    edit(&env, &id, "page.md", "two");
+    let refusal = http::with_body(&env, "POST", &format!("/v1/sessions/{id}/merge"), &json!({}));
+    let (_, refusal) = refusal.split_once("\r\n\r\n").unwrap();
+    let refusal = serde_json::from_str::<Value>(refusal).unwrap();
+    let accept = format!("--accept-unseen-changes={}", refusal["error"]["unseen_changes"]["id"].as_str().unwrap());
+    edit(&env, &id, "page.md", "evil");
+    let said = env.coppice(&["merge", &id, &accept]).exits(1).stderr;
+    assert!(said.contains("changed after you last looked") && !said.contains(&format!("{id} {accept}`")), "{said}");
+    edit(&env, &id, "page.md", "two");
+    env.coppice(&["merge", &id, &accept]).succeeds();
+    assert_eq!(env.read("page.md"), "two\n");
 }
 
 #[test]

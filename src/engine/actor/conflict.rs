@@ -19,7 +19,7 @@ use super::super::fault::Fault;
 use super::super::prepare::failure;
 use super::super::record::ConflictRecord;
 use super::Actor;
-use super::integrate::refusal_hint;
+use super::integrate::{accept_option, refusal_hint};
 use super::tree::{changes, in_quiet_tree};
 
 impl Actor {
@@ -51,15 +51,21 @@ impl Actor {
 
     /// Tells what is left of an earlier conflict.
     pub(super) fn tell_unresolved(&mut self, left: &Unresolved, target: &str) -> (Integration, Result<(), Fault>) {
-        if !left.untouched.is_empty() {
+        let id = match left.untouched_id() {
+            Ok(id) => id,
+            Err(error) => return (Integration::Refused, Err(error.into())),
+        };
+        if let Some(id) = &id {
             let message = format!(
-                "no marks show the conflict in {}: change what is to be different, or merge the session's version with \
-                 `coppice merge {} --accept-unseen-changes`",
+                "no marks show the conflict in {}: change what is to be different, or merge exactly the session's version \
+                 with `coppice merge {}{}`",
                 list(&left.untouched),
-                self.id
+                self.id,
+                accept_option(id)
             );
             self.staged.push(Payload::Warning { message });
         }
+        self.record.body.unmarked_conflict = id;
         self.tell_conflict(target)
     }
 

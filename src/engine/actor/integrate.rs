@@ -102,19 +102,28 @@ impl Actor {
         let shown = self.shown_work().await?;
         let leftovers = self.commit_leftovers().await?;
         let left = self.unresolved(target).await?;
-        match (left.marked.is_empty(), left.untouched.is_empty(), unseen) {
-            (true, true, _) => {}
-            (true, false, MergeUnseen::Accept) => self.warn_of_untouched(&left, target),
-            (false, _, _) | (true, false, MergeUnseen::Refuse) => return Ok(Tried::Unresolved(left)),
+        match left.untouched_id()? {
+            _ if !left.marked.is_empty() => return Ok(Tried::Unresolved(left)),
+            Some(id) if !unseen.accepts(&id) => return Ok(Tried::Unresolved(left)),
+            Some(_) => self.warn_of_untouched(&left, target),
+            None => {}
         }
         match (shown, leftovers) {
             (Some(shown), _) => {
                 let (id, style) = (self.id, asked.map(|style| format!(" --{}", style_name(style))).unwrap_or_default());
-                let hint = format!(
-                    "look again with `coppice diff {id}`, or merge without a look: \
-                     `coppice merge {id}{style} --accept-unseen-changes`"
-                );
-                self.check_unseen(shown, unseen, hint).await?;
+                // A conflict that they agreed to is still one.
+                let accepted = match &unseen {
+                    MergeUnseen::AcceptOnly(ids) => ids.iter().map(|id| accept_option(id)).collect(),
+                    MergeUnseen::Refuse | MergeUnseen::Accept => String::new(),
+                };
+                let hint = |work: &str| {
+                    let accept = accept_option(work);
+                    format!(
+                        "look again with `coppice diff {id}`, or merge exactly this without a look: \
+                         `coppice merge {id}{style}{accepted}{accept}`"
+                    )
+                };
+                self.check_unseen(shown, &unseen, hint).await?;
             }
             (None, Some(Changes { files, .. })) => {
                 let message = match files {
@@ -304,7 +313,7 @@ impl Actor {
         if let Some(shown) = shown {
             // Once it has moved, nobody can tell what changed from what came with the base.
             let hint = format!("look again with `coppice diff {}`, then rebase", self.id);
-            self.check_unseen(shown, MergeUnseen::Refuse, hint).await?;
+            self.check_unseen(shown, &MergeUnseen::Refuse, |_| hint).await?;
         }
         let tree = self.tree().await?;
         let (name, session) = (target.to_owned(), self.id);
@@ -437,6 +446,11 @@ fn listed_changes(changes: &git::merge::HookChanges) -> HookChanges {
     };
     let files = changes.files.iter().map(file).collect();
     HookChanges { id: changes.id.clone(), files, patch: changes.patch.clone() }
+}
+
+/// How a person agrees to what an id names.
+pub(super) fn accept_option(id: &str) -> String {
+    format!(" --accept-unseen-changes={id}")
 }
 
 fn style_name(style: MergeStyle) -> &'static str {

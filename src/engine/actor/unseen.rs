@@ -4,7 +4,8 @@
 use crate::api::error::UnseenChanges;
 use crate::api::event::Payload;
 use crate::api::request::MergeUnseen;
-use crate::git::{Oid, diff};
+use crate::git::Oid;
+use crate::git::diff::{self, CommittedWork};
 
 use super::super::fault::Fault;
 use super::super::review;
@@ -19,18 +20,25 @@ impl Actor {
         Ok(record.shown.after(current_turn(&self.record.body)).map(str::parse).transpose()?)
     }
 
-    /// Refuses committed work that is not what was shown, unless the person accepts that. `hint` says what they can do.
-    pub(super) async fn check_unseen(&mut self, shown: Oid, unseen: MergeUnseen, hint: String) -> Result<(), Fault> {
+    /// Refuses committed work that is not what was shown, unless the person accepts exactly that. `hint` says what they can
+    /// do about the work with this id.
+    pub(super) async fn check_unseen(
+        &mut self,
+        shown: Oid,
+        unseen: &MergeUnseen,
+        hint: impl FnOnce(&str) -> String,
+    ) -> Result<(), Fault> {
         let tree = self.tree().await?;
-        let Some(files) = blocking(move || diff::committed_since(&tree, shown)).await? else { return Ok(()) };
-        let changes = UnseenChanges::new(files.iter().map(|path| path.display().to_string()).collect());
-        match unseen {
-            MergeUnseen::Refuse => Err(Fault::UnseenChanges { changes: Box::new(changes), hint }),
-            MergeUnseen::Accept => {
-                self.staged.push(Payload::Warning { message: changes.describe() });
-                Ok(())
-            }
+        let found = blocking(move || diff::committed_since(&tree, shown)).await?;
+        let Some(CommittedWork { content, files }) = found else { return Ok(()) };
+        let files = files.iter().map(|path| path.display().to_string()).collect();
+        let changes = UnseenChanges::new(content.to_string(), files);
+        if !unseen.accepts(&changes.id) {
+            let hint = hint(&changes.id);
+            return Err(Fault::UnseenChanges { changes: Box::new(changes), hint });
         }
+        self.staged.push(Payload::Warning { message: changes.describe() });
+        Ok(())
     }
 
     /// Work that was as it was shown has moved along with its base: this tree or commit is what was shown and the base,

@@ -4,6 +4,7 @@
 //! Only whoever can write the git directory can merge there, and an agent or a person in the cage cannot. They edit the
 //! files; the next merge finds the base in the session's history and takes what they made of it.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::checkout::{self, Advance, Checkout};
@@ -72,6 +73,18 @@ pub struct Unresolved {
 impl Unresolved {
     pub fn is_empty(&self) -> bool {
         self.marked.is_empty() && self.untouched.is_empty()
+    }
+
+    /// A name for exactly the files without marks, as they are; none without such files. A whole hash, because an agent
+    /// chooses what it names.
+    pub fn untouched_id(&self) -> Result<Option<String>, GitError> {
+        let mut text = Vec::new();
+        for ConflictFile { path, content } in &self.untouched {
+            text.extend(content.map(|content| content.to_string()).unwrap_or_default().into_bytes());
+            text.extend([b" ", path.as_os_str().as_bytes(), b"\0"].concat());
+        }
+        let id = git2::Oid::hash_object(git2::ObjectType::Blob, &text).map_err(GitError::library("hash a conflict"))?;
+        Ok((!self.untouched.is_empty()).then(|| id.to_string()))
     }
 }
 

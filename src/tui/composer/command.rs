@@ -214,6 +214,11 @@ fn parse_merge(words: &str) -> Result<Merge, Error> {
             (None, None) if word == "--accept-hook-changes" => merge.hooks = MergeHooks::AcceptChanges,
             (None, None) if word == "--no-verify" => merge.hooks = MergeHooks::Skip,
             (None, None) if word == "--accept-unseen-changes" => merge.unseen = MergeUnseen::Accept,
+            (Some(("--accept-unseen-changes", id)), _) => match &mut merge.unseen {
+                MergeUnseen::AcceptOnly(ids) => ids.push(id.to_owned()),
+                MergeUnseen::Refuse => merge.unseen = MergeUnseen::AcceptOnly(vec![id.to_owned()]),
+                MergeUnseen::Accept => {}
+            },
             (Some(_) | None, _) => {
                 return Err(refusal(format!(
                     "unknown option `{word}`; expected `squash`, `no-ff`, `rebase`, `--no-verify`, \
@@ -325,6 +330,10 @@ mod tests {
             ("no-ff", Merge { style: Some(MergeStyle::NoFf), ..merge() }),
             ("--rebase --no-verify", Merge { style: Some(MergeStyle::Rebase), hooks: MergeHooks::Skip, ..merge() }),
             ("--accept-unseen-changes", Merge { unseen: MergeUnseen::Accept, ..merge() }),
+            (
+                "--accept-unseen-changes=0a1b --accept-unseen-changes=2c3d",
+                Merge { unseen: MergeUnseen::AcceptOnly(vec!["0a1b".into(), "2c3d".into()]), ..merge() },
+            ),
             ("--accept-hook-changes", Merge { hooks: MergeHooks::AcceptChanges, ..merge() }),
             ("--accept-hook-changes=0a1b", Merge { hooks: MergeHooks::AcceptOnly("0a1b".into()), ..merge() }),
         ] {

@@ -4,7 +4,7 @@ use super::About;
 use crate::api::error::{HookChanges, UnseenChanges};
 use crate::api::project::{Trust, TrustState};
 use crate::api::request::{MergeHooks, MergeStyle, MergeUnseen};
-use crate::api::session::{Session, Status};
+use crate::api::session::Session;
 use crate::look::line::{Line, Tone, one_line, visible};
 use crate::look::status::{count, title};
 use crate::tui::keymap::{Action, Context};
@@ -48,7 +48,7 @@ pub(super) const GAP: &str = "  ";
 pub(super) fn of(model: &Model, about: &About) -> Said {
     let session = |id: &String| model.world.sessions.get(id);
     match about {
-        About::Merge { session: id, style, hooks, unseen } => merge(model, session(id), *style, hooks, *unseen),
+        About::Merge { session: id, style, hooks, unseen } => merge(model, session(id), *style, hooks, unseen),
         About::HookChanges { session: id, changes, .. } => hook_changes(model, session(id), changes),
         About::UnseenChanges { session: id, changes } => unseen_changes(model, session(id), changes),
         About::Undo { session: id, to } => undo(model, session(id), *to),
@@ -64,7 +64,13 @@ pub(super) fn commit(name: &str) -> String {
     one_line(name).chars().take(10).collect()
 }
 
-fn merge(model: &Model, session: Option<&Session>, style: MergeStyle, hooks: &MergeHooks, unseen: MergeUnseen) -> Said {
+fn merge(
+    model: &Model,
+    session: Option<&Session>,
+    style: MergeStyle,
+    hooks: &MergeHooks,
+    unseen: &MergeUnseen,
+) -> Said {
     let base = session.map(|session| one_line(&session.base.name)).unwrap_or_default();
     let size = match session {
         Some(session) if session.changes.files > 0 => {
@@ -83,12 +89,12 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle, hooks: &Me
     };
     let mut lines = vec![size, Line::new().strong(style).plain(format!(": {means}"))];
     lines.extend(warning);
-    let conflicts = session.is_some_and(|session| session.status == Status::Conflict);
+    let is_unmarked = session.is_some_and(|session| session.unmarked_conflict.is_some());
     lines.extend(match unseen {
-        MergeUnseen::Accept => {
+        MergeUnseen::Accept | MergeUnseen::AcceptOnly(_) => {
             Some(Line::toned(Tone::Warn, "Files in conflict without marks are merged as the session has them."))
         }
-        MergeUnseen::Refuse if conflicts => {
+        MergeUnseen::Refuse if is_unmarked => {
             Some(Line::new().plain("Binary and deleted files have no marks: a takes the session's version."))
         }
         MergeUnseen::Refuse => None,
@@ -109,7 +115,7 @@ fn merge(model: &Model, session: Option<&Session>, style: MergeStyle, hooks: &Me
                 (Press::Letter('s'), "squash"),
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
-                if conflicts { (Press::Letter('a'), "session's files") } else { (Press::Letter('v'), toggle) },
+                if is_unmarked { (Press::Letter('a'), "session's files") } else { (Press::Letter('v'), toggle) },
                 (Press::Leave, "not yet"),
             ],
         ),

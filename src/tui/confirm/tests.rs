@@ -342,7 +342,10 @@ fn hook_changes() -> HookChanges {
 fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
     let style = Some(MergeStyle::NoFf);
     let unseen = MergeUnseen::Accept;
-    let came = || Msg::Reply(Reply::HookChanges { session: "abcd2345".into(), style, unseen, changes: hook_changes() });
+    let came = || {
+        let (session, unseen) = ("abcd2345".into(), unseen.clone());
+        Msg::Reply(Reply::HookChanges { session, style, unseen, changes: hook_changes() })
+    };
     let mut model = facing(WIDE, ready());
     update(&mut model, came());
     insta::assert_snapshot!(shown(&mut model), @r#"
@@ -362,7 +365,7 @@ fn what_hooks_changed_is_shown_and_merged_only_by_the_letter() {
     assert!(!screen(&mut model).contains("⏎ yes"));
     assert_eq!(press(&mut model, &["enter"]), []);
     assert!(is_open(&model), "Enter is pressed without reading");
-    let merge = |hooks| Request::Merge { session: "abcd2345".into(), style, hooks, unseen };
+    let merge = |hooks| Request::Merge { session: "abcd2345".into(), style, hooks, unseen: unseen.clone() };
     assert_eq!(press(&mut model, &["y"]), [merge(MergeHooks::AcceptOnly("0a1b2c3d4e5f".into()))]);
     update(&mut model, came());
     assert_eq!(press(&mut model, &["v"]), [merge(MergeHooks::Skip)]);
@@ -398,14 +401,16 @@ fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
     │ nothing is merged, and main stays as it is.                                  │
     ╰ enter merges  s squash  n no-ff  r rebase  a session's files  esc not yet ───╯
     "#);
-    let (style, hooks, unseen) = (Some(MergeStyle::Squash), MergeHooks::Check, MergeUnseen::Accept);
+    let (style, hooks, unseen) =
+        (Some(MergeStyle::Squash), MergeHooks::Check, MergeUnseen::AcceptOnly(vec!["0a1b".into()]));
     let merged = Request::Merge { session: "abcd2345".into(), style, hooks, unseen };
     assert_eq!(press(&mut model, &["enter"]), [merged]);
 }
 
 #[test]
 fn work_that_changed_after_a_look_is_looked_at_again() {
-    let changes = UnseenChanges { count: 5, files: vec!["evil\u{1b}[2J.txt".into(), "lib.rs".into()] };
+    let changes =
+        UnseenChanges { id: "2c3d".into(), count: 5, files: vec!["evil\u{1b}[2J.txt".into(), "lib.rs".into()] };
     let came = || Msg::Reply(Reply::UnseenChanges { session: "abcd2345".into(), changes: changes.clone() });
     let mut model = facing(WIDE, ready());
     update(&mut model, came());
