@@ -66,6 +66,8 @@ pub enum GitError {
     IndexLocked { path: PathBuf },
     #[error("another git process works on the branch: `{}` exists", path.display())]
     BranchLocked { path: PathBuf },
+    #[error("another daemon is merging into `{}`", path.display())]
+    MoveUnderWay { path: PathBuf },
     #[error("`{pattern}` is not a pattern for ignored files: {detail}")]
     InvalidPattern { pattern: String, detail: String },
     #[error("`{commit}` is not a commit of this session")]
@@ -123,6 +125,7 @@ impl GitError {
             | Self::TreeMissing { .. }
             | Self::BranchMissing { .. }
             | Self::RefMoved { .. }
+            | Self::MoveUnderWay { .. }
             | Self::HalfReset { .. }
             | Self::PathTaken { .. }
             | Self::BranchTaken { .. }

@@ -512,6 +512,25 @@ fn a_submodule_that_the_user_does_not_have_is_named() {
 }
 
 #[test]
+fn an_agent_that_locks_what_is_in_the_git_directory_delays_no_merge() {
+    let env = TestEnv::new();
+    // With a filter, the daemon moves the files itself. A daemon that was killed has left the beginning of a move.
+    env.git(&["config", "filter.unused.smudge", "cat"]);
+    let records = env.repo().join(".git/coppice-move");
+    fs::create_dir(&records).unwrap();
+    let program = env!("CARGO_BIN_EXE_coppice");
+    let holder = "mkdir -p build; (flock -x 9 && touch build/locked; exec sleep 600)";
+    let script = format!("{holder} 9<'{}' </dev/null >/dev/null 2>&1 & exec '{program}' demo-agent", records.display());
+    env.configure(&format!("[backends.holder]\ntransport = \"acp\"\ncommand = [\"sh\", \"-c\", '''{script}''']"));
+    let wait = run("until test -e build/locked; do :; done");
+    let id = env.create_with(&["--model", "holder"], &steps(&[wait, write("a.txt", "a"), say("done")]));
+    env.wait_for(&id, "ready");
+    assert!(fs::File::open(&records).unwrap().try_lock().is_err(), "the agent has no lock");
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("a.txt"), "a\n");
+}
+
+#[test]
 fn consent_to_a_conflict_without_marks_accepts_nothing_else() {
     let env = TestEnv::new();
     let id = env.create_ready(&steps(&[run("printf 'session\\0' > image"), say("done")]));

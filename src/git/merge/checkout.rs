@@ -121,7 +121,7 @@ pub(super) fn busy(common_dir: &Path, name: &str, showing: &[Checkout]) -> Optio
 /// A move of a checkout that is about to happen.
 enum PreparedMove<'a> {
     ByGit(GitMove<'a>),
-    Staged(StagedMove<'a>),
+    Staged(Box<StagedMove<'a>>),
 }
 
 /// A move that a run of git makes, in a process that goes on if this one is killed.
@@ -248,7 +248,9 @@ impl Checkout {
 
     fn prepare(&self, to: &Advance<'_>) -> Result<PreparedMove<'_>, GitError> {
         match self {
-            Self::User(user) if user.has_filter()? => user.stage(to).map(PreparedMove::Staged),
+            Self::User(user) if user.has_filter()? => {
+                user.stage(to).map(|staged| PreparedMove::Staged(Box::new(staged)))
+            }
             Self::User(_) | Self::Session(_) => {
                 Ok(PreparedMove::ByGit(GitMove { checkout: self, from: to.old, to: to.new }))
             }

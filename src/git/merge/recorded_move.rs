@@ -1,8 +1,11 @@
 //! The change of a checkout of the user's, recorded before it begins, so that after a kill it is taken back or completed.
 //!
 //! `<git directory>/coppice-move` exists meanwhile. It holds `move` (what goes where), the journal of the files, and the
-//! index before and after. Only renames touch the checkout; whatever needs space is written before. The process at work
-//! has the directory locked with `flock`, which ends with the process. A failure in the midst is treated like a kill.
+//! index before and after. Only renames touch the checkout; whatever needs space is written before. A failure in the midst
+//! is treated like a kill.
+//!
+//! The process at work holds a lock, which ends with the process. The record names its file, which is in Coppice's own data
+//! directory: an agent can read the git directory, and whoever can open a file can lock it for as long as they like.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Permissions};
@@ -11,7 +14,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FlockOperation;
+use git2::ObjectType;
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use tracing::{debug, info, warn};
 
 use super::checkout::{Advance, linked};
@@ -32,8 +36,14 @@ const LOCK_CONTENT: &[u8] = b"coppice moves this checkout\n";
 pub(super) struct RecordedMove<'a> {
     pub(super) checkout: &'a UserCheckout,
     record: MoveRecord,
-    /// The directory with the records, locked.
-    _alive: File,
+    _lock: MoveLock,
+}
+
+/// Keeps others from working on a move of the same checkout.
+struct MoveLock {
+    _own: File,
+    /// That of a daemon with another data directory, which has ended.
+    _of_record: Option<File>,
 }
 
 /// What goes where.
@@ -44,6 +54,8 @@ struct MoveRecord {
     branch: String,
     /// The directory through which files are exchanged.
     files: PathBuf,
+    /// The file that is locked meanwhile; none in a record of an older version.
+    lock: Option<PathBuf>,
 }
 
 /// Completes or takes back what killed merges left in the checkouts of a repository. What cannot be recovered now stays,
@@ -73,12 +85,12 @@ impl<'a> RecordedMove<'a> {
     /// Begins a record. Nothing has changed yet.
     pub(super) fn create(checkout: &'a UserCheckout, to: &Advance<'_>) -> Result<Self, GitError> {
         recover_move(checkout)?;
-        let records = records_of(checkout);
+        let (records, lock) = (records_of(checkout), lock_of(checkout)?);
+        let own = wait_for_lock(&lock)?;
         fs::create_dir(&records).map_err(GitError::io("create", &records))?;
-        let Some(alive) = lock_directory(&records)? else { return Err(GitError::PathTaken { path: records }) };
         let files = create_exchange_directory(&records, &checkout.files)?;
-        let record = MoveRecord { from: to.old, to: to.new, branch: to.name.to_owned(), files };
-        let created = Self { checkout, record, _alive: alive };
+        let record = MoveRecord { from: to.old, to: to.new, branch: to.name.to_owned(), files, lock: Some(lock) };
+        let created = Self { checkout, record, _lock: MoveLock { _own: own, _of_record: None } };
         let write = || {
             created.exchange().create_directories()?;
             write_whole(&records.join("move"), &created.record.to_bytes())
@@ -94,8 +106,11 @@ impl<'a> RecordedMove<'a> {
 
     /// The one that an ended process left.
     pub(super) fn find(checkout: &'a UserCheckout) -> Result<Option<Self>, GitError> {
-        let records = records_of(checkout);
-        let Some(alive) = lock_directory(&records)? else { return Ok(None) };
+        let (records, lock) = (records_of(checkout), lock_of(checkout)?);
+        if records.symlink_metadata().is_err() {
+            return Ok(None);
+        }
+        let own = wait_for_lock(&lock)?;
         let path = records.join("move");
         match fs::read(&path) {
             // Nothing had begun.
@@ -104,7 +119,11 @@ impl<'a> RecordedMove<'a> {
                 let bytes = read.map_err(GitError::io("read", &path))?;
                 let record = MoveRecord::parse(&bytes).filter(|record| record.is_ours(&records, &checkout.files));
                 let record = record.ok_or_else(|| not_understood(&path))?;
-                Ok(Some(Self { checkout, record, _alive: alive }))
+                let of_record = match &record.lock {
+                    Some(other) if *other != lock => try_lock_of_other(other, &checkout.files)?,
+                    Some(_) | None => None,
+                };
+                Ok(Some(Self { checkout, record, _lock: MoveLock { _own: own, _of_record: of_record } }))
             }
         }
     }
@@ -319,8 +338,9 @@ impl<'a> RecordedMove<'a> {
 
 impl MoveRecord {
     fn to_bytes(&self) -> Vec<u8> {
-        let Self { from, to, branch, files } = self;
-        [format!("{from}\0{to}\0{branch}\0").as_bytes(), files.as_os_str().as_bytes()].concat()
+        let Self { from, to, branch, files, lock } = self;
+        let paths = [Some(files), lock.as_ref()].into_iter().flatten().map(|path| path.as_os_str().as_bytes());
+        [format!("{from}\0{to}\0{branch}").as_bytes()].into_iter().chain(paths).collect::<Vec<_>>().join(&0)
     }
 
     /// Whether it names a directory that such a move makes. A repository that somebody else packed may bring a record.
@@ -332,15 +352,19 @@ impl MoveRecord {
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
-        let mut fields = bytes.splitn(4, |byte| *byte == 0);
+        let mut fields = bytes.split(|byte| *byte == 0);
         let mut text = || std::str::from_utf8(fields.next()?).ok();
         let (from, to, branch) = (text()?.parse().ok()?, text()?.parse().ok()?, text()?.to_owned());
-        Some(Self { from, to, branch, files: PathBuf::from(OsStr::from_bytes(fields.next()?)) })
+        let mut path = || fields.next().map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        Some(Self { from, to, branch, files: path()?, lock: path() })
     }
 }
 
 /// How the directory through which files are exchanged is called.
 const EXCHANGE_PREFIX: &str = ".coppice-move-";
+
+/// How files that are locked are called.
+const LOCK_PREFIX: &str = ".move-lock-";
 
 fn records_of(checkout: &UserCheckout) -> PathBuf {
     checkout.git_dir.join("coppice-move")
@@ -359,20 +383,37 @@ fn create_exchange_directory(records: &Path, files: &Path) -> Result<PathBuf, Gi
     Ok(made.map_err(GitError::io("create a temporary directory in", beside))?.keep())
 }
 
-/// Waits until nobody else works on a move here; none when there is no record any more.
-fn lock_directory(records: &Path) -> Result<Option<File>, GitError> {
-    let failed = || GitError::io("lock", records);
-    loop {
-        let file = match File::open(records) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            opened => opened.map_err(failed())?,
-        };
-        rustix::fs::flock(&file, FlockOperation::LockExclusive).map_err(|errno| failed()(errno.into()))?;
-        let (locked, named) = (file.metadata().map_err(failed())?, fs::metadata(records));
-        // Another one may have taken its place while we waited.
-        if named.is_ok_and(|named| (named.dev(), named.ino()) == (locked.dev(), locked.ino())) {
-            return Ok(Some(file));
-        }
+/// The file that is locked for a move of a checkout. No agent's sandbox opens the directory that it is in.
+fn lock_of(checkout: &UserCheckout) -> Result<PathBuf, GitError> {
+    let name = checkout.git_dir.as_os_str().as_bytes();
+    let name = git2::Oid::hash_object(ObjectType::Blob, name).map_err(GitError::library("hash a path"))?;
+    Ok(checkout.scratch_root.join(format!("{LOCK_PREFIX}{name}")))
+}
+
+/// Waits until no other task of this daemon works on a move of the checkout.
+fn wait_for_lock(lock: &Path) -> Result<File, GitError> {
+    let open = || {
+        lock.parent().map_or(Ok(()), fs::create_dir_all)?;
+        let file = File::options().write(true).create(true).truncate(false).open(lock)?;
+        rustix::fs::flock(&file, FlockOperation::LockExclusive)?;
+        Ok(file)
+    };
+    open().map_err(GitError::io("lock", lock))
+}
+
+/// Takes the lock that the record of another daemon names, without waiting; an error while that daemon is at work. A
+/// repository that somebody else packed may bring a record, so no more is done with the file.
+fn try_lock_of_other(lock: &Path, files: &Path) -> Result<Option<File>, GitError> {
+    if !lock.file_name().is_some_and(|name| name.as_bytes().starts_with(LOCK_PREFIX.as_bytes())) {
+        return Ok(None);
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(lock, flags, Mode::empty()).map(File::from) {
+        Ok(file) => match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(_) => Err(GitError::MoveUnderWay { path: files.to_owned() }),
+        },
+        Err(_) => Ok(None),
     }
 }
 

@@ -151,6 +151,7 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::TreeMissing { .. }
         | GitError::BranchMissing { .. }
         | GitError::RefMoved { .. }
+        | GitError::MoveUnderWay { .. }
         | GitError::HalfReset { .. }
         | GitError::IndexLocked { .. }
         | GitError::BranchLocked { .. }

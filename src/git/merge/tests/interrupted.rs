@@ -54,6 +54,7 @@ fn state(case: &Case) -> (Oid, String, String, BTreeMap<PathBuf, String>, Vec<Pa
     files.retain(|path, _| !path.starts_with(".git"));
     let names = |dir: &Path| -> Vec<_> { fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect() };
     let mut beside = names(case.tree.path.parent().unwrap());
+    beside.retain(|path| !path.to_string_lossy().contains(".move-lock-"));
     let is_ours = |path: &PathBuf| path.to_string_lossy().contains("coppice-") || path.ends_with("index.lock");
     beside.extend(names(&main.join(".git")).into_iter().filter(is_ours));
     (case.sandbox.oid("main"), case.porcelain(), case.sandbox.git(&["ls-files", "--stage"]), files, beside)
@@ -183,6 +184,41 @@ fn a_record_that_somebody_else_wrote_deletes_nothing() {
     write(&records.join("move"), format!("{head}\0{head}\0refs/heads/main\0{}", own.display()));
     assert!(recover_move(&checkout(&case)).is_err());
     assert!(own.join("file").exists());
+}
+
+#[test]
+fn who_locks_the_records_holds_nobody_up() {
+    let (case, gates) = (work(), count_gates());
+    let (before, records) = (state(&case), case.sandbox.main().join(".git/coppice-move"));
+    kill_at(&case, gates / 2);
+    // An agent can open what is in the git directory to read it, and that is enough for a lock.
+    let held = [records.clone(), records.join("move")].map(|path| {
+        let file = fs::File::open(path).unwrap();
+        file.lock().unwrap();
+        file
+    });
+    restart(&case);
+    assert_eq!(state(&case), before);
+    drop(held);
+    case.merged(Style::Squash);
+}
+
+#[test]
+fn a_move_of_a_daemon_with_another_data_directory_is_not_taken_back() {
+    let (case, gates) = (work(), count_gates());
+    let before = state(&case);
+    kill_at(&case, gates / 2);
+    let killed = state(&case);
+    let elsewhere = UserCheckout { scratch_root: case.sandbox.root().join("elsewhere"), ..checkout(&case) };
+    let lock = fs::read_dir(case.tree.path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().path());
+    let lock = lock.into_iter().find(|path| path.to_string_lossy().contains(".move-lock-")).unwrap();
+    let held = fs::File::open(lock).unwrap();
+    held.lock().unwrap();
+    assert!(matches!(recover_move(&elsewhere), Err(GitError::MoveUnderWay { .. })));
+    assert_eq!(state(&case), killed);
+    drop(held);
+    recover_move(&elsewhere).unwrap();
+    assert_eq!(state(&case), before);
 }
 
 #[test]
