@@ -37,6 +37,7 @@ pub mod removal;
 pub mod repo;
 mod stage;
 pub mod status;
+pub mod stop;
 pub mod submodule;
 pub mod veil;
 pub mod worktree;

@@ -17,6 +17,7 @@ use crate::backend::Conversation;
 use crate::backend::event::Block;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::git::integrate::{self, Recovered};
+use crate::git::stop::stop_signal;
 use crate::git::worktree::{Health, Method, New, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
@@ -128,8 +129,17 @@ pub(super) async fn run(shared: Arc<Shared>, mut plan: Plan, abort: Cancellation
     let settings = Arc::new(shared.settings.session(&plan.record, &repo).await.map_err(early_fault)?);
     let mut role = role(&shared, &plan, &settings, Vec::new()).await.map_err(early)?;
     // Who is to work is looked at meanwhile: the first look at a program takes a moment.
-    let (tree, usable) = tokio::join!(worktree(&shared, &plan.record, &repo), usable(&shared, &plan, &settings));
-    let tree = tree.map_err(early_fault)?;
+    let (tree, usable) =
+        tokio::join!(worktree(&shared, &plan.record, &repo, &abort), usable(&shared, &plan, &settings));
+    let tree = match tree {
+        Ok(tree) => tree,
+        Err(fault) if abort.is_cancelled() => {
+            let message = format!("the worktree is not made: {}", failure(fault).message);
+            note(&shared, &plan.record, Payload::Warning { message }).await?;
+            return Err(Unprepared { is_untouched, ..Unprepared::aborted() });
+        }
+        Err(fault) => return Err(early_fault(fault)),
+    };
     let tree = match plan.record.body.tree {
         Tree::Ready => tree,
         Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => {
@@ -228,25 +238,36 @@ pub(super) fn tree_of(record: &Record, repo: &Repo) -> Result<Worktree, Fault> {
     Ok(git::worktree::open(repo, &path, &record.body.branch, base, attributes))
 }
 
-/// Makes the worktree, finishes it, brings it back or mends it, as needed.
-async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<Worktree, Fault> {
-    let tree = tree_of(record, repo)?;
+/// Makes the worktree, finishes it, brings it back or mends it, as needed. A filter or a hook of the user's that never ends
+/// can be stopped while it is made.
+async fn worktree(
+    shared: &Arc<Shared>,
+    record: &Record,
+    repo: &Repo,
+    abort: &CancellationToken,
+) -> Result<Worktree, Fault> {
+    let whole = tree_of(record, repo)?;
     if let Tree::Ready | Tree::Unprepared = record.body.tree {
-        return mend(shared, record, tree).await;
+        return mend(shared, record, whole).await;
     }
     let lock = shared.repository(&record.project);
-    let _held = lock.lock().await;
+    let _held = tokio::select! {
+        held = lock.lock() => held,
+        () = abort.cancelled() => return Err(GitError::Stopped { verb: "worktree add" }.into()),
+    };
     let root = shared.worktrees(&record.project);
-    let (id, live, repo) = (record.id, shared.live.clone(), repo.clone());
+    let (stop, signal) = stop_signal().map_err(|source| GitError::Spawn { verb: "worktree add", source })?;
+    let (id, live, repo) = (record.id, shared.live.clone(), repo.stopped_by(signal));
+    let tree = tree_of(record, &repo)?;
     let slug = record.body.branch.rsplit('/').next().unwrap_or("session").to_owned();
-    let place = record.body.tree;
-    let (tree, how) = tokio::task::spawn_blocking(move || {
+    let (place, away) = (record.body.tree, whole.clone());
+    let mut making = tokio::task::spawn_blocking(move || {
         if place == Tree::Away {
-            git::removal::restore(&tree, &root)?;
-            return Ok((tree, "restored"));
+            git::removal::restore(&away, &root)?;
+            return Ok("restored");
         }
         match git::worktree::finish_interrupted(&tree) {
-            Ok(()) => return Ok((tree, "finished")),
+            Ok(()) => return Ok("finished"),
             Err(GitError::BranchMissing { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -260,16 +281,23 @@ async fn worktree(shared: &Arc<Shared>, record: &Record, repo: &Repo) -> Result<
         };
         let new = New { root: &root, id, slug: &slug, base: tree.base, attributes: tree.attributes };
         let created = git::worktree::create(&repo, new, &mut progress)?;
-        let how = match created.method {
+        Ok::<_, GitError>(match created.method {
             Method::Spare => "spare",
             Method::Populated => "populated",
             Method::Checkout => "checkout",
-        };
-        Ok::<_, GitError>((created.worktree, how))
-    })
-    .await??;
+        })
+    });
+    let made = tokio::select! {
+        biased;
+        made = &mut making => made,
+        () = abort.cancelled() => {
+            drop(stop);
+            making.await
+        }
+    };
+    let how = made??;
     note(shared, record, Payload::Preparing { step: "worktree".to_owned(), how: Some(how.to_owned()) }).await?;
-    Ok(tree)
+    Ok(whole)
 }
 
 /// Looks whether somebody removed part of the worktree by hand, and brings it back.

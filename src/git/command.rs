@@ -21,6 +21,7 @@ use tracing::debug;
 use super::drain;
 use super::program;
 use super::reach::{self, Fetching, ForeignCode, Reach, WorkTreeScope};
+use super::stop::StopSignal;
 use super::{GitError, Oid, Repo, Worktree};
 
 /// `--attr-source` came with this version; without it an agent's attributes would choose the filters that run.
@@ -229,12 +230,19 @@ impl Git {
             (RunScope::WorkTree { .. }, Fetching::Offline) => Some(TIME),
             (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => None,
         };
+        let stop = match &self.scope {
+            RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. } => tree.repo.stop().clone(),
+            RunScope::WorkTree { scope: WorkTreeScope::User { .. }, .. } | RunScope::Repository => {
+                StopSignal::default()
+            }
+        };
         let run = || {
             let (command, reach) = self.confine()?;
-            run_fed(command, input, reach.as_ref(), time)
+            run_fed(command, input, reach.as_ref(), time, &stop)
         };
         run().map_err(|source| match source.kind() {
             io::ErrorKind::TimedOut => GitError::TimedOut { verb, after: TIME },
+            io::ErrorKind::Interrupted => GitError::Stopped { verb },
             _ => spawn_error(verb, &directory, source),
         })
     }
@@ -410,7 +418,7 @@ pub(super) fn output_confined(mut command: Command, tree: &Worktree) -> io::Resu
     };
     let (mut command, reach) = confine(command, reach, code)?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    drain::until(reach::start(&mut command, reach.as_ref())?, time)
+    drain::until(reach::start(&mut command, reach.as_ref())?, time, tree.repo.stop())
 }
 
 /// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.
@@ -419,9 +427,10 @@ fn run_fed(
     input: Option<Vec<u8>>,
     reach: Option<&Reach>,
     time: Option<Duration>,
+    stop: &StopSignal,
 ) -> io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Some(input) = input else { return drain::until(reach::start(&mut command, reach)?, time) };
+    let Some(input) = input else { return drain::until(reach::start(&mut command, reach)?, time, stop) };
     let mut child = reach::start(command.stdin(Stdio::piped()), reach)?;
     let pipe = child.stdin.take();
     std::thread::scope(|scope| {
@@ -429,7 +438,7 @@ fn run_fed(
             // A command that ends early closes the pipe; its exit status says why.
             pipe.and_then(|mut pipe| pipe.write_all(&input).ok())
         });
-        drain::until(child, time)
+        drain::until(child, time, stop)
     })
 }
 

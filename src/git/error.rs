@@ -80,6 +80,8 @@ pub enum GitError {
     Refused { verb: &'static str, output: String },
     #[error("`git {verb}` was stopped")]
     Stopped { verb: &'static str },
+    #[error("the hook `{}` was stopped", hook.display())]
+    HookStopped { hook: PathBuf },
     #[error("`git {verb}` took longer than {} seconds", after.as_secs())]
     TimedOut { verb: &'static str, after: Duration },
     #[error("failed to start `git {verb}`")]
@@ -138,6 +140,7 @@ impl GitError {
             | Self::Detached { .. }
             | Self::Refused { .. }
             | Self::Stopped { .. }
+            | Self::HookStopped { .. }
             | Self::TimedOut { .. }
             | Self::Spawn { .. }
             | Self::Failed { .. }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use git2::{ErrorCode, Repository, RepositoryOpenFlags};
 
 use super::command::{self, Git};
+use super::stop::StopSignal;
 use super::{GitError, Oid, driver};
 
 /// A git repository, however many worktrees it has.
@@ -17,7 +18,20 @@ pub struct Repo {
     common_dir: PathBuf,
     checkout: Option<PathBuf>,
     programs: ProgramCheck,
+    stop: RunStop,
 }
+
+/// What ends runs in the worktrees of this value. It says nothing about the repository, so all of them are equal.
+#[derive(Debug, Clone, Default)]
+struct RunStop(StopSignal);
+
+impl PartialEq for RunStop {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for RunStop {}
 
 /// Whether the user has set filters or merge drivers, by the git directory of a worktree, as soon as somebody has asked. Two values that know different things are equal.
 #[derive(Debug, Clone, Default)]
@@ -80,7 +94,7 @@ impl Repo {
             true => main_checkout(&common_dir)?,
             false => found.workdir().map(canonical).transpose()?,
         };
-        Ok(Self { common_dir, checkout, programs: ProgramCheck::default() })
+        Ok(Self { common_dir, checkout, programs: ProgramCheck::default(), stop: RunStop::default() })
     }
 
     /// Whether git runs programs that the user has named when it reads, writes or merges files; also if that cannot be found out.
@@ -90,6 +104,15 @@ impl Repo {
             || driver::has_filter_or_merge_driver(Git::new(self, "config").env("GIT_DIR", git_dir)).unwrap_or(true);
         let mut known = self.programs.0.lock().unwrap_or_else(PoisonError::into_inner);
         *known.entry(git_dir.to_owned()).or_insert_with(ask)
+    }
+
+    /// The same repository, where a signal ends the runs of git in the worktrees of sessions.
+    pub fn stopped_by(&self, stop: StopSignal) -> Self {
+        Self { stop: RunStop(stop), ..self.clone() }
+    }
+
+    pub(super) fn stop(&self) -> &StopSignal {
+        &self.stop.0
     }
 
     /// The directory that holds objects, refs and configuration.

@@ -166,7 +166,7 @@ pub fn finish_interrupted(tree: &Worktree) -> Result<(), GitError> {
         registration::remove_index(&tree.admin)?;
         checkout(tree, OtherWriters::None)?;
     }
-    hook::post_checkout(tree);
+    hook::post_checkout(tree)?;
     registration::unlock(&tree.admin)
 }
 
@@ -196,7 +196,7 @@ pub(super) fn fill(
             write_files(tree, ways, progress)?
         }
     };
-    hook::post_checkout(tree);
+    hook::post_checkout(tree)?;
     Ok(method)
 }
 

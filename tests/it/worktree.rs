@@ -1,9 +1,11 @@
 //! A session's worktree from the user's side: what is placed in it, and what happens when somebody removes it by hand.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, open, openat};
 
 use crate::env::TestEnv;
 use crate::script::{run, say, steps, write};
@@ -111,6 +113,60 @@ fn what_git_cannot_read_is_told_and_never_deleted() {
     env.end_daemon(&[]);
     let left = tree.parent().unwrap().join(".trash").join(&id);
     assert!(left.join(name).is_dir() && left.join("file.txt").exists());
+}
+
+/// A pipe that a hook or a filter waits for, once it does.
+fn wait_for_reader(pipe: &Path) -> fs::File {
+    let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        match fs::File::options().write(true).custom_flags(nonblocking).open(pipe) {
+            Ok(opened) => return opened,
+            Err(error) => assert!(Instant::now() < deadline, "nobody reads: {error}"),
+        }
+    }
+}
+
+#[test]
+fn a_hook_or_filter_that_hangs_while_a_worktree_is_made_can_be_stopped() {
+    for is_hook in [true, false] {
+        let env = TestEnv::new();
+        let (git_dir, pipe) = (env.repo().join(".git"), env.repo().join(".git/pipe"));
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let hook = git_dir.join("hooks/post-checkout");
+        let stopped = match is_hook {
+            true => {
+                fs::write(&hook, format!("#!/bin/sh\nread line <'{}'\n", pipe.display())).unwrap();
+                fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+                format!("the hook `{}` was stopped", hook.display())
+            }
+            false => {
+                env.write(".gitattributes", "*.dat filter=own\n");
+                env.write("file.dat", "data\n");
+                env.commit("a filter");
+                env.git(&["config", "filter.own.smudge", &format!("cat '{}'", pipe.display())]);
+                "`git read-tree` was stopped".to_owned()
+            }
+        };
+        let id = env.create(&write("file.txt", "one"));
+        let waiting = wait_for_reader(&pipe);
+        env.coppice(&["stop", &id]).succeeds();
+        env.wait_for(&id, "interrupted");
+        drop(waiting);
+        let events = env.events(&id);
+        let warned = events.iter().filter(|event| event["type"] == "warning").map(|event| &event["message"]);
+        let warned: Vec<_> = warned.collect();
+        assert_eq!(warned, [&format!("the worktree is not made: {stopped}")]);
+        let reason = events.iter().find(|event| event["type"] == "turn_interrupted").unwrap()["reason"].clone();
+        assert_eq!(reason, "stopped by the user");
+        match is_hook {
+            true => fs::remove_file(&hook).unwrap(),
+            false => env.git(&["config", "filter.own.smudge", "cat"]).clear(),
+        }
+        env.coppice(&["resume", &id]).succeeds();
+        env.wait_for(&id, "ready");
+        assert_eq!(fs::read_to_string(env.worktree(&id).join("file.txt")).unwrap(), "one\n");
+    }
 }
 
 #[test]

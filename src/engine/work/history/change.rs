@@ -153,6 +153,7 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::RefMoved { .. }
         | GitError::MoveUnderWay { .. }
         | GitError::HalfReset { .. }
+        | GitError::HookStopped { .. }
         | GitError::IndexLocked { .. }
         | GitError::BranchLocked { .. }
         | GitError::InvalidPattern { .. }
