@@ -7,6 +7,7 @@ pub(crate) mod card;
 pub(crate) mod highlight;
 pub(crate) mod line;
 pub(crate) mod markdown;
+pub(crate) mod moved;
 pub(crate) mod pull;
 #[cfg(test)]
 pub(crate) mod sample;

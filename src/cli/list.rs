@@ -2,17 +2,17 @@
 
 mod tree;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::age::age;
-use super::line::{Line, Tone, cut, one_line, table};
+use super::line::{Line, cut, one_line, table};
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::error::ErrorKind;
 use crate::api::request::ListSessions;
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
+use crate::look::moved::{checkout, moved_away};
 use tree::{Branch, Fold, tree};
 
 /// Longer titles are cut, so that the columns after them stay on the screen.
@@ -121,21 +121,6 @@ fn nothing(removed: bool, elsewhere: usize) -> Line {
     }
 }
 
-/// Sessions whose repository is not where it was: the person may stand in it and wonder where they are.
-fn moved_away(sessions: &[Session], exists: impl Fn(&str) -> bool) -> Vec<Line> {
-    let mut gone = BTreeMap::<&str, usize>::new();
-    for session in sessions.iter().filter(|session| !exists(&session.project)) {
-        *gone.entry(checkout(&session.project)).or_default() += 1;
-    }
-    let line = |(directory, number): (&str, usize)| {
-        let (sessions, directory) = (status::count(number, "session"), one_line(directory));
-        let head = Line::new().dim(format!("{sessions} of `{directory}`, which is gone; if you moved it here, "));
-        let link = format!("ln -s \"$(git rev-parse --show-toplevel)\" '{directory}'");
-        head.with(Tone::Accent, link).dim(" makes them usable")
-    };
-    gone.into_iter().map(line).collect()
-}
-
 /// Which columns tell the sessions apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scope {
@@ -189,10 +174,6 @@ pub(super) fn repository(common_dir: &str) -> &str {
     directory.rsplit('/').next().unwrap_or(directory)
 }
 
-fn checkout(common_dir: &str) -> &str {
-    common_dir.trim_end_matches('/').trim_end_matches("/.git")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,14 +218,6 @@ mod tests {
           efgh3456  approval  @explore subagent     demo  5s  wants: run `cargo test`
           ijkl4567  running   @explore Look around  demo  5s
         ");
-    }
-
-    #[test]
-    fn sessions_of_a_repository_that_is_gone_are_mentioned() {
-        let there = Session { project: "/srv/tools.git".into(), ..session(Status::Ready) };
-        let lines =
-            moved_away(&[session(Status::Merged), there, session(Status::Ready)], |path| path == "/srv/tools.git");
-        insta::assert_snapshot!(lines.iter().map(Line::text).collect::<Vec<_>>().join("\n"), @r#"2 sessions of `/src/app`, which is gone; if you moved it here, ln -s "$(git rev-parse --show-toplevel)" '/src/app' makes them usable"#);
     }
 
     #[test]

@@ -62,6 +62,8 @@ pub(crate) enum Request {
     List,
     /// The removed ones that can still be restored.
     ListRemoved,
+    /// What is to be said about sessions whose repository is not where it was.
+    FindMoved,
     /// One session again.
     Read(String),
     /// Stored events of a session before this number, the latest of them; the end of the transcript without one.
@@ -255,6 +257,8 @@ pub(crate) enum Scope {
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     Sessions(Vec<Session>),
+    /// Sentences about sessions whose repository is not where it was.
+    Moved(Vec<String>),
     /// What can be restored.
     Removed(Vec<Session>),
     Session(Box<Session>),

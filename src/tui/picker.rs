@@ -131,6 +131,7 @@ pub(crate) fn removed(_model: &mut Model) -> Vec<Request> {
 }
 
 pub(crate) fn removed_came(model: &mut Model, sessions: Vec<Session>) -> Vec<Request> {
+    model.world.know_projects(&sessions);
     if sessions.is_empty() {
         return notice::say(model, "no removed session can be restored".to_owned());
     }

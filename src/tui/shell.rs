@@ -109,6 +109,9 @@ async fn begin(model: &mut Model, desk: &Desk) -> Result<Keep, TuiError> {
             reply => drop(update(model, Msg::Reply(reply))),
         }
     }
+    if model.world.sessions.is_empty() {
+        drop(update(model, Msg::Reply(desk.answer(Request::FindMoved).await)));
+    }
     // It has just answered; the stream says when that is over.
     model.world.link = Link::Connected;
     let mut keep = Keep::of(&desk.daemon.paths.data, &model.world.repository.project);
@@ -346,6 +349,7 @@ impl Shell {
             Request::Detach => self.opening = None,
             request @ (Request::List
             | Request::ListRemoved
+            | Request::FindMoved
             | Request::Page { .. }
             | Request::Create { .. }
             | Request::Prompt { .. }

@@ -166,6 +166,10 @@ fn replied(model: &mut Model, reply: Reply) -> Vec<Request> {
             requests.extend(missing.into_iter().map(Request::Read));
             requests
         }
+        Reply::Moved(moved) => {
+            notice::warn_of_act(model, &moved);
+            Vec::new()
+        }
         Reply::Removed(sessions) => picker::removed_came(model, sessions),
         Reply::Session(session) => known(model, *session),
         Reply::Gone(id) => {

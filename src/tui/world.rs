@@ -22,6 +22,8 @@ pub(crate) struct World {
     /// Whether the sessions were listed once; before that an empty list says nothing.
     pub(crate) is_listed: bool,
     pub(crate) sessions: BTreeMap<String, Session>,
+    /// Other paths by which sessions know this repository: it was moved, and a link leads here.
+    pub(crate) former_projects: HashSet<String>,
     /// Ids of sessions that belong to other repositories; the stream tells of all.
     pub(crate) elsewhere: HashSet<String>,
     /// When a session that was removed changed last, so that a late reading does not bring it back.
@@ -96,8 +98,10 @@ impl World {
     #[must_use]
     pub(crate) fn list(&mut self, sessions: Vec<Session>) -> Vec<String> {
         let mut missing: HashSet<String> = self.sessions.keys().cloned().collect();
+        self.know_projects(&sessions);
         for session in sessions {
             missing.remove(&session.id);
+            self.elsewhere.remove(&session.id);
             self.take(session);
         }
         let mut missing = Vec::from_iter(missing);
@@ -105,12 +109,19 @@ impl World {
         missing
     }
 
+    /// Remembers by which paths sessions of this repository know it.
+    pub(crate) fn know_projects(&mut self, sessions: &[Session]) {
+        let former = sessions.iter().filter(|session| session.project != self.repository.project);
+        self.former_projects.extend(former.map(|session| session.project.clone()));
+    }
+
     /// Takes a session as it is; one of another repository is only remembered as such, and an older reading counts for
     /// nothing.
     pub(crate) fn take(&mut self, session: Session) {
         let is_older = self.sessions.get(&session.id).is_some_and(|known| known.updated_at > session.updated_at);
         let was_removed = self.removed.get(&session.id).is_some_and(|at| *at > session.updated_at);
-        if session.project != self.repository.project && !self.repository.project.is_empty() {
+        let is_here = session.project == self.repository.project || self.former_projects.contains(&session.project);
+        if !is_here && !self.repository.project.is_empty() {
             self.activity.remove(&session.id);
             self.elsewhere.insert(session.id);
         } else if session.removed_at.is_some() {
@@ -328,6 +339,21 @@ mod tests {
         world.take(session("b", 3));
         world.forget("c");
         assert_eq!(known(&world), [("a", 2), ("b", 3)]);
+    }
+
+    #[test]
+    fn sessions_that_know_the_repository_by_an_older_path_are_shown() {
+        let at = |id: &str, project: &str| Session { project: project.to_owned(), ..session(id, 1) };
+        let mut world = World::default();
+        world.repository.project = "/new/app/.git".to_owned();
+        // The stream tells of all sessions, perhaps before the list is there.
+        world.take(at("a", "/old/app/.git"));
+        assert!(world.is_elsewhere("a"));
+        assert!(world.list(vec![at("a", "/old/app/.git"), at("b", "/new/app/.git")]).is_empty());
+        world.take(Session { updated_at: 2, ..at("a", "/old/app/.git") });
+        world.take(at("c", "/other/.git"));
+        assert_eq!(known(&world), [("a", 2), ("b", 1)]);
+        assert!(!world.is_elsewhere("a") && world.is_elsewhere("c"));
     }
 
     #[test]

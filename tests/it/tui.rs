@@ -1,6 +1,8 @@
 //! The terminal interface as a person meets it: in a terminal, by its keys.
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Signal, kill_process};
@@ -132,6 +134,34 @@ fn a_directory_without_a_repository_is_told_on_the_usual_screen() {
     assert_ne!(seat.ends(), 0);
     assert!(seat.all().contains("error:"), "{}", seat.all());
     assert!(!seat.all().contains("\x1b[?1049h"), "{}", seat.all());
+}
+
+#[test]
+fn the_sessions_of_a_repository_that_was_moved_are_told_and_then_shown() {
+    let env = world();
+    let id = env.create_ready(&steps(&["Fix the parser".to_owned(), write("a.txt", "a"), say("done")]));
+    let (old, moved, linked) = (env.repo(), env.path("moved"), env.path("linked"));
+    fs::rename(&old, &moved).unwrap();
+    symlink(&moved, &linked).unwrap();
+    let face = |directory: &Path| {
+        let mut command = env.to_start(&[]);
+        command.current_dir(directory);
+        let mut face = Seat::sized(&command, 200, 36);
+        face.shows("? help");
+        face
+    };
+    for directory in [&moved, &linked] {
+        let mut face = face(directory);
+        face.shows(&format!("1 session of `{}`, which is gone; if you moved it here, ln -s", old.display()));
+        leave(face);
+    }
+    symlink(&moved, &old).unwrap();
+    for directory in [&moved, &linked, &old] {
+        assert!(env.coppice_in(directory, &["list"]).stdout().contains(&id));
+        let mut face = face(directory);
+        face.shows("Fix the parser");
+        leave(face);
+    }
 }
 
 #[test]

@@ -243,6 +243,7 @@ fn kind(request: &Request) -> Kind<'_> {
         Request::Read(session) => Kind::Read { session },
         Request::List
         | Request::ListRemoved
+        | Request::FindMoved
         | Request::Page { .. }
         | Request::Diff { .. }
         | Request::Review(ReviewAct::Read { .. })
@@ -278,7 +279,7 @@ fn kind(request: &Request) -> Kind<'_> {
 /// What a request does, for the sentence that tells that it failed.
 fn doing(request: &Request) -> &'static str {
     match request {
-        Request::List | Request::ListRemoved | Request::Read(_) => "read the sessions",
+        Request::List | Request::ListRemoved | Request::FindMoved | Request::Read(_) => "read the sessions",
         Request::Page { .. } => "read the transcript",
         Request::Create { .. } => "start the task",
         Request::Prompt { .. } => "send the prompt",

@@ -1,5 +1,7 @@
 //! Requests in the words of the API, and its answers in those of the face.
 
+use std::path::Path;
+
 use super::super::look;
 use super::{Desk, END, PAGE};
 use crate::api::agent::AgentPlace;
@@ -16,16 +18,23 @@ use crate::api::review::{AddComment, EditComment, LookAt};
 use crate::api::session::{Session, Status};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
+use crate::look::line::Line;
+use crate::look::moved::moved_away;
 use crate::tui::msg::{Reach, Reply, Request, ReviewAct, Scope};
 use crate::tui::world::Repository;
 
 impl Desk {
     pub(super) async fn ask(&self, to: &Connection, request: Request) -> Result<Reply, ClientError> {
         Ok(match request {
-            Request::List => Reply::Sessions(self.sessions(to, ListSessions::default()).await?),
+            Request::List => Reply::Sessions(self.sessions(to, self.here()).await?),
             Request::ListRemoved => {
-                let removed = ListSessions { removed: true, ..ListSessions::default() };
+                let removed = ListSessions { removed: true, ..self.here() };
                 Reply::Removed(self.sessions(to, removed).await?)
+            }
+            Request::FindMoved => {
+                let all = self.sessions(to, ListSessions::default()).await?;
+                let moved = moved_away(&all, |directory| Path::new(directory).exists());
+                Reply::Moved(moved.iter().map(Line::text).collect())
             }
             Request::Read(id) => read(to, id).await?,
             Request::Page { session, before } => self.page(to, session, before).await?,
@@ -153,9 +162,13 @@ impl Desk {
     }
 
     /// All sessions of the repository that a list asks for.
-    async fn sessions(&self, to: &Connection, list: ListSessions) -> Result<Vec<Session>, ClientError> {
+    /// Sessions of the repository at hand.
+    fn here(&self) -> ListSessions {
+        ListSessions { cwd: Some(self.cwd.clone()), ..ListSessions::default() }
+    }
+
+    async fn sessions(&self, to: &Connection, mut list: ListSessions) -> Result<Vec<Session>, ClientError> {
         let mut sessions = Vec::new();
-        let mut list = ListSessions { cwd: Some(self.cwd.clone()), ..list };
         loop {
             let page = to.sessions(&list).await?;
             sessions.extend(page.items);
