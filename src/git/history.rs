@@ -8,13 +8,13 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use git2::{ObjectType, Repository, Signature, Tree};
+use git2::{Delta, ObjectType, Repository, Signature, Tree};
 
 use super::owner_access::{self, OwnerAccess};
 use super::private_index::{OtherWriters, PrivateIndex};
 use super::stage::{self, Purpose, Staged};
 use super::worktree::{self, registration};
-use super::{GitError, Identity, Oid, Repo, Worktree, include, message, status};
+use super::{GitError, Identity, Oid, Repo, Worktree, message, status};
 use crate::id::SessionId;
 
 /// Commits of ours that are not the user's work, and checkpoints of users without an identity.
@@ -178,10 +178,17 @@ pub fn snapshot_and_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &s
 /// Takes a snapshot of a worktree that is about to be reset; an error when the reset would delete something that the
 /// snapshot cannot hold.
 pub fn snapshot_before_reset(tree: &Worktree, to: &Oid, ref_name: &str, message: &str) -> Result<Recorded, GitError> {
-    let recorded = record(tree, &[], message)?;
     let repo = tree.repo.open()?;
-    let target = repo.find_commit(to.raw()).and_then(|commit| commit.tree());
-    let target = target.map_err(GitError::library(format!("read commit `{to}`")))?;
+    let mut recorded = record(tree, &[], message)?;
+    let ignored = ignored_in_the_way(tree, &repo, recorded.commit, *to)?;
+    let (directories, files): (Vec<_>, Vec<_>) = ignored.into_iter().partition(|path| tree.path.join(path).is_dir());
+    if !files.is_empty() {
+        recorded = record(tree, &files, message)?;
+    }
+    let is_named = |path: &PathBuf| recorded.left_out.iter().any(|known| known.starts_with(path));
+    let unnamed: Vec<_> = directories.into_iter().filter(|path| !is_named(path)).collect();
+    recorded.left_out.extend(unnamed);
+    let target = find_tree(&repo, *to)?;
     let is_deleted = |path: &&PathBuf| {
         let is_nested = tree.path.join(path).join(".git").symlink_metadata().is_ok();
         !is_nested || is_taken_by(&target, path)
@@ -194,10 +201,38 @@ pub fn snapshot_before_reset(tree: &Worktree, to: &Oid, ref_name: &str, message:
     Ok(recorded)
 }
 
-/// Resets a worktree whose snapshot is kept in a ref, which the error names. A reset that failed or was killed can be
+/// Puts branch, index and files back to a commit. Of untracked files those go that the snapshot holds, which is kept in a
+/// ref; ignored files, nested repositories and links that Coppice made stay. A reset that failed or was killed can be
 /// repeated, to the same commit or to another one.
 pub fn reset_after_snapshot(tree: &Worktree, to: &Oid, ref_name: &str) -> Result<(), GitError> {
-    reset(tree, to).map_err(|source| GitError::HalfReset { saved: ref_name.to_owned(), source: Box::new(source) })
+    let failed = |source| GitError::HalfReset { saved: ref_name.to_owned(), source: Box::new(source) };
+    let reset = || {
+        registration::attach(tree)?;
+        match put_back(tree, to, ref_name) {
+            Err(_) if owner_access::restore(&tree.path, OwnerAccess::Write) > 0 => put_back(tree, to, ref_name),
+            done => done,
+        }
+    };
+    reset().map_err(failed)
+}
+
+/// What a checkout of `to` would replace although the snapshot does not hold it, since it is ignored.
+fn ignored_in_the_way(tree: &Worktree, repo: &Repository, snapshot: Oid, to: Oid) -> Result<Vec<PathBuf>, GitError> {
+    let added = stage::differences(repo, snapshot, to)?.into_iter().filter(|found| found.delta == Delta::Added);
+    let in_the_way = |path: PathBuf| {
+        let blocks = |part: &&Path| match tree.path.join(part).symlink_metadata() {
+            Ok(found) => !found.is_dir() || *part == path,
+            Err(_) => false,
+        };
+        let mut parts: Vec<_> = path.ancestors().collect();
+        parts.reverse();
+        parts.into_iter().find(blocks).map(Path::to_owned)
+    };
+    let held = find_tree(repo, snapshot)?;
+    let mut found: Vec<_> = added.filter_map(|found| in_the_way(found.path)).collect();
+    found.retain(|path| held.get_path(path).is_err());
+    found.dedup();
+    Ok(found)
 }
 
 /// Whether a checkout of `target` needs the place of a nested repository for its own files.
@@ -210,26 +245,26 @@ fn is_taken_by(target: &Tree<'_>, path: &Path) -> bool {
     })
 }
 
-/// Puts branch, index and files back to a commit. Untracked files go; ignored files, nested repositories and links that
-/// Coppice made stay. Whoever wants the present state back calls `snapshot_and_reset`.
-pub fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
-    registration::attach(tree)?;
-    match put_back(tree, to) {
-        Err(_) if owner_access::restore(&tree.path, OwnerAccess::Write) > 0 => put_back(tree, to),
-        done => done,
-    }
-}
-
-fn put_back(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
+fn put_back(tree: &Worktree, to: &Oid, saved: &str) -> Result<(), GitError> {
+    let repo = tree.repo.open()?;
+    let held = repo.find_reference(saved).and_then(|saved| saved.peel_to_tree());
+    let held = held.map_err(GitError::library(format!("read the snapshot `{saved}`")))?;
     let private = PrivateIndex::copy_of(tree)?;
     // What has not changed is not written again, and so not built again.
     private.refresh()?;
+    // Git deletes what its index has and the commit has not. What was ignored in the snapshot may be ignored no longer.
+    let mut untracked = status::read_session(tree, |verb| private.git(verb), &private.path())?.untracked;
+    untracked.retain(|path| held.get_path(path).is_ok());
+    let add = private.git("update-index").args(["--add", "--replace", "-z", "--stdin"]);
+    add.input(stage::nul_separated(&untracked)).run()?;
     worktree::checkout_into(&private, *to, OtherWriters::Possible)?;
-    let linked = status::read_session(tree, |verb| private.git(verb), &private.path())?.own_links;
-    let exclusions = linked.iter().map(|path| include::clean_exclusion(path));
-    private.checkout("clean")?.args(["--quiet", "-d", "--force"]).args(exclusions).run()?;
     private.install(OtherWriters::Possible)?;
-    set_ref(&tree.repo.open()?, &tree.branch_ref(), *to, "coppice: reset")
+    set_ref(&repo, &tree.branch_ref(), *to, "coppice: reset")
+}
+
+fn find_tree(repo: &Repository, commit: Oid) -> Result<Tree<'_>, GitError> {
+    let tree = repo.find_commit(commit.raw()).and_then(|found| found.tree());
+    tree.map_err(GitError::library(format!("read commit `{commit}`")))
 }
 
 /// The user's identity; work of a user without one must not be lost for that.

@@ -7,7 +7,7 @@ use super::capture::Stops;
 use super::diff::{self, Target};
 use super::history::{self, Checkpoint};
 use super::merge::{self, Merge, Outcome, Style};
-use super::testkit::{Sandbox, run_git, write, write_script};
+use super::testkit::{Sandbox, reset, run_git, write, write_script};
 use super::{GitError, Worktree, branch, commit, listing, look, push, status};
 
 /// A session whose agent has rewritten `.git` and planted programs wherever git looks for some.
@@ -153,8 +153,8 @@ fn nothing_planted_in_a_worktree_runs() {
     assert_eq!(trap.sandbox.git(&["ls-tree", "-r", &recorded.commit.to_string(), "nested"]), "");
     trap.nothing_ran();
 
-    history::reset(tree, &tree.base).unwrap();
-    history::reset(tree, &recorded.commit).unwrap();
+    reset(tree, &tree.base).unwrap();
+    reset(tree, &recorded.commit).unwrap();
     trap.nothing_ran();
 
     trap.sandbox.git(&["switch", "--quiet", "--create", "elsewhere"]);

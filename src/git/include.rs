@@ -19,7 +19,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use super::command::{Git, failed};
 use super::{GitError, Repo, Worktree};
-pub(super) use own_link::{clean_exclusion, is_link_in, is_own_link};
+pub(super) use own_link::{is_link_in, is_own_link};
 use place::{Outcome, Places};
 
 /// What to bring into a worktree.

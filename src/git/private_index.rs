@@ -115,7 +115,7 @@ impl PrivateIndex {
 
     /// Checks that the index is exactly the content of a commit, and hides nothing.
     pub(super) fn check_content(&self, commit: Oid) -> Result<(), GitError> {
-        let same = self.git("diff-index").args(["--cached", "--quiet", &commit.to_string()]).output()?;
+        let same = self.git("diff-index").args(["--cached", "--quiet", &commit.to_string(), "--"]).output()?;
         match same.status.success() {
             true => self.check_flags(),
             false => Err(rewritten(&format!("does not match `{commit}`"))),

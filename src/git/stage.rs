@@ -121,10 +121,14 @@ impl Staged {
         if !output.status.success() {
             return Err(command::failed(verb, &output));
         }
-        // Names that no commit can hold, such as `git~1`.
-        let lines = output.stderr.split(|byte| *byte == b'\n');
-        let ignored = lines.filter_map(|line| line.strip_prefix(b"Ignoring path "));
-        self.left_out.extend(ignored.map(|path| PathBuf::from(OsStr::from_bytes(path))));
+        // Names that no commit can hold, such as `git~1`. A name may have several lines.
+        if !output.stderr.is_empty() {
+            let is_ignored = |path: &&PathBuf| {
+                let line = [b"Ignoring path ", path.as_os_str().as_bytes(), b"\n"].concat();
+                output.stderr.windows(line.len()).any(|window| window == line)
+            };
+            self.left_out.extend(paths.iter().filter(is_ignored).cloned());
+        }
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::integrate::apply::Stopped;
-use super::{Oid, Repo, Worktree};
+use super::{GitError, Oid, Repo, Worktree, history};
 
 /// A repository with one commit on `main`; deleted with the value.
 pub(crate) struct Sandbox {
@@ -136,6 +136,11 @@ pub(crate) fn listing(root: &Path) -> BTreeMap<PathBuf, String> {
         }
     }
     all
+}
+
+/// Puts a worktree back to a commit.
+pub(in crate::git) fn reset(tree: &Worktree, to: &Oid) -> Result<(), GitError> {
+    history::snapshot_and_reset(tree, to, "refs/coppice/snapshots/reset", "before a reset").map(drop)
 }
 
 /// A gate of a change in steps that lets so many steps pass, then stops.

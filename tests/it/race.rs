@@ -289,7 +289,7 @@ fn an_undo_writes_nothing_outside() {
             checkpoint(tree, 1).unwrap();
             tree.path.clone()
         },
-        |_, tree| word(history::reset(tree, &tree.base)),
+        |_, tree| word(history::snapshot_and_reset(tree, &tree.base, "refs/coppice/snapshots/race", "x").map(drop)),
     );
 }
 

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::git::diff::{self, Kind, Target};
-use crate::git::history::{Checkpoint, checkpoint, reset};
+use crate::git::history::{Checkpoint, checkpoint};
 use crate::git::removal::{self, Reclaimed, Recycled, SpareVerdict, SpareVerification, TreeReuse, salvage_ref};
-use crate::git::testkit::{Sandbox, run_git, write};
+use crate::git::testkit::{Sandbox, reset, run_git, write};
 use crate::git::worktree::{self, Health, Method, New, Ways};
 use crate::id::SessionId;
 

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use super::*;
 use crate::git::status;
-use crate::git::testkit::{Sandbox, run_git, write, write_script};
+use crate::git::testkit::{Sandbox, reset, run_git, write, write_script};
 
 const ID: &str = "abcdefgh";
 const SNAPSHOT: &str = "refs/coppice/snapshots/abcdefgh/1";
@@ -349,6 +349,70 @@ fn a_name_that_no_commit_can_hold_is_left_out_and_named() {
     let Recorded { commit, left_out, .. } = checkpoint(&tree, about(1)).unwrap().unwrap();
     assert_eq!(left_out, [Path::new("git~1"), Path::new("sub/.GIT")]);
     assert_eq!(listing(&sandbox, commit), ["README", "a", "m", "z"]);
+}
+
+#[test]
+fn a_name_with_several_lines_that_no_commit_can_hold_is_named_whole() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.session(ID);
+    write(&tree.path.join("a/b"), "x");
+    write(&tree.path.join("a\nb/git~1"), "x");
+    let recorded = checkpoint(&tree, about(1)).unwrap().unwrap();
+    assert_eq!(recorded.left_out, [Path::new("a\nb/git~1")]);
+    let refused = snapshot_and_reset(&tree, &tree.base, SNAPSHOT, "x");
+    assert!(matches!(refused, Err(GitError::CannotBeSaved { .. })), "{refused:?}");
+}
+
+#[test]
+fn a_reset_deletes_nothing_that_its_snapshot_does_not_hold() {
+    let sandbox = Sandbox::new();
+    sandbox.write("config", "base\n");
+    sandbox.write("dir/x", "base\n");
+    sandbox.commit_all("more");
+    let tree = sandbox.session(ID);
+    let read = |name: &str| fs::read_to_string(tree.path.join(name)).ok();
+    // The turn ignores files, replaces two of the base by ignored ones, and names one like a commit.
+    let base = tree.base.to_string();
+    fs::remove_file(tree.path.join("config")).unwrap();
+    fs::remove_dir_all(tree.path.join("dir")).unwrap();
+    write(&tree.path.join(".gitignore"), &format!(".env\nbuild/\n{base}\n"));
+    write(&tree.path.join("work"), "work\n");
+    take(&tree, 1);
+    write(&tree.path.join(".gitignore"), &format!(".env\nbuild/\n{base}\nconfig\ndir\n"));
+    for name in [".env", "build/deep/out", &base, "config", "dir", "damaged/.git/notes", "new/file"] {
+        write(&tree.path.join(name), "mine\n");
+    }
+
+    // A whole directory in the place of a file is not saved, so nothing changes.
+    fs::rename(tree.path.join("config"), tree.path.join("file")).unwrap();
+    write(&tree.path.join("config/a"), "mine\n");
+    let refused = snapshot_and_reset(&tree, &tree.base, SNAPSHOT, "x");
+    assert!(
+        matches!(&refused, Err(GitError::CannotBeSaved { paths }) if *paths == [Path::new("config")]),
+        "{refused:?}"
+    );
+    fs::remove_dir_all(tree.path.join("config")).unwrap();
+    fs::rename(tree.path.join("file"), tree.path.join("config")).unwrap();
+
+    let saved = snapshot_and_reset(&tree, &tree.base, SNAPSHOT, "x").unwrap();
+
+    for (name, expected) in [
+        (".gitignore", None),
+        ("work", None),
+        ("new", None),
+        (".env", Some("mine\n")),
+        ("build/deep/out", Some("mine\n")),
+        (base.as_str(), Some("mine\n")),
+        ("damaged/.git/notes", Some("mine\n")),
+        ("config", Some("base\n")),
+        ("dir/x", Some("base\n")),
+    ] {
+        assert_eq!(read(name).as_deref(), expected, "{name}");
+    }
+    assert!(!tree.path.join("new").exists());
+    for name in ["config", "dir", "new/file"] {
+        assert_eq!(show(&sandbox, saved.commit, name), "mine\n", "{name}");
+    }
 }
 
 #[test]

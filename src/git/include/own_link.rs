@@ -3,8 +3,6 @@
 //! No list of them is kept. A link with such a target is in no commit, whoever made it: in the user's checkout it would
 //! lead to itself.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::{fs, io};
 
@@ -34,16 +32,4 @@ pub(in crate::git) fn is_link_in(repo: &Repo, commit: Oid, path: &Path) -> Resul
         Err(error) if error.code() == ErrorCode::NotFound => Ok(false),
         Err(error) => Err(failed(error)),
     }
-}
-
-/// The argument that makes `git clean` keep exactly this path.
-pub(in crate::git) fn clean_exclusion(path: &Path) -> OsString {
-    let mut argument = b"--exclude=/".to_vec();
-    for byte in path.as_os_str().as_bytes() {
-        if matches!(byte, b'\\' | b'*' | b'?' | b'[' | b' ') {
-            argument.push(b'\\');
-        }
-        argument.push(*byte);
-    }
-    OsString::from_vec(argument)
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::git::diff::{self, Target};
 use crate::git::history::{self, Checkpoint};
 use crate::git::status;
-use crate::git::testkit::{Sandbox, run_git, write};
+use crate::git::testkit::{Sandbox, reset, run_git, write};
 
 const NONE: Include<'static> = Include { copy: &[], link: &[], patterns: "" };
 
@@ -118,7 +118,7 @@ fn own_links_are_in_no_commit() {
     assert_eq!(changes(), 1);
     assert_eq!(files(&checkpoint(3).unwrap()), "A\twork\n");
 
-    history::reset(&tree, &tree.base).unwrap();
+    reset(&tree, &tree.base).unwrap();
     for path in &link {
         assert!(tree.path.join(path).is_symlink(), "a reset keeps `{path}`");
     }

@@ -233,7 +233,7 @@ impl<'a> IndexCopy<'a> {
     /// The paths whose entries are not those of a commit.
     fn list_differing(&self, commit: Oid) -> Result<HashSet<PathBuf>, GitError> {
         let git = self.git("diff-index").args(["--cached", "--name-only", "--no-renames", "-z"]);
-        Ok(split_paths(&git.arg(commit.to_string()).run()?))
+        Ok(split_paths(&git.args([&commit.to_string(), "--"]).run()?))
     }
 
     fn path(&self) -> PathBuf {

@@ -260,7 +260,7 @@ impl Expected {
 /// Whether the index is the commit, and a checkout writes blobs as they are: only then can files be compared with them.
 fn check_content(tree: &Worktree, index: &Index) -> Result<Option<String>, GitError> {
     let verb = "diff-index";
-    if !Git::in_tree(tree, verb).args(["--cached", "--quiet", "HEAD"]).output()?.status.success() {
+    if !Git::in_tree(tree, verb).args(["--cached", "--quiet", "HEAD", "--"]).output()?.status.success() {
         return Ok(Some("its index is not its commit".to_owned()));
     }
     if let Err(reason) = settings::check(tree) {
