@@ -4,6 +4,7 @@
 //! the other side, for servers that are not ours.
 
 pub mod client;
+pub(crate) mod json;
 pub(crate) mod jsonrpc;
 pub mod sse;
 #[cfg(test)]

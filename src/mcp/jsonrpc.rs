@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 pub(crate) use super::METHOD_NOT_FOUND;
+use super::json::{JsonError, parse_untrusted};
 
 /// One message from the peer.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,14 +28,18 @@ pub(crate) struct RpcError {
 pub(crate) enum NotAMessage {
     #[error("not a JSON object")]
     NotJson,
+    #[error("too many values")]
+    TooManyValues,
     #[error("neither a request nor a response to one of ours")]
     Shapeless,
 }
 
 /// Reads one line; unknown members are ignored.
 pub(crate) fn parse(line: &str) -> Result<Message, NotAMessage> {
-    let Ok(Value::Object(mut object)) = serde_json::from_str::<Value>(line) else {
-        return Err(NotAMessage::NotJson);
+    let mut object = match parse_untrusted(line.as_bytes()) {
+        Ok(Value::Object(object)) => object,
+        Err(JsonError::TooManyValues { .. }) => return Err(NotAMessage::TooManyValues),
+        Ok(_) | Err(JsonError::NotJson { .. }) => return Err(NotAMessage::NotJson),
     };
     let id = object.remove("id").filter(|id| !id.is_null());
     let params = object.remove("params").unwrap_or(Value::Null);
@@ -108,6 +113,12 @@ mod tests {
         let expected = Message::Notification { method: "m".to_owned(), params: json!([1]) };
         check(r#"{"method":"m","params":[1]}"#, Ok(expected.clone()));
         check(r#"{"method":"m","id":null,"params":[1]}"#, Ok(expected));
+    }
+
+    #[test]
+    fn a_line_of_too_many_values_is_no_message() {
+        let line = format!(r#"{{"method":"m","params":[{}0]}}"#, r#"{"a":0},"#.repeat(1 << 20));
+        check(&line, Err(NotAMessage::TooManyValues));
     }
 
     #[test]

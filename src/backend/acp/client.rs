@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tracing::{debug, trace};
+use tracing::debug;
 
 use crate::backend::acp::client::cost::Cost;
 use crate::backend::acp::client::noise::Noise;
@@ -25,6 +25,7 @@ use crate::backend::event::{Block, Command, Event, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::Images;
 use crate::backend::transport::jsonrpc::{self, Message, RpcError};
+use crate::backend::transport::lines::log_skipped;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 
 /// Slow agents need ten seconds on a loaded machine; some fetch their model list from the network.
@@ -121,8 +122,7 @@ impl Client {
             Ok(Message::Request { id, method, params }) => self.on_request(id, &method, &params),
             // Agents write for people to the same pipe: a login page, a warning, a blank line.
             Err(reason) => {
-                debug!(%reason, bytes = line.len(), "line skipped");
-                trace!(line, "skipped line");
+                log_skipped(line, &reason);
                 self.on_noise(line)
             }
         }

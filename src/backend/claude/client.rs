@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
-use tracing::{debug, trace};
+use tracing::debug;
 
 use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::stop::Rung;
@@ -21,6 +21,7 @@ use crate::backend::claude::{fault, mcp, stream, tool};
 use crate::backend::event::{AgentInfo, Block, Command, ContextUse, Event, Started, ToolStatus, Usage};
 use crate::backend::failure::Failure;
 use crate::backend::spec::StopLadder;
+use crate::backend::transport::lines::log_skipped;
 use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::{Native, Purpose, ServedTool};
 
@@ -123,8 +124,7 @@ impl Client {
             Ok(said) => said,
             // The agent writes warnings for people to the same pipe.
             Err(error) => {
-                debug!(%error, bytes = line.len(), "line skipped");
-                trace!(line, "skipped line");
+                log_skipped(line, &error);
                 return Vec::new();
             }
         };

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::backend::event::Block;
+use crate::mcp::json::{JsonError, parse_untrusted};
 
 /// The name of our callback before every tool call; the agent echoes it.
 const CALLBACK: &str = "before-tool";
@@ -41,8 +42,8 @@ pub(crate) enum Said {
 }
 
 /// Sorts a line; the error says why it is no message at all.
-pub(crate) fn parse(line: &str) -> Result<Said, serde_json::Error> {
-    let mut message: Value = serde_json::from_str(line)?;
+pub(crate) fn parse(line: &str) -> Result<Said, JsonError> {
+    let mut message = parse_untrusted(line.as_bytes())?;
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let said = match message["type"].as_str().unwrap_or_default() {
         "stream_event" => Said::Piece(message),

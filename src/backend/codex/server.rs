@@ -18,7 +18,7 @@ use crate::backend::codex::thread;
 use crate::backend::spec::StopLadder;
 use crate::backend::transport::drive::{OUTGOING, read_lines, write_lines};
 use crate::backend::transport::ending::{Ending, wait_until};
-use crate::backend::transport::lines::Line;
+use crate::backend::transport::lines::{Line, handle_text};
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest, Spawner};
 
 /// How long a conversation may leave its messages unread while others wait for theirs; less than any of them waits for
@@ -138,7 +138,8 @@ async fn serve(child: Child, stop: StopLadder, mut notes: mpsc::Receiver<Note>, 
         };
         hands.inputs.push_back(input);
         while let Some(input) = hands.inputs.pop_front() {
-            let effects = hub.step(input, Instant::now());
+            let bytes = if let Input::Line(line) = &input { line.len() } else { 0 };
+            let effects = handle_text(bytes, || hub.step(input, Instant::now()));
             hands.perform(effects).await;
         }
     }

@@ -16,7 +16,7 @@ use tracing::{debug, warn};
 use crate::backend::Launch;
 use crate::backend::event::{Command, Event};
 use crate::backend::transport::ending::{Ending, wait_until};
-use crate::backend::transport::lines::{Line, LineReader, MAX_LINE};
+use crate::backend::transport::lines::{Line, LineReader, MAX_LINE, handle_text};
 use crate::backend::transport::machine::{Effect, Input, Machine};
 use crate::backend::transport::spawn::{Child, Control, SpawnRequest};
 
@@ -130,7 +130,7 @@ impl Hands {
         for line in batch {
             match line {
                 Line::Text(_) if self.is_finished => return,
-                Line::Text(text) => self.step(machine, Input::Line(text)),
+                Line::Text(text) => handle_text(text.len(), || self.step(machine, Input::Line(text))),
                 Line::TooLong { bytes } => warn!(bytes, "line too long, skipped"),
             }
         }

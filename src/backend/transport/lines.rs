@@ -1,12 +1,18 @@
 //! Lines out of a byte stream that may hold anything: endless lines, invalid UTF-8, no last newline.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::io;
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tracing::{debug, trace, warn};
 
 /// Agents put whole files and images on one line; beyond this they are broken.
-pub(crate) const MAX_LINE: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_LINE: usize = 16 * 1024 * 1024;
+
+/// A line that takes more than a moment to read, and that no program writes for people.
+const LONG_LINE: usize = 1024 * 1024;
 
 /// One line without its newline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +67,24 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
             }
         }
     }
+}
+
+/// Handles a text of so many bytes; the other tasks of this thread go on elsewhere while a long one is read.
+pub(crate) fn handle_text<T>(bytes: usize, handle: impl FnOnce() -> T) -> T {
+    let has_other_threads = || Handle::try_current().is_ok_and(|at| at.runtime_flavor() == RuntimeFlavor::MultiThread);
+    match bytes > LONG_LINE && has_other_threads() {
+        true => tokio::task::block_in_place(handle),
+        false => handle(),
+    }
+}
+
+/// Logs a line that is no message. Programs write for people to the same pipe, but nothing long.
+pub(crate) fn log_skipped(line: &str, reason: &dyn Display) {
+    match line.len() > LONG_LINE {
+        true => warn!(%reason, bytes = line.len(), "line skipped"),
+        false => debug!(%reason, bytes = line.len(), "line skipped"),
+    }
+    trace!(line, "skipped line");
 }
 
 fn newline(bytes: &[u8]) -> Option<usize> {

@@ -10,6 +10,7 @@ use crate::backend::codex::thread;
 use crate::backend::codex::thread::Tag;
 use crate::backend::event::AgentInfo;
 use crate::backend::transport::jsonrpc::{self, METHOD_NOT_FOUND, Message, RpcError};
+use crate::backend::transport::lines::log_skipped;
 
 impl Hub {
     pub(super) fn on_line(&mut self, line: &str, now: Instant) -> Vec<Effect> {
@@ -25,8 +26,7 @@ impl Hub {
                 }
             },
             Err(reason) => {
-                debug!(%reason, bytes = line.len(), "line skipped");
-                trace!(line, "skipped line");
+                log_skipped(line, &reason);
                 Vec::new()
             }
         }
