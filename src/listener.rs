@@ -2,19 +2,19 @@
 //!
 //! A connection is unproven until the server has accepted one of its requests (`AcceptedConnection::confirm`). An unproven
 //! one is closed after ten seconds, or earlier for a newer one when there are too many: idle strangers cannot take the
-//! descriptors of the daemon, nor keep others from connecting.
+//! descriptors of the daemon, nor keep others from connecting. A server can also limit how many proven ones are open.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
 /// How many connections may be unproven at the same time.
@@ -50,6 +50,8 @@ pub struct AcceptedConnection<A> {
 struct ConnectionProof {
     number: u64,
     unproven: Arc<Unproven>,
+    /// What the connection takes of limits until it closes.
+    permits: Arc<Mutex<Vec<OwnedSemaphorePermit>>>,
 }
 
 /// The unproven connections of a listener by number; a smaller number is older.
@@ -109,6 +111,18 @@ impl<A> AcceptedConnection<A> {
     pub fn confirm(&self) {
         self.proof.remove();
     }
+
+    /// As `confirm`, but the connection takes one permit of each limit with it. `false` if one of them has none left.
+    pub fn confirm_within(&self, limits: &[&Arc<Semaphore>]) -> bool {
+        let mut permits = self.proof.lock_permits();
+        if permits.is_empty() {
+            let taken: Result<Vec<_>, _> = limits.iter().map(|limit| Arc::clone(limit).try_acquire_owned()).collect();
+            let Ok(taken) = taken else { return false };
+            *permits = taken;
+        }
+        self.confirm();
+        true
+    }
 }
 
 impl ConnectionProof {
@@ -116,10 +130,14 @@ impl ConnectionProof {
     fn remove(&self) -> bool {
         self.unproven.lock().waiting.remove(&self.number).is_some()
     }
+
+    fn lock_permits(&self) -> MutexGuard<'_, Vec<OwnedSemaphorePermit>> {
+        self.permits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Unproven {
-    fn lock(&self) -> std::sync::MutexGuard<'_, UnprovenSet> {
+    fn lock(&self) -> MutexGuard<'_, UnprovenSet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -135,13 +153,14 @@ impl Unproven {
         {
             oldest.cancel();
         }
-        (ConnectionProof { number, unproven: Arc::clone(this) }, close)
+        (ConnectionProof { number, unproven: Arc::clone(this), permits: Arc::default() }, close)
     }
 }
 
 impl<S> Drop for GuardedStream<S> {
     fn drop(&mut self) {
         self.proof.remove();
+        self.proof.lock_permits().clear();
         self.open.send_modify(|count| *count -= 1);
     }
 }

@@ -7,6 +7,7 @@ pub mod bridge;
 pub(crate) mod caller;
 pub(crate) mod carry;
 mod http;
+mod limits;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::backend::door::limits::RequestLimits;
 use crate::backend::event::ToolOutput;
 use crate::mcp;
 
@@ -96,6 +98,7 @@ struct Guests(Mutex<HashMap<Key, Guest>>);
 struct Guest {
     tools: Arc<[mcp::Tool]>,
     knocks: mpsc::Sender<Knock>,
+    limits: RequestLimits,
 }
 
 impl Door {
@@ -107,7 +110,9 @@ impl Door {
         let token = random()?;
         let key = digest(&token);
         let (sender, knocks) = mpsc::channel(CALLS);
-        self.guests.lock().insert(key, Guest { tools: tools.into(), knocks: sender });
+        self.guests
+            .lock()
+            .insert(key, Guest { tools: tools.into(), knocks: sender, limits: RequestLimits::for_conversation() });
         let entrance = Entrance { url: format!("http://{address}{}", http::PATH), token, bridge };
         Ok((entrance, Stay { knocks, key, guests: Arc::clone(&self.guests) }))
     }

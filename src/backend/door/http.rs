@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, ORIGIN};
+use axum::body::Body;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HOST, ORIGIN};
 use axum::http::{HeaderMap, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -25,8 +25,11 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, Interval, interval_at};
 use tracing::{debug, warn};
 
+use crate::backend::door::limits::{ReceivedRequest, RequestLimits, ReservedMemory, receive};
 use crate::backend::door::{Answer, Guest, Guests, Knock, Ticket, caller};
+use crate::backend::transport::lines::handle_text;
 use crate::listener::{AcceptedConnection, GuardedListener};
+use crate::mcp::json::parse_untrusted;
 use crate::mcp::{self, Asked, Call, Output, sse};
 
 /// The one path of the door.
@@ -35,23 +38,20 @@ pub(super) const PATH: &str = "/mcp";
 /// Well below the minute after which clients give up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// An order for a child may quote whole files.
-const LARGEST: usize = 16 * 1024 * 1024;
-
 /// What every request is looked at with.
 #[derive(Debug, Clone)]
 struct Threshold {
     address: SocketAddr,
     guests: Arc<Guests>,
     clients: Arc<AtomicU64>,
+    limits: RequestLimits,
 }
 
 /// Answers until it is dropped.
 pub(super) async fn serve(listener: TcpListener, address: SocketAddr, guests: Arc<Guests>) {
-    let threshold = Threshold { address, guests, clients: Arc::default() };
+    let threshold = Threshold { address, guests, clients: Arc::default(), limits: RequestLimits::for_all() };
     let router = Router::new()
         .route(PATH, post(answer).delete(leave))
-        .layer(DefaultBodyLimit::max(LARGEST))
         .layer(middleware::from_fn_with_state(threshold.clone(), admit))
         .with_state(threshold);
     // A reply is several small writes: gathered up, each would wait for the other side's confirmation, 40 ms long.
@@ -79,7 +79,9 @@ async fn admit(
     }
     let guest = token(request.headers()).and_then(|token| threshold.guests.find(token));
     let Some(guest) = guest else { return StatusCode::UNAUTHORIZED.into_response() };
-    connection.confirm();
+    if !connection.confirm_within(&[&guest.limits.connections, &threshold.limits.connections]) {
+        return refuse(StatusCode::TOO_MANY_REQUESTS);
+    }
     request.extensions_mut().insert(guest);
     next.run(request).await
 }
@@ -99,6 +101,11 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
 }
 
+/// Refuses a request without reading it, and closes its connection.
+fn refuse(status: StatusCode) -> Response {
+    (status, [(CONNECTION, "close")]).into_response()
+}
+
 async fn leave() -> StatusCode {
     StatusCode::NO_CONTENT
 }
@@ -107,12 +114,20 @@ async fn answer(
     State(threshold): State<Threshold>,
     axum::Extension(guest): axum::Extension<Guest>,
     headers: HeaderMap,
-    body: Bytes,
+    body: Body,
 ) -> Response {
-    let Ok(message) = serde_json::from_slice::<Value>(&body) else {
-        let refusal = mcp::refusal(&Value::Null, mcp::PARSE_ERROR, "the message is not JSON");
-        return (StatusCode::BAD_REQUEST, json(&refusal)).into_response();
+    let ReceivedRequest { bytes, memory } = match receive(body, [&guest.limits, &threshold.limits]).await {
+        Ok(request) => request,
+        Err(status) => return refuse(status),
     };
+    let message = match handle_text(bytes.len(), || parse_untrusted(&bytes)) {
+        Ok(message) => message,
+        Err(error) => {
+            let refusal = mcp::refusal(&Value::Null, mcp::PARSE_ERROR, &format!("the message cannot be read: {error}"));
+            return (StatusCode::BAD_REQUEST, json(&refusal)).into_response();
+        }
+    };
+    drop(bytes);
     let client = headers.get(caller::SESSION).and_then(|client| client.to_str().ok()).map(str::to_owned);
     match mcp::read(&message, &guest.tools) {
         Asked::Reply(reply) if message["method"] == "initialize" => {
@@ -120,7 +135,7 @@ async fn answer(
             ([(caller::SESSION, client.to_string())], json(&reply)).into_response()
         }
         Asked::Reply(reply) => json(&reply),
-        Asked::Call(call) => knock(&guest, client, call).await,
+        Asked::Call(call) => knock(&guest, client, call, memory).await,
         Asked::Withdrawn { id } => {
             // A conversation that is over has no calls.
             guest.knocks.send(Knock::Withdrawn(Ticket { client, id })).await.ok();
@@ -131,11 +146,11 @@ async fn answer(
 }
 
 /// Hands a call to its conversation.
-async fn knock(guest: &Guest, client: Option<String>, call: Call) -> Response {
+async fn knock(guest: &Guest, client: Option<String>, call: Call, memory: ReservedMemory) -> Response {
     let (answer, answered) = oneshot::channel();
     let Call { id, tool, arguments, progress } = call;
     let ticket = Ticket { client, id: id.clone() };
-    let waiting = Waiting { id, progress, step: 0, answered, rhythm: rhythm() };
+    let waiting = Waiting { id, progress, step: 0, answered, rhythm: rhythm(), _memory: memory };
     let knock = Knock::Call { ticket, tool, arguments, answer };
     if guest.knocks.send(knock).await.is_err() {
         debug!("a call came after its conversation");
@@ -153,6 +168,8 @@ struct Waiting {
     step: u64,
     answered: oneshot::Receiver<Answer>,
     rhythm: Interval,
+    /// The arguments are kept until the call is answered.
+    _memory: ReservedMemory,
 }
 
 impl Waiting {

@@ -92,11 +92,17 @@ impl Talk {
         self.post(call(id)).await.unwrap()
     }
 
-    /// One request as bytes; everything is closed by the end of its head.
+    /// One request as bytes.
     async fn raw(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
+        let length = body.len().to_string();
+        self.send(method, &[headers, &[("Content-Length", &length)]].concat(), body).await
+    }
+
+    /// A request of which the rest may follow.
+    async fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> TcpStream {
         let address = self.entrance.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let mut text = format!("{method} /mcp HTTP/1.1\r\nContent-Length: {}\r\n", body.len());
+        let mut text = format!("{method} /mcp HTTP/1.1\r\n");
         if headers.iter().all(|(name, _)| *name != "Host") {
             text.push_str(&format!("Host: {address}\r\n"));
         }
@@ -294,8 +300,105 @@ async fn what_is_no_message_is_refused() {
     let mut text = String::new();
     let headers = [("Authorization", bearer.as_str()), ("Connection", "close")];
     talk.raw("POST", &headers, "{").await.read_to_string(&mut text).await.unwrap();
-    assert!(text.starts_with("HTTP/1.1 400 ") && text.contains("the message is not JSON"), "{text}");
+    assert!(text.starts_with("HTTP/1.1 400 ") && text.contains("the message cannot be read: not JSON"), "{text}");
     assert!(!format!("{:?}", talk.entrance).contains(&talk.entrance.token));
+}
+
+/// Sends a ping over a connection that stays open; the status of the answer.
+async fn ping(stream: &mut TcpStream, talk: &Talk) -> u16 {
+    let host = talk.entrance.url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    let body = r#"{"id":1,"method":"ping"}"#;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {}\r\nContent-Length: {}\r\n\r\n",
+        talk.entrance.token,
+        body.len()
+    );
+    stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+    read_status(stream).await
+}
+
+async fn read_status(stream: &mut TcpStream) -> u16 {
+    let mut answer = [0; 512];
+    let read = stream.read(&mut answer).await.unwrap();
+    String::from_utf8_lossy(&answer[9..12.min(read)]).parse().unwrap()
+}
+
+/// Pings until a place is free: the door notices a closed connection by itself.
+async fn wait_for_place(talk: &Talk) {
+    let bearer = format!("Bearer {}", talk.entrance.token);
+    let free = async {
+        while talk.status("POST", &[("Authorization", &bearer), ("Connection", "close")]).await != 200 {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), free).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_conversation_has_a_limited_number_of_connections() {
+    let door = Door::default();
+    let (greedy, other) = (talk(&door, "one").await, talk(&door, "two").await);
+    let port = door.port().await.unwrap();
+    let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, port));
+    let mut open = Vec::new();
+    for _ in 0..limits::CONNECTIONS {
+        let mut stream = connect().await.unwrap();
+        assert_eq!(ping(&mut stream, &greedy).await, 200);
+        open.push(stream);
+    }
+    let mut refused = connect().await.unwrap();
+    assert_eq!(ping(&mut refused, &greedy).await, 429);
+    assert_eq!(refused.read(&mut [0]).await.unwrap(), 0, "it is closed");
+    assert_eq!(ping(&mut open[0], &greedy).await, 200, "an open one stays");
+    assert_eq!(ping(&mut connect().await.unwrap(), &other).await, 200, "another conversation has its own limit");
+    open.pop();
+    wait_for_place(&greedy).await;
+}
+
+#[tokio::test]
+async fn requests_that_do_not_end_take_a_limited_part_of_the_memory() {
+    let door = Door::default();
+    let (greedy, other) = (talk(&door, "one").await, talk(&door, "two").await);
+    let bearer = format!("Bearer {}", greedy.entrance.token);
+    let part = vec![b' '; limits::LONGEST_REQUEST - 1];
+    let mut sending = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let length = limits::LONGEST_REQUEST.to_string();
+        let mut stream = greedy.send("POST", &[("Authorization", &bearer), ("Content-Length", &length)], "").await;
+        let part = part.clone();
+        sending.spawn(async move {
+            // Whoever is refused cannot send the rest.
+            stream.write_all(&part).await.ok();
+            let mut status = [0; 12];
+            let answered = stream.read_exact(&mut status).await.is_ok();
+            answered.then(|| String::from_utf8_lossy(&status[9..]).into_owned())
+        });
+    }
+    // Two wait for their last byte; the third has no room.
+    let first = tokio::time::timeout(Duration::from_secs(20), sending.join_next()).await.unwrap();
+    assert!(first.unwrap().unwrap().is_none_or(|status| status == "503"));
+    assert_eq!(other.ask(json!({"id": 1, "method": "ping"})).await, json!({"jsonrpc": "2.0", "id": 1, "result": {}}));
+    sending.shutdown().await;
+    wait_for_place(&greedy).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_does_not_arrive_is_given_up() {
+    let talk = talk(&Door::default(), "one").await;
+    let bearer = format!("Bearer {}", talk.entrance.token);
+    let mut stream = talk.send("POST", &[("Authorization", &bearer), ("Content-Length", "2")], "{").await;
+    assert_eq!(read_status(&mut stream).await, 408);
+}
+
+#[tokio::test]
+async fn a_request_of_too_many_values_is_refused() {
+    let talk = talk(&Door::default(), "one").await;
+    let bearer = format!("Bearer {}", talk.entrance.token);
+    let body = format!("[{}0]", "[0],".repeat(1 << 20));
+    let mut text = String::new();
+    let headers = [("Authorization", bearer.as_str()), ("Connection", "close")];
+    talk.raw("POST", &headers, &body).await.read_to_string(&mut text).await.unwrap();
+    assert!(text.starts_with("HTTP/1.1 400 ") && text.contains("too many values"), "{text}");
 }
 
 #[tokio::test]
