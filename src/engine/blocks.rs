@@ -3,7 +3,18 @@
 //! Pure. A message is shown only as the decoded `answer` of the response in it; its prose is stored when a tool call
 //! follows, because then it was not the response.
 
+use crate::api::event::PlanEntry;
 use crate::protocol::{self, AnswerStream};
+
+/// How much of its thoughts a turn keeps.
+const THOUGHT_LIMIT: usize = 4 << 20;
+
+/// Follows the last thought that is kept.
+const THOUGHTS_CUT: &str = "\n[further thoughts of this turn are left out]";
+
+/// How many entries of a plan are kept, and how much of each.
+const PLAN_ENTRIES: usize = 500;
+const ENTRY_LIMIT: usize = 4 << 10;
 
 /// The text in progress of one turn.
 #[derive(Default)]
@@ -11,6 +22,8 @@ pub(super) struct Blocks {
     message: String,
     answer: AnswerStream,
     thought: String,
+    /// The bytes of all thoughts so far.
+    thought_bytes: usize,
 }
 
 /// A block that has ended.
@@ -27,8 +40,16 @@ impl Blocks {
         self.answer.push(delta)
     }
 
-    pub(super) fn thought(&mut self, delta: &str) {
-        self.thought.push_str(delta);
+    /// Takes more of a thought and returns what may be shown of it.
+    pub(super) fn thought(&mut self, delta: &str) -> String {
+        let room = THOUGHT_LIMIT.saturating_sub(self.thought_bytes);
+        let mut kept = delta[..delta.floor_char_boundary(room)].to_owned();
+        if delta.len() > room && self.thought_bytes <= THOUGHT_LIMIT {
+            kept.push_str(THOUGHTS_CUT);
+        }
+        self.thought_bytes = self.thought_bytes.saturating_add(delta.len());
+        self.thought.push_str(&kept);
+        kept
     }
 
     /// Whether a thought is in progress; a message ends it.
@@ -57,6 +78,21 @@ impl Blocks {
         *self = Self::default();
         thought
     }
+}
+
+/// Keeps the first entries of a plan, and the beginning of each; what is left out shows.
+pub(super) fn cut_plan(mut entries: Vec<PlanEntry>) -> Vec<PlanEntry> {
+    let left_out = entries.len().saturating_sub(PLAN_ENTRIES);
+    entries.truncate(PLAN_ENTRIES);
+    for PlanEntry { content, .. } in entries.iter_mut().filter(|entry| entry.content.len() > ENTRY_LIMIT) {
+        content.truncate(content.floor_char_boundary(ENTRY_LIMIT));
+        content.shrink_to_fit();
+        content.push('…');
+    }
+    if left_out > 0 {
+        entries.push(PlanEntry { content: format!("[{left_out} left out]"), status: "pending".to_owned() });
+    }
+    entries
 }
 
 /// What a person may read of a message that is not the response: never a fragment of the protocol.
@@ -94,6 +130,32 @@ mod tests {
             .collect();
         assert_eq!(shown, "Done.");
         assert_eq!(blocks.finish(), None);
+    }
+
+    #[test]
+    fn the_thoughts_of_a_turn_are_cut_and_the_cut_shows() {
+        let mut blocks = Blocks::default();
+        let half = "x".repeat(THOUGHT_LIMIT / 2 - 1);
+        assert_eq!(blocks.thought(&half), half);
+        blocks.interlude();
+        assert_eq!(blocks.thought(&half), half);
+        assert_eq!(blocks.thought("aéb"), format!("a{THOUGHTS_CUT}"), "no half of a character");
+        assert_eq!(blocks.thought(&half), "", "once is enough");
+        let kept = format!("{half}a{THOUGHTS_CUT}");
+        assert_eq!(blocks.finish(), Some(Ended::Thought(kept)));
+        assert_eq!(blocks.thought("next turn"), "next turn");
+    }
+
+    #[test]
+    fn a_plan_keeps_its_first_entries_and_the_beginning_of_each() {
+        let entry = |content: &str| PlanEntry { content: content.to_owned(), status: "pending".to_owned() };
+        assert_eq!(cut_plan(vec![entry("a")]), [entry("a")]);
+        let long = entry(&format!("{}é", "x".repeat(ENTRY_LIMIT - 1)));
+        let cut = entry(&format!("{}…", "x".repeat(ENTRY_LIMIT - 1)));
+        assert_eq!(cut_plan(vec![long]), [cut]);
+        let kept = cut_plan(vec![entry("a"); PLAN_ENTRIES + 7]);
+        assert_eq!(kept.len(), PLAN_ENTRIES + 1);
+        assert_eq!(kept.last(), Some(&entry("[7 left out]")));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::session::{Asks, Event, Phase, Session, Turn};
 use crate::store::{Change, Durability};
 
 use super::super::agents::role::Role;
-use super::super::blocks::{Blocks, Ended};
+use super::super::blocks::{Blocks, Ended, cut_plan};
 use super::super::external::Servers;
 use super::super::judge::Judge;
 use super::super::prepare::{Prepared, Told, Unprepared};
@@ -226,8 +226,8 @@ impl Actor {
             BackendEvent::Text { delta } => self.text(&delta).await,
             BackendEvent::Thought { delta } => {
                 if let Some(turn) = &mut self.turn {
-                    turn.blocks.thought(&delta);
-                    self.shared.live.delta(self.id, turn.number, Block::Thought, &delta);
+                    let shown = turn.blocks.thought(&delta);
+                    self.shared.live.delta(self.id, turn.number, Block::Thought, &shown);
                 }
             }
             BackendEvent::ToolStarted(call) => self.tool_started(call).await,
@@ -245,7 +245,7 @@ impl Actor {
                 let entries = entries
                     .into_iter()
                     .map(|entry| PlanEntry { content: entry.text, status: plan_status(entry.status).to_owned() });
-                let entries = entries.collect();
+                let entries = cut_plan(entries.collect());
                 self.tell(|turn| Payload::PlanUpdated { turn, entries }).await;
             }
             BackendEvent::Usage(usage) => self.usage(&usage).await,
