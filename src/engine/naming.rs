@@ -26,6 +26,9 @@ use super::utility::{self, Utility};
 /// A change of more lines is told by its table of files alone.
 const PATCH_LINES: u64 = 5_000;
 
+/// No more is told of a patch, however long its lines are.
+const PATCH_BYTES: usize = 1 << 20;
+
 /// The checkpoint that wants a message.
 pub(super) struct Unworded {
     pub(super) turn: u32,
@@ -133,7 +136,7 @@ async fn describe(record: &Record, unworded: &Unworded) -> Result<String, Unname
         let to = Target::Commit(commit);
         let diff::Changes { insertions, deletions, .. } = diff::changes(&tree, before, to)?;
         let patch = match insertions + deletions <= PATCH_LINES {
-            true => diff::patch(&tree, before, to)?,
+            true => diff::patch(&tree, before, to, PATCH_BYTES)?.bytes,
             false => Vec::new(),
         };
         Ok((diff::stat(&tree, before, to)?, patch))

@@ -7,6 +7,7 @@ use crate::api::Page;
 use crate::api::error::Error;
 use crate::api::request::{DiffQuery, ListSessions, ListTurns};
 use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn, WaitingFor};
+use crate::git::capture::Kept;
 use crate::git::diff::{self, Kind, ReviewedWork, Target};
 use crate::git::{Oid, Repo};
 use crate::session::Session as SessionState;
@@ -20,6 +21,9 @@ use super::record::{Record, Tree, TurnBody};
 use super::shown_work::current_turn;
 use super::standing::Standing;
 use super::{prepare, review, view};
+
+/// How much of a patch is shown.
+const PATCH_LIMIT: usize = 32 << 20;
 
 /// How many sessions a page holds unless the client says otherwise, and at most.
 const PAGE: (usize, usize) = (500, 1000);
@@ -128,10 +132,15 @@ impl Engine {
         let is_review = query.review && query.turn.is_none() && asker == Asker::Person && is_reviewable(&record);
         let read = move || match is_review {
             true => {
-                let ReviewedWork { content, files, patch } = diff::review_work(&tree, &from)?;
-                Ok((files, patch, Some(content)))
+                let ReviewedWork { content, files, patch } = diff::review_work(&tree, &from, PATCH_LIMIT)?;
+                // Nobody has seen what is left out of a patch that is cut.
+                let seen = (!patch.is_cut).then_some(content);
+                Ok((files, patch, seen))
             }
-            false => diff::files_and_patch(&tree, &from, to).map(|(files, patch)| (files, patch, None)),
+            false => {
+                let (files, patch) = diff::files_and_patch(&tree, &from, to, PATCH_LIMIT)?;
+                Ok((files, patch, None))
+            }
         };
         let (files, patch, shown) = in_quiet_tree(Path::new(&record.body.worktree), read).await?;
         if let Some(content) = shown {
@@ -141,7 +150,7 @@ impl Engine {
         Ok(Diff {
             changes: changes(diff::total(&files)),
             files: files.into_iter().map(file_change).collect(),
-            patch: String::from_utf8_lossy(&patch).into_owned(),
+            patch: patch_text(patch, &record),
             submodules: if query.turn.is_none() { record.body.submodules } else { Vec::new() },
         })
     }
@@ -207,6 +216,23 @@ pub(super) fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
             Ok(Target::Commit(found.map_or_else(|| record.body.base.commit.parse().map_err(Fault::from), Ok)?))
         }
     }
+}
+
+/// The patch as text. One that is cut ends with a line that says so, in the form of git's own remarks.
+fn patch_text(patch: Kept, record: &Record) -> String {
+    let Kept { mut bytes, is_cut } = patch;
+    if is_cut {
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |newline| newline + 1);
+        bytes.truncate(end);
+        let (id, base, branch) = (record.id, record.body.measured_from(), &record.body.branch);
+        let remark = format!(
+            "\\ The patch is longer than {} MiB; the rest is left out. `coppice diff {id} --stat` lists all files, \
+             `git diff {base} {branch} -- PATH` in your repository shows what is committed of one.\n",
+            PATCH_LIMIT >> 20
+        );
+        bytes.extend_from_slice(remark.as_bytes());
+    }
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn file_change(file: diff::FileChange) -> FileChange {

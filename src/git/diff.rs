@@ -86,7 +86,7 @@ pub struct ReviewedWork {
     /// The tree object that holds the work; files and patch show exactly this.
     pub content: Oid,
     pub files: Vec<FileChange>,
-    pub patch: Vec<u8>,
+    pub patch: Kept,
 }
 
 /// Committed work that differs from what a person was shown.
@@ -108,21 +108,27 @@ pub fn files(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<FileChange>,
     Diff::new(tree, to)?.files(tree, from)
 }
 
-/// The list of files and the patch of one and the same content: the worktree is read once.
-pub fn files_and_patch(tree: &Worktree, from: &Oid, to: Target) -> Result<(Vec<FileChange>, Vec<u8>), GitError> {
+/// The list of files and the patch, up to `limit` bytes of it, of one and the same content: the worktree is read once.
+pub fn files_and_patch(
+    tree: &Worktree,
+    from: &Oid,
+    to: Target,
+    limit: usize,
+) -> Result<(Vec<FileChange>, Kept), GitError> {
     let diff = Diff::new(tree, to)?;
-    Ok((diff.files(tree, from)?, diff.run(tree, from, PATCH)?))
+    Ok((diff.files(tree, from)?, diff.patch(tree, from, limit)?))
 }
 
-/// The work as the next checkpoint would commit it. Its tree is made first, and the tree is what is compared with `from`.
-pub fn review_work(tree: &Worktree, from: &Oid) -> Result<ReviewedWork, GitError> {
+/// The work as the next checkpoint would commit it, with up to `limit` bytes of the patch. Its tree is made first, and the
+/// tree is what is compared with `from`.
+pub fn review_work(tree: &Worktree, from: &Oid, limit: usize) -> Result<ReviewedWork, GitError> {
     let repo = tree.repo.open()?;
     // Work whose branch somebody deleted can still be read.
     let tip = history::branch_tip(&repo, tree).unwrap_or(tree.base);
     let mut staged = stage::stage(tree, Purpose::Snapshot, &[])?;
     let content = history::content(&repo, tip, &mut staged)?;
     let diff = Diff::Commit(content);
-    Ok(ReviewedWork { content, files: diff.files(tree, from)?, patch: diff.run(tree, from, PATCH)? })
+    Ok(ReviewedWork { content, files: diff.files(tree, from)?, patch: diff.patch(tree, from, limit)? })
 }
 
 /// What is committed on the session's branch, where it differs from `shown`, a tree or a commit; `None` when it does not.
@@ -140,9 +146,9 @@ pub fn committed_since(tree: &Worktree, shown: Oid) -> Result<Option<CommittedWo
     Ok((!files.is_empty()).then_some(CommittedWork { content, files }))
 }
 
-/// The patch, in bytes because files need not be UTF-8.
-pub fn patch(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<u8>, GitError> {
-    Diff::new(tree, to)?.run(tree, from, PATCH)
+/// Up to `limit` bytes of the patch; files need not be UTF-8.
+pub fn patch(tree: &Worktree, from: &Oid, to: Target, limit: usize) -> Result<Kept, GitError> {
+    Diff::new(tree, to)?.patch(tree, from, limit)
 }
 
 /// The beginning of the patch.
@@ -228,6 +234,10 @@ impl Diff {
     fn files(&self, tree: &Worktree, from: &Oid) -> Result<Vec<FileChange>, GitError> {
         let output = self.run(tree, from, &["--raw", "--numstat", "--no-abbrev", "-z"])?;
         parse_files(&output).map_err(|detail| GitError::Unreadable { verb: "diff", detail })
+    }
+
+    fn patch(&self, tree: &Worktree, from: &Oid, limit: usize) -> Result<Kept, GitError> {
+        capture::head(self.git(tree, from, PATCH), limit)
     }
 
     fn run(&self, tree: &Worktree, from: &Oid, format: &[&str]) -> Result<Vec<u8>, GitError> {

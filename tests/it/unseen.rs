@@ -126,6 +126,28 @@ fn consent_names_exactly_what_was_refused() {
 }
 
 #[test]
+fn a_patch_that_is_cut_is_no_look() {
+    let env = TestEnv::new();
+    let id = with_page(&env, "good");
+    look(&env, &id);
+    // The change of the page comes after a file that fills the patch.
+    edit(&env, &id, "a.txt", &"a long line of a long file\n".repeat(1_300_000));
+    edit(&env, &id, "page.md", "evil");
+    let patch = look(&env, &id);
+    assert!(patch.len() < 33 << 20 && !patch.contains("+evil"), "{}", patch.len());
+    let base = env.git(&["rev-parse", "main"]);
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    let remark = format!(
+        "\\ The patch is longer than 32 MiB; the rest is left out. `coppice diff {id} --stat` lists all files, \
+         `git diff {base} {branch} -- PATH` in your repository shows what is committed of one."
+    );
+    assert_eq!(patch.lines().last(), Some(remark.as_str()));
+    assert!(env.coppice(&["diff", &id, "--stat"]).stdout().contains("page.md"));
+    let said = refused(&env, &id);
+    assert!(said.contains("2 files changed after you last looked at the work: `a.txt`, `page.md`"), "{said}");
+}
+
+#[test]
 fn many_files_are_counted_and_the_first_are_named() {
     let env = TestEnv::new();
     let id = with_page(&env, "one");

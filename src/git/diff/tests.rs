@@ -81,14 +81,18 @@ fn a_worktree_and_its_checkpoint_give_the_same_diff() {
     assert_eq!(files(&tree, &tree.base, Target::WorkTree).unwrap(), expected);
     let counted = Changes { files: 5, insertions: 3, deletions: 1 };
     assert_eq!(changes(&tree, &tree.base, Target::WorkTree).unwrap(), counted);
-    let live = [patch, stat].map(|show| show(&tree, &tree.base, Target::WorkTree).unwrap());
+    let show = |to| {
+        let patch = patch(&tree, &tree.base, to, usize::MAX).unwrap().bytes;
+        [patch, stat(&tree, &tree.base, to).unwrap()]
+    };
+    let live = show(Target::WorkTree);
     assert_eq!(objects(), before, "a diff writes nothing into the repository");
 
     let about = history::Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
     let commit = history::checkpoint(&tree, about).unwrap().unwrap().commit;
     let to = Target::Commit(commit);
     assert_eq!(files(&tree, &tree.base, to).unwrap(), expected);
-    assert_eq!([patch, stat].map(|show| show(&tree, &tree.base, to).unwrap()), live);
+    assert_eq!(show(to), live);
     assert_eq!(files(&tree, &commit, Target::WorkTree).unwrap(), []);
     let patch = String::from_utf8(live[0].clone()).unwrap();
     assert!(patch.starts_with("diff --git a/README b/README\n"), "{patch}");
@@ -102,24 +106,27 @@ fn a_review_shows_exactly_the_tree_that_a_checkpoint_commits() {
     let tree = sandbox.session("abcdefgh");
     let objects = || walk(&tree.repo.common_dir().join("objects"));
     let before = objects();
-    let clean = review_work(&tree, &tree.base).unwrap();
-    assert_eq!((clean.files, clean.patch), (vec![], vec![]));
+    let clean = review_work(&tree, &tree.base, 1000).unwrap();
+    assert_eq!((clean.files, clean.patch), (vec![], Kept::default()));
     assert_eq!(objects(), before, "work that is committed is not written again");
 
     write(&tree.path.join("README"), "hello\nworld\n");
     write(&tree.path.join("new file"), "a\n");
     sandbox.git(&["init", "--quiet", tree.path.join("nested").to_str().unwrap()]);
     let differing = |shown| committed_since(&tree, shown).unwrap().map(|work| work.files);
-    let shown = review_work(&tree, &tree.base).unwrap();
+    let shown = review_work(&tree, &tree.base, 1000).unwrap();
     assert_eq!(shown.files, files(&tree, &tree.base, Target::WorkTree).unwrap());
-    assert_eq!(shown.patch, patch(&tree, &tree.base, Target::WorkTree).unwrap());
+    assert_eq!(shown.patch, patch(&tree, &tree.base, Target::WorkTree, usize::MAX).unwrap());
     assert_eq!(differing(shown.content), Some(vec!["README".into(), "new file".into()]));
 
     let about = history::Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
     let commit = history::checkpoint(&tree, about).unwrap().unwrap().commit;
     assert_eq!(committed_since(&tree, shown.content).unwrap(), None);
     assert_eq!(committed_since(&tree, commit).unwrap(), None);
-    assert_eq!(review_work(&tree, &tree.base).unwrap(), shown);
+    assert_eq!(review_work(&tree, &tree.base, 1000).unwrap(), shown);
+    let cut = review_work(&tree, &tree.base, 10).unwrap();
+    assert_eq!((cut.patch.bytes.as_slice(), cut.patch.is_cut), (&b"diff --git"[..], true));
+    assert_eq!((cut.content, &cut.files), (shown.content, &shown.files), "the list of files is complete");
     assert_eq!(differing(clean.content), Some(vec!["README".into(), "new file".into()]));
     // Its files are not known any more.
     let gone = "ab".repeat(20).parse().unwrap();
@@ -153,7 +160,7 @@ fn the_settings_of_the_user_do_not_change_what_is_read() {
     }
     let tree = sandbox.session("abcdefgh");
     write(&tree.path.join("ü"), "x\n");
-    let patch = String::from_utf8(patch(&tree, &tree.base, Target::WorkTree).unwrap()).unwrap();
+    let patch = String::from_utf8(patch(&tree, &tree.base, Target::WorkTree, usize::MAX).unwrap().bytes).unwrap();
     assert!(patch.ends_with("--- /dev/null\n+++ b/ü\n@@ -0,0 +1 @@\n+x\n"), "{patch}");
     assert_eq!(files(&tree, &tree.base, Target::WorkTree).unwrap(), [file("ü", Kind::Added, Some((1, 0)))]);
     assert!(!marker.exists());

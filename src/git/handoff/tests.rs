@@ -154,7 +154,7 @@ fn attributes_that_an_agent_wrote_choose_no_filter_in_its_child() {
         write(&child.path.join("README"), "edited\n");
         let about = Checkpoint { session: id(CHILD), turn: 1, message: "x" };
         checkpoint(&child, about).unwrap().unwrap();
-        diff::patch(&child, &child.base, Target::WorkTree).unwrap();
+        diff::patch(&child, &child.base, Target::WorkTree, usize::MAX).unwrap();
         assert!(!marker.exists(), "{ways:?}");
         let trashed = removal::trash(&child, &root(&sandbox)).unwrap();
         removal::salvage(&trashed).unwrap();
