@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
 
-use super::line::{Line, Tone, visible};
+use super::line::{Line, Tone, escape_json, visible};
 use super::report::Failure;
 
 /// Both streams of the process.
@@ -88,9 +88,12 @@ impl Output {
         Ok(self.data.sink.flush()?)
     }
 
-    /// One line of a stream of records.
+    /// One line of JSON in a stream of records.
     pub(super) fn record(&mut self, text: &str) -> Result<(), Failure> {
-        self.data.sink.write_all(text.as_bytes())?;
+        match self.data_sink() {
+            Sink::Terminal => self.data.sink.write_all(escape_json(text).as_bytes())?,
+            Sink::Other => self.data.sink.write_all(text.as_bytes())?,
+        }
         self.bytes(b"\n")
     }
 
@@ -109,10 +112,12 @@ impl Output {
     pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Failure> {
         self.erase()?;
         match self.data_sink() {
-            Sink::Terminal => serde_json::to_writer_pretty(&mut self.data.sink, value),
-            Sink::Other => serde_json::to_writer(&mut self.data.sink, value),
+            Sink::Terminal => {
+                let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
+                self.data.sink.write_all(escape_json(&text).as_bytes())?;
+            }
+            Sink::Other => serde_json::to_writer(&mut self.data.sink, value).map_err(io::Error::from)?,
         }
-        .map_err(io::Error::from)?;
         self.bytes(b"\n")
     }
 
@@ -281,6 +286,25 @@ mod tests {
                 line_was_ended: false,
             };
             output.text("\x1b[2Jx").unwrap();
+            assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn json_of_an_agent_drives_no_terminal_but_a_pipe_gets_every_byte() {
+        for (is_terminal, expected) in
+            [(true, "\"\\u009b2J\\u202e\"\n[\"\\u009b\"]\n"), (false, "\"\u{9b}2J\u{202e}\"\n[\"\u{9b}\"]\n")]
+        {
+            let sink = Shared::default();
+            let mut output = Output {
+                data: stream(sink.clone(), is_terminal, false),
+                talk: stream(Shared::default(), false, false),
+                passing: 0,
+                line_is_open: false,
+                line_was_ended: false,
+            };
+            output.json(&"\u{9b}2J\u{202e}").unwrap();
+            output.record("[\"\u{9b}\"]").unwrap();
             assert_eq!(String::from_utf8(sink.0.lock().unwrap().clone()).unwrap(), expected);
         }
     }

@@ -8,7 +8,7 @@ mod wrap;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-pub(crate) use control::{file_name, one_line, unstyled, visible};
+pub(crate) use control::{escape_json, file_name, one_line, unstyled, visible};
 
 /// How a span is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -59,6 +59,19 @@ pub(crate) fn visible(text: &str) -> String {
     shown
 }
 
+/// JSON in which every character that `visible` changes is written as an escape; the value stays the same.
+pub(crate) fn escape_json(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c != '\n' && (is_obeyed(c) || is_hidden(c)) {
+            // Outside of strings JSON has no such character.
+            true => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| escaped.push_str(&format!("\\u{unit:04x}"))),
+            false => escaped.push(c),
+        }
+    }
+    escaped
+}
+
 /// The output of a program without its colours and cursor moves; a line that was written over is what it became.
 pub(crate) fn unstyled(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
@@ -120,6 +133,17 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn escaped_json_has_the_same_value_and_drives_no_terminal() {
+        let value = serde_json::json!({"k\u{9b}": ["\u{9b}2J\u{7f}", "\u{202e}é\n", "\u{e0041}\u{200b}\\\""]});
+        for text in [value.to_string(), format!("{value:#}")] {
+            let escaped = escape_json(&text);
+            assert!(!escaped.contains(|c| c != '\n' && (is_obeyed(c) || is_hidden(c))), "{escaped}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+        }
+        assert_eq!(escape_json("[\"\u{9b}\u{202e}\u{e0041}é\"]"), r#"["\u009b\u202e\udb40\udc41é"]"#);
+    }
 
     #[test]
     fn escapes_of_others_do_not_reach_the_terminal() {
