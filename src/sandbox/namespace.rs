@@ -85,6 +85,7 @@ pub(super) fn split(cage: &Cage, around: &Surroundings<'_>) -> io::Result<Side> 
 fn set_up(cage: &Cage, around: &Surroundings<'_>, user: &UserMap, keeper: &UnixStream) -> io::Result<Option<Pid>> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     user.write()?;
+    limit_inotify();
     view::build(cage, around)?;
     let listeners = match &cage.network {
         Network::Open => Vec::new(),
@@ -98,6 +99,17 @@ fn set_up(cage: &Cage, around: &Surroundings<'_>, user: &UserMap, keeper: &UnixS
     // Fails if the keeper died before the death signal was asked for, and ends what was started.
     send(keeper, &SetupReport::Ready, &descriptors)?;
     Ok(Some(program))
+}
+
+/// Lets the processes inside have half of the inotify instances and watches that their user has. Where `/proc/sys` cannot be
+/// written, as in some containers, they can have all of them.
+fn limit_inotify() {
+    for kind in ["instances", "watches"] {
+        let limit = fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{kind}"));
+        if let Some(limit) = limit.ok().and_then(|limit| limit.trim().parse::<u64>().ok()) {
+            fs::write(format!("/proc/sys/user/max_inotify_{kind}"), (limit / 2).to_string()).ok();
+        }
+    }
 }
 
 fn send(socket: &UnixStream, report: &SetupReport, descriptors: &[OwnedFd]) -> io::Result<()> {

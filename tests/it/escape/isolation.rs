@@ -56,6 +56,18 @@ async fn a_command_ends_with_its_own_status() {
 }
 
 #[tokio::test]
+async fn a_command_cannot_take_all_inotify_instances_and_watches_of_its_user() {
+    for kind in ["instances", "watches"] {
+        let limit = std::fs::read_to_string(format!("/proc/sys/fs/inotify/max_user_{kind}")).unwrap();
+        let half = limit.trim().parse::<u64>().unwrap() / 2;
+        let script =
+            format!("cat /proc/sys/user/max_inotify_{kind}; echo 1 2>/dev/null >/proc/sys/user/max_inotify_{kind}");
+        let Some((_supervised, inside, _tree)) = start(&script).await else { return };
+        assert_eq!(inside, half.to_string(), "{kind}");
+    }
+}
+
+#[tokio::test]
 async fn signals_reach_the_command() {
     for (stop, number) in [(Stop::Int, 2), (Stop::HangUp, 1), (Stop::Term, 15)] {
         let Some((mut supervised, ..)) = start("echo; exec sleep 600").await else { return };
