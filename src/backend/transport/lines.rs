@@ -162,13 +162,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_of_ten_megabytes_arrives_whole() {
-        let mut input = vec![b'x'; 10 * 1024 * 1024];
-        input.extend(b"\nnext\n");
-        let found = lines(&input, MAX_LINE).await;
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[0], text(&"x".repeat(10 * 1024 * 1024)));
-        assert_eq!(found[1], text("next"));
+    async fn a_line_of_ten_megabytes_arrives_whole_and_one_of_twenty_is_skipped() {
+        let (whole, skipped) = ("x".repeat(10 << 20), "y".repeat(20 << 20));
+        let found = lines(format!("{whole}\n{skipped}\nnext\n").as_bytes(), MAX_LINE).await;
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[0], text(&whole));
+        assert_eq!(found[1..], [Line::TooLong { bytes: 20 << 20 }, text("next")]);
     }
 
     #[test]
