@@ -387,7 +387,9 @@ async fn a_request_that_does_not_arrive_is_given_up() {
     let talk = talk(&Door::default(), "one").await;
     let bearer = format!("Bearer {}", talk.entrance.token);
     let mut stream = talk.send("POST", &[("Authorization", &bearer), ("Content-Length", "2")], "{").await;
+    let begin = tokio::time::Instant::now();
     assert_eq!(read_status(&mut stream).await, 408);
+    assert!(begin.elapsed() < Duration::from_secs(60), "{:?}", begin.elapsed());
 }
 
 #[tokio::test]
