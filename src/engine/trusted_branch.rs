@@ -3,7 +3,7 @@
 //! Consent to a command is consent to run it on what people reviewed. Work of an agent, or a fetched pull request, is
 //! on none of these branches until somebody merges it.
 
-use crate::git::{GitError, Oid, Repo, history, remote};
+use crate::git::{GitError, Oid, Repo, branch, history, remote};
 
 use super::settings::Trusted;
 
@@ -13,10 +13,25 @@ const LOCAL: &str = "refs/heads/";
 
 /// The default branch, here and at its remote, and those on which the user has given their trust, by full names.
 pub(super) fn list_branches(repo: &Repo, trusted: Option<&Trusted>) -> Result<Vec<String>, GitError> {
-    let default = remote::pull_base(repo, None)?.map(|base| base.name);
-    let default = default.iter().flat_map(|name| [format!("{LOCAL}{name}"), format!("refs/remotes/origin/{name}")]);
+    let mut branches = Vec::new();
+    if let Some(base) = remote::pull_base(repo, None)? {
+        let name = base.name;
+        branches.push(format!("refs/remotes/origin/{name}"));
+        // The remote's head may change to the name of a branch that a session created.
+        if !branch::is_created_by_session(repo, &name)? {
+            branches.push(format!("{LOCAL}{name}"));
+        }
+    }
     let given = trusted.into_iter().flat_map(|trusted| trusted.branches.iter().cloned());
-    Ok(default.chain(given.filter(|branch| is_trustworthy(branch))).collect())
+    branches.extend(given.filter(|branch| is_trustworthy(branch)));
+    Ok(branches)
+}
+
+/// The names that no session may give to a branch: trust goes by name, also where the branch is gone or not there yet.
+pub(super) fn reserved_names(repo: &Repo, trusted: Option<&Trusted>) -> Result<Vec<String>, GitError> {
+    let given = trusted.into_iter().flat_map(|trusted| &trusted.branches);
+    let given = given.filter_map(|branch| branch.strip_prefix(LOCAL)).map(str::to_owned);
+    Ok(remote::default_names(repo)?.into_iter().chain(given).collect())
 }
 
 /// Whether a branch can be trusted at all: a session's own cannot.

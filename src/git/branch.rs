@@ -4,10 +4,14 @@ use git2::{ErrorCode, Repository};
 
 use super::history::{self, branch_tip};
 use super::merge::is_in;
-use super::{GitError, Oid, Worktree};
+use super::{GitError, Oid, Repo, Worktree};
 
-/// Creates a branch at a commit; one that exists is left alone.
-pub fn create(tree: &Worktree, name: &str, at: &Oid) -> Result<(), GitError> {
+/// The branches that belong to sessions, and the directory of them.
+const SESSIONS: &str = "coppice";
+
+/// Creates a branch for a session at a commit, and records that a session made it. A branch that exists is left alone;
+/// what is called like one of `reserved`, or like the branches of sessions and remotes, is refused.
+pub fn create(tree: &Worktree, name: &str, at: &Oid, reserved: &[String]) -> Result<(), GitError> {
     let full = format!("refs/heads/{name}");
     if !git2::Branch::name_is_valid(name).unwrap_or(false) {
         return Err(GitError::InvalidBranch { branch: name.to_owned() });
@@ -16,19 +20,45 @@ pub fn create(tree: &Worktree, name: &str, at: &Oid) -> Result<(), GitError> {
     if let Some(remote) = shadowed(&repo, name)? {
         return Err(GitError::BranchOfRemote { branch: name.to_owned(), remote });
     }
-    match repo.reference(&full, at.raw(), false, "branch: created by a session") {
-        Ok(_) => Ok(()),
-        Err(error) if error.code() == ErrorCode::Exists => Err(GitError::BranchTaken { branch: name.to_owned() }),
-        Err(source) => Err(GitError::Library { act: format!("create the branch `{name}`"), source }),
+    let failed = |source: git2::Error| match source.code() {
+        ErrorCode::Exists => GitError::BranchTaken { branch: name.to_owned() },
+        _ => GitError::Library { act: format!("create the branch `{name}`"), source },
+    };
+    if tree.repo.find_ref(&full)?.is_some() {
+        return Err(GitError::BranchTaken { branch: name.to_owned() });
     }
+    if reserved.iter().map(String::as_str).chain([SESSIONS]).any(|other| is_same_or_below(name, other)) {
+        return Err(GitError::BranchReserved { branch: name.to_owned() });
+    }
+    let message = "branch: created by a session";
+    // Before the branch, so that none is there without its record.
+    repo.reference(&creation_ref(name), at.raw(), true, message).map_err(failed)?;
+    repo.reference(&full, at.raw(), false, message).map(drop).map_err(failed)
+}
+
+/// Whether a session created the branch of this name.
+pub fn is_created_by_session(repo: &Repo, name: &str) -> Result<bool, GitError> {
+    Ok(repo.find_ref(&creation_ref(name))?.is_some())
+}
+
+/// The record that a session created a branch. It stays when the branch is deleted; no name is a directory there, so that
+/// the record of a branch that is gone blocks none of another.
+fn creation_ref(name: &str) -> String {
+    format!("refs/coppice/created/{}", name.replace('%', "%25").replace('/', "%2F"))
+}
+
+/// Whether a name is another one or lies below it, where file systems may ignore case.
+fn is_same_or_below(name: &str, other: &str) -> bool {
+    let (head, rest) = (name.get(..other.len()), name.get(other.len()..));
+    head.is_some_and(|head| head.eq_ignore_ascii_case(other))
+        && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The remote whose branches a person's commands would not find any more: git looks among our own branches first.
 fn shadowed(repo: &Repository, name: &str) -> Result<Option<String>, GitError> {
     let library = |source| GitError::Library { act: "list the remotes".to_owned(), source };
     let remotes = repo.remotes().map_err(library)?;
-    let is_shadowed =
-        |remote: &&str| name.strip_prefix(remote).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let is_shadowed = |remote: &&str| is_same_or_below(name, remote);
     Ok(remotes.iter().flatten().flatten().find(is_shadowed).map(str::to_owned))
 }
 
@@ -63,25 +93,44 @@ mod tests {
         let sandbox = Sandbox::new();
         let tree = sandbox.session("abcdefgh");
         let before = sandbox.head();
-        create(&tree, "feature/x", &before).unwrap();
+        create(&tree, "feature/x", &before, &[]).unwrap();
         assert_eq!(sandbox.oid("feature/x"), before);
         let later = checkpoint(&tree, 1);
-        let again = create(&tree, "feature/x", &later);
+        let again = create(&tree, "feature/x", &later, &[]);
         assert!(matches!(again, Err(GitError::BranchTaken { branch }) if branch == "feature/x"));
         assert_eq!(sandbox.oid("feature/x"), before);
-        assert!(matches!(create(&tree, "-x", &later), Err(GitError::InvalidBranch { .. })));
+        assert!(matches!(create(&tree, "-x", &later, &[]), Err(GitError::InvalidBranch { .. })));
         for remote in ["origin", "up/stream"] {
             sandbox.git(&["remote", "add", remote, "https://a.example/x"]);
         }
         for (name, remote) in [("origin", "origin"), ("origin/main", "origin"), ("up/stream/x", "up/stream")] {
-            let shadow = create(&tree, name, &later);
+            let shadow = create(&tree, name, &later, &[]);
             assert!(matches!(shadow, Err(GitError::BranchOfRemote { remote: found, .. }) if found == remote), "{name}");
         }
-        create(&tree, "original/x", &later).unwrap();
-        create(&tree, "up/other", &later).unwrap();
+        create(&tree, "original/x", &later, &[]).unwrap();
+        create(&tree, "up/other", &later, &[]).unwrap();
         // A branch is a file where one below it needs a directory.
-        assert!(create(&tree, "feature", &later).is_err());
+        assert!(create(&tree, "feature", &later, &[]).is_err());
         assert_eq!(fs::read_to_string(tree.admin.join("HEAD")).unwrap(), "ref: refs/heads/coppice/abcdefgh/work\n");
+    }
+
+    #[test]
+    fn a_session_creates_no_branch_with_a_reserved_name_and_each_of_its_branches_is_recorded() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        let at = checkpoint(&tree, 1);
+        let reserved = ["trunk".to_owned()];
+        for name in ["trunk", "TRUNK", "trunk/x", "coppice", "coppice/x", "Coppice/abcdefgh/y"] {
+            let refused = create(&tree, name, &at, &reserved);
+            assert!(matches!(refused, Err(GitError::BranchReserved { branch }) if branch == name), "{name}");
+            assert!(!is_created_by_session(&tree.repo, name).unwrap());
+        }
+        create(&tree, "trunks", &at, &reserved).unwrap();
+        sandbox.git(&["branch", "-q", "-D", "trunks"]);
+        create(&tree, "trunks/x", &at, &reserved).unwrap();
+        for (name, expected) in [("trunks", true), ("trunks/x", true), ("main", false)] {
+            assert_eq!(is_created_by_session(&tree.repo, name).unwrap(), expected, "{name}");
+        }
     }
 
     #[test]

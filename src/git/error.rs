@@ -41,6 +41,8 @@ pub enum GitError {
     BranchTaken { branch: String },
     #[error("`{branch}` would stand in the way of the branches of the remote `{remote}`")]
     BranchOfRemote { branch: String, remote: String },
+    #[error("no session may create the branch `{branch}`: the name is reserved")]
+    BranchReserved { branch: String },
     #[error("`{branch}` is not a name for a session's branch")]
     InvalidBranch { branch: String },
     #[error("the work of session `{session}` is not saved")]
@@ -132,6 +134,7 @@ impl GitError {
             | Self::PathTaken { .. }
             | Self::BranchTaken { .. }
             | Self::BranchOfRemote { .. }
+            | Self::BranchReserved { .. }
             | Self::InvalidBranch { .. }
             | Self::NotSaved { .. }
             | Self::NothingSaved { .. }

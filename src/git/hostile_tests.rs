@@ -200,7 +200,7 @@ fn nothing_planted_in_a_worktree_runs_for_a_tool() {
     assert!(matches!(outcome, commit::Outcome::Committed { .. }), "{outcome:?}");
     write(&tree.path.join("tracked.txt"), "again\n");
     commit::commit_all(tree, "more").unwrap().unwrap();
-    branch::create(tree, "beside", &base).unwrap();
+    branch::create(tree, "beside", &base, &[]).unwrap();
     trap.nothing_ran();
 
     let remote = trap.sandbox.root().join("remote.git");

@@ -133,6 +133,11 @@ pub fn pull_base(repo: &Repo, wanted: Option<&str>) -> Result<Option<PullBase>, 
     Ok(None)
 }
 
+/// The names that the default branch has or could get: what the remote calls its head, and the usual ones.
+pub fn default_names(repo: &Repo) -> Result<Vec<String>, GitError> {
+    Ok(origin_head(repo)?.into_iter().chain(USUAL.map(str::to_owned)).collect())
+}
+
 /// How many commits of `head` the base has not.
 pub fn ahead(repo: &Repo, base: Oid, head: Oid) -> Result<usize, GitError> {
     let counted = repo.open()?.graph_ahead_behind(head.raw(), base.raw());

@@ -2,9 +2,10 @@
 
 use coppice::permission::Hold;
 use coppice::sandbox::support::support;
+use serde_json::json;
 
 use crate::env::TestEnv;
-use crate::script::{run, say, steps, write};
+use crate::script::{call, run, say, steps, write};
 
 /// A repository whose setup command runs a script of its own, which the user trusts on `main`.
 fn env_with_setup() -> TestEnv {
@@ -55,6 +56,43 @@ fn a_setup_command_runs_outside_of_the_sandbox_on_trusted_branches_alone() {
     assert_eq!(env.json(&["trust"])["branches"], serde_json::json!(["main", "theirs"]));
     env.create_ready(&say("done"));
     assert!(is_planted(&env, "theirs"));
+}
+
+#[test]
+fn a_session_gives_its_own_commit_no_branch_that_is_trusted() {
+    if support().hold() == Hold::Advisory {
+        return;
+    }
+    let env = env_with_setup();
+    env.configure("[tools]\ngit_mutations = \"allow\"\n");
+    // A clone in which the default branch was never checked out, and one trusted branch is gone.
+    env.git(&["switch", "-q", "-c", "gone"]);
+    env.trust();
+    env.git(&["switch", "-q", "-c", "work"]);
+    env.git(&["update-ref", "refs/remotes/origin/main", "main"]);
+    env.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/main"]);
+    env.git(&["branch", "-q", "-D", "main", "gone"]);
+    let names = ["main", "master", "gone", "later"];
+    let branches: Vec<_> = names.map(|name| call("git_create_branch", &json!({ "name": name }))).into();
+    let work = [
+        write("setup.sh", plant(&env, "agent").trim()),
+        call("git_stage_files", &json!({ "all": true })),
+        call("git_commit", &json!({ "message": "a setup command of an agent" })),
+    ];
+    let id = env.create_with(&["--model", "demo", "--yolo"], &steps(&[work.to_vec(), branches].concat()));
+    env.wait_for(&id, "ready");
+    let answer = env.last_answer(&id);
+    assert_eq!(answer.matches("created=false reason=branch_reserved").count(), 3, "{answer}");
+    assert_eq!(env.git(&["branch", "--format=%(refname:short)", "--list", "[!c]*"]), "later\nwork");
+    // What the remote calls its head may change.
+    env.git(&["symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/later"]);
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    for base in ["later", &branch] {
+        let next = env.create_with(&["--model", "demo", "--base", base], &say("done"));
+        env.wait_for(&next, "ready");
+        assert_eq!(setups(&env, &next), ["in the sandbox"], "{base}");
+        assert!(!is_planted(&env, "agent"), "it ran the work of an agent");
+    }
 }
 
 /// A setup command that the sandbox makes fail.

@@ -23,6 +23,7 @@ use super::super::delegate::Caller;
 use super::super::fault::Fault;
 use super::super::shared::Shared;
 use super::super::{clock, prepare};
+use change::ChangeContext;
 
 /// Performs a call.
 pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Request) -> Result<Answer, String> {
@@ -36,7 +37,9 @@ pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Requ
             let saved = format!("refs/coppice/undo/{}/{}", caller.record.id, clock::now());
             let _held = Locks::take(shared, caller).await?;
             let worktree = tree.path.clone();
-            let changed = run_in_quiet_tree(&worktree, move || change::change(&tree, asked, &floor, &saved)).await;
+            let project = shared.settings.record(&caller.record.project).await.map_err(told)?;
+            let context = ChangeContext { floor, saved, trusted: project.trusted };
+            let changed = run_in_quiet_tree(&worktree, move || change::change(&tree, asked, &context)).await;
             changed.map_err(|error| told(error.into()))?
         }
         Request::Commit { message } => {

@@ -17,16 +17,27 @@ use crate::tools::history::{Change, Selection};
 use super::super::super::delegate::Caller;
 use super::super::super::fault::Fault;
 use super::super::super::publish::Forge;
+use super::super::super::settings::Trusted;
 use super::super::super::shared::Shared;
-use super::super::super::{hooks, prepare};
+use super::super::super::{hooks, prepare, trusted_branch};
 use super::{all_at, blocking, failed, say};
 
 /// How long GitHub is waited for after a push.
 const PULL_TIME: Duration = Duration::from_secs(5);
 
-/// Performs a call that runs no hook; blocks. `floor` is where the session's own work begins, `saved` the ref under
-/// which a rollback keeps what it discards.
-pub(super) fn change(tree: &Worktree, asked: Change, floor: &Oid, saved: &str) -> Result<String, String> {
+/// What a change goes by beside its arguments.
+pub(super) struct ChangeContext {
+    /// Where the session's own work begins.
+    pub(super) floor: Oid,
+    /// The ref under which a rollback keeps what it discards.
+    pub(super) saved: String,
+    /// What the user agreed to, with the branches that they trust.
+    pub(super) trusted: Option<Trusted>,
+}
+
+/// Performs a call that runs no hook; blocks.
+pub(super) fn change(tree: &Worktree, asked: Change, context: &ChangeContext) -> Result<String, String> {
+    let ChangeContext { floor, saved, trusted } = context;
     match asked {
         Change::Stage(Selection::All) => {
             let selected = commit::stage_all(tree).map_err(failed)?;
@@ -47,7 +58,10 @@ pub(super) fn change(tree: &Worktree, asked: Change, floor: &Oid, saved: &str) -
             Ok(format!("unstaged {files} {}", say::plural(files)))
         }
         Change::CreateBranch { name, start } => {
-            let made = look::revision(tree, &start).and_then(|at| branch::create(tree, &name, &at).map(|()| at));
+            let made = look::revision(tree, &start).and_then(|at| {
+                let reserved = trusted_branch::reserved_names(&tree.repo, trusted.as_ref())?;
+                branch::create(tree, &name, &at, &reserved).map(|()| at)
+            });
             made.map(|at| format!("created=true branch={name} from={at}")).map_err(|error| refused("created", error))
         }
         Change::Checkpoint { message } => match commit::commit_all(tree, &naming::strip_own_trailers(&message)) {
@@ -127,6 +141,7 @@ async fn pull(shared: &Arc<Shared>, caller: &Caller, repo: &Repo, pushed: &Pushe
 fn refused(flag: &str, error: GitError) -> String {
     let reason = match &error {
         GitError::BranchTaken { .. } => "branch_exists",
+        GitError::BranchOfRemote { .. } | GitError::BranchReserved { .. } => "branch_reserved",
         GitError::UnknownBase { .. } => "unknown_revision",
         GitError::NotOfSession { .. } => "not_of_session",
         GitError::Detached { .. } => "detached_head",
@@ -144,7 +159,6 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::NamespaceTaken { .. }
         | GitError::PathTaken { .. }
         | GitError::InvalidBranch { .. }
-        | GitError::BranchOfRemote { .. }
         | GitError::NotSaved { .. }
         | GitError::NothingSaved { .. }
         | GitError::NoIdentity
