@@ -110,6 +110,8 @@ pub enum Integration {
     Nothing {},
     /// The files are on the child's branch.
     Pending {},
+    /// The files could not be committed; they are in the child's worktree.
+    Uncommitted { worktree: String, reason: String },
     /// They are in the parent's work tree.
     Integrated { files: Vec<String> },
     /// They do not fit; nothing was written.

@@ -3,6 +3,7 @@
 //! The whole of it is in the child's own transcript; here a person sees who works, on what, and what is wanted.
 
 use std::collections::HashMap;
+use std::slice::from_ref;
 
 use super::line::{Line, Tone, cut, one_line};
 use super::status::count;
@@ -78,6 +79,7 @@ pub(super) fn integration(handoff: &Handoff) -> Option<Line> {
         Integration::Pending {} => {
             Some(Line::new().plain("not integrated: ").with(Tone::Accent, format!("coppice integrate {id}")))
         }
+        Integration::Uncommitted { worktree, .. } => stuck("not committed, the files are in", from_ref(worktree)),
         Integration::Integrated { files } => {
             Some(Line::toned(Tone::Good, format!("{} integrated", count(files.len(), "file"))))
         }

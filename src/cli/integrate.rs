@@ -41,7 +41,10 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
 fn verdict(integration: &Integration) -> Exit {
     match integration {
         Integration::Nothing {} | Integration::Integrated { .. } => Exit::Done,
-        Integration::Pending {} | Integration::Conflict { .. } | Integration::Changed { .. } => Exit::Failed,
+        Integration::Pending {}
+        | Integration::Uncommitted { .. }
+        | Integration::Conflict { .. }
+        | Integration::Changed { .. } => Exit::Failed,
     }
 }
 
@@ -50,6 +53,10 @@ fn lines(handoff: &Handoff) -> Vec<Line> {
     let (outcome, files) = match &handoff.integration {
         Integration::Nothing {} => (Line::new().dim("changed nothing"), &[][..]),
         Integration::Pending {} => (Line::toned(Tone::Warn, "is not integrated"), &[][..]),
+        Integration::Uncommitted { worktree, reason } => {
+            let why = format!(" ({}); its changes are in {}", one_line(reason), one_line(worktree));
+            (Line::toned(Tone::Bad, "could not be committed").plain(why), &[][..])
+        }
         Integration::Integrated { files } => {
             (Line::toned(Tone::Good, format!("integrated into {parent}")), files.as_slice())
         }
@@ -94,6 +101,11 @@ mod tests {
           a.rs
           b.rs
         ");
+        let (worktree, reason) = ("/trees/efgh3456".to_owned(), "git add failed".to_owned());
+        insta::assert_snapshot!(
+            text(Integration::Uncommitted { worktree, reason }),
+            @"efgh3456 could not be committed (git add failed); its changes are in /trees/efgh3456"
+        );
         insta::assert_snapshot!(text(Integration::Nothing {}), @"efgh3456 changed nothing");
     }
 

@@ -214,6 +214,10 @@ pub(super) fn files(handoff: &Handoff) -> Option<String> {
         Integration::Pending {} => {
             Some(format!("Its changes are on the branch `{branch}`; `coppice integrate {child}` brings them here."))
         }
+        Integration::Uncommitted { worktree, reason } => Some(format!(
+            "Its changes could not be committed ({reason}), so nothing was written here. They are in `{worktree}`; \
+             `coppice integrate {child}` commits and brings them once the cause is fixed."
+        )),
         Integration::Integrated { files } => Some(format!("Changed in your work tree: {}.", files.join(", "))),
         Integration::Conflict { files } => Some(format!(
             "Its changes conflict with yours in {}. Nothing was written; they stay on the branch `{branch}`.",

@@ -76,6 +76,32 @@ impl Actor {
         }
     }
 
+    /// What this child changed is on no branch: its parent learns where it is.
+    pub(super) fn not_committed(&mut self, reason: &str) {
+        if self.access() != Some(ChildAccess::Write) {
+            return;
+        }
+        if let Some(handoff) = &mut self.handoff {
+            let worktree = self.record.body.worktree.clone();
+            handoff.integration = Brought::Uncommitted { worktree, reason: reason.to_owned() };
+            self.handoff_touched = true;
+        }
+    }
+
+    /// Nothing in the worktree waits for a commit any more.
+    pub(super) fn all_committed(&mut self) {
+        let Some(handoff) = &mut self.handoff else { return };
+        if let Brought::Uncommitted { .. } = handoff.integration {
+            let is_merged = handoff.head_sha == self.record.body.merged;
+            handoff.integration = match handoff.head_sha {
+                None => Brought::Nothing {},
+                Some(_) if is_merged => Brought::Integrated { files: Vec::new() },
+                Some(_) => Brought::Pending {},
+            };
+            self.handoff_touched = true;
+        }
+    }
+
     /// What the end of a turn means for the family.
     pub(super) async fn after_turn(&mut self, outcome: Outcome, turn: &TurnOver) {
         match outcome {
@@ -143,6 +169,7 @@ impl Actor {
     }
 
     /// A child that only reads leaves nothing behind once it has reported; one that changed nothing gives its tree back.
+    /// What could not be committed is counted nowhere, so its tree stays.
     pub(super) async fn retire_child(&mut self, outcome: Outcome) {
         let rests = match self.state {
             Session::Resting(Rest::Ready | Rest::Failed | Rest::Interrupted) => self.record.body.order.is_empty(),
@@ -151,11 +178,11 @@ impl Actor {
         if !rests || self.closing.is_some() {
             return;
         }
+        let body = &self.record.body;
+        let is_unchanged = outcome == Outcome::Completed && body.changes.files == 0 && !body.is_uncommitted();
         let done = match self.access() {
             Some(ChildAccess::ReadOnly) => self.reclaim().await,
-            Some(ChildAccess::Write) if outcome == Outcome::Completed && self.record.body.changes.files == 0 => {
-                self.give_tree_back().await
-            }
+            Some(ChildAccess::Write) if is_unchanged => self.give_tree_back().await,
             Some(ChildAccess::Write) | None => return,
         };
         if let Err(fault) = done {

@@ -45,7 +45,9 @@ impl Actor {
         };
         self.keep_submodules().await;
         if let Err(fault) = done {
-            let message = format!("what the turn changed could not be committed: {}", failure(fault).message);
+            let reason = failure(fault).message;
+            self.not_committed(&reason);
+            let message = format!("what the turn changed could not be committed: {reason}");
             warn!(session = %self.id, message, "no checkpoint");
             self.record.body.last_error = Some(TurnError {
                 kind: TurnError::UNCOMMITTED.to_owned(),
@@ -73,6 +75,7 @@ impl Actor {
             recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
         })
         .await?;
+        self.all_committed();
         let Some(Kept { recorded, files, own }) = kept else { return Ok(()) };
         self.record.body.changes = changes(diff::total(&files));
         let commit = recorded.commit.to_string();
@@ -285,6 +288,7 @@ impl Actor {
         })
         .await?;
         self.record.body.forget_uncommitted();
+        self.all_committed();
         let Some(Kept { recorded, files, own }) = kept else { return Ok(None) };
         let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));

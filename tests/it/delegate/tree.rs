@@ -97,6 +97,29 @@ fn changes_of_children_come_home_together_and_uncommitted() {
 }
 
 #[test]
+fn a_parent_learns_where_the_work_is_that_its_child_could_not_commit() {
+    let env = TestEnv::new();
+    env.write(".gitattributes", "*.dat filter=broken\n");
+    env.commit("attributes");
+    env.git(&["config", "filter.broken.required", "true"]);
+    env.git(&["config", "filter.broken.smudge", "cat"]);
+    env.git(&["config", "filter.broken.clean", "false"]);
+    let (id, answer) = played(&env, &delegate("general", &steps(&[write("file.dat", "one"), say("done")])));
+    let (child, told) = (child(&env, &id), record(&answer));
+    let worktree = env.worktree(&child);
+    assert_eq!((&told["status"], &told["integration"]["state"]), (&json!("completed"), &json!("uncommitted")));
+    assert_eq!(told["integration"]["worktree"], json!(worktree));
+    let text = told["files"].as_str().unwrap();
+    assert!(text.starts_with("Its changes could not be committed ("), "{text}");
+    assert!(text.contains(&format!("They are in `{}`; `coppice integrate {child}`", worktree.display())), "{text}");
+    assert_eq!(file(&worktree, "file.dat"), "one\n");
+
+    env.git(&["config", "filter.broken.clean", "cat"]);
+    env.coppice(&["integrate", &child]).succeeds();
+    assert_eq!(file(&env.worktree(&id), "file.dat"), "one\n");
+}
+
+#[test]
 fn r72_a_conflict_writes_nothing_and_a_person_brings_the_files_later() {
     let env = TestEnv::new();
     let go = env.visible_to_agents("go");
