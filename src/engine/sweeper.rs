@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::api::event::Payload;
@@ -30,16 +31,54 @@ const BATCH: usize = 256;
 const COMPARED: usize = 64;
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// How long a tree that could not be saved is left alone, at first and at most.
+const FIRST_DELAY: Duration = Duration::from_secs(60);
+const LAST_DELAY: Duration = Duration::from_secs(60 * 60);
+
 /// The bell of the sweeper.
 #[derive(Default)]
 pub(super) struct Sweeper {
     bell: Notify,
+    /// The trees that could not be saved, by their place in the trash.
+    failed: Mutex<BTreeMap<PathBuf, Retry>>,
+}
+
+/// When a tree is tried again.
+#[derive(Debug, Clone, Copy)]
+struct Retry {
+    at: Instant,
+    delay: Duration,
+}
+
+impl Retry {
+    /// The next try after one more failure.
+    fn after(last: Option<Self>, now: Instant) -> Self {
+        let delay = last.map_or(FIRST_DELAY, |last| (last.delay * 2).min(LAST_DELAY));
+        Self { at: now + delay, delay }
+    }
 }
 
 impl Sweeper {
     /// Something was removed.
     pub(super) fn wake(&self) {
         self.bell.notify_one();
+    }
+
+    fn is_due(&self, path: &Path) -> bool {
+        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        failed.get(path).is_none_or(|retry| retry.at <= Instant::now())
+    }
+
+    fn saved(&self, path: &Path) {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).remove(path);
+    }
+
+    /// Keeps a failure; whether it is the first of this tree.
+    fn is_first_failure(&self, path: &Path) -> bool {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = failed.get(path).copied();
+        failed.insert(path.to_owned(), Retry::after(last, Instant::now()));
+        last.is_none()
     }
 }
 
@@ -90,22 +129,43 @@ async fn save_all(shared: &Arc<Shared>) -> Vec<Pending> {
                 continue;
             };
             let Some(record) = records.iter().find(|record| record.id == session) else { continue };
+            if !shared.sweeper.is_due(&pending.path) {
+                continue;
+            }
             match save(shared, record, &pending, &root).await {
-                Ok(left) => leftovers.extend(left),
-                Err(fault) => warn!(%session, %fault, "a removed tree stays in the trash"),
+                Ok(left) => {
+                    shared.sweeper.saved(&pending.path);
+                    leftovers.extend(left);
+                }
+                Err(fault) => tell_failure(shared, record, &pending, fault).await,
             }
         }
     }
     leftovers
 }
 
-/// Saves one tree and makes it the spare, or gives it up for deletion.
+/// Tells, once, that a removed tree is not saved yet, and where it is.
+async fn tell_failure(shared: &Shared, record: &Record, pending: &Pending, fault: Fault) {
+    let (session, path) = (record.id, pending.path.display());
+    let failure = prepare::failure(fault);
+    warn!(%session, reason = failure.message, "a removed tree stays in the trash");
+    if shared.sweeper.is_first_failure(&pending.path) {
+        let hint =
+            Some(failure.hint).filter(|hint| !hint.is_empty()).map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let message = format!("the removed worktree stays in `{path}`, not saved: {}{hint}", failure.message);
+        // Whoever reads the log of a store that refuses this learns of it there.
+        shared.note(session, &[Payload::Warning { message }]).await.ok();
+    }
+}
+
+/// Saves one tree and makes it the spare, or gives it up for deletion. What an agent left decides how long git reads it,
+/// so other sessions wait for none of that: the repository is locked for refs and registrations alone.
 async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &Path) -> Result<Option<Pending>, Fault> {
     let repo = prepare::open_repo(record).await?;
     let tree = prepare::tree_of(record, &repo)?;
     let Some(trashed) = pending.resume(&tree) else { return Ok(None) };
-    let lock = shared.repository(&record.project);
-    let _held = lock.lock().await;
+    let tree_lock = shared.tree_lock(record.id);
+    let _tree = tree_lock.lock().await;
     // While this waited for the lock, the tree may have been taken back.
     let Some(row) = shared.store.session(record.id).await? else { return Ok(None) };
     if pending.path.symlink_metadata().is_err() {
@@ -137,6 +197,8 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     if !was_saved || recorded.left_out.is_empty() {
         shared.note(id, &[Payload::Saved { reference, commit }]).await?;
     }
+    let lock = shared.repository(&record.project);
+    let _held = lock.lock().await;
     blocking(move || {
         if removed {
             removal::drop_branch(&trashed)?;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tracing::debug;
 
-use super::drain;
+use super::drain::{self, BlockingFile, Patience};
 use super::program;
 use super::reach::{self, Fetching, ForeignCode, Reach, WorkTreeScope};
 use super::stop::StopSignal;
@@ -230,20 +230,27 @@ impl Git {
             (RunScope::WorkTree { .. }, Fetching::Offline) => Some(TIME),
             (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => None,
         };
-        let stop = match &self.scope {
-            RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. } => tree.repo.stop().clone(),
-            RunScope::WorkTree { scope: WorkTreeScope::User { .. }, .. } | RunScope::Repository => {
-                StopSignal::default()
+        let (files, stop) = match &self.scope {
+            RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. } => {
+                (Some(directory.as_path()), tree.repo.stop().clone())
             }
+            RunScope::WorkTree { scope: WorkTreeScope::User { .. }, .. } => {
+                (Some(directory.as_path()), StopSignal::default())
+            }
+            RunScope::Repository => (None, StopSignal::default()),
         };
+        let patience = Patience { time, files, stop };
         let run = || {
             let (command, reach) = self.confine()?;
-            run_fed(command, input, reach.as_ref(), time, &stop)
+            run_fed(command, input, reach.as_ref(), patience)
         };
-        run().map_err(|source| match source.kind() {
-            io::ErrorKind::TimedOut => GitError::TimedOut { verb, after: TIME },
-            io::ErrorKind::Interrupted => GitError::Stopped { verb },
-            _ => spawn_error(verb, &directory, source),
+        run().map_err(|source| match source.downcast::<BlockingFile>() {
+            Ok(BlockingFile(path)) => GitError::NotRegular { verb, path },
+            Err(source) => match source.kind() {
+                io::ErrorKind::TimedOut => GitError::TimedOut { verb, after: TIME },
+                io::ErrorKind::Interrupted => GitError::Stopped { verb },
+                _ => spawn_error(verb, &directory, source),
+            },
         })
     }
 
@@ -418,7 +425,8 @@ pub(super) fn output_confined(mut command: Command, tree: &Worktree) -> io::Resu
     };
     let (mut command, reach) = confine(command, reach, code)?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    drain::until(reach::start(&mut command, reach.as_ref())?, time, tree.repo.stop())
+    let patience = Patience { time, files: Some(&tree.path), stop: tree.repo.stop().clone() };
+    drain::until(reach::start(&mut command, reach.as_ref())?, patience)
 }
 
 /// Runs to the end; input is written from a thread of its own, so that a full pipe on one side cannot block the other.
@@ -426,11 +434,10 @@ fn run_fed(
     mut command: Command,
     input: Option<Vec<u8>>,
     reach: Option<&Reach>,
-    time: Option<Duration>,
-    stop: &StopSignal,
+    patience: Patience<'_>,
 ) -> io::Result<Output> {
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Some(input) = input else { return drain::until(reach::start(&mut command, reach)?, time, stop) };
+    let Some(input) = input else { return drain::until(reach::start(&mut command, reach)?, patience) };
     let mut child = reach::start(command.stdin(Stdio::piped()), reach)?;
     let pipe = child.stdin.take();
     std::thread::scope(|scope| {
@@ -438,7 +445,7 @@ fn run_fed(
             // A command that ends early closes the pipe; its exit status says why.
             pipe.and_then(|mut pipe| pipe.write_all(&input).ok())
         });
-        drain::until(child, time, stop)
+        drain::until(child, patience)
     })
 }
 

@@ -86,6 +86,8 @@ pub enum GitError {
     HookStopped { hook: PathBuf },
     #[error("`git {verb}` took longer than {} seconds", after.as_secs())]
     TimedOut { verb: &'static str, after: Duration },
+    #[error("`git {verb}` cannot read the files: `{}` is not a regular file", path.display())]
+    NotRegular { verb: &'static str, path: PathBuf },
     #[error("failed to start `git {verb}`")]
     Spawn { verb: &'static str, source: io::Error },
     #[error("`git {verb}` failed with {status}: {stderr}")]
@@ -122,6 +124,7 @@ impl GitError {
                 Some(format!("if no git process runs there, remove `{}`", path.display()))
             }
             Self::NoRemote { remote } => Some(format!("`git remote add {remote} URL` says where to push to")),
+            Self::NotRegular { path, .. } => Some(format!("delete `{}`", path.display())),
             Self::CannotBeSaved { .. } => Some("make these files readable, rename them or delete them".to_owned()),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }

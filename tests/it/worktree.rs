@@ -170,6 +170,32 @@ fn a_hook_or_filter_that_hangs_while_a_worktree_is_made_can_be_stopped() {
 }
 
 #[test]
+fn a_pipe_in_the_place_of_an_ignore_file_holds_up_no_other_session() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[run("mkdir x && mkfifo x/.gitignore && echo kept > x/file"), say("done")]));
+    let error = env.session(&id)["last_error"]["message"].as_str().unwrap().to_owned();
+    assert!(error.ends_with("x/.gitignore` is not a regular file"), "{error}");
+    env.coppice(&["rm", &id]).succeeds();
+    env.create_ready(&say("done"));
+    let mut since = 0;
+    let told = loop {
+        let warning = env.wait_for_event(&id, "warning", since);
+        since = warning["seq"].as_u64().unwrap();
+        match warning["message"].as_str().unwrap() {
+            message if message.starts_with("the removed worktree stays in") => break message.to_owned(),
+            _ => {}
+        }
+    };
+    let pipe = told.split('`').find(|part| part.ends_with("x/.gitignore")).unwrap();
+    fs::remove_file(pipe).unwrap();
+    // A new daemon tries again at once.
+    env.kill_daemon();
+    env.wait_for_event(&id, "saved", since);
+    let saved = format!("refs/coppice/salvage/{id}:x/file");
+    assert_eq!(env.git(&["show", &saved]), "kept");
+}
+
+#[test]
 fn an_agent_sees_a_linked_directory_that_was_replaced() {
     let env = TestEnv::new();
     env.configure("[worktree]\nlink = [\"build\"]\n");

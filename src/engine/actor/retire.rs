@@ -89,6 +89,9 @@ impl Actor {
         if self.record.body.tree == Tree::Away {
             let tree = self.tree().await?;
             let root = self.shared.worktrees(&self.record.project);
+            // The sweeper may be saving it.
+            let tree_lock = self.shared.tree_lock(self.id);
+            let _tree = tree_lock.lock().await;
             let lock = self.shared.repository(&self.record.project);
             let _held = lock.lock().await;
             blocking(move || git::removal::restore(&tree, &root)).await?;

@@ -175,6 +175,7 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::Refused { .. }
         | GitError::Stopped { .. }
         | GitError::TimedOut { .. }
+        | GitError::NotRegular { .. }
         | GitError::Spawn { .. }
         | GitError::Failed { .. }
         | GitError::Unreadable { .. }
