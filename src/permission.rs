@@ -70,7 +70,11 @@ pub fn places_below(command: &str, cwd: &Path, tree: &Path) -> Option<Vec<Place>
 /// Whether a command may reach what a place is, once its links are followed.
 pub fn is_free(place: &Place, real: &Path, tree: &Path) -> bool {
     match place {
-        Place::File(_) | Place::Within { .. } => is_inside(real, tree) && !is_tree_secret(real, tree),
+        Place::File(name) | Place::Within { directory: name, .. } => {
+            // Whoever searches below such a link searches the whole tree.
+            let is_root_by_link = real == tree && !name.starts_with('/') && name.contains(|c| !matches!(c, '.' | '/'));
+            is_inside(real, tree) && !is_tree_secret(real, tree) && !is_root_by_link
+        }
         Place::Move(_) => is_inside(real, tree),
         Place::Program(_) => is_inside(real, tree) || command::is_common_program(real),
     }

@@ -167,6 +167,7 @@ mod tests {
         symlink("../.git", tree.join("more/hidden")).unwrap();
         symlink("../src", tree.join("more/inner")).unwrap();
         symlink("/usr/bin/nice", tree.join("bin/nice")).unwrap();
+        symlink("..", tree.join("bin/dot")).unwrap();
         let own = tree.display();
         for (text, expected) in [
             ("cat src/a sub/new > src/b", true),
@@ -176,6 +177,9 @@ mod tests {
             ("find . -name x 2>/dev/null", true),
             ("make -C sub", true),
             ("cat bin/nice", false),
+            ("grep -r x bin/dot", false),
+            ("ls ./", true),
+            (&format!("ls {own}"), true),
             ("echo x > sub/links/docs/new", false),
             (&format!("cat {own}/sub/links/docs/x"), false),
             ("cat 'sub/links/docs/x'", false),

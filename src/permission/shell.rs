@@ -18,7 +18,6 @@ use std::fmt;
 
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_name};
-use raw::suspect_commands;
 use value::Values;
 pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
 
@@ -215,7 +214,7 @@ impl ShellText {
             read.token_bags.push(TokenBag::of_text(text));
         }
         if let Some(construct) = &read.opaque {
-            let (suspects, values) = suspect_commands(text);
+            let (suspects, values) = raw::suspect_commands(text);
             if suspects.len() >= raw::MOST_COMMANDS && !construct.is_malformed() {
                 read.opaque = Some(OpaqueConstruct::TooDeep);
             }

@@ -104,9 +104,6 @@ const CREDENTIALS: &str = ".aws .azure .coppice .docker .env .git-credentials .g
 const PROC_FACTS: &str =
     "/proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/mounts /proc/uptime /proc/version";
 
-/// Programs that search in whatever is below the root.
-const SEARCHES: &str = "egrep fgrep grep rg";
-
 /// Parts of a filter of `jq` that show the environment, which holds keys, or that load code.
 const JQ_REACHES: [&str; 4] = ["env", "import", "include", "modulemeta"];
 
@@ -218,7 +215,7 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "jq" if reaches_by_filter(command) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
-        name if is_one_of(SEARCHES, name) && arguments.contains(&"/") => false,
+        "egrep" | "fgrep" | "grep" | "rg" if arguments.contains(&"/") => false,
         name if ground.has_tree_secret && shows_hidden(name, arguments) => false,
         name => match READERS.iter().find(|reader| reader.name == name) {
             Some(reader) => arguments.iter().all(|word| reader.knows(word)),
@@ -298,6 +295,7 @@ pub(super) fn names_credentials(word: &Word) -> bool {
         let is_open = word.is_glob && part.contains(['*', '?', '[']) && (is_far || part.starts_with(['.', '?', '[']));
         is_one_of(CREDENTIALS, part)
             || part.starts_with(".env.") && !is_template
+            || part.starts_with('-') && part.contains(".env")
             || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| part.starts_with(key))
             || is_open
             || part == "credentials" && text.contains('/')

@@ -76,7 +76,7 @@ fn keeps_everything(env: &TestEnv, id: &str) {
 fn an_undo_that_fails_says_what_to_do_and_can_be_repeated() {
     let mut env = TestEnv::new();
     let git = FailingGit::install(&mut env);
-    for (number, words) in ["read-tree --reset", "clean --quiet"].into_iter().enumerate() {
+    for (number, words) in ["read-tree --reset", "update-index --add --replace"].into_iter().enumerate() {
         let id = with_two_turns(&env);
         git.fail_at(words);
         let said = env.coppice(&["undo", &id]).exits(1);

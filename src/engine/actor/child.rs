@@ -217,7 +217,10 @@ impl Actor {
         let handoff = self.record.body.child.as_ref().map(|child| child.handoff.clone()).unwrap_or_default();
         let reuse = confine::tree_reuse(&self.shared.support, &self.record.body.reach);
         sweeper::discard_files(&self.shared, &self.record, confine::caches_dir(&self.shared, self.id)).await;
+        let tree_lock = self.shared.tree_lock(self.id);
         let became = {
+            // The sweeper must not save what is on its way through the trash.
+            let _tree = tree_lock.lock().await;
             let _held = lock.lock().await;
             blocking(move || git::removal::reclaim(&tree, &root, &handoff, reuse)).await?
         };

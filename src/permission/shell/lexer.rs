@@ -59,9 +59,7 @@ impl Lexer<'_> {
 
     fn take(&mut self, sign: &str) -> bool {
         let is_there = self.starts_with(sign);
-        if is_there {
-            self.at += sign.len();
-        }
+        self.at += if is_there { sign.len() } else { 0 };
         is_there
     }
 

@@ -168,6 +168,10 @@ impl Runs {
             }
             "command" if second.starts_with("-v") || second.starts_with("-V") => {}
             "find" => self.resolve_search(arguments, depth),
+            "fd" | "fdfind" => {
+                self.resolve_search(arguments, depth);
+                self.resolve_unknown(words);
+            }
             name if SHELLS.contains(&name) => self.resolve_shell(arguments),
             name => match WRAPPERS.iter().find(|wrapper| wrapper.name == name) {
                 Some(wrapper) => self.resolve_wrapper(wrapper, arguments, depth),
@@ -180,9 +184,8 @@ impl Runs {
         let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
         let ArgumentUse::MayRun(from) = ArgumentUse::of(&texts) else { return };
         self.add_possible(words, from);
-        let aliases =
-            texts.iter().enumerate().filter(|(_, text)| text.starts_with("alias.") && texts[0].ends_with("git"));
-        for (at, alias) in aliases {
+        let is_alias = |text: &str| texts[0].ends_with("git") && text.to_ascii_lowercase().starts_with("alias.");
+        for (at, alias) in texts.iter().enumerate().filter(|(_, text)| is_alias(text)) {
             let value = alias.split_once('=').map(|(_, value)| value).or_else(|| texts.get(at + 1).copied());
             let value = value.unwrap_or_default();
             self.possible_scripts.push(value.strip_prefix('!').map_or_else(|| format!("git {value}"), str::to_owned));
@@ -262,9 +265,9 @@ impl Runs {
         self.add_possible(words, 0);
     }
 
-    /// The commands behind `-exec` of `find`.
+    /// The commands behind `-exec` of `find` and `--exec` of `fd`.
     fn resolve_search(&mut self, words: &[Word], depth: usize) {
-        let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+        let runs = |word: &Word| is_one_of("-exec -execdir -ok -okdir -x -X --exec --exec-batch", &word.text);
         for at in (0..words.len()).filter(|at| runs(&words[*at])) {
             let behind = &words[at + 1..];
             let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
@@ -297,11 +300,9 @@ fn join(words: &[Word]) -> String {
     words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a word can be no program, but a number or a duration.
+/// Whether a word is a number or a duration.
 fn is_number(word: &str) -> bool {
-    word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && word.contains(|c: char| c.is_ascii_digit())
-        && !word.contains('/')
+    word.trim_end_matches(['s', 'm', 'h', 'd']).parse::<f64>().is_ok_and(f64::is_finite)
 }
 
 /// Whether a word sets a variable.

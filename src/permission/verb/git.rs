@@ -62,6 +62,8 @@ pub(super) fn reads(command: &SimpleCommand) -> bool {
     let is_separate = |word: &&str| is_one_of(FORMATTED, word);
     own.iter().all(|option| is_one_of(MANNERS, option))
         && words.iter().all(|word| is_harmless(verb, word))
+        // Git compares any files, once one of them is in no repository.
+        && !(*verb == "diff" && words.iter().any(|word| word.starts_with('/') || word.split('/').any(|part| part == "..")))
         && !words.iter().any(|word| checks_signatures(word))
         // The value of such an option may be a pattern, or a word that says nothing by itself.
         && !(words.iter().any(is_separate) && (has_glob || words.iter().any(|word| word.contains("signature"))))

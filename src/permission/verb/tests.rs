@@ -239,6 +239,11 @@ fn a_search_through_the_whole_tree_is_no_mere_look_where_it_shows_secrets() {
 #[test]
 fn r90_what_may_do_more_is_not_taken_for_reading() {
     for text in [
+        "git diff /dev/shm .",
+        "git diff ../x .",
+        "git blame -S.env a",
+        "git grep -f.env",
+        "cat -- -.env",
         "",
         "# nothing",
         "[[ -f a ]]",
