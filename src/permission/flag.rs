@@ -6,7 +6,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::shell::{ShellText, SimpleCommand, git_arguments};
+use super::shell::{ShellText, SimpleCommand, git_arguments, is_one_of};
+
+/// Options of git itself that bring in settings, and so programs, of somebody else.
+const FOREIGN_SETTINGS: &str = "-C -c --config-env --exec-path --git-dir";
 
 /// What destroys, overwrites a file or runs a program, in a subcommand of git.
 struct Row {
@@ -34,14 +37,14 @@ const OUTPUT: &[&str] = &["--output"];
 
 const ROWS: &[Row] = &[
     row("annotate", ("", ""), OUTPUT, &[]),
-    row("archive", ("", "o"), &["--exec"], &[]),
+    row("archive", ("o", ""), &["--exec", "--output"], &[]),
     row("bisect", ("", ""), &[], &["run"]),
     row("blame", ("", ""), OUTPUT, &[]),
     row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
     row("checkout", ("fB", "b"), &["--force"], &["."]),
     row("checkout-index", ("f", ""), &["--force"], &[]),
     row("clean", ("fdxX", "e"), &["--force"], &[]),
-    row("clone", ("u", "bcjo"), &["--upload-pack"], &[]),
+    row("clone", ("cu", "bjo"), &["--config", "--upload-pack"], &[]),
     row("diff", ("", ""), OUTPUT, &[]),
     row("diff-files", ("", ""), OUTPUT, &[]),
     row("diff-index", ("", ""), OUTPUT, &[]),
@@ -102,10 +105,13 @@ pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
 
 /// The destructive flags among the words behind `git`.
 fn in_git(words: &[&str]) -> Vec<String> {
-    let mut found = Vec::new();
+    let own = &words[..words.len() - git_arguments(words).len()];
+    let names = own.iter().map(|word| word.split('=').next().unwrap_or(word));
+    let mut found: Vec<_> = names.filter(|name| is_one_of(FOREIGN_SETTINGS, name)).map(str::to_owned).collect();
     let Some((verb, words)) = subcommand(words) else { return found };
     if verb == "restore" {
-        return restored(words);
+        found.extend(restored(words));
+        return found;
     }
     let Some(row) = ROWS.iter().find(|row| row.verb == verb) else { return found };
     let dashes = words.iter().position(|word| *word == "--").unwrap_or(words.len());

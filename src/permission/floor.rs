@@ -116,7 +116,9 @@ fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>)
     let overwrites = |disk: &str| Some(format!("it would overwrite `{disk}`"));
     match base_name(program) {
         "dd" => overwrites(arguments.iter().filter_map(|word| word.strip_prefix("of=")).find(|path| is_disk(path))?),
-        name if WRITERS.contains(&name) => overwrites(arguments.last().filter(|path| is_disk(path))?),
+        // What these copy from a disk does it no harm.
+        "cp" | "mv" => overwrites(arguments.last().filter(|path| is_disk(path))?),
+        name if WRITERS.contains(&name) => overwrites(arguments.iter().find(|path| is_disk(path))?),
         "rm" => deletes(removed(arguments, fed, base)?),
         "find" => deletes(found(arguments, base)?),
         _ => None,

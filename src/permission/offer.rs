@@ -117,11 +117,15 @@ fn distinct(rules: impl IntoIterator<Item = Option<Rule>>) -> Option<Vec<Rule>> 
 }
 
 fn commands(text: &str) -> Option<Vec<Rule>> {
-    let text = ShellText::read(text);
-    if text.commands.iter().any(|command| !flag::in_command(command).is_empty()) {
+    let read = ShellText::read(text);
+    if read.commands.iter().any(|command| !flag::in_command(command).is_empty()) {
         return None;
     }
-    distinct(text.understood()?.iter().map(|command| Rule::new("Bash", &pattern(command)?).ok()))
+    // A program that nobody knows may run what another one prints, and the next time that prints something else.
+    let is_piped = text.replace("||", "").contains('|');
+    let is_offered = |command: &SimpleCommand| !is_piped || known_beginning(&command.texts()).is_some();
+    let commands = read.understood()?.iter();
+    distinct(commands.map(|command| Rule::new("Bash", &pattern(command).filter(|_| is_offered(command))?).ok()))
 }
 
 fn git(arguments: &str) -> Option<Vec<Rule>> {

@@ -101,7 +101,6 @@ fn a_command_that_is_on_no_list_is_kept_as_it_is() {
         ("npm run -s build", &["Bash(npm run -s build)"]),
         ("git remote -v", &["Bash(git remote -v)"]),
         ("git config x y", &["Bash(git config x y)"]),
-        ("git -C x push", &["Bash(git -C x push)"]),
         ("git checkout main", &["Bash(git checkout main)"]),
     ] {
         check(&bash(text), expected);
@@ -118,6 +117,9 @@ fn r77_nothing_is_offered_for_what_could_do_anything() {
         "python3",
         "python3 -",
         "ls | python3",
+        "git -C x push",
+        "echo 'select 1' | sqlite3 app.db",
+        "echo x | docker exec -i c bash -l",
         "python3 /dev/stdin",
         "python3 x -",
         "bash",
