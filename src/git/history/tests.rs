@@ -375,10 +375,10 @@ fn a_reset_deletes_nothing_that_its_snapshot_does_not_hold() {
     let base = tree.base.to_string();
     fs::remove_file(tree.path.join("config")).unwrap();
     fs::remove_dir_all(tree.path.join("dir")).unwrap();
-    write(&tree.path.join(".gitignore"), &format!(".env\nbuild/\n{base}\n"));
+    write(&tree.path.join(".gitignore"), format!(".env\nbuild/\n{base}\n"));
     write(&tree.path.join("work"), "work\n");
     take(&tree, 1);
-    write(&tree.path.join(".gitignore"), &format!(".env\nbuild/\n{base}\nconfig\ndir\n"));
+    write(&tree.path.join(".gitignore"), format!(".env\nbuild/\n{base}\nconfig\ndir\n"));
     for name in [".env", "build/deep/out", &base, "config", "dir", "damaged/.git/notes", "new/file"] {
         write(&tree.path.join(name), "mine\n");
     }
