@@ -139,7 +139,10 @@ impl Actor {
         self.keep_submodules().await;
         let root = self.shared.worktrees(&self.record.project);
         let lock = self.shared.repository(&self.record.project);
+        // The sweeper looks into the trash meanwhile.
+        let tree_lock = self.shared.tree_lock(self.id);
         {
+            let _tree = tree_lock.lock().await;
             let _held = lock.lock().await;
             blocking(move || git::removal::trash(&tree, &root)).await?;
         }
