@@ -151,10 +151,11 @@ impl Engine {
         let shared = Shared::new(parts);
         // Nothing of the last daemon's may still write where this one works.
         quiesce::wait_for_orphaned_supervisors().await;
-        recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
+        let cut_off = recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         sweeper::complete_all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         utility::clear(&shared.data);
         sweeper::start(&shared);
+        recover::count_files(&shared, cut_off).await;
         Ok(Self { shared })
     }
 

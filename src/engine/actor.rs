@@ -42,7 +42,7 @@ use tracing::{debug, warn};
 use crate::api::event::Payload;
 use crate::api::handoff::Handoff;
 use crate::api::request::{Decide, Merge};
-use crate::api::session::Session;
+use crate::api::session::{Changes, Session};
 use crate::api::{self, request::When};
 use crate::backend::Conversation;
 use crate::backend::event::Event as BackendEvent;
@@ -58,7 +58,7 @@ use super::fault::Fault;
 use super::image::Picture;
 use super::prepare::{Prepared, SetupChoice, Unprepared};
 use super::record::{ConversationRecord, Record, Switch};
-use super::recover;
+use super::recover::{self, Settled};
 use super::shared::Shared;
 use super::slots::{Permit, Wish};
 use super::timing::Timing;
@@ -132,6 +132,12 @@ pub(super) enum Command {
         from: String,
         to: String,
     },
+    /// What is in the files of a session that was cut off in this turn, which counted as `was` until now.
+    Recount {
+        turn: u32,
+        was: Changes,
+        now: Changes,
+    },
     /// A message that was asked for when the checkpoint of the turn was `commit`.
     Reword {
         turn: u32,
@@ -199,11 +205,14 @@ async fn run(shared: Arc<Shared>, id: SessionId, mut inbox: mpsc::Receiver<Messa
     }
 }
 
-async fn load(shared: &Shared, id: SessionId) -> Result<(Record, Option<Handoff>), Fault> {
+async fn load(shared: &Arc<Shared>, id: SessionId) -> Result<(Record, Option<Handoff>), Fault> {
     let row = shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
     let mut record = Record::read(row)?;
     // The last task of this session may have ended in the middle of something.
-    recover::one(shared, &mut record).await?;
+    match recover::one(shared, &mut record).await? {
+        Settled::CutOff => drop(shared.tasks.spawn(recover::count_all(shared.clone(), vec![record.clone()]))),
+        Settled::AsItWas => {}
+    }
     let handoff = child::load(shared, &record).await?;
     Ok((record, handoff))
 }

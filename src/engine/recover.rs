@@ -1,23 +1,40 @@
 //! What a daemon that just started does with what the last one left: nothing resumes by itself, nothing stays half told.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use tracing::{info, warn};
 
 use crate::api::event::Payload;
 use crate::api::handoff::HandoffStatus;
-use crate::api::session::{Status, TurnState, Usage};
+use crate::api::session::{Changes, Status, TurnState, Usage};
+use crate::git::GitError;
 use crate::git::diff::{self, Target};
+use crate::git::stop::stop_signal;
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
-use super::actor::{changes, in_quiet_tree};
+use super::actor::{Command, blocking, changes};
 use super::fault::Fault;
 use super::handoff::{self, EndedBy};
 use super::record::{ApprovalRecord, PromptBody, Record, State, Tree, TurnBody};
 use super::shared::{Shared, event};
-use super::{clock, prepare, view};
+use super::{clock, delegate, prepare, view};
 
-/// Settles every session that was in progress.
-pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
+/// How long the daemon waits for the counts of files before it takes requests: most are there by then.
+const COUNT_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether a session was in the middle of something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    AsItWas,
+    /// What it left in its files is not counted yet.
+    CutOff,
+}
+
+/// Settles every session that was in progress, and returns those.
+pub(super) async fn all(shared: &Shared) -> Result<Vec<Record>, Fault> {
+    let mut cut_off = Vec::new();
     for row in shared.store.sessions(Removed::Without).await? {
         let mut record = match Record::read(row) {
             Ok(record) => record,
@@ -26,20 +43,25 @@ pub(super) async fn all(shared: &Shared) -> Result<(), Fault> {
                 continue;
             }
         };
-        one(shared, &mut record).await?;
+        let settled = one(shared, &mut record).await?;
         abandoned(shared, &record).await?;
         if let Err(fault) = prepare::undo_integration(shared, &record).await {
             warn!(session = %record.id, %fault, "an integration stays half done until the next turn");
         }
+        match settled {
+            Settled::CutOff => cut_off.push(record),
+            Settled::AsItWas => {}
+        }
     }
-    Ok(())
+    Ok(cut_off)
 }
 
 /// Settles one session that nobody works on, whatever it was in the middle of.
-pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Fault> {
+pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<Settled, Fault> {
     let state = record.body.state;
     let found = record.found();
     let mut changes = Vec::new();
+    let mut settled = Settled::AsItWas;
     match session::step(found, Event::Recover) {
         Some((next, effects)) => {
             info!(session = %record.id, status = record.status.as_str(), "session was in progress");
@@ -51,9 +73,7 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
             let waited = matches!(found, Session::Attached(_)) && record.status == Status::Queued;
             let now = if record.outlives() { record.updated_at } else { clock::now() };
             record.settle(if waited { Session::Resting(Rest::Interrupted) } else { next }, now);
-            if let Err(fault) = recount(record).await {
-                warn!(session = %record.id, %fault, "what was left in the files is not counted");
-            }
+            settled = Settled::CutOff;
         }
         None => {
             let is_answered = record.body.questions.iter().all(|asked| asked.answer.is_some());
@@ -64,7 +84,7 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
             };
             let follows = goes_on && !record.body.order.is_empty();
             if !follows && record.status == view::status(found.status()) {
-                return Ok(());
+                return Ok(settled);
             }
             // The next prompt was to follow at once; somebody has to say so again.
             record.settle(if follows { Session::Resting(Rest::Interrupted) } else { found }, clock::now());
@@ -73,17 +93,43 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<(), Faul
     changes.insert(0, Change::Session(record.row()));
     changes.extend(interrupt_handoff(shared, record).await?);
     shared.store.write(Write { durability: Durability::Full, changes }).await?;
-    Ok(())
+    Ok(settled)
 }
 
-/// Counts the files as they are: what was left there by whoever was cut off is on no branch yet.
-async fn recount(record: &mut Record) -> Result<(), Fault> {
-    let Tree::Ready = record.body.tree else { return Ok(()) };
-    let repo = prepare::open_repo(record).await?;
+/// Counts what was left in the files by those who were cut off, one session after the other, and waits for a while. An
+/// agent decides how long git reads its files, so nobody waits for all of that.
+pub(super) async fn count_files(shared: &Arc<Shared>, cut_off: Vec<Record>) {
+    let counting = shared.tasks.spawn(count_all(shared.clone(), cut_off));
+    // The task goes on.
+    tokio::time::timeout(COUNT_PATIENCE, counting).await.ok();
+}
+
+pub(super) async fn count_all(shared: Arc<Shared>, cut_off: Vec<Record>) {
+    for record in cut_off {
+        let counted = shared.stop.run_until_cancelled(count(&record)).await;
+        match counted {
+            Some(Ok(Some(now))) => {
+                let (turn, was) = (record.body.turns, record.body.changes);
+                // A session that has gone on since counts by itself.
+                delegate::tell(&shared, record.id, Command::Recount { turn, was, now }).await.ok();
+            }
+            Some(Ok(None)) => {}
+            Some(Err(fault)) => warn!(session = %record.id, %fault, "what was left in the files is not counted"),
+            None => return,
+        }
+    }
+}
+
+/// Counts the files as they are: what was left there by whoever was cut off is on no branch yet. Nothing is stopped for
+/// it: the session may be at work again.
+async fn count(record: &Record) -> Result<Option<Changes>, Fault> {
+    let Tree::Ready = record.body.tree else { return Ok(None) };
+    // Whoever gives the count up ends its git.
+    let (_guard, stop) = stop_signal().map_err(|source| GitError::Spawn { verb: "diff", source })?;
+    let repo = prepare::open_repo(record).await?.stopped_by(stop);
     let (tree, from) = (prepare::tree_of(record, &repo)?, record.body.measured_from().parse()?);
-    let total = in_quiet_tree(&tree.path.clone(), move || diff::changes(&tree, &from, Target::WorkTree)).await?;
-    record.body.changes = changes(total);
-    Ok(())
+    let total = blocking(move || diff::changes(&tree, &from, Target::WorkTree)).await?;
+    Ok(Some(changes(total)))
 }
 
 /// A child that was made and never began is interrupted too: nobody else tells its parent.

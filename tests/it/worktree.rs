@@ -196,6 +196,17 @@ fn a_pipe_in_the_place_of_an_ignore_file_holds_up_no_other_session() {
 }
 
 #[test]
+fn a_huge_file_does_not_hold_up_the_next_daemon() {
+    let env = TestEnv::new();
+    let other = env.create(&steps(&[run("truncate -s 4T huge"), "@hang".to_owned()]));
+    env.wait_for_event(&other, "tool_finished", 0);
+    env.kill_daemon();
+    assert_eq!(env.status(&other), "interrupted");
+    // It still counts.
+    env.end_daemon(&[]);
+}
+
+#[test]
 fn an_agent_sees_a_linked_directory_that_was_replaced() {
     let env = TestEnv::new();
     env.configure("[worktree]\nlink = [\"build\"]\n");

@@ -140,6 +140,7 @@ impl Actor {
             | Command::Attach(_)
             | Command::Restore
             | Command::Retitle { .. }
+            | Command::Recount { .. }
             | Command::Reword { .. } => return Ok(()),
         };
         Err(self.attached(act))

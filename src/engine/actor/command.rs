@@ -62,6 +62,7 @@ impl Actor {
             Command::Remove => self.remove().await,
             Command::Restore => self.restore().await,
             Command::Retitle { from, to } => self.retitle(&from, to).await,
+            Command::Recount { turn, was, now } => self.recount(turn, was, now).await,
             Command::Reword { turn, commit, message } => self.reword(turn, commit, message).await,
         }
     }

@@ -16,7 +16,7 @@ use crate::git::{self, GitError, Oid, Worktree};
 use crate::protocol::naming;
 use crate::sandbox::quiesce;
 use crate::session::{Event, Rest, Session};
-use crate::store::{Change, Durability};
+use crate::store::{Change, Durability, Write};
 
 use super::super::fault::{Fault, half_undone_hint};
 use super::super::prepare::{self, failure};
@@ -263,6 +263,7 @@ impl Actor {
             | Command::Undo { .. }
             | Command::SetPosture { .. }
             | Command::Note { .. }
+            | Command::Recount { .. }
             | Command::Retitle { .. }
             | Command::Reword { .. } => Ok(()),
         }
@@ -301,6 +302,21 @@ impl Actor {
             self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
         }
         Ok(Some((commit, own)))
+    }
+
+    /// Takes the count of the files as a cut-off turn left them, unless the session has gone on. That is no news of the
+    /// session's own, so it is not younger for it.
+    pub(super) async fn recount(&mut self, turn: u32, was: Changes, now: Changes) -> Result<(), Fault> {
+        let has_gone_on = match self.state {
+            Session::Resting(_) => self.record.body.turns != turn || self.record.body.changes != was,
+            Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => true,
+        };
+        if !has_gone_on && was != now {
+            self.record.body.changes = now;
+            let changes = vec![Change::Session(self.record.row())];
+            self.shared.store.write(Write { durability: Durability::Normal, changes }).await?;
+        }
+        Ok(())
     }
 
     pub(super) fn summary(&self) -> Option<crate::protocol::Summary> {
