@@ -26,7 +26,7 @@ use super::utility::{self, Utility};
 /// A change of more lines is told by its table of files alone.
 const PATCH_LINES: u64 = 5_000;
 
-/// No more is told of a patch, however long its lines are.
+/// Upper bound of the patch text in a question, however long its lines are.
 const PATCH_BYTES: usize = 1 << 20;
 
 /// The checkpoint that wants a message.

@@ -252,7 +252,7 @@ fn put_back(tree: &Worktree, to: &Oid, saved: &str) -> Result<(), GitError> {
     let private = PrivateIndex::copy_of(tree)?;
     // What has not changed is not written again, and so not built again.
     private.refresh()?;
-    // Git deletes what its index has and the commit has not. What was ignored in the snapshot may be ignored no longer.
+    // Git deletes what its index has and the commit has not. A file that the snapshot ignores may be untracked by now.
     let mut untracked = status::read_session(tree, |verb| private.git(verb), &private.path())?.untracked;
     untracked.retain(|path| held.get_path(path).is_ok());
     let add = private.git("update-index").args(["--add", "--replace", "-z", "--stdin"]);

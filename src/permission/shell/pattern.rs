@@ -11,7 +11,7 @@ pub(in super::super) struct CommandPattern(Vec<Sign>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Sign {
     One(char),
-    /// `?`, or whatever stands in brackets.
+    /// `?` or a bracket expression.
     Any,
     /// Any run of characters without a blank.
     Run,
