@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -106,6 +107,34 @@ impl TestEnv {
     /// Reads a file of the user's checkout.
     pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.repo().join(path)).unwrap()
+    }
+
+    /// Puts a git of the daemon's in front of the real one, before the daemon starts; the directory it is in. It runs an
+    /// `action` where its arguments contain the words in the file `words_file` of that directory.
+    pub(crate) fn wrap_git(&mut self, words_file: &str, action: &str) -> PathBuf {
+        let directory = self.path("bin");
+        fs::create_dir(&directory).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        let real = std::env::split_paths(&path).map(|entry| entry.join("git")).find(|git| git.is_file()).unwrap();
+        let script = format!(
+            "#!/bin/sh\nif test -e '{0}/{words_file}' && read -r words < '{0}/{words_file}'; then\n\
+             case \"$*\" in *\"$words\"*) {action} ;; esac\nfi\nexec '{1}' \"$@\"\n",
+            directory.display(),
+            real.display()
+        );
+        fs::write(directory.join("git"), script).unwrap();
+        fs::set_permissions(directory.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        self.set("PATH", &format!("{}:{path}", directory.display()));
+        directory
+    }
+
+    /// Commits attributes by which no `*.dat` file can be committed.
+    pub(crate) fn refuse_dat_files(&self) {
+        self.write(".gitattributes", "*.dat filter=broken\n");
+        self.commit("attributes");
+        self.git(&["config", "filter.broken.required", "true"]);
+        self.git(&["config", "filter.broken.smudge", "cat"]);
+        self.git(&["config", "filter.broken.clean", "false"]);
     }
 
     /// Commits everything in the user's checkout.

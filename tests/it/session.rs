@@ -66,11 +66,7 @@ fn every_way_to_merge_brings_the_same_tree() {
 #[test]
 fn work_that_cannot_be_committed_is_not_taken_for_none() {
     let env = TestEnv::new();
-    env.write(".gitattributes", "*.dat filter=broken\n");
-    env.commit("attributes");
-    env.git(&["config", "filter.broken.required", "true"]);
-    env.git(&["config", "filter.broken.smudge", "cat"]);
-    env.git(&["config", "filter.broken.clean", "false"]);
+    env.refuse_dat_files();
     let id = env.create_ready(&write("file.dat", "one"));
     let shown = env.coppice(&["show", &id]).exits(0).stdout;
     let part = |from: &str| shown[shown.find(from).unwrap()..].lines().next().unwrap().to_owned();

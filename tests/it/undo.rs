@@ -1,7 +1,6 @@
 //! An undo that fails in the midst or is killed: the state before it is kept, and the next act completes it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
@@ -18,19 +17,7 @@ struct FailingGit {
 impl FailingGit {
     /// Puts it in front of the real one, before the daemon starts.
     fn install(env: &mut TestEnv) -> Self {
-        let directory = env.path("bin");
-        fs::create_dir(&directory).unwrap();
-        let path = std::env::var("PATH").unwrap();
-        let real = std::env::split_paths(&path).map(|entry| entry.join("git")).find(|git| git.is_file()).unwrap();
-        let script = format!(
-            "#!/bin/sh\nif test -e '{0}/fails' && read -r words < '{0}/fails'; then\n\
-             case \"$*\" in *\"$words\"*) echo 'no space left' >&2; exit 1 ;; esac\nfi\nexec '{1}' \"$@\"\n",
-            directory.display(),
-            real.display()
-        );
-        fs::write(directory.join("git"), script).unwrap();
-        fs::set_permissions(directory.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
-        env.set("PATH", &format!("{}:{path}", directory.display()));
+        let directory = env.wrap_git("fails", "echo 'no space left' >&2; exit 1");
         Self { directory }
     }
 

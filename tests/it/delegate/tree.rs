@@ -99,11 +99,7 @@ fn changes_of_children_come_home_together_and_uncommitted() {
 #[test]
 fn a_parent_learns_where_the_work_is_that_its_child_could_not_commit() {
     let env = TestEnv::new();
-    env.write(".gitattributes", "*.dat filter=broken\n");
-    env.commit("attributes");
-    env.git(&["config", "filter.broken.required", "true"]);
-    env.git(&["config", "filter.broken.smudge", "cat"]);
-    env.git(&["config", "filter.broken.clean", "false"]);
+    env.refuse_dat_files();
     let (id, answer) = played(&env, &delegate("general", &steps(&[write("file.dat", "one"), say("done")])));
     let (child, told) = (child(&env, &id), record(&answer));
     let worktree = env.worktree(&child);

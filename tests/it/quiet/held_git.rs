@@ -1,7 +1,7 @@
 //! Git in the middle of its work on a session's tree, and what the processes of that session do meanwhile.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -19,20 +19,8 @@ struct HeldGit {
 impl HeldGit {
     /// Puts it in front of the real one, before the daemon starts.
     fn install(env: &mut TestEnv) -> Self {
-        let directory = env.path("bin");
-        fs::create_dir(&directory).unwrap();
-        let path = std::env::var("PATH").unwrap();
-        let real = std::env::split_paths(&path).map(|entry| entry.join("git")).find(|git| git.is_file()).unwrap();
-        let script = format!(
-            "#!/bin/sh\nif test -e '{0}/held' && read -r held < '{0}/held'; then\n\
-             case \"$*\" in *\"$held\"*) read -r line < '{0}/gate' ;; esac\nfi\nexec '{1}' \"$@\"\n",
-            directory.display(),
-            real.display()
-        );
-        fs::write(directory.join("git"), script).unwrap();
-        fs::set_permissions(directory.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+        let directory = env.wrap_git("held", "read -r line < \"${0%/*}/gate\"");
         mknodat(CWD, directory.join("gate"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        env.set("PATH", &format!("{}:{path}", directory.display()));
         Self { directory }
     }
 
