@@ -250,9 +250,10 @@ async fn worktree(
     if let Tree::Ready | Tree::Unprepared = record.body.tree {
         return mend(shared, record, whole).await;
     }
-    let lock = shared.repository(&record.project);
+    // The sweeper may be saving the tree that is brought back.
+    let (tree_lock, repository_lock) = (shared.tree_lock(record.id), shared.repository(&record.project));
     let _held = tokio::select! {
-        held = lock.lock() => held,
+        held = async { (tree_lock.lock().await, repository_lock.lock().await) } => held,
         () = abort.cancelled() => return Err(GitError::Stopped { verb: "worktree add" }.into()),
     };
     let root = shared.worktrees(&record.project);

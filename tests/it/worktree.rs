@@ -115,6 +115,29 @@ fn what_git_cannot_read_is_told_and_never_deleted() {
     assert!(left.join(name).is_dir() && left.join("file.txt").exists());
 }
 
+#[test]
+fn a_worktree_that_is_being_saved_is_brought_back_afterwards() {
+    let mut env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let (tree, sent) = (env.worktree(&id), env.path("sent"));
+    env.end_daemon(&[]);
+    // Saving waits for the message, and then a while for the mistake: a worktree that is back too early.
+    let wait = format!(
+        "case \"$GIT_WORK_TREE\" in */.trash/*)\nwhile ! test -e '{}'; do sleep 0.01; done\n\
+         for try in $(seq 30); do test -e '{}' || sleep 0.01; done ;;\nesac",
+        sent.display(),
+        tree.display()
+    );
+    let directory = env.wrap_git("any", &wait);
+    fs::write(directory.join("any"), "\n").unwrap();
+    env.coppice(&["merge", &id]).succeeds();
+    env.coppice(&["send", &id, &write("other.txt", "two")]).succeeds();
+    fs::write(&sent, "").unwrap();
+    env.wait_for(&id, "ready");
+    assert!(tree.join("other.txt").exists());
+    assert!(!env.kinds(&id).contains(&"warning".to_owned()), "{:?}", env.events(&id));
+}
+
 /// A pipe that a hook or a filter waits for, once it does.
 fn wait_for_reader(pipe: &Path) -> fs::File {
     let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();
