@@ -23,6 +23,8 @@ mod tests;
 pub enum ClientError {
     #[error("no daemon answers on `{}`", socket.display())]
     Unreachable { socket: PathBuf, source: io::Error },
+    #[error("the daemon runs (pid {pid}), but nothing listens on its socket `{}`", socket.display())]
+    OutOfReach { pid: u32, socket: PathBuf },
     /// Carries the last words of the daemon.
     #[error("the daemon did not start{}", tail(log))]
     NotStarted { log: String, hint: Option<String> },

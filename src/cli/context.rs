@@ -36,16 +36,21 @@ impl Context {
 
     /// A connection to the daemon, which is started if none runs.
     pub(super) async fn client(&self) -> Result<Connection, Failure> {
-        let daemon = Daemon::of_this_process()?;
+        Ok(self.connect(&Daemon::of_this_process()?, PATIENCE).await?)
+    }
+
+    /// Connects, and tells after a moment whom it waits for.
+    pub(super) async fn connect(&self, daemon: &Daemon, patience: Duration) -> Result<Connection, ClientError> {
         let mut connecting = std::pin::pin!(daemon.connect());
-        match timeout(PATIENCE, connecting.as_mut()).await {
-            Ok(connection) => Ok(connection?),
+        match timeout(patience, connecting.as_mut()).await {
+            Ok(connection) => connection,
             Err(_) => {
                 let who = daemon.pid().map(|pid| format!(" (pid {pid})")).unwrap_or_default();
                 let text = format!("waiting for the daemon{who}, which does not answer yet");
-                // Nothing was said before: the output of the command begins with its connection.
-                Output::of_process().say(&Line::new().dim(text))?;
-                Ok(connecting.await?)
+                // Nothing was said before: the output of the command begins with its connection. Whoever cannot read
+                // this waits all the same.
+                Output::of_process().say(&Line::new().dim(text)).ok();
+                connecting.await
             }
         }
     }

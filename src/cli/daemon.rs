@@ -5,6 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::time::timeout;
+
 use super::line::{Line, table};
 use super::status::count;
 use super::{Context, Exit, Failure, Format};
@@ -15,6 +19,11 @@ use crate::client::connection::Connection;
 use crate::client::start::{Absent, Daemon};
 use crate::paths::Paths;
 
+/// A daemon answers at once; one that does not is named after this.
+const PATIENCE: Duration = Duration::from_millis(1500);
+/// How long it is waited for.
+const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+const LIMIT_BEFORE_KILL: Duration = Duration::from_secs(2);
 /// How often a followed log is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -58,6 +67,9 @@ pub(super) enum Look {
         /// Interrupt the turns in progress.
         #[arg(long)]
         now: bool,
+        /// Interrupt them, and kill a daemon that does not answer; what is stored is not lost.
+        #[arg(long)]
+        force: bool,
     },
     /// Show whether it runs; ends with 6 when it does not.
     Status {
@@ -75,7 +87,10 @@ pub(super) enum Look {
 pub(super) async fn run(look: Look, context: &mut Context) -> Result<Exit, Failure> {
     match look {
         Look::Start { format } => start(format.choice(), context).await,
-        Look::Stop { now } => stop(if now { StopHow::Now } else { StopHow::Drain }, context).await,
+        Look::Stop { now, force } => {
+            let how = if now || force { StopHow::Now } else { StopHow::Drain };
+            stop(how, if force { Silence::Kill } else { Silence::Tell }, context).await
+        }
         Look::Status { format } => status(format.choice(), context).await,
         Look::Logs { follow } => logs(if follow { Follow::Yes } else { Follow::No }, context).await,
     }
@@ -89,7 +104,7 @@ async fn start(format: Format, context: &mut Context) -> Result<Exit, Failure> {
 
 async fn status(format: Format, context: &mut Context) -> Result<Exit, Failure> {
     let paths = context.paths()?;
-    match find(&paths).await? {
+    match find(&paths, ANSWER_LIMIT, context).await? {
         Some(client) => {
             show(&client.daemon().await?, format, context)?;
             Ok(Exit::Done)
@@ -101,10 +116,42 @@ async fn status(format: Format, context: &mut Context) -> Result<Exit, Failure> 
     }
 }
 
-async fn stop(how: StopHow, context: &mut Context) -> Result<Exit, Failure> {
-    let Some(client) = find(&context.paths()?).await? else {
-        context.output.say(&Line::new().dim("no daemon runs"))?;
-        return Ok(Exit::Done);
+/// What to do about a daemon that does not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Tell,
+    Kill,
+}
+
+async fn stop(how: StopHow, silence: Silence, context: &mut Context) -> Result<Exit, Failure> {
+    let limit = match silence {
+        Silence::Tell => ANSWER_LIMIT,
+        Silence::Kill => LIMIT_BEFORE_KILL,
+    };
+    let client = match (find(&context.paths()?, limit, context).await, silence) {
+        (Ok(Some(client)), Silence::Tell | Silence::Kill) => client,
+        (Ok(None), Silence::Tell | Silence::Kill) => {
+            context.output.say(&Line::new().dim("no daemon runs"))?;
+            return Ok(Exit::Done);
+        }
+        (Err(ClientError::OutOfReach { pid, .. } | ClientError::Silent { pid: Some(pid) }), Silence::Kill) => {
+            signal(pid, Signal::KILL)?;
+            let text = format!("killed the daemon (pid {pid}); the next command starts another");
+            context.output.say(&Line::new().plain(text))?;
+            return Ok(Exit::Done);
+        }
+        // Signals say the same as requests: the first lets turns end, the second interrupts them.
+        (Err(ClientError::OutOfReach { pid, .. }), Silence::Tell) => {
+            let times = match how {
+                StopHow::Drain | StopHow::IfIdle => 1,
+                StopHow::Now => 2,
+            };
+            (0..times).try_for_each(|_| signal(pid, Signal::TERM))?;
+            let text = format!("the daemon (pid {pid}) ends once no turn runs; `coppice daemon stop --force` kills it");
+            context.output.say(&Line::new().plain(text))?;
+            return Ok(Exit::Done);
+        }
+        (Err(error), Silence::Tell | Silence::Kill) => return Err(error.into()),
     };
     let status = client.stop_daemon(&StopDaemon { how }).await?;
     let line = match (how, status.running_turns) {
@@ -158,14 +205,31 @@ fn read_from(path: &Path, seen: &mut u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The daemon that runs, without starting one.
-async fn find(paths: &Paths) -> Result<Option<Connection>, Failure> {
+/// The daemon that runs, without starting one. Tells after a moment whom it waits for.
+async fn find(paths: &Paths, limit: Duration, context: &Context) -> Result<Option<Connection>, ClientError> {
     let daemon = Daemon { paths: paths.clone(), absent: Absent::Fail };
-    match daemon.connect().await {
-        Ok(client) => Ok(Some(client)),
-        Err(ClientError::Unreachable { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+    match timeout(limit, context.connect(&daemon, PATIENCE)).await {
+        Ok(Ok(client)) => Ok(Some(client)),
+        Ok(Err(ClientError::Unreachable { .. })) => Ok(None),
+        Ok(Err(error)) => Err(error),
+        Err(_) => Err(ClientError::Silent { pid: daemon.pid() }),
     }
+}
+
+/// Sends a signal to the daemon, and to no process that has its number in another container.
+fn signal(pid: u32, signal: Signal) -> Result<(), Failure> {
+    let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let is_daemon = command
+        .split(|byte| *byte == 0)
+        .collect::<Vec<_>>()
+        .windows(2)
+        .any(|words| words == [b"daemon".as_slice(), b"run"]);
+    let process = i32::try_from(pid).ok().and_then(Pid::from_raw).filter(|_| is_daemon);
+    let sent = process.ok_or(Errno::SRCH).and_then(|process| kill_process(process, signal));
+    sent.map_err(|error| {
+        Failure::because(format!("failed to end the daemon (pid {pid})"), &io::Error::from(error))
+            .hint("end it where it was started, for example in another container")
+    })
 }
 
 fn absent(paths: &Paths) -> DaemonStatus {

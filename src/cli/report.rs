@@ -79,6 +79,7 @@ fn unreachable_from_session(error: &ClientError) -> Option<Report> {
         | ClientError::TooNew { .. }
         | ClientError::Lost { .. }
         | ClientError::Silent { .. }
+        | ClientError::OutOfReach { .. }
         | ClientError::Stopped
         | ClientError::Malformed { .. }
         | ClientError::Request { .. }
@@ -108,6 +109,7 @@ impl From<ClientError> for Failure {
             | ClientError::TooNew { .. }
             | ClientError::Lost { .. }
             | ClientError::Silent { .. }
+            | ClientError::OutOfReach { .. }
             | ClientError::Stopped => Exit::DaemonUnreachable,
             ClientError::Malformed { .. } => Exit::Internal,
             ClientError::Request { .. } => Exit::Usage,
@@ -126,8 +128,9 @@ impl From<ClientError> for Failure {
             }
             ClientError::TooNew { .. } => "use the newer program, or stop the daemon with `coppice daemon stop`",
             ClientError::Silent { .. } => {
-                "`kill -CONT` wakes one that was stopped; after `kill -9` the next command starts another, and no work is lost"
+                "`kill -CONT` wakes one that was stopped; `coppice daemon stop --force` kills it, and no work is lost"
             }
+            ClientError::OutOfReach { .. } => "`coppice daemon stop` ends it, and the next command starts another",
             ClientError::Stopped => "the next command starts it again",
             ClientError::Malformed { .. } => "this is a bug: please report it with the output of `coppice daemon logs`",
             ClientError::Request { .. } => "`coppice list` shows the sessions",

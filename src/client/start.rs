@@ -5,7 +5,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where a client starts the daemon")]
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -49,6 +49,13 @@ pub enum Absent {
     },
 }
 
+/// The process that holds the daemon's lock, as it describes itself.
+#[derive(Debug, serde::Deserialize)]
+struct Holder {
+    pid: u32,
+    socket: PathBuf,
+}
+
 impl Daemon {
     /// The daemon of this process's user, started on demand.
     pub fn of_this_process() -> Result<Self, ClientError> {
@@ -65,8 +72,9 @@ impl Daemon {
     }
 
     async fn meet(&self) -> Result<Connection, ClientError> {
-        let connection = match (Connection::open(&self.paths.socket).await, &self.absent) {
+        let connection = match (self.open().await, &self.absent) {
             (Err(ClientError::Unreachable { .. }), Absent::Start { program }) => self.start(program).await?,
+            (Err(ClientError::Unreachable { source, .. }), Absent::Fail) => return Err(self.unreachable(source)),
             (result, Absent::Start { .. } | Absent::Fail) => result?,
         };
         let asked = tokio::time::timeout(ANSWER_LIMIT, connection.daemon()).await;
@@ -81,14 +89,43 @@ impl Daemon {
         }
     }
 
-    /// The process that holds the daemon's lock, or held it last.
+    /// The process of the daemon that runs, whether it answers or not.
     pub fn pid(&self) -> Option<u32> {
-        #[derive(serde::Deserialize)]
-        struct Holder {
-            pid: u32,
+        self.holder().map(|holder| holder.pid)
+    }
+
+    /// Who holds the daemon's lock. The text alone may be that of a daemon that was killed.
+    fn holder(&self) -> Option<Holder> {
+        let mut file = File::open(self.paths.lock()).ok()?;
+        if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+            return None;
         }
-        let text = std::fs::read(self.paths.lock()).ok()?;
-        serde_json::from_slice::<Holder>(&text).ok().map(|holder| holder.pid)
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Connects to the socket that belongs to this process's surroundings, or to the one on which the daemon of another
+    /// login listens.
+    async fn open(&self) -> Result<Connection, ClientError> {
+        match Connection::open(&self.paths.socket).await {
+            Err(unreachable @ ClientError::Unreachable { .. }) => {
+                let elsewhere = self.holder().map(|holder| holder.socket).filter(|socket| *socket != self.paths.socket);
+                match elsewhere {
+                    Some(socket) => Connection::open(&socket).await,
+                    None => Err(unreachable),
+                }
+            }
+            result => result,
+        }
+    }
+
+    /// Nobody answers: no daemon runs, or it cannot be reached.
+    fn unreachable(&self, source: io::Error) -> ClientError {
+        match self.holder() {
+            Some(Holder { pid, socket }) => ClientError::OutOfReach { pid, socket },
+            None => ClientError::Unreachable { socket: self.paths.socket.clone(), source },
+        }
     }
 
     /// Starts a daemon unless another client is quicker.
@@ -98,35 +135,29 @@ impl Daemon {
         if let Some(connection) = self.find_lasting().await {
             return Ok(connection);
         }
-        // One that is about to end holds its lock a little longer than its socket. Only the holder of the start lock
-        // waits here: for a moment it has the lock that the next daemon needs.
-        drop(lock(self.paths.lock(), END_LIMIT).await);
-        match launch(program, &self.paths).await {
-            Ok(()) => Connection::open(&self.paths.socket).await,
-            Err(error) => self.find_starting().await.ok_or(error),
-        }
-    }
-
-    /// A daemon whose own client died while it started: it holds its lock and does not listen yet.
-    async fn find_starting(&self) -> Option<Connection> {
+        // One that ends holds its lock longer than its socket, one that starts has no socket yet, and one whose socket was
+        // removed makes another.
         let deadline = tokio::time::Instant::now() + END_LIMIT;
-        loop {
-            if let Ok(connection) = Connection::open(&self.paths.socket).await {
-                return Some(connection);
+        while self.holder().is_some() {
+            if let Some(connection) = self.find_lasting().await {
+                return Ok(connection);
             }
-            let is_held = File::open(self.paths.lock()).is_ok_and(|file| file.try_lock().is_err());
-            if !is_held || tokio::time::Instant::now() > deadline {
-                return None;
+            if tokio::time::Instant::now() > deadline {
+                return self.open().await.map_err(|error| match error {
+                    ClientError::Unreachable { source, .. } => self.unreachable(source),
+                    error => error,
+                });
             }
-            // Nobody tells when it listens: whoever it would tell is gone.
             tokio::time::sleep(LOOK_AGAIN).await;
         }
+        launch(program, &self.paths).await?;
+        self.open().await
     }
 
     /// A daemon that answers and is not about to end.
     async fn find_lasting(&self) -> Option<Connection> {
-        let connection = Connection::open(&self.paths.socket).await.ok()?;
-        let status = connection.daemon().await.ok()?;
+        let connection = self.open().await.ok()?;
+        let status = tokio::time::timeout(ANSWER_LIMIT, connection.daemon()).await.ok()?.ok()?;
         (!status.draining).then_some(connection)
     }
 

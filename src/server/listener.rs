@@ -17,6 +17,10 @@ use crate::sandbox::peer::{PeerOrigin, find_origin};
 /// How long to wait when the system has no descriptor left for another connection.
 const BREATHER: Duration = Duration::from_secs(1);
 
+/// How often the socket's file is looked for. Nobody tells that it was removed, and a directory that is unmounted while
+/// the socket is bound in it sends no notice.
+const SOCKET_CHECK: Duration = Duration::from_secs(2);
+
 /// The process at the other end of a connection. It is looked at when the connection is accepted: later its pid may be
 /// another process's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +37,11 @@ impl Listener for OwnUserListener {
 
     async fn accept(&mut self) -> (UnixStream, Peer) {
         loop {
-            let accepted = self.0.accept().await.and_then(|(stream, _)| Ok((stream.peer_cred()?, stream)));
-            match accepted {
+            let Ok(accepted) = tokio::time::timeout(SOCKET_CHECK, self.0.accept()).await else {
+                self.0.keep_in_place();
+                continue;
+            };
+            match accepted.and_then(|(stream, _)| Ok((stream.peer_cred()?, stream))) {
                 Ok((peer, stream)) if peer.uid() == geteuid().as_raw() => {
                     let process = peer.pid().and_then(Pid::from_raw);
                     return (stream, Peer(process.map_or(PeerOrigin::Unknown, find_origin)));

@@ -6,6 +6,8 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -30,14 +32,22 @@ pub enum LockError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// Takes the lock or tells who has it; never waits.
+/// How often the lock is tried, and the pause in between: a client that looks whether a daemon runs has it for a moment.
+const TRIES: usize = 5;
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Takes the lock or tells who has it.
 pub fn acquire(path: &Path, holder: &Holder) -> Result<DaemonLock, LockError> {
     let failed = |source| LockError::Io { path: path.to_owned(), source };
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(LockError::Held { holder: read_holder(&mut file) }),
-        Err(TryLockError::Error(source)) => return Err(failed(source)),
+    let mut tries = 1..TRIES;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) if tries.next().is_some() => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => return Err(LockError::Held { holder: read_holder(&mut file) }),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
     }
     write_holder(&mut file, holder).map_err(failed)?;
     Ok(DaemonLock(file))

@@ -46,6 +46,27 @@ pub fn bind(path: &Path) -> Result<Socket, SocketError> {
     Ok(Socket { listener, path: path.to_owned(), inode })
 }
 
+impl Socket {
+    /// Binds again if the file is gone, as after a logout that removed the directory. While that fails, for example because
+    /// nobody is logged in, clients cannot connect and the next call tries again.
+    pub fn keep_in_place(&mut self) {
+        if is_inode(&self.path, self.inode) {
+            return;
+        }
+        match bind(&self.path) {
+            Ok(socket) => {
+                *self = socket;
+                tracing::info!(socket = %self.path.display(), "the socket was gone; listening again");
+            }
+            Err(error) => tracing::debug!(%error, "the socket is gone"),
+        }
+    }
+}
+
+fn is_inode(path: &Path, inode: u64) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.ino() == inode)
+}
+
 fn remove_stale(path: &Path) -> Result<(), SocketError> {
     let failed = |source| SocketError::Bind { path: path.to_owned(), source };
     match UnixStream::connect(path) {
@@ -71,7 +92,7 @@ impl Deref for Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        if fs::symlink_metadata(&self.path).is_ok_and(|found| found.ino() == self.inode) {
+        if is_inode(&self.path, self.inode) {
             // A file that stays behind is stale, and the next daemon knows what to do about it.
             fs::remove_file(&self.path).ok();
         }
@@ -120,6 +141,24 @@ mod tests {
         let text = format!("`{}` exists and is not a socket", path.display());
         assert_eq!(bind(&path).unwrap_err().to_string(), text);
         assert_eq!(fs::read_to_string(&path).unwrap(), "notes");
+    }
+
+    #[tokio::test]
+    async fn a_socket_that_was_removed_with_its_directory_is_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let (run, path) = (dir.path().join("run"), dir.path().join("run/daemon.sock"));
+        let mut socket = bind(&path).unwrap();
+        fs::remove_dir_all(&run).unwrap();
+        fs::write(&run, "in the way").unwrap();
+        socket.keep_in_place();
+        fs::remove_file(&run).unwrap();
+        socket.keep_in_place();
+        let client = UnixStream::connect(&path).unwrap();
+        socket.accept().await.unwrap();
+        socket.keep_in_place();
+        assert_eq!((mode(&path), client.peer_addr().unwrap().as_pathname()), (0o600, Some(path.as_path())));
+        drop(socket);
+        assert!(!path.exists());
     }
 
     #[tokio::test]

@@ -211,6 +211,63 @@ fn a_daemon_that_does_not_answer_is_named_while_it_is_waited_for() {
     assert_eq!(seat.ends(), 0);
 }
 
+#[test]
+fn a_daemon_that_was_stopped_can_be_killed_by_the_command_line() {
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let pid = env.daemon_pid().unwrap();
+    kill_process(pid, Signal::STOP).unwrap();
+    let mut seat = Seat::take(&env.to_start(&["daemon", "status"]));
+    seat.showed(&format!("waiting for the daemon (pid {}), which does not answer yet", pid.as_raw_nonzero()));
+    let killed = env.coppice(&["daemon", "stop", "--force"]).exits(0);
+    assert!(killed.stderr.contains(&format!("killed the daemon (pid {})", pid.as_raw_nonzero())), "{}", killed.stderr);
+    assert_eq!(seat.ends(), 6);
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+#[test]
+fn a_daemon_whose_directory_was_removed_listens_again() {
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let (pid, run) = (env.daemon_pid(), socket_path(&env).parent().unwrap().to_owned());
+    fs::remove_dir_all(run).unwrap();
+    env.coppice(&["list"]).succeeds();
+    assert_eq!(env.daemon_pid(), pid);
+}
+
+#[test]
+fn a_daemon_that_nobody_can_reach_is_named_and_ends_when_it_is_told_to() {
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let (pid, run) = (env.daemon_pid().unwrap().as_raw_nonzero(), socket_path(&env).parent().unwrap().to_owned());
+    fs::remove_dir_all(&run).unwrap();
+    fs::write(&run, "in the way").unwrap();
+    let status = env.coppice(&["daemon", "status"]).exits(6);
+    assert!(status.stderr.contains(&format!("the daemon runs (pid {pid}), but nothing listens")), "{}", status.stderr);
+    env.coppice(&["daemon", "stop"]).succeeds();
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+#[test]
+fn another_login_with_a_runtime_directory_of_its_own_finds_the_same_daemon() {
+    let mut env = TestEnv::new();
+    let (home, data) = (env.path("home"), env.path("home/.local/share/coppice"));
+    env.set("COPPICE_HOME", "");
+    env.set("XDG_DATA_HOME", data.parent().unwrap().to_str().unwrap());
+    env.set("XDG_CONFIG_HOME", home.join(".config").to_str().unwrap());
+    for login in ["first", "second"] {
+        fs::create_dir(env.path(login)).unwrap();
+    }
+    env.set("XDG_RUNTIME_DIR", env.path("first").to_str().unwrap());
+    env.coppice(&["daemon", "start"]).succeeds();
+    let pid = env.daemon_pid();
+    env.set("XDG_RUNTIME_DIR", env.path("second").to_str().unwrap());
+    env.coppice(&["list"]).succeeds();
+    assert_eq!(env.daemon_pid(), pid);
+    env.coppice(&["daemon", "stop"]).succeeds();
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
 /// The socket of the running daemon.
 fn socket_path(env: &TestEnv) -> PathBuf {
     env.json(&["daemon", "status"])["socket"].as_str().unwrap().into()
