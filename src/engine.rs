@@ -40,6 +40,7 @@ mod query;
 mod queue;
 mod record;
 mod recover;
+mod retention;
 mod review;
 mod rules;
 mod settings;

@@ -22,8 +22,9 @@ use crate::store::{Change, Durability, Removed, Write};
 use super::actor::blocking;
 use super::fault::Fault;
 use super::record::{Record, Tree};
+use super::retention::Retention;
 use super::shared::Shared;
-use super::{clock, confine, crash, prepare, settings};
+use super::{confine, crash, prepare, settings};
 
 /// How many files are deleted at a time, and the pause after them: deleting must not be felt.
 const BATCH: usize = 256;
@@ -86,6 +87,7 @@ impl Sweeper {
 pub(super) fn start(shared: &Arc<Shared>) {
     shared.sweeper.wake();
     let sweeping = shared.clone();
+    let mut retention = Retention::new(&shared.data);
     shared.tasks.spawn(async move {
         loop {
             tokio::select! {
@@ -94,7 +96,7 @@ pub(super) fn start(shared: &Arc<Shared>) {
             }
             let leftovers = {
                 let _going = sweeping.busy();
-                save_all(&sweeping).await
+                save_all(&sweeping, &mut retention).await
             };
             tokio::select! {
                 () = sweeping.stop.cancelled() => break,
@@ -109,7 +111,7 @@ pub(super) fn start(shared: &Arc<Shared>) {
 }
 
 /// Saves what is in the trash of every project; returns what is left to delete.
-async fn save_all(shared: &Arc<Shared>) -> Vec<Pending> {
+async fn save_all(shared: &Arc<Shared>, retention: &mut Retention) -> Vec<Pending> {
     let mut leftovers = Vec::new();
     let records = match records(shared).await {
         Ok(records) => records,
@@ -118,7 +120,7 @@ async fn save_all(shared: &Arc<Shared>) -> Vec<Pending> {
             return leftovers;
         }
     };
-    forget_old(shared, &records).await;
+    forget_old(shared, &records, retention).await;
     let mut roots: Vec<PathBuf> = records.iter().map(|record| shared.worktrees(&record.project)).collect();
     roots.sort();
     roots.dedup();
@@ -315,12 +317,14 @@ async fn delete_all(shared: &Arc<Shared>, leftovers: Vec<Pending>) {
 }
 
 /// Forgets removed sessions whose time is over.
-async fn forget_old(shared: &Arc<Shared>, records: &[Record]) {
+async fn forget_old(shared: &Arc<Shared>, records: &[Record], retention: &mut Retention) {
     let Ok(config) = shared.settings.user() else { return };
-    let keep = i64::try_from(settings::keep_removed(&config).as_millis()).unwrap_or(i64::MAX);
-    let oldest = clock::now().saturating_sub(keep);
-    let over = |record: &&Record| record.removed_at.is_some_and(|at| at < oldest) && is_gone(record.body.tree);
-    for record in records.iter().filter(over) {
+    let removed: Vec<_> = records.iter().filter_map(|record| Some((record.id, record.removed_at?))).collect();
+    let over = match retention.look(&removed, settings::keep_removed(&config)) {
+        Ok(over) => over,
+        Err(error) => return warn!(%error, "how long removed sessions were kept is not known; none is forgotten"),
+    };
+    for record in records.iter().filter(|record| over.contains(&record.id) && is_gone(record.body.tree)) {
         if let Err(fault) = forget(shared, record).await {
             warn!(session = %record.id, %fault, "a removed session cannot be forgotten");
         }

@@ -443,6 +443,31 @@ fn database(env: &TestEnv) -> rusqlite::Connection {
 }
 
 #[test]
+fn removed_sessions_are_forgotten_when_time_has_passed_and_not_when_the_clock_says_so() {
+    let env = TestEnv::new();
+    let remove = || {
+        let id = env.create_ready(&say("done"));
+        env.coppice(&["rm", &id]).succeeds();
+        env.wait_for_event(&id, "saved", 0);
+        env.end_daemon(&[]);
+        id
+    };
+    let removed = || env.json(&["list", "--removed"]).as_array().unwrap().len();
+    remove();
+    let day: i64 = 24 * 60 * 60 * 1000;
+    database(&env).execute("UPDATE sessions SET removed_at = removed_at - ?1", [40 * day]).unwrap();
+    remove();
+    assert_eq!(removed(), 2);
+    env.end_daemon(&[]);
+    let file = env.path("coppice/data/removed.json");
+    let mut kept: serde_json::Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    kept["passed_ms"] = (40 * day).into();
+    fs::write(&file, kept.to_string()).unwrap();
+    remove();
+    assert_eq!(removed(), 1);
+}
+
+#[test]
 fn a_home_that_cannot_be_written() {
     let mut env = TestEnv::new();
     // The permissions of a directory do not bind root; nobody can make one here.
