@@ -70,7 +70,8 @@ fn head(trust: &Trust) -> Line {
     let at = short(&trust.commit);
     match trust.state {
         TrustState::NothingToTrust => {
-            Line::new().plain(format!("the repository grants nothing at {at}")).dim(" (only what is committed counts)")
+            let counts = " (committed files of `.coppice` count, and your `permissions.local.json`)";
+            Line::new().plain(format!("nothing to trust at {at}")).dim(counts)
         }
         TrustState::Untrusted => Line::toned(Tone::Warn, "not trusted").plain(format!(": what it asks for at {at}")),
         TrustState::Trusted => {
@@ -136,6 +137,6 @@ mod tests {
         setup commands run outside of the sandbox on main, next, and inside elsewhere
         hint: `coppice trust --hash 0a1b` trusts the branch `topic` too
         "#);
-        insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"the repository grants nothing at 0123456789 (only what is committed counts)");
+        insta::assert_snapshot!(text(trust(TrustState::NothingToTrust, None, None)), @"nothing to trust at 0123456789 (committed files of `.coppice` count, and your `permissions.local.json`)");
     }
 }

@@ -137,6 +137,8 @@ pub(super) enum Fault {
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
     OtherGrants { given: String, found: String },
+    #[error("there is nothing to trust: neither the commit that is checked out nor your local rules grant anything")]
+    NothingToTrust,
     #[error("`cwd` is missing: it names the project that the setting is for")]
     NoProject,
     #[error("`{text}` is not a cursor")]
@@ -226,6 +228,7 @@ impl Fault {
             | Fault::Unattachable { .. }
             | Fault::OutputTaken
             | Fault::PromptTaken { .. }
+            | Fault::NothingToTrust
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
@@ -354,6 +357,7 @@ impl Fault {
             | Fault::NothingToUndo { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }
+            | Fault::NothingToTrust
             | Fault::NoProject
             | Fault::BadComment { .. }
             | Fault::BadCursor { .. }

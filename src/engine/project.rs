@@ -72,6 +72,9 @@ impl Engine {
         let asked = AskedTrust::new(&settings, &files)?;
         let (found, committed) = (settings::hash(&asked.text()), settings::hash(&asked.committed));
         if hash != found && hash != committed {
+            if asked.state(&settings) == TrustState::NothingToTrust {
+                return Err(Fault::NothingToTrust);
+            }
             return Err(Fault::OtherGrants { given: hash, found });
         }
         let agrees_to_local = hash == found && !asked.local.pending.is_empty();

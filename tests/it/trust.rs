@@ -234,3 +234,13 @@ fn no_commit_message_chooses_the_attributes_of_a_session() {
     let checked_out = std::fs::read_to_string(env.worktree(&next).join("README.md")).unwrap();
     assert_eq!(checked_out, env.read("README.md"));
 }
+
+#[test]
+fn a_hash_is_refused_in_plain_words_where_there_is_nothing_to_trust() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.coppice(&["trust", "--hash", "0a1b"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: there is nothing to trust: neither the commit that is checked out nor your local rules grant anything
+    ");
+}
