@@ -6,8 +6,8 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, may_name, printed_words};
-use place::{Loss, is_disk, loss};
+use super::shell::{Origin, ShellText, SimpleCommand, base_name, may_name, printed_words};
+use place::{Loss, is_fatal, loss};
 
 /// Programs that run others with the rights of another user.
 const RIGHTS: &[&str] = &["doas", "pkexec", "run0", "su", "sudo", "sudoedit"];
@@ -15,12 +15,24 @@ const RIGHTS: &[&str] = &["doas", "pkexec", "run0", "su", "sudo", "sudoedit"];
 const ENDINGS: &[&str] = &["halt", "poweroff", "reboot", "shutdown"];
 
 /// Programs that write to the disks that they are given.
-const WRITERS: &[&str] =
-    &["badblocks", "blkdiscard", "cp", "mkswap", "mv", "sfdisk", "sgdisk", "shred", "tee", "truncate", "wipefs"];
+const WRITERS: &[&str] = &[
+    "badblocks",
+    "blkdiscard",
+    "cp",
+    "dd",
+    "install",
+    "mkswap",
+    "mv",
+    "sfdisk",
+    "sgdisk",
+    "shred",
+    "tee",
+    "truncate",
+    "wipefs",
+];
 
 /// The other programs that are judged below.
 const JUDGED: &[&str] = &[
-    "dd",
     "diskutil",
     "find",
     "init",
@@ -48,9 +60,9 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
     }
     let mut base = None;
     for command in read.commands.iter().chain(&read.possible_commands) {
-        let target = command.redirects.iter().find(|redirect| is_fatal(redirect));
-        if let Some(Redirect { target, .. }) = target {
-            return Some(format!("it would overwrite `{}`", target.text));
+        let targets = command.redirects.iter().filter(|redirect| redirect.writes());
+        if let Some(target) = targets.map(|redirect| redirect.target.text.as_str()).find(|path| is_fatal(path, base)) {
+            return Some(format!("it would overwrite `{target}`"));
         }
         let mut fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
         let texts = command.texts();
@@ -113,15 +125,30 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
 /// Why a program must not run with its arguments, where it is known by them.
 fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) -> Option<String> {
     let deletes = |target: &str| Some(format!("`{}` would delete `{target}`", base_name(program)));
-    let overwrites = |disk: &str| Some(format!("it would overwrite `{disk}`"));
     match base_name(program) {
-        "dd" => overwrites(arguments.iter().filter_map(|word| word.strip_prefix("of=")).find(|path| is_disk(path))?),
-        // What these copy from a disk does it no harm.
-        "cp" | "mv" => overwrites(arguments.last().filter(|path| is_disk(path))?),
-        name if WRITERS.contains(&name) => overwrites(arguments.iter().find(|path| is_disk(path))?),
+        name if WRITERS.contains(&name) => {
+            let path = written(name, arguments).into_iter().find(|path| is_fatal(path, base))?;
+            Some(format!("it would overwrite `{path}`"))
+        }
         "rm" => deletes(removed(arguments, fed, base)?),
         "find" => deletes(found(arguments, base)?),
         _ => None,
+    }
+}
+
+/// The arguments of a program that it writes to. What `dd` and those that copy take from a disk does it no harm.
+fn written<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
+    match name {
+        "dd" => arguments.iter().filter_map(|word| word.strip_prefix("of=")).collect(),
+        "cp" | "install" | "mv" => {
+            let is_directory = |word: &str| word.starts_with("--t") || !word.starts_with("--") && word.contains('t');
+            let directory = arguments.iter().position(|word| word.starts_with('-') && is_directory(word));
+            let behind = directory.map_or(&[][..], |at| &arguments[at..arguments.len().min(at + 2)]);
+            let glued = ['=', 't'].into_iter().filter_map(|sign| Some(behind.first()?.split_once(sign)?.1));
+            let last = arguments.iter().rfind(|word| !word.starts_with('-'));
+            behind.iter().chain(last).copied().chain(glued).collect()
+        }
+        _ => arguments.to_vec(),
     }
 }
 
@@ -165,12 +192,6 @@ fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
 fn moves<'a>(texts: &[&'a str]) -> Option<&'a str> {
     let (_, arguments) = texts.split_first().filter(|(program, _)| matches!(**program, "cd" | "pushd"))?;
     Some(arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("~"))
-}
-
-/// Whether a redirection writes to a disk, or tells the kernel to stop.
-fn is_fatal(redirect: &Redirect) -> bool {
-    let path = redirect.target.text.as_str();
-    redirect.writes() && (is_disk(path) || path == "/proc/sysrq-trigger")
 }
 
 /// Whether a text defines a function that starts itself twice, and so without end.

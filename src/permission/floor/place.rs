@@ -1,5 +1,7 @@
 //! Places whose loss is the loss of a machine or of a home, by their names.
 
+use std::borrow::Cow;
+
 use super::super::compact::glob;
 
 /// Directories that hold a system together, and the homes of its users.
@@ -62,19 +64,16 @@ pub(super) enum Loss {
 
 /// What is lost with a place and all that is in it; `base` is the directory that the command went to before.
 pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
-    let joined;
-    let path = match base {
-        Some(base) if !path.starts_with(['/', '~', '$']) => {
-            joined = format!("{base}/{path}");
-            &joined
-        }
-        Some(_) | None => path,
-    };
+    let path = &joined(path, base);
     let (root, rest) = split_home(path).unwrap_or(("", path));
     if root.is_empty() && !rest.starts_with('/') {
         return None;
     }
-    let parts = parts(rest);
+    let mut parts = parts(rest);
+    // A pattern for everything at the end means the directory.
+    while parts.last().is_some_and(|part| matches!(*part, "*" | ".*" | "**" | "?*" | ".[!.]*" | ".??*")) {
+        parts.pop();
+    }
     if !root.is_empty() {
         return parts.is_empty().then_some(Loss::Home);
     }
@@ -91,10 +90,29 @@ pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
     }
 }
 
-/// Whether a path is a disk, to write on which is to lose what is on it.
-pub(super) fn is_disk(path: &str) -> bool {
-    let name = path.strip_prefix("/dev/").map(|name| name.trim_start_matches('/'));
-    name.is_some_and(|name| DISKS.iter().any(|disk| name.starts_with(disk)))
+/// Whether to write to a path is to lose what is on a disk, or to tell the kernel to stop.
+pub(super) fn is_fatal(path: &str, base: Option<&str>) -> bool {
+    let path = joined(path, base);
+    match parts(&path).as_slice() {
+        _ if !path.starts_with('/') => false,
+        ["proc", name] => glob::matches(name, "sysrq-trigger"),
+        ["dev", names @ ..] => {
+            let name = names.join("/");
+            // Behind the first sign of a pattern may be anything.
+            let head = name.split(['*', '?', '[']).next().unwrap_or_default();
+            let may_be = |disk: &&str| head.starts_with(*disk) || head.len() < name.len() && disk.starts_with(head);
+            DISKS.iter().any(may_be)
+        }
+        _ => false,
+    }
+}
+
+/// A path, told from the directory that the command went to before.
+fn joined<'a>(path: &'a str, base: Option<&str>) -> Cow<'a, str> {
+    match base {
+        Some(base) if !path.starts_with(['/', '~', '$']) => format!("{base}/{path}").into(),
+        Some(_) | None => path.into(),
+    }
 }
 
 /// A path that begins with a home, and what is behind it.
@@ -113,7 +131,7 @@ fn split_home(path: &str) -> Option<(&str, &str)> {
     (rest.is_empty() || rest.starts_with('/')).then_some((root, rest))
 }
 
-/// The names in a path that count: without those that lead nowhere, and without a pattern for everything at its end.
+/// The names in a path, without those that lead nowhere.
 fn parts(path: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     for part in path.split('/') {
@@ -124,9 +142,6 @@ fn parts(path: &str) -> Vec<&str> {
             }
             part => parts.push(part),
         }
-    }
-    while parts.last().is_some_and(|part| matches!(*part, "*" | ".*" | "**" | "?*" | ".[!.]*" | ".??*")) {
-        parts.pop();
     }
     parts
 }
