@@ -115,12 +115,15 @@ fn denied_by_map(case: &Case<'_>, owner: Owner, layer: Layer) -> Option<Verdict>
 
 /// 6. Whatever changes something while a plan is made.
 fn plan_gate(case: &Case<'_>) -> Option<Verdict> {
+    if case.scene.posture != Posture::Plan {
+        return None;
+    }
     let is_open = match case.class() {
         Class::Free => true,
         Class::Asked | Class::Varies => case.is_boundary() || case.writes_plan() || !case.changes(),
         Class::Unknown => case.is_boundary() || case.only_reads_elsewhere(),
     };
-    if case.scene.posture != Posture::Plan || is_open {
+    if is_open {
         return None;
     }
     let plan = case.scene.places.plan.as_ref().map(|plan| format!(", write the plan to `{}`", plan.display()));

@@ -175,7 +175,7 @@ pub(super) fn stays_below(text: &ShellText) -> bool {
 fn all(text: &ShellText, passes: impl Fn(&SimpleCommand) -> bool) -> bool {
     let passes = |command: &SimpleCommand| {
         let targets = command.redirects.iter().map(|redirect| &redirect.target);
-        !command.writes() && !command.words.iter().chain(targets).any(names_credentials) && passes(command)
+        !command.writes() && passes(command) && !command.words.iter().chain(targets).any(names_credentials)
     };
     text.understood().is_some_and(|commands| !commands.is_empty() && commands.iter().all(passes))
 }

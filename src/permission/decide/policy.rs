@@ -77,6 +77,10 @@ impl<'a> Case<'a> {
 
     fn takes(&self, rule: &Rule, item: &Item) -> bool {
         let is_about = rule.is_about(self.tool());
+        // Most rules are about other tools, and a command has many spellings.
+        if !is_about && !rule.is_about("bash") && !rule.is_about("git") {
+            return false;
+        }
         match item {
             Item::Path { .. } => {
                 is_about && item.sides().iter().any(|side| self.means(rule, item, *side, Sense::Takes))
