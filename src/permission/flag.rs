@@ -7,9 +7,17 @@
 mod tests;
 
 use super::shell::{ShellText, SimpleCommand, git_arguments, is_one_of};
+use super::verb::{GIT_READS, git_reads};
 
 /// Options of git itself that bring in settings, and so programs, of somebody else.
-const FOREIGN_SETTINGS: &str = "-C -c --config-env --exec-path --git-dir";
+const FOREIGN_SETTINGS: &str = "-C -c --config-env --exec-path --git-dir --work-tree";
+
+/// Subcommands of git that an allow rule with a pattern covers, besides those that only look. Apart from the flags below, none
+/// takes the command of a program, changes what git runs later, or writes outside of the repository and its work tree.
+const COVERED: &str = "add am apply archive bisect branch checkout checkout-index cherry-pick clean commit fetch \
+                       format-patch fsck gc ls-remote merge mv notes pack-refs prune pull push read-tree rebase \
+                       reflog remote repack rerere reset restore revert rm sparse-checkout stage stash submodule switch \
+                       symbolic-ref tag update-index update-ref";
 
 /// What destroys, overwrites a file or runs a program, in a subcommand of git.
 struct Row {
@@ -37,12 +45,14 @@ const OUTPUT: &[&str] = &["--output"];
 
 const ROWS: &[Row] = &[
     row("annotate", ("", ""), OUTPUT, &[]),
+    row("apply", ("", ""), &["--build-fake-ancestor", "--unsafe-paths"], &[]),
     row("archive", ("o", ""), &["--exec", "--output"], &[]),
-    row("bisect", ("", ""), &[], &["run"]),
+    row("bisect", ("", ""), &[], &["run", "view", "visualize"]),
     row("blame", ("", ""), OUTPUT, &[]),
     row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
+    row("cat-file", ("", ""), &["--filters", "--textconv"], &[]),
     row("checkout", ("fB", "b"), &["--force"], &["."]),
-    row("checkout-index", ("f", ""), &["--force"], &[]),
+    row("checkout-index", ("f", ""), &["--force", "--prefix"], &[]),
     row("clean", ("fdxX", "e"), &["--force"], &[]),
     row("clone", ("cu", "bjo"), &["--config", "--upload-pack"], &[]),
     row("diff", ("", ""), OUTPUT, &[]),
@@ -53,6 +63,7 @@ const ROWS: &[Row] = &[
     row("fetch", ("fpP", "jo"), &["--force", "--prune", "--prune-tags", "--upload-pack"], &[]),
     row("filter-branch", ("f", ""), &["--force"], &[]),
     row("filter-repo", ("f", ""), &["--force"], &[]),
+    row("format-patch", ("o", "nvU"), &["--output", "--output-directory"], &[]),
     row("gc", ("", ""), &["--prune"], &[]),
     row("grep", ("O", "ABCefm"), &["--open-files-in-pager"], &[]),
     row("log", ("", ""), OUTPUT, &[]),
@@ -67,7 +78,7 @@ const ROWS: &[Row] = &[
         &[],
     ),
     row("range-diff", ("", ""), OUTPUT, &[]),
-    row("read-tree", ("", ""), &["--reset"], &[]),
+    row("read-tree", ("", ""), &["--index-output", "--reset"], &[]),
     row("rebase", ("x", "CsSX"), &["--exec"], &[]),
     row("reflog", ("", ""), &["--expire", "--all", "--output"], &["delete", "expire"]),
     row("remote", ("p", ""), &["--prune"], &["prune", "remove", "rm"]),
@@ -101,6 +112,14 @@ pub fn destructive(text: &str) -> Vec<String> {
 /// The destructive flags of one command.
 pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
     if command.program() == "git" { in_git(command.texts().get(1..).unwrap_or_default()) } else { Vec::new() }
+}
+
+/// Whether a command is git with a subcommand that may run another program: an alias, or one that is not on the list.
+pub(super) fn may_run_others(command: &SimpleCommand) -> bool {
+    let is_covered = |(verb, _): (&str, &[&str])| is_one_of(COVERED, verb) || is_one_of(GIT_READS, verb);
+    command.program() == "git"
+        && !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered)
+        && !git_reads(command)
 }
 
 /// The destructive flags among the words behind `git`.

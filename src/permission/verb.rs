@@ -7,7 +7,7 @@ mod tests;
 
 use std::path::Path;
 
-pub(super) use git::READS as GIT_READS;
+pub(super) use git::{READS as GIT_READS, reads as git_reads};
 
 use super::command::is_common_program;
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};

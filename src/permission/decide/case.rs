@@ -63,6 +63,8 @@ pub(super) struct CommandLine {
     pub writes: bool,
     /// Is git with a flag that throws work away.
     pub destroys: bool,
+    /// Is git with a subcommand that may run another program.
+    pub may_run_others: bool,
 }
 
 /// What a shell's text may run besides the commands that it is known to run.
@@ -85,7 +87,8 @@ impl CommandLine {
         let line = command.line();
         let destroys = !flag::in_command(command).is_empty();
         let patterns = command.pattern_lines();
-        Self { others: command.other_lines(&line), line, patterns, writes: command.writes(), destroys }
+        let may_run_others = flag::may_run_others(command);
+        Self { others: command.other_lines(&line), line, patterns, writes: command.writes(), destroys, may_run_others }
     }
 
     /// Whether it may be what a rule's pattern means, by patterns of its own.
@@ -379,7 +382,8 @@ fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
         others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
-    Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys })
+    let may_run_others = shell.commands.iter().any(flag::may_run_others);
+    Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys, may_run_others })
 }
 
 fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {

@@ -129,7 +129,10 @@ impl<'a> Case<'a> {
     /// Whether only a rule that means exactly this may let it through, and not a pattern.
     fn is_grave(&self, item: &Item, pattern: &str) -> bool {
         match item {
-            Item::Command(command) => command.writes && !self.may_redirect(pattern) || command.destroys,
+            Item::Command(command) => {
+                let is_wide = is_everything(pattern) && self.tool() == "bash";
+                command.writes && !self.may_redirect(pattern) || command.destroys || command.may_run_others && !is_wide
+            }
             Item::Opaque { text, suspects } => {
                 text.contains('>') && !self.may_redirect(pattern) || suspects.iter().any(|command| command.destroys)
             }

@@ -55,6 +55,11 @@ fn r85_destructive_flags_are_named() {
         ("echo $(git branch -D x)", &["-D"]),
         ("git worktree remove --force x", &["--force", "remove"]),
         ("git push --force 'open", &["--force"]),
+        ("git format-patch -o /x HEAD", &["-o"]),
+        ("git format-patch --output-dir=/x HEAD", &["--output-dir"]),
+        ("git cat-file --textconv HEAD:x", &["--textconv"]),
+        ("git checkout-index --prefix=/x/ -a", &["--prefix"]),
+        ("git --work-tree=/x checkout y", &["--work-tree"]),
     ] {
         assert_eq!(destructive(text), expected, "{text}");
     }

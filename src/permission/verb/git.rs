@@ -50,7 +50,7 @@ const FILELESS: &str = "branch check-attr check-ignore config count-objects for-
 const LOG_WITHOUT_PATCH: &str = "-1 -2 -3 -5 -10 -20 -n --all --decorate --graph --oneline --no-merges --first-parent";
 
 /// Whether a call of git only looks.
-pub(super) fn reads(command: &SimpleCommand) -> bool {
+pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
     let texts = command.texts();
     let arguments = texts.get(1..).unwrap_or_default();
     if arguments == ["--version"] {
