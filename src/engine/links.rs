@@ -159,7 +159,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         let tree = root.join("tree");
-        for name in ["sub/deep", "sub/links", "src", "more", ".git/hooks", "bin"] {
+        for name in ["sub/deep", "sub/links", "src", "more", ".git/hooks", "bin", "notes"] {
             fs::create_dir_all(tree.join(name)).unwrap();
         }
         symlink(&root, tree.join("sub/deep/out")).unwrap();
@@ -168,10 +168,16 @@ mod tests {
         symlink("../src", tree.join("more/inner")).unwrap();
         symlink("/usr/bin/nice", tree.join("bin/nice")).unwrap();
         symlink("..", tree.join("bin/dot")).unwrap();
+        symlink("/proc/self/environ", tree.join("notes/a.txt")).unwrap();
         let own = tree.display();
         for (text, expected) in [
             ("cat src/a sub/new > src/b", true),
             ("cat more/inner/x src/*", true),
+            ("cat notes/a.txt", false),
+            ("grep -r x //", false),
+            ("grep -r x /proc/self/", false),
+            ("sed -n '/a/,/b/p' src/a", true),
+            ("sed -n '/a/,/b/p' notes/a.txt", false),
             ("bin/nice ls", true),
             ("cd sub && ls deep", true),
             ("find . -name x 2>/dev/null", true),

@@ -192,8 +192,8 @@ fn plan_file(case: &Case<'_>) -> Option<Verdict> {
 fn posture(case: &Case<'_>) -> Option<Verdict> {
     let goes_ahead = match case.scene.posture {
         Posture::Attended => false,
-        Posture::Plan => case.looks_inside(),
-        Posture::Edits => case.looks_inside() || case.edits_inside(),
+        Posture::Plan => case.reads_inside(),
+        Posture::Edits => case.reads_inside() || case.edits_inside(),
         Posture::Unattended => case.works_inside(),
     };
     let posture = case.scene.posture.as_str();

@@ -100,10 +100,6 @@ const CREDENTIALS: &str = ".aws .azure .coppice .docker .env .git-credentials .g
                            .password-store .pgpass .pypirc .ssh credentials.json environ gcloud gshadow gshadow- \
                            hosts.yml shadow shadow-";
 
-/// What may be read of `/proc`, where processes show their environment and their files.
-const PROC_FACTS: &str =
-    "/proc/cpuinfo /proc/filesystems /proc/loadavg /proc/meminfo /proc/mounts /proc/uptime /proc/version";
-
 /// Parts of a filter of `jq` that show the environment, which holds keys, or that load code.
 const JQ_REACHES: [&str; 4] = ["env", "import", "include", "modulemeta"];
 
@@ -147,7 +143,9 @@ pub(super) fn text_only_reads(text: &ShellText, ground: ReadGround<'_>) -> bool 
 }
 
 pub(super) fn text_only_reads_git(text: &ShellText, ground: ReadGround<'_>) -> bool {
-    all(text, |command| command.program() == "git" && reads(command, ground))
+    // Git shows names of its input that it does not know, and so what is in any file.
+    let is_fed = |command: &SimpleCommand| command.redirects.iter().any(|redirect| redirect.sign == "<");
+    all(text, |command| command.program() == "git" && !is_fed(command) && reads(command, ground))
 }
 
 /// Whether a text only runs programs that read, and names what may hold secrets.
@@ -215,7 +213,6 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "jq" if reaches_by_filter(command) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
-        "egrep" | "fgrep" | "grep" | "rg" if arguments.contains(&"/") => false,
         name if ground.has_tree_secret && shows_hidden(name, arguments) => false,
         name => match READERS.iter().find(|reader| reader.name == name) {
             Some(reader) => arguments.iter().all(|word| reader.knows(word)),
@@ -285,14 +282,10 @@ pub(super) fn names_credentials(word: &Word) -> bool {
     if !text.contains(['.', '/', '_']) {
         return false;
     }
-    let is_far = text.starts_with('/') || text.contains("..");
-    if text.split('/').any(|part| part == "proc") && is_far && !is_one_of(PROC_FACTS, &text) {
-        return true;
-    }
     text.split(|c: char| c.is_whitespace() || "/=:,'\"()`".contains(c)).any(|part| {
         let is_template = [".example", ".sample", ".template"].iter().any(|end| part.ends_with(end));
-        // A pattern for hidden files, or for files of somebody else.
-        let is_open = word.is_glob && part.contains(['*', '?', '[']) && (is_far || part.starts_with(['.', '?', '[']));
+        // A pattern for hidden files.
+        let is_open = word.is_glob && part.contains(['*', '?', '[']) && part.starts_with(['.', '?', '[']);
         is_one_of(CREDENTIALS, part)
             || part.starts_with(".env.") && !is_template
             || part.starts_with('-') && part.contains(".env")

@@ -219,19 +219,10 @@ impl<'a> Case<'a> {
         class::BOUNDARY.contains(&self.tool())
     }
 
-    /// Whether it is a command that only looks, and stays in the tree. Where that has secrets, names may lead to them.
-    pub(super) fn looks_inside(&self) -> bool {
-        let is_held = self.is_held() && !self.scene.places.has_tree_secret;
-        (is_held || self.leads_inside()) && self.only_looks()
-    }
-
-    /// Whether it is a command that only looks, and whose words all lead into the tree.
+    /// Whether it is a command that only looks, and whose words all lead into the tree. The sandbox does not make up for
+    /// that: an agent's own environment, which holds its login, is open to what it runs.
     pub(super) fn reads_inside(&self) -> bool {
-        self.leads_inside() && self.only_looks()
-    }
-
-    fn leads_inside(&self) -> bool {
-        matches!(self.call.subject, Subject::Command { leads: Leads::Inside, .. })
+        matches!(self.call.subject, Subject::Command { leads: Leads::Inside, .. }) && self.only_looks()
     }
 
     /// Whether it changes files of the tree and does nothing that wants a person in any case.

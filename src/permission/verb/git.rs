@@ -19,7 +19,7 @@ const OPTIONS: &str = "abbrev abbrev-commit abbrev-ref after all all-match alway
                        files-with-matches files-without-match find-copies find-copies-harder find-object find-renames \
                        first-parent fixed-strings follow format full-history full-index full-name full-tree \
                        function-context get get-all git-common-dir git-dir graph grep grep-reflog group heading histogram \
-                       ignore-all-space ignore-blank-lines ignore-case ignore-revs-file ignore-space-at-eol \
+                       ignore-all-space ignore-blank-lines ignore-case ignore-space-at-eol \
                        ignore-space-change ignored inter-hunk-context invert-grep invert-match is-ancestor \
                        is-bare-repository is-inside-git-dir is-inside-work-tree left-only left-right line-number \
                        line-porcelain list local long match max-count max-depth max-parents merge-base merged merges \
@@ -88,8 +88,10 @@ fn is_harmless(verb: &str, word: &str) -> bool {
     }
     let Some(letters) = word.strip_prefix('-') else { return true };
     let is_text = letters.chars().take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
-    // `-O` opens files in a program.
-    !(letters.contains('O') || is_text && is_one_of(PATCHES, verb))
+    let names_file =
+        letters.contains('S') && is_one_of("annotate blame", verb) || letters.contains('f') && verb == "grep";
+    // `-O` opens files in a program, and an error shows what is in a file of revisions or expressions.
+    !(letters.contains('O') || names_file || is_text && is_one_of(PATCHES, verb))
 }
 
 /// Whether a word is a format, or an order, for which git runs a program that checks signatures.

@@ -429,3 +429,73 @@ fn a_rule_about_git_sees_through_its_own_options() {
     world.check(&tool("-C . push origin"), Action::Ask, Layer::HardAsk);
     world.check(&tool("--no-pager reset x"), Action::Deny, Layer::DenyRule);
 }
+
+#[test]
+fn a_command_that_looks_somewhere_else_is_asked_about_whatever_holds_it() {
+    for posture in [Posture::Attended, Posture::Edits, Posture::Plan] {
+        let world = world().posture(posture);
+        for text in ["cat link", "grep -r x //", "grep -r x /proc/self/", "git status; cat link"] {
+            world.check(&shell(text, Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+        }
+    }
+}
+
+#[test]
+fn a_pattern_covers_no_subcommand_of_git_that_may_run_another_program() {
+    for allow in ["Bash(git *)", "Bash(git*)"] {
+        let world = world().shared(&[allow], &[], &[]);
+        for text in [
+            "git filter-branch --tree-filter make",
+            "git merge-index ./x -a",
+            "git send-email --smtp-server=./x y",
+            "git difftool",
+            "git mergetool",
+            "git submodule foreach make",
+            "git bisect run make",
+            "git format-patch -o /tmp/x HEAD",
+            "git instaweb",
+            "git daemon",
+            "git web--browse x",
+            "git credential fill",
+            "git cvsserver",
+            "git p4 sync",
+            "git svn fetch",
+            "git upload-archive x",
+            "git for-each-repo --config=x gc",
+            "git config core.pager ./x",
+            "git worktree add ../x",
+            "git clone --template=x . ../y",
+            "git init --template=x .",
+            "git bundle create ../x HEAD",
+            "git maintenance start",
+            "git alias-of-somebody",
+            "git -C . lfs pull",
+        ] {
+            world.check(&bash(text), Action::Ask, Layer::ToolClass);
+            world.clone().grant(&format!("Bash({text})")).check(&bash(text), Action::Allow, Layer::Rules);
+        }
+        for text in [
+            "git add .",
+            "git commit -m x",
+            "git fetch origin",
+            "git pull --rebase",
+            "git push origin main",
+            "git rebase main",
+            "git merge x",
+            "git stash",
+            "git apply x.patch",
+            "git format-patch HEAD~1",
+            "git submodule update --init",
+            "git diff --text",
+            "git ls-remote origin",
+        ] {
+            world.check(&bash(text), Action::Allow, Layer::Rules);
+        }
+    }
+    let git = |words: &str| call("git", Subject::Name(words.to_owned()));
+    let tool = world().shared(&["Git(*)"], &[], &[]);
+    tool.check(&git("filter-branch --tree-filter make"), Action::Ask, Layer::ToolClass);
+    tool.check(&git("rebase main"), Action::Allow, Layer::Rules);
+    let all = world().shared(&["Bash(*)"], &[], &[]);
+    all.check(&bash("git lfs pull"), Action::Allow, Layer::Rules);
+}
