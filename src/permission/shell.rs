@@ -13,7 +13,6 @@ mod tests;
 mod value;
 mod wrapper;
 
-use std::borrow::Cow;
 use std::fmt;
 
 pub(super) use mention::TokenBag;
@@ -108,13 +107,6 @@ pub(super) enum OpaqueConstruct {
     WrapperOption(&'static str),
 }
 
-/// How much an opaque text tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Legibility {
-    Unclear,
-    Malformed,
-}
-
 impl OpaqueConstruct {
     /// What an unquoted character that no plain word holds begins.
     fn of_sign(sign: char) -> Self {
@@ -127,40 +119,31 @@ impl OpaqueConstruct {
 
     /// Whether its words say too little for any rule, so that a person has to look.
     pub(super) fn is_malformed(&self) -> bool {
-        self.describe().0 == Legibility::Malformed
-    }
-
-    /// What it is, for people.
-    fn describe(&self) -> (Legibility, Cow<'static, str>) {
-        use Legibility::{Malformed, Unclear};
-        let (legibility, name) = match self {
-            Self::Assignment => (Unclear, "an assignment"),
-            Self::Background => (Unclear, "a background command (`&`)"),
-            Self::Comment => (Unclear, "a comment"),
-            Self::ControlCharacter => (Malformed, "a control character"),
-            Self::Glob => (Unclear, "a pattern that may become an option or a program"),
-            Self::HereDocument => (Unclear, "a here-document or here-string"),
-            Self::Incomplete => (Malformed, "an incomplete command"),
-            Self::Input => (Unclear, "a shell that runs its input"),
-            Self::Keyword(word) => return (Unclear, format!("the keyword `{word}`").into()),
-            Self::Redirection => (Unclear, "an unusual redirection"),
-            Self::Spelling => (Malformed, "letters that are spelled as numbers (`$'\\…'`)"),
-            Self::Substitution => (Unclear, "a substitution"),
-            Self::TooDeep => (Malformed, "too many scripts inside each other, words or values"),
-            Self::Unclosed => (Malformed, "an unclosed quote"),
-            Self::Unusual(sign) => {
-                return (Unclear, format!("the special character `{}`", sign.escape_default()).into());
-            }
-            Self::Variable => (Unclear, "an expansion (`$`)"),
-            Self::WrapperOption(name) => return (Unclear, format!("an unknown option of `{name}`").into()),
-        };
-        (legibility, name.into())
+        matches!(self, Self::ControlCharacter | Self::Incomplete | Self::Spelling | Self::TooDeep | Self::Unclosed)
     }
 }
 
 impl fmt::Display for OpaqueConstruct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.describe().1)
+        f.write_str(match self {
+            Self::Assignment => "an assignment",
+            Self::Background => "a background command (`&`)",
+            Self::Comment => "a comment",
+            Self::ControlCharacter => "a control character",
+            Self::Glob => "a pattern that may become an option or a program",
+            Self::HereDocument => "a here-document or here-string",
+            Self::Incomplete => "an incomplete command",
+            Self::Input => "a program that runs its input",
+            Self::Keyword(word) => return write!(f, "the keyword `{word}`"),
+            Self::Redirection => "an unusual redirection",
+            Self::Spelling => "letters that are spelled as numbers (`$'\\…'`)",
+            Self::Substitution => "a substitution",
+            Self::TooDeep => "too many scripts inside each other, words or values",
+            Self::Unclosed => "an unclosed quote",
+            Self::Unusual(sign) => return write!(f, "the special character `{}`", sign.escape_default()),
+            Self::Variable => "an expansion (`$`)",
+            Self::WrapperOption(name) => return write!(f, "an unknown option of `{name}`"),
+        })
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn suspect_commands(text: &str) -> (Vec<SimpleCommand>, Values) {
     let mut found: Vec<_> = grouped.iter().flat_map(|part| commands(part, &values)).take(MOST_COMMANDS).collect();
     found.extend(commands_of(&[Cut::Unquoted, Cut::AtSigns]));
     let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
-    let is_runner = |program: &str| program.starts_with('$') || matches!(program, "." | "source");
+    let is_runner = |program: &str| program.starts_with('$') || matches!(program, "." | "source" | "parallel");
     let runs_texts = |command: &SimpleCommand| {
         command.origin == Origin::Suspected && is_runner(command.program()) || command.words.iter().any(is_shell)
     };

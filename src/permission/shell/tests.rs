@@ -150,7 +150,9 @@ fn r90_every_other_text_is_opaque_and_says_why() {
         ("> x", "an unusual redirection"),
         ("ls |& cat", "an unusual redirection"),
         ("bash -c 'echo $x'", "an expansion (`$`)"),
-        ("echo ls | sh", "a shell that runs its input"),
+        ("echo ls | sh", "a program that runs its input"),
+        ("parallel < commands", "a program that runs its input"),
+        ("parallel -j 4 ::: ls", "a program that runs its input"),
         ("$'\\x72m' x", "letters that are spelled as numbers (`$'\\…'`)"),
     ] {
         assert_eq!(describe_opaque(text).as_deref(), Some(expected), "{text:?}");

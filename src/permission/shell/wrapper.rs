@@ -192,11 +192,12 @@ impl Runs {
         }
     }
 
-    /// Adds what a program may run: any of its words may be the program, and any text with blanks a script.
+    /// Adds what a program may run: any of its words may be the program, and any that looks like code a script.
     fn add_possible(&mut self, words: &[Word], from: usize) {
         if words.len() > MOST_WORDS {
             self.unclear = Some(OpaqueConstruct::TooDeep);
         }
+        let is_code = |c: char| c.is_whitespace() || "'\"`(".contains(c);
         for at in from..words.len().min(MOST_WORDS) {
             let text = words[at].text.as_str();
             let behind = &words[at + 1..words.len().min(MOST_WORDS)];
@@ -206,8 +207,7 @@ impl Runs {
             let glued = (1..=MOST_VALUES).filter_map(|at| letters?.get(at..));
             let values = values.chain(glued);
             for program in std::iter::once(text).chain(values).filter(|program| !program.is_empty()) {
-                if program.contains(char::is_whitespace) && !self.possible_scripts.iter().any(|known| known == program)
-                {
+                if program.contains(is_code) && !self.possible_scripts.iter().any(|known| known == program) {
                     self.possible_scripts.push(program.to_owned());
                 }
                 self.possible_input |= SHELLS.contains(&base_name(program));
@@ -253,6 +253,8 @@ impl Runs {
         if !before.iter().all(is_known) {
             self.give_up(wrapper.name, words);
         }
+        // Without a command, its arguments and the lines of its input are commands.
+        self.input |= wrapper.name == "parallel" && behind.first().is_none_or(|word| word.text.starts_with("::"));
         if wrapper.command == Behind::Script {
             self.add_script(&join(behind));
         }
@@ -284,6 +286,9 @@ impl Runs {
         let has_script =
             |at: &usize| is_option(*at) && !words[*at].text.starts_with("--") && words[*at].text.contains('c');
         if let Some(at) = (0..end).find(has_script) {
+            // Fish reads the rest of the word.
+            let glued = words[at].text.split_once('c').map(|(_, glued)| glued.to_owned());
+            self.possible_scripts.extend(glued.filter(|glued| !glued.is_empty()));
             for at in (at + 1..words.len()).filter(|at| !is_option(*at)).take(2) {
                 self.add_script(&words[at].text);
                 self.add_script(&join(&words[at..]));
