@@ -18,8 +18,11 @@ pub(super) const READS: &str = ": b2sum basename cat cksum cmp column comm cut d
                      realpath rev seq sha1sum sha256sum sha512sum sleep stat sum tac tail tr true tsort type uname \
                      unexpand uptime wc whereis which whoami";
 
-/// Tools that tell their version without a look at the project.
-const VERSIONED: &str = "cc clang cmake g++ gcc java make node python python3";
+/// Those of them that a pattern may give options (`cat *`): none of theirs shows what is in other files.
+pub(super) const GLOBBED: &str = "cat cksum echo head ls md5sum nl sha1sum sha256sum stat tac tail";
+
+/// Tools that tell their version without a look at the project. A toolchain file may name the directory of `cargo`.
+const VERSIONED: &str = "cc clang cmake g++ gcc go java make node npm python python3";
 
 /// A program that reads as long as it has no other options than these. A long option must be spelled out.
 struct Reader {

@@ -1,7 +1,7 @@
 //! A strict lexer for the part of the shell's language that every shell reads alike: literal words, quotes without
 //! expansions, lists, pipes and redirections to named files. It stops at everything else and names it.
 
-use super::super::verb::READS;
+use super::super::verb::GLOBBED;
 use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, is_safe_text};
 
 /// Unquoted words that are part of the language where a command may start.
@@ -108,10 +108,9 @@ impl Lexer<'_> {
                 }
             }
         }
-        // To a program that reads whatever its arguments are, every option is harmless.
         let is_open = command.words.iter().any(|word| word.is_open_glob);
         match (command.words.first(), command.redirects.is_empty()) {
-            (Some(program), _) if is_open && !is_one_of(READS, &program.text) => Err(OpaqueConstruct::Glob),
+            (Some(program), _) if is_open && !is_one_of(GLOBBED, &program.text) => Err(OpaqueConstruct::Glob),
             (Some(_), _) => Ok(command),
             (None, true) => Err(OpaqueConstruct::Incomplete),
             (None, false) => Err(OpaqueConstruct::Redirection),
@@ -163,8 +162,9 @@ impl Lexer<'_> {
                     if !is_test && position != Position::Argument {
                         return Err(OpaqueConstruct::Glob);
                     }
-                    // An expansion that may begin with a dash may be an option.
-                    word.is_open_glob |= !is_test && (word.text.is_empty() || word.text.starts_with('-'));
+                    // An expansion that may begin with a dash may be any option; `--include=*.c` is always that one.
+                    let is_option = word.text.starts_with('-') && !word.text.contains('=');
+                    word.is_open_glob |= !is_test && (word.text.is_empty() || is_option);
                     word.is_glob |= !is_test;
                     self.push(&mut word, c);
                 }
