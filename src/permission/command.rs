@@ -7,6 +7,7 @@ mod tests;
 use std::path::Path;
 
 use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of, is_safe_text};
+use super::verb::{GIT_READS, git_reads, printed_lines};
 use super::{Place, is_inside};
 
 /// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in, and some show all
@@ -15,32 +16,23 @@ const OUTWARD: &str = ". alias at chroot compgen crontab curl dd declare doas do
                        kubectl link ln mount nc ncat pkill podman printenv readonly reboot rsync scp screen service \
                        set sftp shutdown socat source ssh su sudo systemctl telnet tmux trap typeset umount wget";
 
-/// What git may do for an agent: look.
-const GIT_READS: &str = "--version blame cat-file describe diff grep help log ls-files ls-tree merge-base name-rev \
-                         rev-list rev-parse shortlog show status version";
-
 /// Programs to which a quoted word is a pattern or text and never code, and which do not print what escapes mean.
 const MATCHING: &str = "ag date diff egrep fd fgrep find git grep jq rg sort";
 
 /// Words whose next one is a directory to work in.
 const MOVES: &str = "cd pushd -C --chdir --cwd --dir --directory --prefix";
 
-/// Programs that read files in directories, with the letters and the beginnings of long options by which they follow the
+/// Programs that read files in directories, with the letters and the beginning of a long option by which they follow the
 /// links that they find there. `diff` does so by itself.
-const FOLLOWING: &[(&str, &str, &[&str])] = &[
-    ("ag", "f", &["--f"]),
-    ("cp", "L", &["--d"]),
-    ("diff", "r", &["--r"]),
-    ("du", "L", &["--d"]),
-    ("egrep", "R", &["--der"]),
-    ("fd", "L", &["--fo"]),
-    ("fgrep", "R", &["--der"]),
-    ("find", "L", &["-follow"]),
-    ("grep", "R", &["--der"]),
-    ("ls", "L", &["--d"]),
-    ("rg", "L", &["--fo"]),
-    ("tar", "h", &["--d"]),
-    ("tree", "l", &[]),
+const FOLLOWING: &[(&str, &str, &str)] = &[
+    ("ag", "f", "--f"),
+    ("cp du ls", "L", "--d"),
+    ("diff", "r", "--r"),
+    ("egrep fgrep grep", "R", "--der"),
+    ("fd rg", "L", "--fo"),
+    ("find", "L", "-follow"),
+    ("tar", "h", "--d"),
+    ("tree", "l", "-l"),
 ];
 
 /// Places outside of the tree that every command may name.
@@ -80,7 +72,7 @@ fn stays(command: &SimpleCommand, programs: &[&str], tree: &Path) -> bool {
         is_run(word) || !is_open && is_plain(command, word) && pieces(&word.text).all(|piece| is_harmless(piece, tree))
     };
     let targets = command.redirects.iter().map(|redirect| &redirect.target);
-    command.words.iter().all(is_harmless_word)
+    paths(command).all(is_harmless_word)
         && targets.into_iter().all(|target| pieces(&target.text).all(|piece| is_harmless(piece, tree)))
         && is_local(command)
 }
@@ -101,7 +93,7 @@ fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
     let mut places = Vec::new();
     let mut is_move = false;
     let targets = command.redirects.iter().map(|redirect| &redirect.target);
-    for word in command.words.iter().chain(targets) {
+    for word in paths(command).chain(targets) {
         let text = word.text.as_str();
         if programs.contains(&text) {
             is_move = is_one_of(MOVES, text);
@@ -121,13 +113,21 @@ fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
     places
 }
 
+/// The words of a command that may be or hold paths: all but the expressions by which `sed` prints lines.
+fn paths(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
+    let files = printed_lines(command).map_or(command.words.len(), <[Word]>::len);
+    let (script, files) = command.words.split_at(command.words.len() - files);
+    script.iter().take(1).chain(files)
+}
+
 /// Whether a program reads what links lead to that it finds in directories.
 fn follows_links(command: &SimpleCommand) -> bool {
-    let Some((_, letters, long)) = FOLLOWING.iter().find(|(name, ..)| *name == command.program()) else { return false };
+    let row = FOLLOWING.iter().find(|(names, ..)| is_one_of(names, command.program()));
+    let Some((_, letters, long)) = row else { return false };
     command.words.iter().skip(1).any(|word| {
         let text = word.text.as_str();
         let has_letter = text.starts_with('-') && !text.starts_with("--") && text.contains(letters);
-        has_letter || long.iter().any(|option| text.starts_with(option))
+        has_letter || text.starts_with(long)
     })
 }
 
@@ -160,7 +160,10 @@ fn is_local(command: &SimpleCommand) -> bool {
         return false;
     }
     match base_name(program) {
-        "git" => args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| is_one_of(GIT_READS, verb)),
+        "git" => {
+            git_reads(command)
+                || args.iter().find(|arg| **arg != "--no-pager").is_some_and(|verb| is_one_of(GIT_READS, verb))
+        }
         // Without a place it goes home.
         "cd" | "pushd" => {
             command.words.get(1).is_some_and(|to| !to.text.is_empty() && !to.text.starts_with('-') && !to.is_glob)

@@ -82,7 +82,7 @@ const READERS: &[Reader] = &[
     },
     Reader {
         name: "tree",
-        flags: "adfxipughsDtrcUCnJQFLPI",
+        flags: "adfxipughsDtrcUCnJQFLPI0123456789",
         valued: "",
         long: "dirsfirst du gitignore noreport prune",
     },
@@ -204,15 +204,11 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "find" => are_among(FIND_WORDS),
         "[" | "test" => are_among(TEST_WORDS),
         "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
-        // Its language writes files and runs commands; lines by their numbers do neither.
-        "sed" => match arguments {
-            ["-n", lines, files @ ..] => {
-                let is_line = |c: char| c.is_ascii_digit() || ",$;p ".contains(c);
-                lines.chars().all(is_line) && files.iter().all(|word| !word.starts_with('-'))
-            }
-            _ => false,
-        },
-        name if is_one_of(VERSIONED, name) => arguments == ["--version"],
+        "sed" => printed_lines(command).is_some_and(|files| files.iter().all(|word| !word.text.starts_with('-'))),
+        name if is_one_of(VERSIONED, name) => matches!(
+            (name, arguments),
+            (_, ["--version"]) | ("go", ["version"]) | ("node" | "npm", ["-v"]) | ("python" | "python3", ["-V"])
+        ),
         "jq" if reaches_by_filter(command) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
@@ -234,6 +230,18 @@ impl Reader {
         let end = option.find(|c| self.valued.contains(c)).unwrap_or(option.len());
         option[..end].chars().all(|c| self.flags.contains(c))
     }
+}
+
+/// The files of a call of `sed` that prints lines by their numbers, or by expressions between slashes, and does nothing
+/// else: its other commands write files and run programs.
+pub(super) fn printed_lines(command: &SimpleCommand) -> Option<&[Word]> {
+    let [_, option, Word { text: script, is_glob: false, .. }, files @ ..] = command.words.as_slice() else {
+        return None;
+    };
+    let is_address = |part: &str| part.chars().all(|c| c.is_ascii_digit() || ",$;p ".contains(c));
+    let is_closed = script.matches('/').count() % 2 == 0 && !script.contains(['\\', '\n']);
+    let prints = command.program() == "sed" && option.text == "-n" && is_closed;
+    (prints && script.split('/').step_by(2).all(is_address)).then_some(files)
 }
 
 /// Whether a filter of `jq` may do more than look at its input: a pattern before it may become the filter.

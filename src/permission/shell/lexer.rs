@@ -145,6 +145,7 @@ impl Lexer<'_> {
         let start = self.at;
         let mut word = Word::default();
         while let Some(c) = self.peek() {
+            let is_alone = self.at == start && self.text[start + c.len_utf8()..].starts_with([' ', '\t']);
             match c {
                 ' ' | '\t' | '\n' | ';' | '|' | '&' | '<' | '>' => break,
                 '\'' => self.single(&mut word)?,
@@ -157,8 +158,7 @@ impl Lexer<'_> {
                     word.is_quoted = true;
                 }
                 '*' | '?' | '[' => {
-                    let is_test =
-                        position == Position::Command && ["[ ", "[\t"].iter().any(|sign| self.starts_with(sign));
+                    let is_test = position == Position::Command && c == '[' && is_alone;
                     if !is_test && position != Position::Argument {
                         return Err(OpaqueConstruct::Glob);
                     }
@@ -174,6 +174,8 @@ impl Lexer<'_> {
                 }
                 '#' if self.at == start => return Err(OpaqueConstruct::Comment),
                 '^' if self.at == start => return Err(OpaqueConstruct::Glob),
+                // A word of its own negates a test, as in `find . ! -name x`.
+                '!' if position == Position::Argument && is_alone => self.push(&mut word, c),
                 // Nothing to choose from, as for `find -exec`.
                 '{' if position == Position::Argument && self.take("{}") => word.text.push_str("{}"),
                 '~' | '#' => self.push(&mut word, c),

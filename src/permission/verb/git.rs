@@ -60,7 +60,7 @@ pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
     let [verb, words @ ..] = git_arguments(arguments) else { return false };
     let own = &arguments[..arguments.len() - words.len() - 1];
     let is_separate = |word: &&str| is_one_of(FORMATTED, word);
-    own.iter().all(|option| is_one_of(MANNERS, option))
+    (own == ["-C", "."] || own.iter().all(|option| is_one_of(MANNERS, option)))
         && words.iter().all(|word| is_harmless(verb, word))
         // Git compares any files, once one of them is in no repository.
         && !(*verb == "diff" && words.iter().any(|word| word.starts_with('/') || word.split('/').any(|part| part == "..")))
