@@ -37,7 +37,6 @@ pub struct Paths {
 pub struct Surroundings {
     /// `COPPICE_HOME`.
     pub coppice_home: Option<OsString>,
-    pub current_dir: PathBuf,
     /// The platform's directories for this program.
     pub config_dir: Option<PathBuf>,
     pub data_dir: Option<PathBuf>,
@@ -52,6 +51,8 @@ pub struct Surroundings {
 pub enum PathsError {
     #[error("the home directory is unknown")]
     NoHome,
+    #[error("COPPICE_HOME is the relative path `{}`, which means another directory wherever it is used", home.display())]
+    RelativeHome { home: PathBuf },
     #[error("directory `{}` belongs to another user", path.display())]
     Foreign { path: PathBuf },
     #[error("failed to prepare the directory `{}`", path.display())]
@@ -65,8 +66,10 @@ impl Paths {
     }
 
     pub fn compute(around: &Surroundings) -> Result<Self, PathsError> {
-        let home = around.coppice_home.as_deref().filter(|home| !home.is_empty());
-        let home = home.map(|home| around.current_dir.join(home));
+        let home = around.coppice_home.as_deref().filter(|home| !home.is_empty()).map(PathBuf::from);
+        if let Some(home) = home.as_ref().filter(|home| home.is_relative()) {
+            return Err(PathsError::RelativeHome { home: home.clone() });
+        }
         let (config_dir, data, run) = match &home {
             Some(home) => (home.clone(), home.join("data"), home.join("run")),
             None => {
@@ -109,8 +112,6 @@ impl Surroundings {
         let runtime_dir = dirs.as_ref().and_then(|dirs| dirs.runtime_dir());
         Self {
             coppice_home: std::env::var_os("COPPICE_HOME"),
-            // Only a relative `COPPICE_HOME` needs it, and then a missing directory shows in the first access.
-            current_dir: std::env::current_dir().unwrap_or_default(),
             config_dir: dirs.as_ref().map(|dirs| dirs.config_dir().to_owned()),
             data_dir: dirs.as_ref().map(|dirs| dirs.data_dir().to_owned()),
             runtime_dir: runtime_dir.filter(|dir| dir.parent().is_some_and(Path::is_dir)).map(Path::to_owned),
@@ -157,7 +158,6 @@ mod tests {
     fn linux() -> Surroundings {
         Surroundings {
             coppice_home: None,
-            current_dir: "/work".into(),
             config_dir: Some("/home/u/.config/coppice".into()),
             data_dir: Some("/home/u/.local/share/coppice".into()),
             runtime_dir: Some("/run/user/7/coppice".into()),
@@ -187,18 +187,15 @@ mod tests {
 
     #[test]
     fn one_directory_holds_everything_when_asked() {
-        for home in ["/h", "../h"] {
-            let around = Surroundings { coppice_home: Some(home.into()), ..linux() };
-            let paths = Paths::compute(&around).unwrap();
-            let home = Path::new("/work").join(home);
-            assert_eq!(paths.home.as_deref(), Some(home.as_path()));
-            assert_eq!(paths.config, home.join("config.toml"));
-            assert_eq!(paths.agents, home.join("agents"));
-            assert_eq!(paths.lock(), home.join("data/daemon.lock"));
-            assert_eq!(paths.log(), home.join("data/log/daemon.log"));
-            assert_eq!(paths.start_log(), home.join("run/start.log"));
-            assert_eq!(paths.socket, home.join("run/daemon.sock"));
-        }
+        let around = Surroundings { coppice_home: Some("/h".into()), ..linux() };
+        let (paths, home) = (Paths::compute(&around).unwrap(), Path::new("/h"));
+        assert_eq!(paths.home.as_deref(), Some(home));
+        assert_eq!(paths.config, home.join("config.toml"));
+        assert_eq!(paths.agents, home.join("agents"));
+        assert_eq!(paths.lock(), home.join("data/daemon.lock"));
+        assert_eq!(paths.log(), home.join("data/log/daemon.log"));
+        assert_eq!(paths.start_log(), home.join("run/start.log"));
+        assert_eq!(paths.socket, home.join("run/daemon.sock"));
         let unset = Surroundings { coppice_home: Some("".into()), ..linux() };
         assert_eq!(Paths::compute(&unset).unwrap(), Paths::compute(&linux()).unwrap());
         let homeless = Surroundings { coppice_home: Some("/h".into()), config_dir: None, data_dir: None, ..linux() };

@@ -83,7 +83,7 @@ fn unreachable_from_session(error: &ClientError) -> Option<Report> {
         | ClientError::Stopped
         | ClientError::Malformed { .. }
         | ClientError::Request { .. }
-        | ClientError::Paths(PathsError::NoHome) => return None,
+        | ClientError::Paths(PathsError::NoHome | PathsError::RelativeHome { .. }) => return None,
     }
     let (session, _) = std::env::var(SESSION_ENV).ok().zip(std::env::var_os(WORKTREE_ENV))?;
     let message = format!(
@@ -135,6 +135,9 @@ impl From<ClientError> for Failure {
             ClientError::Malformed { .. } => "this is a bug: please report it with the output of `coppice daemon logs`",
             ClientError::Request { .. } => "`coppice list` shows the sessions",
             ClientError::Paths(PathsError::NoHome) => "set HOME, or COPPICE_HOME to a directory of your own",
+            ClientError::Paths(PathsError::RelativeHome { .. }) => {
+                "set COPPICE_HOME to an absolute path outside of your repositories"
+            }
             ClientError::Paths(PathsError::Foreign { .. } | PathsError::Directory { .. }) => {
                 "set COPPICE_HOME to a directory that only you can write"
             }

@@ -468,7 +468,7 @@ fn removed_sessions_are_forgotten_when_time_has_passed_and_not_when_the_clock_sa
 }
 
 #[test]
-fn a_home_that_cannot_be_written() {
+fn a_home_that_cannot_be_used() {
     let mut env = TestEnv::new();
     // The permissions of a directory do not bind root; nobody can make one here.
     env.set("COPPICE_HOME", "/proc/coppice");
@@ -480,6 +480,15 @@ fn a_home_that_cannot_be_written() {
 
     hint: set COPPICE_HOME to a directory that only you can write
     ");
+    env.set("COPPICE_HOME", "own");
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: COPPICE_HOME is the relative path `own`, which means another directory wherever it is used
+
+    hint: set COPPICE_HOME to an absolute path outside of your repositories
+    ");
+    assert!(!env.repo().join("own").exists());
     env.unset("COPPICE_HOME");
 }
 
