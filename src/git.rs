@@ -20,6 +20,7 @@ pub mod history;
 pub mod include;
 mod index;
 pub mod integrate;
+mod lfs;
 pub mod listing;
 pub mod look;
 pub mod merge;

@@ -19,6 +19,7 @@ use std::time::Duration;
 use tracing::debug;
 
 use super::drain::{self, BlockingFile, Patience};
+use super::lfs::{LfsConfigSource, LfsWorkTree};
 use super::program;
 use super::reach::{self, Fetching, ForeignCode, Reach, WorkTreeScope};
 use super::stop::StopSignal;
@@ -225,6 +226,8 @@ impl Git {
 
     /// Runs it and leaves the exit status to the caller.
     pub(crate) fn output(mut self) -> Result<Output, GitError> {
+        // There until the run has ended.
+        let _lfs_work_tree = self.redirect_lfs()?;
         let (input, verb, directory) = (self.input.take(), self.verb, self.directory.clone());
         let time = match (&self.scope, self.fetching) {
             (RunScope::WorkTree { .. }, Fetching::Offline) => Some(TIME),
@@ -252,6 +255,23 @@ impl Git {
                 _ => spawn_error(verb, &directory, source),
             },
         })
+    }
+
+    /// Lets the filters of git-lfs obey a `.lfsconfig` that no agent wrote, where they may reach other machines.
+    fn redirect_lfs(&mut self) -> Result<Option<LfsWorkTree>, GitError> {
+        let made = match (&self.scope, self.fetching) {
+            (RunScope::Repository, _) | (RunScope::WorkTree { .. }, Fetching::Offline) => None,
+            (RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. }, Fetching::Allowed) => {
+                let config = Self::new(&tree.repo, "config").env("GIT_DIR", &tree.admin);
+                LfsWorkTree::create(&tree.admin, config, &LfsConfigSource::Commit(&tree.repo, tree.attributes))?
+            }
+            (RunScope::WorkTree { scope: WorkTreeScope::User { git_dir }, .. }, Fetching::Allowed) => {
+                let config = Self::in_checkout(git_dir, &self.directory, "config");
+                LfsWorkTree::create(git_dir, config, &LfsConfigSource::Checkout(&self.directory))?
+            }
+        };
+        self.command.envs(made.iter().flat_map(LfsWorkTree::variables));
+        Ok(made)
     }
 
     /// Starts it for a conversation over its pipes.

@@ -1,8 +1,13 @@
 //! Programs that git runs when it only reads, by its configuration: converters and external diffs, filters, monitors of
 //! the file system. A command that such a setting names may be a file of the worktree.
 
+use std::collections::BTreeMap;
+
 use super::command::Git;
 use super::{GitError, Repo};
+
+/// How a command of git-lfs begins.
+const LFS: &str = "git-lfs ";
 
 /// Which configuration the git of a session reads besides that of the machine and of the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +54,33 @@ fn find_setting(list: Git, is_meant: impl Fn(&str, &str) -> bool) -> Result<Opti
     Ok(None)
 }
 
+/// The filters of git-lfs: settings and commands. `git` is a run of `config`.
+pub(super) fn list_lfs_filters(git: Git) -> Result<Vec<(String, String)>, GitError> {
+    let listed = git.args(["--list", "--null"]).run()?;
+    let listed = String::from_utf8_lossy(&listed);
+    let settings = listed.split('\0').filter_map(|entry| entry.split_once('\n'));
+    // Of several values the last one counts.
+    let filters: BTreeMap<_, _> = settings.filter(|(key, _)| names_filter(key)).collect();
+    let own = filters.into_iter().filter(|(_, command)| runs_lfs(command));
+    Ok(own.map(|(key, command)| (key.to_owned(), command.to_owned())).collect())
+}
+
+/// Whether a command is one of git-lfs, in whatever way it is named.
+fn runs_lfs(command: &str) -> bool {
+    let program = command.split(' ').next().unwrap_or_default();
+    command.starts_with(LFS)
+        || command.starts_with("git lfs ")
+        || (program.starts_with('/') && program.ends_with("/git-lfs"))
+}
+
 /// Whether a setting is a filter. Those of git-lfs are its own programs.
 fn is_filter(key: &str, value: &str) -> bool {
+    names_filter(key) && !value.is_empty() && !value.starts_with(LFS)
+}
+
+fn names_filter(key: &str) -> bool {
     let variable = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')).map(|(_, variable)| variable);
-    matches!(variable, Some("clean" | "smudge" | "process")) && !value.is_empty() && !value.starts_with("git-lfs ")
+    matches!(variable, Some("clean" | "smudge" | "process"))
 }
 
 fn is_merge_driver(key: &str, value: &str) -> bool {
@@ -112,6 +140,20 @@ mod tests {
             ("user.name", "x", User, false),
         ] {
             assert_eq!(runs_program(key, value, global), expected, "{key}={value}");
+        }
+    }
+
+    #[test]
+    fn commands_of_git_lfs_are_known() {
+        for (command, expected) in [
+            ("git-lfs filter-process", true),
+            ("git lfs smudge -- %f", true),
+            ("/usr/bin/git-lfs smudge --skip -- %f", true),
+            ("./git-lfs smudge -- %f", false),
+            ("/usr/bin/git-lfs-more smudge", false),
+            ("sed s/git-lfs //", false),
+        ] {
+            assert_eq!(runs_lfs(command), expected, "{command}");
         }
     }
 
