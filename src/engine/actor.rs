@@ -12,6 +12,7 @@ mod conflict;
 mod effect;
 mod external;
 mod integrate;
+mod left_out;
 mod naming;
 mod passed;
 mod persist;

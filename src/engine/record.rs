@@ -98,6 +98,8 @@ pub(super) struct Body {
     pub(super) unmarked_conflict: Option<String>,
     /// What differs in submodules, as it was last kept.
     pub(super) submodules: Vec<SubmoduleChanges>,
+    /// What is in the worktree and in no commit, as of the last look.
+    pub(super) left_out: Vec<String>,
     /// The last commit of the session's branch that a merge took; a later merge brings what came after it.
     pub(super) merged: Option<String>,
     /// The number of the last turn whose work a merge took.

@@ -27,8 +27,16 @@ pub struct Recorded {
     pub commit: Oid,
     /// The last commit of the session before it: what is between the two is what it records.
     pub before: Oid,
-    /// What is in the worktree and not in the commit: nested repositories and files that cannot be read.
+    /// What is in the worktree and not in the commit: nested repositories, entries named `.git` and files that cannot be
+    /// read.
     pub left_out: Vec<PathBuf>,
+}
+
+impl Recorded {
+    /// Whether nothing changed since the last commit of the session.
+    pub fn is_empty(&self) -> bool {
+        self.commit == self.before
+    }
 }
 
 /// What a checkpoint says about itself.
@@ -78,7 +86,7 @@ pub(super) fn record(tree: &Worktree, ignored: &[PathBuf], message: &str) -> Res
     Ok(Recorded { commit, before: tip, left_out: staged.left_out })
 }
 
-/// Commits what a turn changed on the session's branch; none when it changed nothing. No hooks run.
+/// Commits what a turn changed on the session's branch; none when it changed nothing and left nothing out. No hooks run.
 ///
 /// The index is replaced before the branch moves: a kill in between leaves the work staged, and the next checkpoint
 /// commits it.
@@ -100,7 +108,10 @@ pub fn checkpoint(tree: &Worktree, about: Checkpoint<'_>) -> Result<Option<Recor
     let ref_name = checkpoint_ref(about.session, about.turn);
     let before = last_known(&repo, tree, about.session, tip)?;
     let commit = match tree_of(&repo, tip)? == content {
-        true if before == tip => return Ok(None),
+        true if before == tip => {
+            let unchanged = Recorded { commit: tip, before, left_out: staged.left_out };
+            return Ok((!unchanged.left_out.is_empty()).then_some(unchanged));
+        }
         // The agent has committed by itself.
         true => tip,
         false => {
@@ -190,7 +201,7 @@ pub fn snapshot_before_reset(tree: &Worktree, to: &Oid, ref_name: &str, message:
     recorded.left_out.extend(unnamed);
     let target = find_tree(&repo, *to)?;
     let is_deleted = |path: &&PathBuf| {
-        let is_nested = tree.path.join(path).join(".git").symlink_metadata().is_ok();
+        let is_nested = path.ends_with(".git") || tree.path.join(path).join(".git").symlink_metadata().is_ok();
         !is_nested || is_taken_by(&target, path)
     };
     let paths: Vec<_> = recorded.left_out.iter().filter(is_deleted).cloned().collect();

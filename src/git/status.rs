@@ -3,6 +3,7 @@
 //! Submodules are never looked into: a nested repository could name programs for git to run. Told so, git also passes over
 //! a file that has taken the place of one, so those are looked for here.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -27,8 +28,11 @@ pub struct Status {
     pub changed: Vec<Changed>,
     /// Files that git does not know yet.
     pub untracked: Vec<PathBuf>,
-    /// Directories that are repositories of their own; their files are in no commit.
+    /// What git puts into no commit: directories that are repositories of their own and, in other directories of a
+    /// session's worktree, entries named `.git`.
     pub nested: Vec<PathBuf>,
+    /// Directories that are ignored as a whole, as far as they are asked for.
+    pub ignored_directories: Vec<PathBuf>,
     /// Untracked links that Coppice made to the user's checkout; they are in no commit.
     pub own_links: Vec<PathBuf>,
     /// What git cannot read, and may hold changes and files that are listed nowhere.
@@ -84,6 +88,13 @@ impl Status {
     }
 }
 
+/// Whether a status lists ignored directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IgnoredDirectories {
+    Omitted,
+    Listed,
+}
+
 /// Reads the state of a session's worktree. Changes nothing, not even the index, except for modes that hide files.
 pub fn read(tree: &Worktree) -> Result<Status, GitError> {
     read_session(tree, |verb| Git::in_tree(tree, verb), &tree.admin.join("index"))
@@ -98,13 +109,15 @@ pub(super) fn read_session(
     index: &Path,
 ) -> Result<Status, GitError> {
     owner_access::restore_root(&tree.path);
-    let (mut status, mut links) = read_with_links(&git, index, &tree.path)?;
+    let read = || read_with_entries(&git, index, &tree.path, IgnoredDirectories::Listed);
+    let (mut status, mut entries) = read()?;
     if status.hides_files(&tree.path) && owner_access::restore(&tree.path, OwnerAccess::Read) > 0 {
-        (status, links) = read_with_links(&git, index, &tree.path)?;
+        (status, entries) = read()?;
     }
+    status.nested.extend(find_git_entries(&tree.path, &status, &entries.submodules));
     let is_own = |path: &PathBuf| include::is_own_link(tree, path);
     (status.own_links, status.untracked) = status.untracked.into_iter().partition(is_own);
-    for path in links.into_iter().filter(is_own) {
+    for path in entries.links.into_iter().filter(is_own) {
         if !include::is_link_in(&tree.repo, tree.base, &path)? {
             status.set_unstaged(path, State::Deleted);
         }
@@ -114,18 +127,23 @@ pub(super) fn read_session(
 
 /// Reads the state of any checkout, given runs in it, the index that these see and the directory of the files.
 pub(super) fn read_with(git: impl Fn(&'static str) -> Git, index: &Path, files: &Path) -> Result<Status, GitError> {
-    read_with_links(git, index, files).map(|(status, _)| status)
+    read_with_entries(git, index, files, IgnoredDirectories::Omitted).map(|(status, _)| status)
 }
 
-/// The same, and the paths at which the index has symbolic links.
-fn read_with_links(
+/// The same, and the entries of the index that are not plain files.
+fn read_with_entries(
     git: impl Fn(&'static str) -> Git,
     index: &Path,
     files: &Path,
-) -> Result<(Status, Vec<PathBuf>), GitError> {
+    ignored: IgnoredDirectories,
+) -> Result<(Status, SpecialEntries), GitError> {
+    let ignored = match ignored {
+        IgnoredDirectories::Omitted => "--ignored=no",
+        IgnoredDirectories::Listed => "--ignored=matching",
+    };
     let output = git(VERB)
         .args(["--porcelain=v2", "-z", "--branch", "--no-ahead-behind", "--no-renames"])
-        .args(["--untracked-files=all", "--ignored=no", "--ignore-submodules=all"])
+        .args(["--untracked-files=all", ignored, "--ignore-submodules=all"])
         .output()?;
     if !output.status.success() {
         return Err(command::failed(VERB, &output));
@@ -135,11 +153,32 @@ fn read_with_links(
     let is_gone = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
     let is_there = |path: &Path| !files.join(path).symlink_metadata().is_err_and(is_gone);
     status.unreadable = parse_complaints(&output.stderr, is_there);
-    let SpecialEntries { submodules, links } = read_special_entries(git, index)?;
-    for path in submodules.into_iter().filter(|path| is_replaced(files, path)) {
-        status.set_unstaged(path, State::TypeChanged);
+    let entries = read_special_entries(git, index)?;
+    for path in entries.submodules.iter().filter(|path| is_replaced(files, path)) {
+        status.set_unstaged(path.clone(), State::TypeChanged);
     }
-    Ok((status, links))
+    Ok((status, entries))
+}
+
+/// The entries named `.git` in directories that are no repositories of their own. Git passes over them, whatever they hold.
+fn find_git_entries(files: &Path, status: &Status, submodules: &[PathBuf]) -> Vec<PathBuf> {
+    let closed: HashSet<_> = [&status.nested, &status.ignored_directories, submodules].into_iter().flatten().collect();
+    let (mut found, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(directory) = waiting.pop() {
+        // Git complains about a directory that cannot be read.
+        for entry in fs::read_dir(files.join(&directory)).into_iter().flatten().flatten() {
+            let path = directory.join(entry.file_name());
+            if path.ends_with(".git") {
+                found.push(path);
+            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !closed.contains(&path) {
+                waiting.push(path);
+            }
+        }
+    }
+    // That of the worktree itself.
+    found.retain(|path| path != Path::new(".git"));
+    found.sort();
+    found
 }
 
 /// The paths at which an index records a commit of another repository.
@@ -240,7 +279,7 @@ fn parse_record(record: &[u8], status: &mut Status) -> Option<()> {
             Some(directory) => status.nested.push(path(directory)),
             None => status.untracked.push(path(rest)),
         },
-        b"!" => {}
+        b"!" => status.ignored_directories.extend(rest.strip_suffix(b"/").map(path)),
         b"#" => parse_header(rest, status),
         _ => return None,
     }
@@ -333,8 +372,13 @@ mod tests {
                 Status { changed: vec![changed(b"both", State::Unmerged, State::Unmerged)], ..Status::default() },
             ),
             (
-                "? new\0? nested/\0! ignored\0".into(),
-                Status { untracked: vec!["new".into()], nested: vec!["nested".into()], ..Status::default() },
+                "? new\0? nested/\0! ignored\0! target/\0".into(),
+                Status {
+                    untracked: vec!["new".into()],
+                    nested: vec!["nested".into()],
+                    ignored_directories: vec!["target".into()],
+                    ..Status::default()
+                },
             ),
         ] {
             assert_eq!(parse_porcelain(porcelain.as_bytes()), Ok(expected), "{porcelain:?}");

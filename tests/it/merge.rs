@@ -447,6 +447,75 @@ fn work_in_a_submodule_is_there_shown_kept_and_never_merged_unseen() {
     assert_eq!(env.read("libs/lib/new.c"), "new\n");
 }
 
+/// The warnings of a session that say what is not committed.
+fn not_committed(env: &TestEnv, id: &str) -> Vec<String> {
+    let events = env.events(id);
+    let warnings = events.iter().filter(|event| event["type"] == "warning");
+    let messages = warnings.filter_map(|event| Some(event["message"].as_str()?.to_owned()));
+    messages.filter(|message| message.starts_with("not committed")).collect()
+}
+
+#[test]
+fn every_act_names_what_is_in_no_commit() {
+    let env = TestEnv::new();
+    // Nothing else: there is nothing to commit, and still something to tell, once.
+    let id = env.create_ready(&steps(&[run("git init -q nested && echo inside > nested/inside"), say("done")]));
+    let told = [
+        "not committed, because they are repositories of their own, named `.git`, or unreadable: `nested`; they stay in \
+         the session's worktree",
+    ];
+    assert_eq!(not_committed(&env, &id), told);
+    env.send_ready(&id, &[], &say("done"));
+    assert_eq!(not_committed(&env, &id), told);
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: the merge into `main` is refused: nothing else changed, and these are not merged, because they are repositories of their own, named `.git`, or unreadable: `nested`; they stay in the session's worktree
+
+    hint: copy them from the worktree; `coppice show` names it
+    ");
+
+    env.send_ready(&id, &[], &steps(&[run("mkdir -p sub/.git && echo x > sub/.git/notes.txt"), say("done")]));
+    assert_eq!(not_committed(&env, &id).len(), 2);
+    env.send_ready(&id, &[], &steps(&[write("own.txt", "own"), say("done")]));
+    assert_eq!(not_committed(&env, &id).len(), 2);
+    insta::assert_snapshot!(env.coppice(&["undo", &id]).transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] undone, nothing is left of its changes
+    `coppice undo [ID1] --to 4` takes it back
+    warning: not undone, because they are repositories of their own, named `.git`, or unreadable: `nested`, `sub/.git`; they stay in the session's worktree
+    ");
+    assert!(env.worktree(&id).join("sub/.git/notes.txt").exists());
+    env.send_ready(&id, &[], &steps(&[write("own.txt", "own"), say("done")]));
+    insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] merged into main  +1 -0
+    warning: not merged, because they are repositories of their own, named `.git`, or unreadable: `nested`, `sub/.git`; they stay in the session's worktree
+    ");
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "own.txt");
+}
+
+#[test]
+fn a_removed_session_keeps_what_is_in_no_commit() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&steps(&[write("own.txt", "own"), say("done")]));
+    // Nobody has committed since.
+    let notes = env.worktree(&id).join("sub/.git/notes.txt");
+    fs::create_dir_all(notes.parent().unwrap()).unwrap();
+    fs::write(&notes, "notes\n").unwrap();
+    insta::assert_snapshot!(env.coppice(&["rm", &id]).transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] removed; `coppice restore [ID1]` brings it back
+    warning: on no branch, because they are repositories of their own, named `.git`, or unreadable: `sub/.git`; they stay in the session's worktree
+    ");
+    env.wait_for_event(&id, "saved", 0);
+    env.coppice(&["restore", &id]).succeeds();
+    assert_eq!(fs::read_to_string(notes).unwrap(), "notes\n");
+}
+
 #[test]
 fn a_file_in_the_place_of_a_submodule_is_work_like_any_other() {
     let env = TestEnv::new();

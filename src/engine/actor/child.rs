@@ -288,6 +288,7 @@ impl Actor {
         }
         if result.1.is_ok() {
             self.warn_of_submodules("are not brought into the parent");
+            self.warn_of_left_out("not brought into the parent");
         }
         self.integrated(result).await
     }

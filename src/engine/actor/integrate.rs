@@ -28,6 +28,9 @@ const AGAIN: usize = 3;
 /// What to do about a session that changed nothing outside of its submodules.
 const NOTHING_ELSE: &str = "commit them in the submodule's own repository";
 
+/// What to do about a session that made nothing but files that cannot be committed.
+const COPY_THEM: &str = "copy them from the worktree; `coppice show` names it";
+
 impl Actor {
     pub(super) async fn merge(&mut self, request: MergeRequest) -> Result<(), Fault> {
         let asked = request.style;
@@ -269,14 +272,19 @@ impl Actor {
                 let warnings = hook_warnings(&hooks, style).into_iter();
                 self.staged.extend(warnings.map(|message| Payload::Warning { message }));
                 self.warn_of_submodules("are not merged");
+                self.warn_of_left_out("not merged");
                 let style = style_name(style).to_owned();
                 self.staged.push(Payload::Merged { commit: commit.to_string(), target: name, style });
                 (Integration::Merged, Ok(()))
             }
             Outcome::UpToDate => {
-                let fault = match self.describe_submodules("are all that changed, and cannot be merged") {
-                    Some(reason) => Fault::MergeRefused { target: name, reason, hint: NOTHING_ELSE.to_owned() },
-                    None => Fault::NothingToMerge { id: self.id },
+                let refused = |reason, hint: &str| Fault::MergeRefused { target: name, reason, hint: hint.to_owned() };
+                let submodules = self.describe_submodules("are all that changed, and cannot be merged");
+                let fault = match (submodules, self.describe_left_out("nothing else changed, and these are not merged"))
+                {
+                    (Some(reason), _) => refused(reason, NOTHING_ELSE),
+                    (None, Some(reason)) => refused(reason, COPY_THEM),
+                    (None, None) => Fault::NothingToMerge { id: self.id },
                 };
                 (Integration::Refused, Err(fault))
             }

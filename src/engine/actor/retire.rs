@@ -31,13 +31,15 @@ impl Actor {
         }
         self.close_family();
         self.drop_snapshot().await;
+        self.find_left_out().await;
         self.give_tree_back().await?;
-        self.tell_submodules().await
+        self.tell_uncommitted().await
     }
 
-    /// Says that changed files of submodules are on no branch.
-    async fn tell_submodules(&mut self) -> Result<(), Fault> {
+    /// Says that changed files of submodules, and what cannot be committed, are on no branch.
+    async fn tell_uncommitted(&mut self) -> Result<(), Fault> {
         self.warn_of_submodules("are on no branch");
+        self.warn_of_left_out("on no branch");
         Ok(self.persist(Durability::Normal, Vec::new()).await?)
     }
 
@@ -72,8 +74,9 @@ impl Actor {
         self.shared.terminals.forget(self.id);
         self.close_family();
         self.drop_snapshot().await;
+        self.find_left_out().await;
         self.give_tree_back().await?;
-        self.tell_submodules().await
+        self.tell_uncommitted().await
     }
 
     pub(super) async fn restore(&mut self) -> Result<(), Fault> {

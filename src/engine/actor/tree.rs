@@ -4,6 +4,7 @@
 //! touches the tree meanwhile.
 
 use std::collections::BTreeSet;
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
@@ -69,13 +70,13 @@ impl Actor {
         let message = naming::commit_message(summary, &self.record.body.title, number);
         let tree = self.tree().await?;
         let from = self.record.body.measured_from().parse()?;
-        let kept = in_quiet_tree(&tree.path.clone(), move || {
+        let (kept, left_out) = in_quiet_tree(&tree.path.clone(), move || {
             let about = Checkpoint { session, turn: number, message: &message };
-            let recorded = history::checkpoint(&tree, about)?;
-            recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
+            Kept::count(&tree, from, history::checkpoint(&tree, about)?)
         })
         .await?;
         self.all_committed();
+        self.note_left_out(&left_out);
         let Some(Kept { recorded, files, own }) = kept else { return Ok(()) };
         self.record.body.changes = changes(diff::total(&files));
         let commit = recorded.commit.to_string();
@@ -84,21 +85,15 @@ impl Actor {
             turn.checkpoint = Some(commit.clone());
         }
         self.staged.push(Payload::Checkpoint { turn: number, commit, changes: own });
-        self.warn_of_checkpoint(&files, &recorded);
+        self.warn_of_attributes(&files);
         Ok(())
     }
 
-    /// Warns of what a checkpoint changes beyond its files, and of what it leaves out.
-    fn warn_of_checkpoint(&mut self, files: &[FileChange], recorded: &Recorded) {
+    /// Warns of what a checkpoint changes beyond its files.
+    fn warn_of_attributes(&mut self, files: &[FileChange]) {
         if diff::touches_attributes(files) {
             let message = "the session changes `.gitattributes`, which can change how files are checked out";
             self.staged.push(Payload::Warning { message: message.to_owned() });
-        }
-        if !recorded.left_out.is_empty() {
-            let left: Vec<_> = recorded.left_out.iter().map(|path| format!("`{}`", path.display())).collect();
-            let message =
-                format!("not committed, because they are repositories of their own or unreadable: {}", left.join(", "));
-            self.staged.push(Payload::Warning { message });
         }
     }
 
@@ -136,6 +131,7 @@ impl Actor {
             history::reset_after_snapshot(&tree, &target, &name)?;
             crash::point();
             let unsaved = diff::changes(&tree, &before.before, Target::Commit(before.commit))?.files;
+            let left_out = before.left_out;
             // A base that was brought in after the turn is not below its commit.
             let base = match branch {
                 Some(branch) => git::merge::left_base(&tree, &branch, target)?.unwrap_or(tree.base),
@@ -145,10 +141,10 @@ impl Actor {
                 Some(merged) if history::holds(&tree.repo, &target, &merged)? => Some(merged),
                 Some(_) | None => None,
             };
-            Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged, unsaved))
+            Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged, unsaved, left_out))
         })
         .await;
-        let (files, base, merged, unsaved) = match undone {
+        let (files, base, merged, unsaved, left_out) = match undone {
             Ok(undone) => undone,
             Err(fault) => return Err(self.end_failed_undo(to, fault, earlier).await),
         };
@@ -157,6 +153,8 @@ impl Actor {
             self.staged.push(Payload::Warning { message });
         }
         self.record.body.undoing = None;
+        self.set_left_out(&left_out);
+        self.warn_of_left_out("not undone");
         if unsaved > 0 {
             let message = format!("changes that no turn had committed are kept in `{saved}`");
             self.staged.push(Payload::Warning { message });
@@ -283,13 +281,13 @@ impl Actor {
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
         let from = self.record.body.measured_from().parse()?;
-        let kept = in_quiet_tree(&tree.path.clone(), move || {
-            let recorded = history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?;
-            recorded.map(|recorded| Kept::count(&tree, from, recorded)).transpose()
+        let (kept, left_out) = in_quiet_tree(&tree.path.clone(), move || {
+            Kept::count(&tree, from, history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?)
         })
         .await?;
         self.record.body.forget_uncommitted();
         self.all_committed();
+        self.note_left_out(&left_out);
         let Some(Kept { recorded, files, own }) = kept else { return Ok(None) };
         let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));
@@ -298,7 +296,7 @@ impl Actor {
             let mut body = TurnBody::read(&row)?;
             body.checkpoint = Some(commit.clone());
             self.staged.push(Payload::Checkpoint { turn, commit: commit.clone(), changes: own });
-            self.warn_of_checkpoint(&files, &recorded);
+            self.warn_of_attributes(&files);
             self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
         }
         Ok(Some((commit, own)))
@@ -347,14 +345,20 @@ struct Kept {
 }
 
 impl Kept {
-    fn count(tree: &Worktree, from: Oid, recorded: Recorded) -> Result<Self, GitError> {
+    /// Counts a checkpoint, if it changed something; and what it left out.
+    fn count(tree: &Worktree, from: Oid, recorded: Option<Recorded>) -> Result<(Option<Self>, Vec<PathBuf>), GitError> {
+        let Some(mut recorded) = recorded else { return Ok((None, Vec::new())) };
+        let left_out = mem::take(&mut recorded.left_out);
+        if recorded.is_empty() {
+            return Ok((None, left_out));
+        }
         let to = Target::Commit(recorded.commit);
         let files = diff::files(tree, &from, to)?;
         let own = match recorded.before == from {
             true => diff::total(&files),
             false => diff::changes(tree, &recorded.before, to)?,
         };
-        Ok(Self { recorded, files, own: changes(own) })
+        Ok((Some(Self { recorded, files, own: changes(own) }), left_out))
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
-use crate::git::testkit::{Sandbox, run_git, write_script};
+use crate::git::testkit::{Sandbox, run_git, write, write_script};
 use crate::git::worktree::{self, Health, Method, New};
 
 const ID: &str = "abcdefgh";
@@ -226,8 +226,9 @@ fn a_nested_repository_is_named_and_not_saved() {
     let (tree, _) = make(&repo, ID);
     fs::create_dir(tree.path.join("nested")).unwrap();
     run_git(&tree.path.join("nested"), &["init", "--quiet"]);
+    write(&tree.path.join("sub/.git/notes.txt"), "no repository\n");
     let trashed = trash(&tree, &root(&repo)).unwrap();
-    assert_eq!(salvage(&trashed).unwrap().left_out, [PathBuf::from("nested")]);
+    assert_eq!(salvage(&trashed).unwrap().left_out, ["nested", "sub/.git"].map(PathBuf::from));
 }
 
 #[track_caller]

@@ -19,6 +19,7 @@ fn status() -> Status {
         ],
         untracked: vec!["new".into()],
         nested: vec!["nested".into()],
+        ignored_directories: Vec::new(),
         own_links: Vec::new(),
         unreadable: vec![],
     }
