@@ -197,7 +197,14 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
     info!(session = %id, commit, "work saved");
     // A tree that stays in the trash is saved again and again, which is no news.
     if !was_saved || recorded.left_out.is_empty() {
-        shared.note(id, &[Payload::Saved { reference, commit }]).await?;
+        let left_out: Vec<_> = recorded.left_out.iter().map(|path| format!("`{}`", path.display())).collect();
+        let mut news = vec![Payload::Saved { reference, commit }];
+        if !left_out.is_empty() {
+            let (path, files) = (pending.path.display(), left_out.join(", "));
+            let message = format!("the removed worktree stays in `{path}`, because no commit can hold {files}");
+            news.push(Payload::Warning { message });
+        }
+        shared.note(id, &news).await?;
     }
     let lock = shared.repository(&record.project);
     let _held = lock.lock().await;

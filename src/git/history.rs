@@ -27,8 +27,7 @@ pub struct Recorded {
     pub commit: Oid,
     /// The last commit of the session before it: what is between the two is what it records.
     pub before: Oid,
-    /// What is in the worktree and not in the commit: nested repositories, entries named `.git` and files that cannot be
-    /// read.
+    /// What is in the worktree and not in the commit: nested repositories and files that cannot be read.
     pub left_out: Vec<PathBuf>,
 }
 
@@ -201,7 +200,7 @@ pub fn snapshot_before_reset(tree: &Worktree, to: &Oid, ref_name: &str, message:
     recorded.left_out.extend(unnamed);
     let target = find_tree(&repo, *to)?;
     let is_deleted = |path: &&PathBuf| {
-        let is_nested = path.ends_with(".git") || tree.path.join(path).join(".git").symlink_metadata().is_ok();
+        let is_nested = tree.path.join(path).join(".git").symlink_metadata().is_ok();
         !is_nested || is_taken_by(&target, path)
     };
     let paths: Vec<_> = recorded.left_out.iter().filter(is_deleted).cloned().collect();

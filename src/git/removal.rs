@@ -24,7 +24,7 @@ use tracing::warn;
 use super::history::{self, Recorded};
 use super::merge;
 use super::worktree::{registration, spare};
-use super::{GitError, Oid, Repo, Worktree, integrate, owner_access};
+use super::{GitError, Oid, Repo, Worktree, integrate, owner_access, status};
 use crate::id::SessionId;
 
 pub use discard::{Discard, Step};
@@ -99,7 +99,7 @@ impl Pending {
 /// Commits what is in a trashed worktree, untracked files included, to the session's salvage ref, on top of the last
 /// commit of its branch. Works with whatever is left when branch or files were deleted by hand.
 ///
-/// What the commit leaves out (nested repositories, unreadable files) exists only in the trash: a caller who loses
+/// What the commit leaves out (nested repositories, entries named `.git`, unreadable files) exists only in the trash: a caller who loses
 /// nothing neither recycles nor retires the tree then.
 pub fn salvage(trashed: &Trashed) -> Result<Recorded, GitError> {
     let tree = &trashed.worktree;
@@ -109,7 +109,11 @@ pub fn salvage(trashed: &Trashed) -> Result<Recorded, GitError> {
     let recorded = match is_empty(&tree.path)? {
         // Nothing on disk means that the files were deleted, not that the session wanted to delete them.
         true => hidden::save_branch(tree, &name, &message)?,
-        false => history::snapshot(tree, &name, &message)?,
+        false => {
+            let mut recorded = history::snapshot(tree, &name, &message)?;
+            recorded.left_out.extend(status::find_git_entries(tree)?);
+            recorded
+        }
     };
     hidden::save(trashed, &recorded)?;
     Ok(recorded)

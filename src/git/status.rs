@@ -28,8 +28,7 @@ pub struct Status {
     pub changed: Vec<Changed>,
     /// Files that git does not know yet.
     pub untracked: Vec<PathBuf>,
-    /// What git puts into no commit: directories that are repositories of their own and, in other directories of a
-    /// session's worktree, entries named `.git`.
+    /// Directories that are repositories of their own; their files are in no commit.
     pub nested: Vec<PathBuf>,
     /// Directories that are ignored as a whole, as far as they are asked for.
     pub ignored_directories: Vec<PathBuf>,
@@ -109,12 +108,11 @@ pub(super) fn read_session(
     index: &Path,
 ) -> Result<Status, GitError> {
     owner_access::restore_root(&tree.path);
-    let read = || read_with_entries(&git, index, &tree.path, IgnoredDirectories::Listed);
+    let read = || read_with_entries(&git, index, &tree.path, IgnoredDirectories::Omitted);
     let (mut status, mut entries) = read()?;
     if status.hides_files(&tree.path) && owner_access::restore(&tree.path, OwnerAccess::Read) > 0 {
         (status, entries) = read()?;
     }
-    status.nested.extend(find_git_entries(&tree.path, &status, &entries.submodules));
     let is_own = |path: &PathBuf| include::is_own_link(tree, path);
     (status.own_links, status.untracked) = status.untracked.into_iter().partition(is_own);
     for path in entries.links.into_iter().filter(is_own) {
@@ -160,9 +158,14 @@ fn read_with_entries(
     Ok((status, entries))
 }
 
-/// The entries named `.git` in directories that are no repositories of their own. Git passes over them, whatever they hold.
-fn find_git_entries(files: &Path, status: &Status, submodules: &[PathBuf]) -> Vec<PathBuf> {
-    let closed: HashSet<_> = [&status.nested, &status.ignored_directories, submodules].into_iter().flatten().collect();
+/// The entries named `.git` in directories that are neither ignored nor repositories of their own. Git passes over them,
+/// whatever they hold. Every directory is read for that.
+pub(super) fn find_git_entries(tree: &Worktree) -> Result<Vec<PathBuf>, GitError> {
+    let (files, index) = (&tree.path, tree.admin.join("index"));
+    let git = |verb| Git::in_tree(tree, verb);
+    let (status, entries) = read_with_entries(git, &index, files, IgnoredDirectories::Listed)?;
+    let closed = [status.nested, status.ignored_directories, entries.submodules];
+    let closed: HashSet<_> = closed.into_iter().flatten().collect();
     let (mut found, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(directory) = waiting.pop() {
         // Git complains about a directory that cannot be read.
@@ -178,7 +181,7 @@ fn find_git_entries(files: &Path, status: &Status, submodules: &[PathBuf]) -> Ve
     // That of the worktree itself.
     found.retain(|path| path != Path::new(".git"));
     found.sort();
-    found
+    Ok(found)
 }
 
 /// The paths at which an index records a commit of another repository.

@@ -31,7 +31,6 @@ impl Actor {
         }
         self.close_family();
         self.drop_snapshot().await;
-        self.find_left_out().await;
         self.give_tree_back().await?;
         self.tell_uncommitted().await
     }
@@ -74,7 +73,6 @@ impl Actor {
         self.shared.terminals.forget(self.id);
         self.close_family();
         self.drop_snapshot().await;
-        self.find_left_out().await;
         self.give_tree_back().await?;
         self.tell_uncommitted().await
     }

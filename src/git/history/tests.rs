@@ -329,26 +329,6 @@ fn nested_repositories_are_left_out_and_named_and_survive_a_reset() {
 }
 
 #[test]
-fn entries_named_git_are_left_out_and_named_and_survive_a_reset() {
-    let sandbox = Sandbox::new();
-    sandbox.write(".gitignore", "/target\n");
-    sandbox.write("src/a", "a\n");
-    sandbox.commit_all("more");
-    let tree = sandbox.session(ID);
-    // Nobody would save what is in an ignored directory, either.
-    for path in ["only/.git/notes", "src/.git", "src/b", "target/x/.git/notes", "a/b/.git/HEAD"] {
-        write(&tree.path.join(path), "text\n");
-    }
-    let Recorded { commit, left_out, .. } = checkpoint(&tree, about(1)).unwrap().unwrap();
-    assert_eq!(listing(&sandbox, commit), [".gitignore", "README", "src/a", "src/b"]);
-    let expected = ["a/b/.git", "only/.git", "src/.git"].map(PathBuf::from);
-    assert_eq!(left_out, expected);
-    snapshot_and_reset(&tree, &tree.base, SNAPSHOT, "x").unwrap();
-    assert!(!tree.path.join("src/b").exists());
-    assert!(expected.iter().all(|path| tree.path.join(path).exists()));
-}
-
-#[test]
 fn what_is_no_file_is_left_out_and_named() {
     let sandbox = Sandbox::new();
     let tree = sandbox.session(ID);

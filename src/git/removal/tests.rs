@@ -226,9 +226,13 @@ fn a_nested_repository_is_named_and_not_saved() {
     let (tree, _) = make(&repo, ID);
     fs::create_dir(tree.path.join("nested")).unwrap();
     run_git(&tree.path.join("nested"), &["init", "--quiet"]);
-    write(&tree.path.join("sub/.git/notes.txt"), "no repository\n");
+    // Nobody would save what is in an ignored directory.
+    for path in ["sub/.git/notes.txt", "sub/target/.git/notes.txt", "sub/deep/.git"] {
+        write(&tree.path.join(path), "no repository\n");
+    }
+    write(&tree.path.join("sub/.gitignore"), "target\n");
     let trashed = trash(&tree, &root(&repo)).unwrap();
-    assert_eq!(salvage(&trashed).unwrap().left_out, ["nested", "sub/.git"].map(PathBuf::from));
+    assert_eq!(salvage(&trashed).unwrap().left_out, ["nested", "sub/.git", "sub/deep/.git"].map(PathBuf::from));
 }
 
 #[track_caller]
