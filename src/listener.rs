@@ -1,8 +1,9 @@
 //! Accepts connections for an HTTP server and limits those that have not identified themselves.
 //!
 //! A connection is unproven until the server has accepted one of its requests (`AcceptedConnection::confirm`). An unproven
-//! one is closed after ten seconds, or earlier for a newer one when there are too many: idle strangers cannot take the
-//! descriptors of the daemon, nor keep others from connecting. A server can also limit how many proven ones are open.
+//! one is closed after ten seconds, or after two for a newer one when there are too many; until one can be closed, no other
+//! is accepted. Idle strangers cannot take the descriptors of the daemon, close connections whose request is on its way, nor
+//! keep others from connecting for long. A server can also limit how many proven ones are open.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,13 +15,16 @@ use std::time::Duration;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// How many connections may be unproven at the same time.
-const MAX_UNPROVEN: usize = 64;
+const MAX_UNPROVEN: usize = 256;
 /// How long a connection may stay unproven: a client sends its request at once.
 const PROOF_LIMIT: Duration = Duration::from_secs(10);
+/// How long a connection is not closed for a newer one.
+const PROOF_GRACE: Duration = Duration::from_secs(2);
 
 /// A listener whose connections have to prove themselves.
 #[derive(Debug)]
@@ -56,12 +60,22 @@ struct ConnectionProof {
 
 /// The unproven connections of a listener by number; a smaller number is older.
 #[derive(Debug, Default)]
-struct Unproven(Mutex<UnprovenSet>);
+struct Unproven {
+    set: Mutex<UnprovenSet>,
+    /// Told when a connection leaves the set.
+    left: Notify,
+}
 
 #[derive(Debug, Default)]
 struct UnprovenSet {
     next: u64,
-    waiting: BTreeMap<u64, CancellationToken>,
+    waiting: BTreeMap<u64, UnprovenConnection>,
+}
+
+#[derive(Debug)]
+struct UnprovenConnection {
+    accepted_at: Instant,
+    close: CancellationToken,
 }
 
 impl<L> GuardedListener<L> {
@@ -76,6 +90,8 @@ impl<L: Listener> Listener for GuardedListener<L> {
     type Addr = L::Addr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        // Those that are not accepted yet wait in the kernel's queue.
+        self.unproven.wait_for_room().await;
         let (stream, address) = self.inner.accept().await;
         let (proof, evicted) = Unproven::admit(&self.unproven);
         let expiry = {
@@ -128,7 +144,11 @@ impl<A> AcceptedConnection<A> {
 impl ConnectionProof {
     /// Takes the connection out of the unproven ones; whether it was among them.
     fn remove(&self) -> bool {
-        self.unproven.lock().waiting.remove(&self.number).is_some()
+        let was_unproven = self.unproven.lock().waiting.remove(&self.number).is_some();
+        if was_unproven {
+            self.unproven.left.notify_one();
+        }
+        was_unproven
     }
 
     fn lock_permits(&self) -> MutexGuard<'_, Vec<OwnedSemaphorePermit>> {
@@ -138,7 +158,19 @@ impl ConnectionProof {
 
 impl Unproven {
     fn lock(&self) -> MutexGuard<'_, UnprovenSet> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.set.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until another connection can be added, if need be in the place of the oldest one.
+    async fn wait_for_room(&self) {
+        loop {
+            let full_until = self.lock().full_until();
+            let Some(room_at) = full_until else { return };
+            tokio::select! {
+                () = self.left.notified() => {}
+                () = tokio::time::sleep_until(room_at) => {}
+            }
+        }
     }
 
     /// Adds a connection, and closes the oldest one when there are too many.
@@ -147,13 +179,21 @@ impl Unproven {
         let mut set = this.lock();
         let number = set.next;
         set.next += 1;
-        set.waiting.insert(number, close.clone());
+        set.waiting.insert(number, UnprovenConnection { accepted_at: Instant::now(), close: close.clone() });
         if set.waiting.len() > MAX_UNPROVEN
             && let Some((_, oldest)) = set.waiting.pop_first()
         {
-            oldest.cancel();
+            oldest.close.cancel();
         }
         (ConnectionProof { number, unproven: Arc::clone(this), permits: Arc::default() }, close)
+    }
+}
+
+impl UnprovenSet {
+    /// Until when no connection may be added, if there are too many and none of them may be closed.
+    fn full_until(&self) -> Option<Instant> {
+        let (_, oldest) = self.waiting.first_key_value().filter(|_| self.waiting.len() >= MAX_UNPROVEN)?;
+        Some(oldest.accepted_at + PROOF_GRACE).filter(|room_at| Instant::now() < *room_at)
     }
 }
 
@@ -250,18 +290,38 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_connection_takes_the_place_of_the_oldest_unproven_one() {
+    async fn a_new_connection_takes_the_place_of_the_oldest_unproven_one_after_the_grace() {
         let mut fixture = Fixture::new();
         let (_client, mut proven) = fixture.connect().await;
         proven.proof.remove();
         let mut idle = Vec::new();
-        for _ in 0..=MAX_UNPROVEN {
+        for _ in 0..MAX_UNPROVEN {
             idle.push(fixture.connect().await);
         }
         let begin = tokio::time::Instant::now();
+        idle.push(fixture.connect().await);
+        assert!((PROOF_GRACE..PROOF_LIMIT).contains(&begin.elapsed()), "{:?}", begin.elapsed());
         assert_eq!(read_end(&mut idle[0].1).await, io::ErrorKind::TimedOut);
-        assert_eq!(begin.elapsed(), Duration::ZERO, "nobody waits for it");
         assert!(tokio::time::timeout(Duration::ZERO, idle[1].1.read_u8()).await.is_err());
         assert!(tokio::time::timeout(Duration::ZERO, proven.read_u8()).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_flood_neither_closes_a_connection_whose_request_is_on_its_way_nor_keeps_its_place() {
+        let mut fixture = Fixture::new();
+        let (mut client, mut stream) = fixture.connect().await;
+        let mut flood = Vec::new();
+        for _ in 1..MAX_UNPROVEN {
+            flood.push(fixture.connect().await);
+        }
+        let _waits = UnixStream::connect(&fixture.path).await.unwrap();
+        let accepted = tokio::time::timeout(PROOF_GRACE / 2, fixture.listener.accept()).await;
+        assert!(accepted.is_err(), "there is no room");
+        client.write_all(b"x").await.unwrap();
+        assert_eq!(stream.read_u8().await.unwrap(), b'x');
+        stream.proof.remove();
+        let begin = tokio::time::Instant::now();
+        fixture.listener.accept().await;
+        assert_eq!(begin.elapsed(), Duration::ZERO, "who proves itself makes room at once");
     }
 }
