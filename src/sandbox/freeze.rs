@@ -27,6 +27,9 @@ use super::tree::{self, ProcessStat};
 /// How long processes may take to stop before they are killed, and to be gone before nothing can be done about them.
 const STOP_LIMIT: Duration = Duration::from_secs(8);
 const KILL_LIMIT: Duration = Duration::from_secs(12);
+/// How much of a round between two looks counts towards these limits. Where the processors are busy with others, neither
+/// this thread nor the processes run for a while, which does not show that they cannot be stopped.
+const LONGEST_ROUND: Duration = Duration::from_millis(100);
 /// How long a process may be busy in the kernel before its children are continued for a moment: it may wait for one of
 /// them to execute its program.
 const FORK_LIMIT: Duration = Duration::from_millis(20);
@@ -110,7 +113,7 @@ pub(super) struct Unstoppable;
 
 /// Stops everything in the scope; returns when two looks in a row have found the same processes, none of which ran.
 pub(super) fn freeze(scope: Scope) -> Result<Frozen, Unstoppable> {
-    let begin = Instant::now();
+    let mut rounds = Rounds { spent: Duration::ZERO, last: Instant::now() };
     let stopped_before = scope.look().iter().filter(|seen| seen.is_stopped()).map(Sighting::key).collect();
     let mut frozen = Frozen { scope, stopped_before, members: Vec::new(), seen: Vec::new() };
     let mut pause = FIRST_PAUSE;
@@ -121,15 +124,31 @@ pub(super) fn freeze(scope: Scope) -> Result<Frozen, Unstoppable> {
         if is_still && seen == frozen.seen {
             return Ok(frozen);
         }
-        if begin.elapsed() > KILL_LIMIT {
+        let spent = rounds.count(Instant::now());
+        if spent > KILL_LIMIT {
             // Better no process of the work tree than one that nobody can stop.
             frozen.scope.own_inits().for_each(|(_, init)| init.send(Signal::KILL));
             return Err(Unstoppable);
         }
-        frozen.stop(&seen, begin.elapsed());
+        frozen.stop(&seen, spent);
         frozen.seen = seen;
         std::thread::sleep(pause);
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// The time spent on stopping processes.
+struct Rounds {
+    spent: Duration,
+    last: Instant,
+}
+
+impl Rounds {
+    /// The time spent so far, now that another round is over.
+    fn count(&mut self, now: Instant) -> Duration {
+        self.spent += now.saturating_duration_since(self.last).min(LONGEST_ROUND);
+        self.last = now;
+        self.spent
     }
 }
 
@@ -450,6 +469,17 @@ fn find_eldest(children: &[Pid]) -> Option<Pid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_without_a_look_is_no_reason_to_give_up() {
+        let begin = Instant::now();
+        let mut rounds = Rounds { spent: Duration::ZERO, last: begin };
+        let short = Duration::from_millis(4);
+        assert_eq!(rounds.count(begin + short), short);
+        let long = begin + short + KILL_LIMIT * 10;
+        assert_eq!(rounds.count(long), short + LONGEST_ROUND);
+        assert_eq!(rounds.count(long + short), short * 2 + LONGEST_ROUND);
+    }
 
     #[test]
     fn a_view_of_the_file_system_tells_for_which_work_tree_it_was_made() {
