@@ -49,6 +49,7 @@ mod shown_work;
 mod slots;
 mod spawn;
 mod standing;
+mod stoppable;
 mod sweeper;
 mod timing;
 mod trusted_branch;
@@ -80,6 +81,7 @@ use prepare::SetupChoice;
 use settings::SettingsReader;
 use shared::{Parts, Shared};
 use slots::Slots;
+use stoppable::GivenUp;
 
 /// Where a daemon works, and with what.
 #[derive(Debug, Clone)]
@@ -287,6 +289,13 @@ impl Engine {
     /// Stops every turn, stores the outcome and closes the store. Nothing works afterwards.
     pub async fn shut_down(&self) {
         self.drain();
+        self.shared.runs.give_up_until(GivenUp::All, self.end_sessions()).await;
+        quiesce::end_adopted().await;
+        self.shared.store.close().await;
+    }
+
+    /// Stops every turn and waits until no task is left.
+    async fn end_sessions(&self) {
         let sessions: Vec<_> = self.shared.actors().keys().copied().collect();
         let mut ends = Vec::new();
         for id in sessions {
@@ -301,8 +310,6 @@ impl Engine {
         self.shared.stop.cancel();
         self.shared.tasks.close();
         self.shared.tasks.wait().await;
-        quiesce::end_adopted().await;
-        self.shared.store.close().await;
     }
 
     /// A prompt that cannot begin is not taken: it would wait for a person after the restart.
@@ -311,9 +318,8 @@ impl Engine {
     }
 
     async fn tell(&self, id: SessionId, command: Command) -> Result<Session, Error> {
-        let (reply, answer) = oneshot::channel();
-        actor::deliver(&self.shared, id, Message::Command(command, reply));
-        let session = answer.await.unwrap_or_else(|_| Err(Fault::Draining.into()))?;
+        let answer = actor::ask(&self.shared, id, command).await;
+        let session = answer.unwrap_or_else(|_| Err(Fault::Draining.into()))?;
         Ok(self.in_family(session).await?)
     }
 

@@ -62,6 +62,7 @@ use super::record::{ConversationRecord, Record, Switch};
 use super::recover::{self, Settled};
 use super::shared::Shared;
 use super::slots::{Permit, Wish};
+use super::stoppable::GivenUp;
 use super::timing::Timing;
 use attach::Guest;
 use call::Calls;
@@ -181,6 +182,41 @@ pub(super) fn deliver(shared: &Arc<Shared>, id: SessionId, message: Message) {
     });
 }
 
+/// Asks a session's task for something. Git is given up where it would hold up a command that does not need its result.
+pub(super) async fn ask(
+    shared: &Arc<Shared>,
+    id: SessionId,
+    command: Command,
+) -> Result<Result<Session, api::error::Error>, oneshot::error::RecvError> {
+    let gives_up_git = match command {
+        Command::Stop | Command::Abort { .. } | Command::Archive | Command::Remove => true,
+        Command::Start
+        | Command::Send { .. }
+        | Command::SendReview
+        | Command::DropPrompt { .. }
+        | Command::Answer { .. }
+        | Command::Decide { .. }
+        | Command::SetPosture { .. }
+        | Command::Resume(_)
+        | Command::Undo { .. }
+        | Command::Merge(_)
+        | Command::Rebase
+        | Command::Integrate
+        | Command::Attach(_)
+        | Command::Note { .. }
+        | Command::Restore
+        | Command::Retitle { .. }
+        | Command::Recount { .. }
+        | Command::Reword { .. } => false,
+    };
+    let (reply, answer) = oneshot::channel();
+    deliver(shared, id, Message::Command(command, reply));
+    match gives_up_git {
+        true => shared.runs.give_up_until(GivenUp::OfSession(id), answer).await,
+        false => answer.await,
+    }
+}
+
 fn refuse(message: Message) {
     if let Message::Command(_, reply) = message {
         // The client may be gone.
@@ -252,12 +288,14 @@ struct Actor {
     unsaved: Vec<Change>,
     /// Set by whoever interrupts a turn in order to send something else, and by a prompt that waits for a person to leave.
     go_on: bool,
+    /// Somebody asked for a stop while the turn was closing: no queued prompt follows it.
+    is_stopped_late: bool,
     /// The turn that ends is followed by a queued prompt at once: nobody is to see the session at rest in between.
     follows: bool,
     closing: Option<oneshot::Sender<()>>,
     /// Those who asked for a stop and wait for the turn to end.
     stopping: Vec<Reply>,
-    /// What came in while a merge was made.
+    /// What came in while a merge was made, or a turn was closing.
     put_off: VecDeque<Message>,
 }
 
@@ -304,6 +342,7 @@ impl Actor {
             warnings: Vec::new(),
             unsaved: Vec::new(),
             go_on: false,
+            is_stopped_late: false,
             follows: false,
             closing: None,
             stopping: Vec::new(),
@@ -348,8 +387,22 @@ impl Actor {
     /// Tells those who asked for a stop that the turn has ended.
     fn answer_stops(&mut self) {
         for reply in self.stopping.drain(..) {
+            let warnings = self.warnings.clone();
             // The client may be gone.
-            reply.send(Ok(super::view::session(&self.shared, &self.record))).ok();
+            reply.send(Ok(Session { warnings, ..super::view::session(&self.shared, &self.record) })).ok();
+        }
+    }
+
+    /// Takes the stops that came while the turn was closing: its end is what they want, and nothing is to follow it.
+    fn take_stops(&mut self) {
+        while let Ok(message) = self.inbox.try_recv() {
+            match message {
+                Message::Command(Command::Stop, reply) if self.put_off.is_empty() => {
+                    self.is_stopped_late = true;
+                    self.stopping.push(reply);
+                }
+                message => self.put_off.push_back(message),
+            }
         }
     }
 

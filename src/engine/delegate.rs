@@ -12,7 +12,7 @@ mod wait;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::api;
@@ -24,7 +24,7 @@ use crate::delegation::{self, Facade, Hold, Order};
 use crate::id::SessionId;
 use crate::tools::{Answer, Detail, Request};
 
-use super::actor::{self, Command, Message};
+use super::actor::{self, Command};
 use super::agents::role::Role;
 use super::agents::{self, Agents, Ground};
 use super::fault::Fault;
@@ -223,9 +223,7 @@ async fn search_skills(shared: &Arc<Shared>, caller: &Caller, query: &str) -> Re
 
 /// Asks a session's task for something.
 pub(super) async fn tell(shared: &Arc<Shared>, id: SessionId, command: Command) -> Result<Session, String> {
-    let (reply, answer) = oneshot::channel();
-    actor::deliver(shared, id, Message::Command(command, reply));
-    match answer.await {
+    match actor::ask(shared, id, command).await {
         Ok(Ok(session)) => Ok(session),
         Ok(Err(error)) => Err(error.message),
         Err(_) => Err("the daemon ends".to_owned()),

@@ -34,6 +34,7 @@ use super::record::{
 };
 use super::settings::Settings;
 use super::shared::Shared;
+use super::stoppable::GivenUp;
 use super::{links, plan_mode};
 pub(super) use converse::{close, look};
 use converse::{converse, usable};
@@ -253,7 +254,10 @@ async fn worktree(
     // The sweeper may be saving the tree that is brought back.
     let (tree_lock, repository_lock) = (shared.tree_lock(record.id), shared.repository(&record.project));
     let _held = tokio::select! {
-        held = async { (tree_lock.lock().await, repository_lock.lock().await) } => held,
+        held = async {
+            let tree = shared.runs.give_up_until(GivenUp::OfSession(record.id), tree_lock.lock()).await;
+            (tree, repository_lock.lock().await)
+        } => held,
         () = abort.cancelled() => return Err(GitError::Stopped { verb: "worktree add" }.into()),
     };
     let root = shared.worktrees(&record.project);

@@ -9,12 +9,12 @@ use crate::api::request::{DiffQuery, ListSessions, ListTurns};
 use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn, WaitingFor};
 use crate::git::capture::Kept;
 use crate::git::diff::{self, Kind, ReviewedWork, Target};
-use crate::git::{Oid, Repo};
+use crate::git::{Oid, Repo, Worktree};
 use crate::session::Session as SessionState;
 use crate::store::Removed;
 
 use super::Engine;
-use super::actor::{blocking, changes, in_quiet_tree};
+use super::actor::{blocking, changes};
 use super::attach::Asker;
 use super::fault::Fault;
 use super::record::{Record, Tree, TurnBody};
@@ -130,7 +130,7 @@ impl Engine {
             None => (record.body.measured_from().parse()?, whole(&record, &repo)?),
         };
         let is_review = query.review && query.turn.is_none() && asker == Asker::Person && is_reviewable(&record);
-        let read = move || match is_review {
+        let read = move |tree: Worktree| match is_review {
             true => {
                 let ReviewedWork { content, files, patch } = diff::review_work(&tree, &from, PATCH_LIMIT)?;
                 // Nobody has seen what is left out of a patch that is cut.
@@ -142,7 +142,7 @@ impl Engine {
                 Ok((files, patch, None))
             }
         };
-        let (files, patch, shown) = in_quiet_tree(Path::new(&record.body.worktree), read).await?;
+        let (files, patch, shown) = self.shared.in_stoppable_tree(record.id, &tree, read).await?;
         if let Some(content) = shown {
             let turn = current_turn(&record.body);
             review::alter_shown(&self.shared, record.id, |shown| shown.remember(turn, content)).await?;

@@ -29,6 +29,7 @@ use super::live::Lively;
 use super::publish::Logins;
 use super::settings::SettingsReader;
 use super::slots::Slots;
+use super::stoppable::StoppableRuns;
 use super::sweeper::Sweeper;
 use super::utility;
 use super::work::Languages;
@@ -61,6 +62,8 @@ pub(super) struct Shared {
     /// Who asks GitHub.
     pub(super) logins: Logins,
     pub(super) sweeper: Sweeper,
+    /// Runs of git that can be given up.
+    pub(super) runs: StoppableRuns,
     /// Those who wait for a child.
     pub(super) handoffs: Waiters,
     /// Held while a review that nobody asked for is looked for and started: two turns that end do not both start one.
@@ -116,6 +119,7 @@ impl Shared {
             own_environment: environment,
             logins,
             sweeper: Sweeper::default(),
+            runs: StoppableRuns::default(),
             handoffs: Waiters::default(),
             reviews: tokio::sync::Mutex::default(),
             tasks,

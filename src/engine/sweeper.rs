@@ -14,8 +14,8 @@ use tracing::{debug, info, warn};
 
 use crate::api::event::Payload;
 use crate::api::session::Status;
-use crate::git::removal::{self, Discard, Pending, Recycled, SpareVerdict, SpareVerification, Step};
-use crate::git::submodule;
+use crate::git::removal::{self, Discard, Pending, Recycled, SpareVerdict, SpareVerification, Step, Trashed};
+use crate::git::{GitError, submodule};
 use crate::sandbox::lease::take_read_lease;
 use crate::store::{Change, Durability, Removed, Write};
 
@@ -131,7 +131,7 @@ async fn save_all(shared: &Arc<Shared>, retention: &mut Retention) -> Vec<Pendin
                 continue;
             };
             let Some(record) = records.iter().find(|record| record.id == session) else { continue };
-            if !shared.sweeper.is_due(&pending.path) {
+            if !shared.sweeper.is_due(&pending.path) || shared.stop.is_cancelled() {
                 continue;
             }
             match save(shared, record, &pending, &root).await {
@@ -149,6 +149,10 @@ async fn save_all(shared: &Arc<Shared>, retention: &mut Retention) -> Vec<Pendin
 /// Tells, once, that a removed tree is not saved yet, and where it is.
 async fn tell_failure(shared: &Shared, record: &Record, pending: &Pending, fault: Fault) {
     let (session, path) = (record.id, pending.path.display());
+    if let Fault::Git(GitError::Stopped { .. }) = fault {
+        // The daemon ends, or the session takes the tree back.
+        return info!(%session, %path, "a removed tree is not saved yet");
+    }
     let failure = prepare::failure(fault);
     warn!(%session, reason = failure.message, "a removed tree stays in the trash");
     if shared.sweeper.is_first_failure(&pending.path) {
@@ -184,14 +188,19 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
         // The next round finds them in the trash.
         shared.sweeper.wake();
     }
-    let (trashed, recorded) = blocking(move || {
+    let (worktree, run) = shared.runs.begin(id, &trashed.worktree)?;
+    let whole = trashed.clone();
+    let recorded = blocking(move || {
+        let trashed = Trashed { worktree, ..trashed };
         // Before anything is cleaned: no commit of the branch holds what is in a submodule.
         let submodules = submodule::keep(&trashed.worktree, id)?;
         let mut recorded = removal::salvage(&trashed)?;
         recorded.left_out.extend(submodules.left_out);
-        Ok((trashed, recorded))
+        Ok(recorded)
     })
     .await?;
+    drop(run);
+    let trashed = whole;
     crash::point();
     let commit = recorded.commit.to_string();
     info!(session = %id, commit, "work saved");

@@ -2,6 +2,7 @@
 
 mod elusive;
 mod held_git;
+mod slow_git;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,6 @@
 //! The child's side of a delegation: its handoff follows its state, and its files go home or leave nothing behind.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::api::event::Payload;
@@ -198,7 +198,8 @@ impl Actor {
         let tree = self.tree().await?;
         let aside = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
         let name = aside.clone();
-        if in_quiet_tree(&tree.path.clone(), move || git::handoff::tidy(&tree, &name)).await?.is_some() {
+        let tidy = move |tree: Worktree| git::handoff::tidy(&tree, &name);
+        if self.shared.in_stoppable_tree(self.id, &tree, tidy).await?.is_some() {
             let message = format!("the child may only read and changed files all the same; they are kept in `{aside}`");
             self.staged.push(Payload::Warning { message });
         }
@@ -251,8 +252,8 @@ impl Actor {
         let tree = prepare::tree_of(&parent, &repo)?;
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
-        let snapshot = move || git::handoff::snapshot(&tree, &child.handoff, git::handoff::Ignored::Left);
-        let recorded = in_quiet_tree(Path::new(&parent.body.worktree), snapshot).await?;
+        let snapshot = move |tree: Worktree| git::handoff::snapshot(&tree, &child.handoff, git::handoff::Ignored::Left);
+        let recorded = self.shared.in_stoppable_tree(self.id, &tree, snapshot).await?;
         self.record.body.base.commit = recorded.commit.to_string();
         if let Some(handoff) = &mut self.handoff {
             handoff.base_sha = recorded.commit.to_string();

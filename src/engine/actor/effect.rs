@@ -49,6 +49,7 @@ impl Actor {
                     false => self.end_leftovers().await,
                 }
                 self.commit().await;
+                self.take_stops();
                 return Ok(Some(Event::Committed(self.standing().await)));
             }
             Effect::Next(outcome) => return Ok(self.next(outcome).await),
@@ -127,7 +128,7 @@ impl Actor {
     /// What follows a turn: the next prompt, unless the turn ended badly or somebody is asked something.
     async fn next(&mut self, outcome: Outcome) -> Option<Event> {
         let wanted = self.goes_on(outcome);
-        self.go_on = false;
+        (self.go_on, self.is_stopped_late) = (false, false);
         if self.closing.is_some() {
             self.conversation = None;
         }
@@ -137,7 +138,7 @@ impl Actor {
     /// Whether a turn that ends so is followed by the next queued prompt.
     pub(super) fn goes_on(&self, outcome: Outcome) -> bool {
         let wanted = match outcome {
-            Outcome::Completed => true,
+            Outcome::Completed => !self.is_stopped_late,
             Outcome::Asked => false,
             Outcome::Failed | Outcome::Interrupted => self.go_on,
         };

@@ -12,6 +12,7 @@ use crate::store::Durability;
 
 use super::super::fault::Fault;
 use super::super::record::Tree;
+use super::super::stoppable::GivenUp;
 use super::super::{clock, crash, delegate, prepare};
 use super::Actor;
 use super::tree::blocking;
@@ -92,7 +93,7 @@ impl Actor {
             let root = self.shared.worktrees(&self.record.project);
             // The sweeper may be saving it.
             let tree_lock = self.shared.tree_lock(self.id);
-            let _tree = tree_lock.lock().await;
+            let _tree = self.shared.runs.give_up_until(GivenUp::OfSession(self.id), tree_lock.lock()).await;
             let lock = self.shared.repository(&self.record.project);
             let _held = lock.lock().await;
             blocking(move || git::removal::restore(&tree, &root)).await?;

@@ -46,7 +46,7 @@ impl Actor {
         if !blocking(move || submodule::has_any(&of)).await? {
             return Ok(KeptSubmodules::default());
         }
-        in_quiet_tree(&tree.path.clone(), move || submodule::keep(&tree, session)).await
+        self.shared.in_stoppable_tree(session, &tree, move |tree| submodule::keep(&tree, session)).await
     }
 
     /// Fills submodules that are empty with what was kept of them.

@@ -59,6 +59,7 @@ impl Actor {
                 )),
                 ..TurnError::default()
             });
+            let message = format!("{message}; the files are in {}", self.record.body.worktree);
             self.staged.push(Payload::Warning { message });
         }
     }
@@ -70,11 +71,11 @@ impl Actor {
         let message = naming::commit_message(summary, &self.record.body.title, number);
         let tree = self.tree().await?;
         let from = self.record.body.measured_from().parse()?;
-        let (kept, left_out) = in_quiet_tree(&tree.path.clone(), move || {
+        let checkpoint = move |tree: Worktree| {
             let about = Checkpoint { session, turn: number, message: &message };
             Kept::count(&tree, from, history::checkpoint(&tree, about)?)
-        })
-        .await?;
+        };
+        let (kept, left_out) = self.shared.in_stoppable_tree(self.id, &tree, checkpoint).await?;
         self.all_committed();
         self.note_left_out(&left_out);
         let Some(Kept { recorded, files, own }) = kept else { return Ok(()) };
@@ -125,9 +126,12 @@ impl Actor {
         crash::point();
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
-        let undone = in_quiet_tree(&tree.path.clone(), move || {
-            let before = history::snapshot_before_reset(&tree, &target, &name, "before an undo")?;
+        // Until the reset begins, it can be given up.
+        let whole = tree.clone();
+        let undo = move |stoppable: Worktree| {
+            let before = history::snapshot_before_reset(&stoppable, &target, &name, "before an undo")?;
             crash::point();
+            let tree = whole;
             history::reset_after_snapshot(&tree, &target, &name)?;
             crash::point();
             let unsaved = diff::changes(&tree, &before.before, Target::Commit(before.commit))?.files;
@@ -142,8 +146,8 @@ impl Actor {
                 Some(_) | None => None,
             };
             Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged, unsaved, left_out))
-        })
-        .await;
+        };
+        let undone = self.shared.in_stoppable_tree(self.id, &tree, undo).await;
         let (files, base, merged, unsaved, left_out) = match undone {
             Ok(undone) => undone,
             Err(fault) => return Err(self.end_failed_undo(to, fault, earlier).await),
@@ -281,10 +285,10 @@ impl Actor {
         let tree = self.tree().await?;
         let (session, turn) = (self.id, self.record.body.turns);
         let from = self.record.body.measured_from().parse()?;
-        let (kept, left_out) = in_quiet_tree(&tree.path.clone(), move || {
+        let checkpoint = move |tree: Worktree| {
             Kept::count(&tree, from, history::checkpoint(&tree, Checkpoint { session, turn, message: &message })?)
-        })
-        .await?;
+        };
+        let (kept, left_out) = self.shared.in_stoppable_tree(self.id, &tree, checkpoint).await?;
         self.record.body.forget_uncommitted();
         self.all_committed();
         self.note_left_out(&left_out);

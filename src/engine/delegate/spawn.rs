@@ -12,10 +12,10 @@ use crate::backend::Access;
 use crate::config::Config;
 use crate::delegation::{self, AgentKind, Candidate, DelegationTool, Facade, Hold, Limits, Order, Standing};
 use crate::git::handoff::{Ignored, snapshot};
-use crate::git::{Base, Repo};
+use crate::git::{Base, Repo, Worktree};
 use crate::protocol::naming;
 
-use super::super::actor::{Command, blocking, in_quiet_tree};
+use super::super::actor::{Command, blocking};
 use super::super::agents::Agents;
 use super::super::create::{self, Fresh};
 use super::super::fault::Fault;
@@ -154,11 +154,11 @@ async fn make(
     let (name, ignored) = (id.clone(), wish.config.delegation.ignored.clone());
     let lock = shared.tree_lock(parent.id);
     let held = lock.lock().await;
-    let recorded = in_quiet_tree(&tree.path.clone(), move || {
+    let snapshot = move |tree: Worktree| {
         let ignored = if ignored.is_empty() { Ignored::Left } else { Ignored::Taken(&ignored) };
         snapshot(&tree, &name, ignored)
-    })
-    .await?;
+    };
+    let recorded = shared.in_stoppable_tree(parent.id, &tree, snapshot).await?;
     drop(held);
     let base = Base { name: format!("work tree of {}", parent.id), branch: None, commit: recorded.commit };
     let definition = selected.definition;
