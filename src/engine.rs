@@ -28,6 +28,7 @@ mod image;
 mod judge;
 mod links;
 mod live;
+mod mark;
 mod naming;
 mod place;
 mod plan_mode;
@@ -99,8 +100,9 @@ pub struct Options {
 }
 
 impl Options {
-    /// Confines every run of git in a session's worktree that this process starts from here on.
-    pub fn confine_git(&self) {
+    /// Confines every run of git in a session's worktree that this process starts from here on, and marks all that it starts.
+    pub fn prepare_process(&self) {
+        mark::mark_all(&self.data);
         confine::confine_git(self);
     }
 }
@@ -153,6 +155,7 @@ impl Engine {
         let parts = Parts { store, slots, data, executable, environment, support, settings, spawner };
         let shared = Shared::new(parts);
         // Nothing of the last daemon's may still write where this one works.
+        mark::end_all(&shared.data).await;
         quiesce::wait_for_orphaned_supervisors().await;
         let cut_off = recover::all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
         sweeper::complete_all(&shared).await.map_err(|fault| StartError::Recover(fault.into()))?;
@@ -292,6 +295,11 @@ impl Engine {
         self.shared.runs.give_up_until(GivenUp::All, self.end_sessions()).await;
         quiesce::end_adopted().await;
         self.shared.store.close().await;
+    }
+
+    /// Ends whatever did not end with [`Engine::shut_down`].
+    pub async fn end_leftovers(&self) {
+        mark::end_all(&self.shared.data).await;
     }
 
     /// Stops every turn and waits until no task is left.

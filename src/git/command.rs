@@ -74,6 +74,22 @@ const PLAIN_VARIABLES: [&str; 10] =
 const SEARCHED_VARIABLES: [&str; 5] =
     ["LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "GIT_EXEC_PATH", "TMPDIR", "XDG_CONFIG_HOME"];
 
+/// A variable of the runs that must not outlive this process.
+static MARK: OnceLock<(String, String)> = OnceLock::new();
+
+/// Sets a variable for all runs but those that only talk to another repository, whose helpers may stay for a while. By it
+/// somebody else finds runs that have outlived this process.
+pub(crate) fn mark_runs(name: &str, value: &str) {
+    // A second one would be the same.
+    MARK.get_or_init(|| (name.to_owned(), value.to_owned()));
+}
+
+fn mark(command: &mut Command) {
+    if let Some((name, value)) = MARK.get() {
+        command.env(name, value);
+    }
+}
+
 /// What a run works on.
 enum RunScope {
     /// Objects, refs and settings, and no work tree.
@@ -303,7 +319,14 @@ impl Git {
     /// The finished command, and what the thread that starts it is confined to.
     fn confine(self) -> io::Result<(Command, Option<Reach>)> {
         let (reach, code) = match &self.scope {
-            RunScope::Repository => return Ok((self.finish(ForeignCode::Impossible), None)),
+            RunScope::Repository => {
+                let fetching = self.fetching;
+                let mut command = self.finish(ForeignCode::Impossible);
+                if fetching == Fetching::Offline {
+                    mark(&mut command);
+                }
+                return Ok((command, None));
+            }
             RunScope::WorkTree { scope, writes } => {
                 let code = scope.foreign_code();
                 (scope.reach(writes, self.fetching, code), code)
@@ -425,7 +448,8 @@ fn keep_plain_environment(command: &mut Command) {
 }
 
 /// A command that confines itself, or one that is started from a thread that is confined to its paths.
-fn confine(command: Command, reach: Reach, code: ForeignCode) -> io::Result<(Command, Option<Reach>)> {
+fn confine(mut command: Command, reach: Reach, code: ForeignCode) -> io::Result<(Command, Option<Reach>)> {
+    mark(&mut command);
     match code {
         ForeignCode::Impossible => Ok((command, Some(reach))),
         ForeignCode::Possible => Ok((reach::enclose(command, &reach)?, None)),

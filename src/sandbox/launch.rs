@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use rustix::process::Pid;
@@ -27,6 +27,16 @@ use super::wire::{self, Controls, Ending, Failure, Launch, Order, Report, Step, 
 use super::{quiesce, supervisors};
 use crate::permission::Hold;
 
+/// A variable of all commands.
+static MARK: OnceLock<(String, String)> = OnceLock::new();
+
+/// Sets a variable for all commands that start from here on. By it [`quiesce::end_marked`] finds those that outlived both
+/// their supervisor and this process.
+pub fn mark_commands(name: &str, value: &str) {
+    // A second one would be the same.
+    MARK.get_or_init(|| (name.to_owned(), value.to_owned()));
+}
+
 /// What to start.
 #[derive(Debug, Clone)]
 pub struct Spawn {
@@ -34,7 +44,7 @@ pub struct Spawn {
     pub executable: PathBuf,
     /// The program, found through the `PATH` of `env` unless it holds a slash, and its arguments.
     pub argv: Vec<String>,
-    /// The whole environment: nothing is inherited.
+    /// The whole environment, apart from the mark: nothing is inherited.
     pub env: Vec<(String, String)>,
     pub cwd: PathBuf,
     /// Without one, the command reaches all that the user can.
@@ -126,7 +136,8 @@ pub(super) async fn start(spawn: Spawn, streams: Streams, controls: Controls) ->
     let cwd = spawn.cwd.clone().into_os_string();
     let isolation = spawn.cage.as_ref().map(|cage| cage.isolation).unwrap_or_default();
     let argv = spawn.argv.into_iter().map(Word::Text).collect();
-    let launch = Launch { argv, env: spawn.env, cwd, cage: spawn.cage, controls };
+    let env = spawn.env.into_iter().chain(MARK.get().cloned()).collect();
+    let launch = Launch { argv, env, cwd, cage: spawn.cage, controls };
     // Until the command runs: a work tree that becomes quiet meanwhile would not know of it.
     let _passed = supervisors::pass_gate(spawn.worktree.as_deref()).await;
     let started = supervisors::start(spawn.worktree.clone(), isolation, || start_supervisor(&spawn.executable));

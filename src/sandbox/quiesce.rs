@@ -95,6 +95,13 @@ pub async fn end_adopted() {
     spawn_blocking(system::end_adopted).await.ok();
 }
 
+/// Ends every process whose environment has a variable with this value, apart from this one.
+pub async fn end_marked(name: &str, value: &str) {
+    let entry = format!("{name}={value}").into_bytes();
+    // A thread that panicked has nothing left to end.
+    spawn_blocking(move || system::end_marked(&entry)).await.ok();
+}
+
 /// Waits for the supervisors of a daemon that died: each of them ends what is below it before it ends itself.
 pub async fn wait_for_orphaned_supervisors() {
     // A thread that panicked waits for nobody.
@@ -117,7 +124,7 @@ mod system {
     /// How long a supervisor may take to notice that nothing is left below it.
     const END_LIMIT: Duration = Duration::from_secs(5);
 
-    pub(super) use adopted::end_adopted;
+    pub(super) use adopted::{end_adopted, end_marked};
 
     pub(super) fn run_quietly<T>(worktrees: BTreeSet<PathBuf>, work: impl FnOnce() -> T) -> Result<T, QuietError> {
         let frozen = worktrees.into_iter().map(silence).collect::<Result<Vec<_>, _>>()?;
@@ -209,6 +216,8 @@ mod system {
     }
 
     pub(super) fn end_adopted() {}
+
+    pub(super) fn end_marked(_entry: &[u8]) {}
 
     pub(super) fn wait_for_orphaned_supervisors() {}
 }

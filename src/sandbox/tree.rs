@@ -123,6 +123,13 @@ pub(super) fn list_processes() -> impl Iterator<Item = Pid> {
     entries.filter_map(|entry| parse_pid(entry.file_name().to_str()?))
 }
 
+/// Whether a process was started with an entry in its environment. A dead one has none.
+#[cfg(target_os = "linux")]
+pub(super) fn has_environment_entry(process: Pid, entry: &[u8]) -> bool {
+    let environment = std::fs::read(format!("/proc/{}/environ", process.as_raw_nonzero())).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|found| found == entry)
+}
+
 /// Whether the first argument of a process is one of these, whatever its program is called.
 #[cfg(target_os = "linux")]
 pub(super) fn has_first_argument(process: Pid, arguments: &[&str]) -> bool {

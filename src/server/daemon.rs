@@ -141,7 +141,7 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
         support: support().with_namespaces(&executable),
         executable,
     };
-    options.confine_git();
+    options.prepare_process();
     let engine = Engine::start(options).await?;
     let clients = watch::Sender::new(0);
     let listener = GuardedListener::new(OwnUserListener(socket::bind(&paths.socket)?), clients.clone());
@@ -168,10 +168,11 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     if tokio::time::timeout(CLOSE_LIMIT, server).await.is_err() {
         warn!("some clients did not let go in time");
     }
-    // Whatever hangs is settled by the next start, and its processes end with this one.
+    // Whatever hangs is settled by the next start.
     if tokio::time::timeout(END_LIMIT, engine.shut_down()).await.is_err() {
         warn!("some sessions did not end in time");
     }
+    engine.end_leftovers().await;
     info!("ended");
     Ok(())
 }

@@ -6,7 +6,7 @@
 
 mod files;
 mod inside;
-mod isolation;
+pub(crate) mod isolation;
 mod kernel;
 mod network;
 mod processes;

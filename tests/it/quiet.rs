@@ -2,6 +2,7 @@
 
 mod elusive;
 mod held_git;
+mod lost_supervisor;
 mod slow_git;
 
 use std::fs;

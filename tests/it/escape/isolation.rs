@@ -212,7 +212,7 @@ async fn no_namespaces() {
 }
 
 /// All that this process starts cannot have namespaces.
-fn refuse_namespaces() {
+pub(crate) fn refuse_namespaces() {
     use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule};
     let flag = libc::CLONE_NEWUSER as u64;
     let condition = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag).unwrap();

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, kill_process};
+
 use super::is_running;
 use crate::env::TestEnv;
 use crate::script::{hang, run, say, steps, write};
@@ -125,4 +127,21 @@ fn the_end_of_the_daemon_gives_up_checkpoints_and_removals() {
     env.end_daemon(&["--now"]);
     assert!(!is_running(&env, SLOW));
     assert!(tree.parent().unwrap().join(".trash").join(&id).join("made.txt").exists());
+}
+
+#[test]
+fn git_does_not_outlive_a_killed_daemon_into_the_next_one() {
+    let mut env = TestEnv::new();
+    let git = SlowGit::install(&mut env);
+    let id = closing_session(&env, &git);
+    kill_process(env.daemon_pid().unwrap(), Signal::KILL).unwrap();
+    assert!(is_running(&env, SLOW));
+    git.end();
+    // The first request to the next daemon.
+    assert_eq!(env.status(&id), "interrupted");
+    assert!(!is_running(&env, SLOW));
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    assert_eq!(env.git(&["show", &format!("{branch}:made.txt")]), "made");
 }
