@@ -30,8 +30,9 @@ pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Requ
     let repo = prepare::open_repo(&caller.record).await.map_err(told)?;
     let tree = prepare::tree_of(&caller.record, &repo).map_err(told)?;
     let floor = floor(caller, &tree).map_err(told)?;
+    let (stoppable, _run) = shared.runs.begin(caller.record.id, &tree).map_err(|error| told(error.into()))?;
     let text = match request {
-        Request::Look(asked) => blocking(move || look::look(&tree, asked, &floor)).await,
+        Request::Look(asked) => blocking(move || look::look(&stoppable, asked, &floor)).await,
         Request::Git { args } => run::git(shared, caller, &tree, &args).await,
         Request::Change(asked) => {
             let saved = format!("refs/coppice/undo/{}/{}", caller.record.id, clock::now());
@@ -39,12 +40,12 @@ pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Requ
             let worktree = tree.path.clone();
             let project = shared.settings.record(&caller.record.project).await.map_err(told)?;
             let context = ChangeContext { floor, saved, trusted: project.trusted };
-            let changed = run_in_quiet_tree(&worktree, move || change::change(&tree, asked, &context)).await;
+            let changed = run_in_quiet_tree(&worktree, move || change::change(&stoppable, asked, &context)).await;
             changed.map_err(|error| told(error.into()))?
         }
         Request::Commit { message } => {
             let _held = Locks::take(shared, caller).await?;
-            change::commit(shared, caller, tree, message).await
+            change::commit(shared, caller, stoppable, message).await
         }
         Request::Push => change::push(shared, caller, tree).await,
     };
