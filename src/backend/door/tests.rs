@@ -44,7 +44,7 @@ async fn strangers_that_send_nothing_give_way_to_callers_with_a_token() {
     let talk = talk(&door, "delegate").await;
     let port = door.port().await.unwrap();
     let mut strangers = Vec::new();
-    for _ in 0..200 {
+    for _ in 0..260 {
         strangers.push(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.unwrap());
     }
     let reply = talk.ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await;
