@@ -32,9 +32,8 @@ pub(super) fn end_adopted() {
     let Some(own) = ProcessStat::read(getpid()) else { return };
     let begin = Instant::now();
     while begin.elapsed() < END_LIMIT {
-        let children = tree::list_children(getpid()).into_iter().filter(|pid| !is_known(*pid));
-        let stats = children.filter_map(|pid| Some((pid, ProcessStat::read(pid)?)));
-        let adopted: Vec<_> = stats.filter(|(_, stat)| stat.session != own.session).collect();
+        let children = tree::read_children(getpid()).into_iter().filter(|(pid, _)| !is_known(*pid));
+        let adopted: Vec<_> = children.filter(|(_, stat)| stat.session != own.session).collect();
         if adopted.is_empty() {
             return;
         }

@@ -81,6 +81,8 @@ pub(super) struct Scope {
 #[derive(Debug)]
 struct Root {
     pid: Pid,
+    /// See `ProcessStat::started`.
+    started: u64,
     reach: Reach,
     /// The process itself, if it is the first one in its namespaces and can stop all others there.
     init: Option<ProcessHandle>,
@@ -312,8 +314,8 @@ struct ThreadSighting {
 }
 
 impl Sighting {
-    fn read(pid: Pid, reach: Reach) -> Option<Self> {
-        let stat = ProcessStat::read(pid)?;
+    /// Reads what the threads do of a process that is known by its stat.
+    fn read(pid: Pid, stat: &ProcessStat, reach: Reach) -> Option<Self> {
         let tasks = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).ok()?;
         let threads = tasks.flatten().filter_map(|task| {
             let state = ProcessStat::parse(&fs::read(task.path().join("stat")).ok()?)?.state;
@@ -321,7 +323,7 @@ impl Sighting {
             Some(ThreadSighting { id: task.file_name(), state, runs })
         });
         let threads = threads.collect();
-        Some(Self { pid, started: stat.started, parent: stat.parent, reach, threads })
+        is_same(pid, stat.started).then_some(Self { pid, started: stat.started, parent: stat.parent, reach, threads })
     }
 
     fn key(&self) -> (Pid, u64) {
@@ -363,9 +365,9 @@ impl Scope {
     /// except for the program that these were started for.
     pub(super) fn list_orphans(&self) -> HashSet<Pid> {
         let left_behind = |root: &Root| {
-            let children = tree::list_children(root.pid);
+            let children = tree::read_children(root.pid);
             let program = find_eldest(&children);
-            children.into_iter().filter(move |child| Some(*child) != program)
+            children.into_iter().map(|(child, _)| child).filter(move |child| Some(*child) != program)
         };
         self.roots.iter().flat_map(left_behind).collect()
     }
@@ -396,18 +398,22 @@ impl Scope {
                 Reach::Own => true,
                 Reach::Shared => works_in(pid, &self.worktree),
             };
-            let mut parents = VecDeque::from([(root.pid, false)]);
-            while let Some((parent, is_inside)) = parents.pop_front() {
-                for child in tree::list_children(parent) {
+            let mut parents = VecDeque::from([(root.pid, root.started, false)]);
+            while let Some((parent, started, is_inside)) = parents.pop_front() {
+                let children = tree::read_children(parent);
+                if !is_same(parent, started) {
+                    continue;
+                }
+                for (child, stat) in children {
                     // One that changes its parent meanwhile is met twice.
                     if !known.insert(child) {
                         continue;
                     }
                     let is_inside = is_inside || is_meant(child);
                     if is_inside {
-                        found.extend(Sighting::read(child, root.reach));
+                        found.extend(Sighting::read(child, &stat, root.reach));
                     }
-                    parents.push_back((child, is_inside));
+                    parents.push_back((child, stat.started, is_inside));
                 }
             }
         }
@@ -419,12 +425,15 @@ impl Root {
     /// The innermost process of ours around a command; `None` where the command has ended.
     fn find(supervisor: &StartedSupervisor, reach: Reach) -> Option<Self> {
         match supervisor.isolation {
-            Isolation::RulesOnly => Some(Self { pid: supervisor.pid, reach, init: None }),
+            Isolation::RulesOnly => {
+                let (pid, started) = (supervisor.pid, supervisor.started);
+                Some(Self { pid, started, reach, init: None })
+            }
             Isolation::Namespaces => {
-                let keeper = find_eldest(&tree::list_children(supervisor.pid))?;
-                let pid = find_eldest(&tree::list_children(keeper))?;
-                let init = ProcessHandle::open(pid, ProcessStat::read(pid)?.started)?;
-                Some(Self { pid, reach, init: Some(init) })
+                let keeper = find_eldest(&tree::read_children(supervisor.pid))?;
+                let pid = find_eldest(&tree::read_children(keeper))?;
+                let started = ProcessStat::read(pid)?.started;
+                Some(Self { pid, started, reach, init: Some(ProcessHandle::open(pid, started)?) })
             }
         }
     }
@@ -461,9 +470,14 @@ fn unescape(text: &[u8]) -> PathBuf {
 }
 
 /// The child that a process has had for longest: what it was started for.
-fn find_eldest(children: &[Pid]) -> Option<Pid> {
-    let aged = children.iter().filter_map(|child| Some((ProcessStat::read(*child)?.started, *child)));
-    aged.min_by_key(|(started, child)| (*started, child.as_raw_nonzero())).map(|(_, child)| child)
+fn find_eldest(children: &[(Pid, ProcessStat)]) -> Option<Pid> {
+    children.iter().min_by_key(|(child, stat)| (stat.started, child.as_raw_nonzero())).map(|(child, _)| *child)
+}
+
+/// Whether a pid is still that of the process that started at that time. Where many processes start and end, it soon passes
+/// to another, whose children are none of ours.
+fn is_same(pid: Pid, started: u64) -> bool {
+    ProcessStat::read(pid).is_some_and(|stat| stat.started == started)
 }
 
 #[cfg(test)]

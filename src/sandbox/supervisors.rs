@@ -27,7 +27,7 @@ static GATES: Mutex<BTreeMap<PathBuf, Arc<RwLock<()>>>> = Mutex::new(BTreeMap::n
 pub(super) struct StartedSupervisor {
     pub(super) pid: Pid,
     /// See `ProcessStat::started`.
-    started: u64,
+    pub(super) started: u64,
     /// Without one, the processes below it belong to no work tree or to several.
     pub(super) worktree: Option<PathBuf>,
     pub(super) isolation: Isolation,

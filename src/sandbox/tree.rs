@@ -110,6 +110,19 @@ pub(super) fn list_children(process: Pid) -> Vec<Pid> {
     lists.iter().flat_map(|list| list.split_ascii_whitespace()).filter_map(parse_pid).collect()
 }
 
+/// The children of a process with what the kernel reports about them.
+#[cfg(target_os = "linux")]
+pub(super) fn read_children(process: Pid) -> Vec<(Pid, ProcessStat)> {
+    read_listed_children(process, list_children(process))
+}
+
+/// A child that was listed may have ended, and its pid have passed to a stranger.
+#[cfg(target_os = "linux")]
+fn read_listed_children(process: Pid, listed: Vec<Pid>) -> Vec<(Pid, ProcessStat)> {
+    let stats = listed.into_iter().filter_map(|child| Some((child, ProcessStat::read(child)?)));
+    stats.filter(|(_, stat)| stat.parent == process).collect()
+}
+
 /// Asks every process for its parent.
 #[cfg(target_os = "linux")]
 fn scan_for_children(process: Pid) -> Vec<Pid> {
@@ -156,6 +169,9 @@ mod tests {
         let own = rustix::process::getpid();
         assert!(list_children(own).contains(&pid));
         assert!(scan_for_children(own).contains(&pid));
+        // Neither is a child: whoever has the pid of one by now is left alone.
+        let known = read_listed_children(own, vec![own, pid, Pid::INIT]);
+        assert_eq!(known.iter().map(|(pid, _)| *pid).collect::<Vec<_>>(), [pid]);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(!list_children(own).contains(&pid));
