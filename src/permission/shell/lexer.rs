@@ -5,7 +5,7 @@ use super::super::verb::GLOBBED;
 use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, is_safe_text};
 
 /// Unquoted words that are part of the language where a command may start.
-const KEYWORDS: &[&str] = &[
+pub(super) const KEYWORDS: &[&str] = &[
     "[[", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
     "time", "until", "while",
 ];
