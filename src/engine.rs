@@ -293,6 +293,9 @@ impl Engine {
     pub async fn shut_down(&self) {
         self.drain();
         self.shared.runs.give_up_until(GivenUp::All, self.end_sessions()).await;
+        if let Err(fault) = sweeper::retire_unused_spares(&self.shared).await {
+            tracing::warn!(%fault, "a spare worktree stays");
+        }
         quiesce::end_adopted().await;
         self.shared.store.close().await;
     }

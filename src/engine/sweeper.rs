@@ -3,7 +3,7 @@
 //!
 //! It sleeps until something is removed. Nothing is deleted before what is in it can be reached from a ref.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -400,6 +400,36 @@ pub(super) async fn complete_all(shared: &Arc<Shared>) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Gives up the spares of projects whose sessions are all removed, so that nothing of Coppice is left in the repository.
+pub(super) async fn retire_unused_spares(shared: &Arc<Shared>) -> Result<(), Fault> {
+    let records = records(shared).await?;
+    let used: BTreeSet<_> = records.iter().filter(|record| record.removed_at.is_none()).map(|it| &it.project).collect();
+    let unused: BTreeMap<_, _> = records.iter().map(|record| (&record.project, record)).collect();
+    for record in unused.into_values().filter(|record| !used.contains(&record.project)) {
+        let Ok(repo) = prepare::open_repo(record).await else { continue };
+        let (root, lock) = (shared.worktrees(&record.project), shared.repository(&record.project));
+        let _held = lock.lock().await;
+        blocking(move || removal::retire_spare(&repo, &root)).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the branch of a removed session whose tree is saved; otherwise that follows when the tree is.
+pub(super) async fn drop_branch(shared: &Arc<Shared>, record: &Record) -> Result<(), Fault> {
+    let (repo, session, root) = (prepare::open_repo(record).await?, record.id, shared.worktrees(&record.project));
+    let worktree = prepare::tree_of(record, &repo)?;
+    let (tree_lock, repository_lock) = (shared.tree_lock(session), shared.repository(&record.project));
+    let (_tree, _repository) = (tree_lock.lock().await, repository_lock.lock().await);
+    blocking(move || {
+        let is_pending = removal::pending(&root).iter().any(|pending| pending.session == Some(session));
+        match repo.find_ref(&removal::salvage_ref(session.as_str()))? {
+            Some(_) if !is_pending => removal::drop_branch(&Trashed { session, worktree }),
+            Some(_) | None => Ok(()),
+        }
+    })
+    .await
 }
 
 /// Removes what a killed merge or removal left registered or lying about; none of it is anybody's work.

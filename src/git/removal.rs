@@ -140,6 +140,13 @@ pub fn retire(trashed: &Trashed, root: &Path) -> Result<Pending, GitError> {
     Ok(Pending { path: move_to_trash(&tree.path, root, NAMELESS)?, session: None })
 }
 
+/// Gives up the spare of a repository that has no sessions any more.
+pub fn retire_spare(repo: &Repo, root: &Path) -> Result<(), GitError> {
+    let Some(found) = spare::find(repo, root) else { return Ok(()) };
+    registration::remove(&found.admin)?;
+    trash_unsaved(&found.path, root)
+}
+
 /// Undoes or completes what killed merges left in the user's checkouts, and removes what they left in a root and what is
 /// registered in the repository although its files are gone.
 pub fn tidy(repo: &Repo, root: &Path) -> Result<(), GitError> {

@@ -138,6 +138,42 @@ fn a_worktree_that_is_being_saved_is_brought_back_afterwards() {
     assert!(!env.kinds(&id).contains(&"warning".to_owned()), "{:?}", env.events(&id));
 }
 
+#[test]
+fn removed_sessions_leave_neither_branch_nor_worktree_in_the_repository() {
+    let env = TestEnv::new();
+    for end in ["merge", "archive"] {
+        let id = env.create_ready(&write(&format!("{end}.txt"), "text"));
+        env.coppice(&[end, &id]).succeeds();
+        env.wait_for_event(&id, "saved", 0);
+        assert_ne!(env.git(&["for-each-ref", "refs/heads/coppice"]), "");
+        env.coppice(&["rm", &id]).succeeds();
+        assert_eq!(env.git(&["for-each-ref", "refs/heads/coppice"]), "");
+        env.coppice(&["restore", &id]).succeeds();
+        assert!(env.worktree(&id).join(format!("{end}.txt")).exists());
+        env.coppice(&["rm", &id]).succeeds();
+    }
+    env.end_daemon(&[]);
+    assert_eq!(env.git(&["for-each-ref", "refs/heads/coppice"]), "");
+    assert_eq!(env.git(&["worktree", "list"]).lines().count(), 1, "{}", env.git(&["worktree", "list"]));
+}
+
+#[test]
+fn a_session_of_a_repository_that_is_gone_is_removed_and_says_what_stays() {
+    let env = TestEnv::new();
+    let (removed, archived) = (env.create_ready(&write("a.txt", "a")), env.create_ready(&write("b.txt", "b")));
+    fs::rename(env.repo(), env.path("moved")).unwrap();
+    for (act, id) in [("rm", &removed), ("archive", &archived)] {
+        let done = env.coppice_in(&env.path("home"), &[act, id]).exits(0);
+        assert!(done.stderr.contains("warning: the worktree stays in"), "{}", done.stderr);
+    }
+    fs::rename(env.path("moved"), env.repo()).unwrap();
+    env.end_daemon(&[]);
+    assert_eq!(env.status(&archived), "archived");
+    env.wait_for_event(&removed, "saved", 0);
+    env.coppice(&["restore", &removed]).succeeds();
+    assert_eq!(fs::read_to_string(env.worktree(&removed).join("a.txt")).unwrap(), "a\n");
+}
+
 /// A pipe that a hook or a filter waits for, once it does.
 fn wait_for_reader(pipe: &Path) -> fs::File {
     let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();

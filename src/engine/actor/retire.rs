@@ -13,7 +13,7 @@ use crate::store::Durability;
 use super::super::fault::Fault;
 use super::super::record::Tree;
 use super::super::stoppable::GivenUp;
-use super::super::{clock, crash, delegate, prepare};
+use super::super::{clock, crash, delegate, prepare, sweeper};
 use super::Actor;
 use super::tree::blocking;
 
@@ -32,8 +32,17 @@ impl Actor {
         }
         self.close_family();
         self.drop_snapshot().await;
-        self.give_tree_back().await?;
+        if let Err(fault) = self.give_tree_back().await {
+            self.warn_of_kept_tree(fault);
+        }
         self.tell_uncommitted().await
+    }
+
+    /// Says why the worktree of an ended session is where it was. The session has ended all the same.
+    fn warn_of_kept_tree(&mut self, fault: Fault) {
+        let (path, reason) = (&self.record.body.worktree, prepare::failure(fault).message);
+        let message = format!("the worktree stays in `{path}` until the daemon starts again: {reason}");
+        self.staged.push(Payload::Warning { message });
     }
 
     /// Says that changed files of submodules, and what cannot be committed, are on no branch.
@@ -74,7 +83,12 @@ impl Actor {
         self.shared.terminals.forget(self.id);
         self.close_family();
         self.drop_snapshot().await;
-        self.give_tree_back().await?;
+        if let Err(fault) = self.give_tree_back().await {
+            self.warn_of_kept_tree(fault);
+        } else if let Err(fault) = sweeper::drop_branch(&self.shared, &self.record).await {
+            let (branch, reason) = (&self.record.body.branch, prepare::failure(fault).message);
+            self.staged.push(Payload::Warning { message: format!("the branch `{branch}` stays: {reason}") });
+        }
         self.tell_uncommitted().await
     }
 
