@@ -1,5 +1,8 @@
 //! Whether everything that must work does, and what helps if not.
 
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
 use futures_util::future::join_all;
 
 use crate::api::error::Error;
@@ -15,6 +18,11 @@ use super::Engine;
 use super::backends::{problem, warning};
 use super::choice;
 use super::fault::Fault;
+
+/// How much is written to see whether the disk takes it.
+const WRITTEN_BYTES: usize = 64 * 1024;
+/// A few worktrees need more than this.
+const LOW_BYTES: u64 = 500_000_000;
 
 /// Whether anybody counts on a backend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +58,10 @@ impl Engine {
 
     fn check_data(&self) -> Check {
         let data = &self.shared.data;
-        match tempfile::NamedTempFile::new_in(data) {
-            Ok(_) => good("data directory", data.display().to_string()),
-            Err(source) => bad("data directory", Fault::File { act: "write to", path: data.clone(), source }),
-        }
+        // A full disk still takes an empty file.
+        let written = tempfile::NamedTempFile::new_in(data).and_then(|mut file| file.write_all(&[0; WRITTEN_BYTES]));
+        let free = rustix::fs::statvfs(data).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        data_directory(data, written, free)
     }
 
     async fn check_backends(&self, config: &Config, path: Option<String>) -> Vec<Check> {
@@ -71,6 +79,24 @@ impl Engine {
             checks.push(bad("backends", Fault::NoBackend(choice::no_backend(&registry))));
         }
         checks
+    }
+}
+
+/// Whether the data directory can be written, and for how long.
+fn data_directory(data: &Path, written: io::Result<()>, free: u64) -> Check {
+    let (name, place) = ("data directory", data.display());
+    let hint = Some("free some space on that disk; nothing needs to be started again".to_owned());
+    match written {
+        Ok(()) if free >= LOW_BYTES => good(name, place.to_string()),
+        Ok(()) => {
+            let detail = format!("{place}: {} MB are left on its disk", free / 1_000_000);
+            Check { name: name.to_owned(), state: CheckState::Warning, detail, hint }
+        }
+        Err(error) if error.kind() == ErrorKind::StorageFull => {
+            let detail = format!("{place}: its disk is full, so no work is saved");
+            Check { name: name.to_owned(), state: CheckState::Bad, detail, hint }
+        }
+        Err(source) => bad(name, Fault::File { act: "write to", path: data.to_owned(), source }),
     }
 }
 
@@ -133,6 +159,20 @@ mod tests {
     use super::*;
     use crate::backend::registry;
     use crate::backend::spec::Version;
+
+    #[test]
+    fn a_full_disk_is_no_good_place_for_data() {
+        let check = |written, free| {
+            let Check { state, detail, .. } = data_directory(Path::new("/data"), written, free);
+            (state, detail)
+        };
+        assert_eq!(check(Ok(()), LOW_BYTES), (CheckState::Good, "/data".to_owned()));
+        let low = "/data: 12 MB are left on its disk".to_owned();
+        assert_eq!(check(Ok(()), 12_500_000), (CheckState::Warning, low));
+        let full = "/data: its disk is full, so no work is saved".to_owned();
+        assert_eq!(check(Err(ErrorKind::StorageFull.into()), 0), (CheckState::Bad, full));
+        assert_eq!(check(Err(ErrorKind::PermissionDenied.into()), 0).0, CheckState::Bad);
+    }
 
     #[test]
     fn a_backend_is_good_doubtful_bad_or_not_there() {
