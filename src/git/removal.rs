@@ -61,6 +61,11 @@ pub fn trash(tree: &Worktree, root: &Path) -> Result<Trashed, GitError> {
     let session = tree.session().ok_or_else(|| GitError::InvalidBranch { branch: tree.branch.clone() })?;
     // A directory that its owner cannot write cannot be moved.
     owner_access::restore_root(&tree.path);
+    if registration::lock_reason(&tree.admin).as_deref() == Some(registration::INITIALIZING) {
+        // Some of the files that a checkout was writing: all of them are in commits.
+        trash_unsaved(&tree.path, root)?;
+        registration::remove(&tree.admin)?;
+    }
     // A removal is never refused for what an integration has left; nothing of it is deleted then.
     if tree.path.is_dir()
         && let Err(error) = integrate::recover(tree)
@@ -103,11 +108,12 @@ impl Pending {
 /// nothing neither recycles nor retires the tree then.
 pub fn salvage(trashed: &Trashed) -> Result<Recorded, GitError> {
     let tree = &trashed.worktree;
+    // Nothing on disk means that the files were deleted or never written, not that the session wanted to delete them.
+    let is_empty = is_empty(&tree.path)?;
     tree.mend_history()?;
     registration::lock(&tree.admin, registration::REMOVED)?;
     let (name, message) = (salvage_ref(trashed.session.as_str()), format!("work of session {}", trashed.session));
-    let recorded = match is_empty(&tree.path)? {
-        // Nothing on disk means that the files were deleted, not that the session wanted to delete them.
+    let recorded = match is_empty {
         true => hidden::save_branch(tree, &name, &message)?,
         false => {
             let mut recorded = history::snapshot(tree, &name, &message)?;
@@ -242,9 +248,12 @@ fn is_registered(path: &Path) -> bool {
     admin.is_some_and(|admin| registration::is_admin_of(Path::new(admin), path))
 }
 
+/// Whether a worktree has no files but the one by which git finds its directory.
 fn is_empty(path: &Path) -> Result<bool, GitError> {
+    let is_git_file =
+        |entry: fs::DirEntry| entry.file_name() == ".git" && entry.file_type().is_ok_and(|it| it.is_file());
     match fs::read_dir(path) {
-        Ok(mut entries) => Ok(entries.next().is_none()),
+        Ok(mut entries) => Ok(entries.all(|entry| entry.is_ok_and(is_git_file))),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(error) => Err(GitError::io("read", path)(error)),
     }

@@ -43,11 +43,17 @@ pub(super) fn save(trashed: &Trashed, recorded: &Recorded) -> Result<(), GitErro
     }
 }
 
-/// Keeps the branch alone, in the same shape as a snapshot: a commit on top of it.
+/// Keeps the branch alone, in the same shape as a snapshot: a commit on top of it. What an earlier removal saved on top of
+/// it stays: nobody has worked since.
 pub(super) fn save_branch(tree: &Worktree, name: &str, message: &str) -> Result<Recorded, GitError> {
     let repo = tree.repo.open()?;
     let tip = repo.find_reference(&tree.branch_ref()).and_then(|branch| branch.peel_to_commit());
     let tip = tip.map_err(GitError::library(format!("read `{}`", tree.branch)))?;
+    let saved = tree.repo.find_ref(name)?;
+    let is_on_tip = |saved: &Oid| repo.find_commit(saved.raw()).is_ok_and(|saved| saved.parent_id(0) == Ok(tip.id()));
+    if let Some(commit) = saved.filter(is_on_tip) {
+        return Ok(Recorded { commit, before: tip.id().into(), left_out: Vec::new() });
+    }
     let commit = commit(&repo, message, tip.tree_id(), &tip)?;
     repo.reference(name, commit.raw(), true, message).map_err(GitError::library(format!("write `{name}`")))?;
     Ok(Recorded { commit, before: tip.id().into(), left_out: Vec::new() })

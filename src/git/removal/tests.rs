@@ -149,6 +149,57 @@ fn what_is_left_is_saved_when_parts_were_deleted_by_hand() {
 }
 
 #[test]
+fn files_that_were_never_written_are_not_saved_as_deleted() {
+    type Break = fn(&Sandbox, &Worktree);
+    let cases: [(&str, Break); 3] = [
+        ("never registered", |repo, tree| {
+            fs::remove_dir_all(&tree.path).unwrap();
+            repo.git(&["worktree", "prune"]);
+        }),
+        ("half written", |_, tree| {
+            fs::remove_file(tree.path.join("README")).unwrap();
+            registration::lock(&tree.admin, registration::INITIALIZING).unwrap();
+        }),
+        ("deleted by hand", |_, tree| fs::remove_dir_all(&tree.path).unwrap()),
+    ];
+    for (what, break_tree) in cases {
+        let repo = Sandbox::new();
+        let (tree, _) = make(&repo, "abcdefgh");
+        break_tree(&repo, &tree);
+        let trashed = trash(&tree, &root(&repo)).unwrap();
+        // A kill in between: it is saved once more.
+        for _ in 0..2 {
+            let saved = salvage(&trashed).unwrap().commit.to_string();
+            assert_eq!(repo.git(&["diff", "--stat", "HEAD", &saved]), "", "{what}");
+        }
+        discard(&retire(&trashed, &root(&repo)).unwrap());
+        restore(&tree, &root(&repo)).unwrap();
+        assert_eq!(run_git(&tree.path, &["status", "--porcelain"]), "", "{what}");
+    }
+}
+
+#[test]
+fn work_that_was_saved_survives_a_removal_in_the_middle_of_its_restore() {
+    let repo = Sandbox::new();
+    let tree = busy(&repo);
+    let before = work(&tree);
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    discard(&retire(&trashed, &root(&repo)).unwrap());
+    let saved = repo.git(&["for-each-ref", "refs/coppice/salvage/"]);
+    restore(&tree, &root(&repo)).unwrap();
+    // As a kill in the middle leaves it.
+    repo.git(&["update-ref", &salvage_ref("abcdefgh"), saved.split(' ').next().unwrap()]);
+    registration::lock(&tree.admin, registration::INITIALIZING).unwrap();
+    fs::remove_file(tree.path.join("untracked")).unwrap();
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    discard(&retire(&trashed, &root(&repo)).unwrap());
+    restore(&tree, &root(&repo)).unwrap();
+    assert_eq!(work(&tree), before);
+}
+
+#[test]
 fn a_moved_branch_and_a_lost_session_are_told_apart() {
     let repo = Sandbox::new();
     let tree = busy(&repo);
