@@ -279,7 +279,7 @@ impl Git {
             (RunScope::Repository, _) | (RunScope::WorkTree { .. }, Fetching::Offline) => None,
             (RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. }, Fetching::Allowed) => {
                 let config = Self::new(&tree.repo, "config").env("GIT_DIR", &tree.admin);
-                LfsWorkTree::create(&tree.admin, config, &LfsConfigSource::Commit(&tree.repo, tree.attributes))?
+                LfsWorkTree::create(&tree.admin, config, &LfsConfigSource::Head(&tree.repo))?
             }
             (RunScope::WorkTree { scope: WorkTreeScope::User { git_dir }, .. }, Fetching::Allowed) => {
                 let config = Self::in_checkout(git_dir, &self.directory, "config");

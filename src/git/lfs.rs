@@ -10,7 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::command::Git;
-use super::{GitError, Oid, Repo, driver};
+use super::{GitError, Repo, driver};
 
 const FILE: &str = ".lfsconfig";
 
@@ -22,8 +22,8 @@ const WORK_TREE: &str = "COPPICE_LFS_WORK_TREE";
 
 /// Where the trusted version comes from.
 pub(super) enum LfsConfigSource<'a> {
-    /// A commit, as for attributes.
-    Commit(&'a Repo, Oid),
+    /// What the user's checkout is at. A session may be based on an agent's commit.
+    Head(&'a Repo),
     /// The files of the user's checkout, as they are before the run.
     Checkout(&'a Path),
 }
@@ -67,10 +67,13 @@ impl LfsWorkTree {
 impl LfsConfigSource<'_> {
     fn read(&self) -> Result<Vec<u8>, GitError> {
         match self {
-            Self::Commit(repo, commit) => {
+            Self::Head(repo) => {
                 let repo = repo.open()?;
                 let read = || {
-                    let tree = repo.find_commit(commit.raw())?.tree()?;
+                    let tree = match repo.head() {
+                        Ok(head) => head.peel_to_tree()?,
+                        Err(_) => return Ok(Vec::new()),
+                    };
                     // The content of a link is a path, and no settings.
                     let Some(entry) = tree.get_name(FILE).filter(|entry| entry.filemode() & 0o170_000 == 0o100_000)
                     else {
@@ -78,7 +81,7 @@ impl LfsConfigSource<'_> {
                     };
                     Ok(repo.find_blob(entry.id())?.content().to_owned())
                 };
-                read().map_err(GitError::library(format!("read `{FILE}` of `{commit}`")))
+                read().map_err(GitError::library(format!("read `{FILE}` of the checkout")))
             }
             Self::Checkout(files) => {
                 let path = files.join(FILE);
@@ -98,7 +101,7 @@ mod tests {
     use std::env;
 
     use super::*;
-    use crate::git::testkit::{Sandbox, write, write_script};
+    use crate::git::testkit::{Sandbox, run_git, write, write_script};
 
     /// A repository with large-file storage, whose program writes the settings that it finds into every file.
     fn with_lfs() -> (Sandbox, String) {
@@ -116,8 +119,16 @@ mod tests {
         (sandbox, path)
     }
 
+    /// A tree with the attributes of the base and the settings of an agent.
+    fn agents_tree(files: &Path) -> String {
+        run_git(files, &["update-index", "--add", ".lfsconfig"]);
+        let tree = run_git(files, &["write-tree"]);
+        run_git(files, &["rm", "--quiet", "--cached", ".lfsconfig"]);
+        tree.trim().to_owned()
+    }
+
     #[test]
-    fn git_lfs_in_a_worktree_obeys_the_settings_of_the_base() {
+    fn git_lfs_in_a_worktree_obeys_the_settings_of_the_users_checkout() {
         let (sandbox, search) = with_lfs();
         for base in ["", "[lfs]\n\turl = https://lfs.example.com\n"] {
             let id = if base.is_empty() { "abcdefgh" } else { "hgfedcba" };
@@ -137,6 +148,10 @@ mod tests {
             write(&tree.path.join(".lfsconfig"), "[lfs]\n\turl = https://agent.example.com\n");
             let git = |verb| Git::in_tree(&tree, verb).env("PATH", &search).writes(&tree.path).online();
             git("read-tree").arg("HEAD").run().unwrap();
+            // An agent's own commit, on which another session may be based, decides as little as its files.
+            let agents = run_git(&tree.path, &["commit-tree", "-m", "agent", &agents_tree(&tree.path)]);
+            let tree = crate::git::Worktree { attributes: agents.trim().parse().unwrap(), ..tree.clone() };
+            let git = |verb| Git::in_tree(&tree, verb).env("PATH", &search).writes(&tree.path).online();
             git("checkout-index").args(["--force", "a.bin"]).run().unwrap();
             assert_eq!(fs::read_to_string(tree.path.join("a.bin")).unwrap(), format!("settings\n{base}"));
             assert!(
