@@ -57,9 +57,9 @@ impl Actor {
         };
         if let Some(id) = &id {
             let message = format!(
-                "no marks show the conflict in {}: change what is to be different, or merge exactly the session's version \
-                 with `coppice merge {}{}`",
-                list(&left.untouched),
+                "no marks show the conflict in {}: change what is to be different, or merge exactly these versions with \
+                 `coppice merge {}{}`",
+                describe(left, target),
                 self.id,
                 accept_option(id)
             );
@@ -69,9 +69,9 @@ impl Actor {
         self.tell_conflict(target)
     }
 
-    /// Tells that a merge takes files as the session has them, although the base has others.
+    /// Tells that a merge takes files as they are, although both sides have changed them.
     pub(super) fn warn_of_untouched(&mut self, left: &Unresolved, target: &str) {
-        let message = format!("merged over the version of `{}`: {}", short(target), list(&left.untouched));
+        let message = format!("merged in spite of the conflict: {}", describe(left, target));
         self.staged.push(Payload::Warning { message });
     }
 
@@ -159,7 +159,7 @@ impl Actor {
             let left = self.unresolved_with_parent(files.into_iter().map(|file| file.path).collect()).await?;
             return Ok(left.into_iter().map(ConflictFile::unwritten).collect());
         };
-        let Unresolved { marked, untouched } = self.unresolved(&target).await?;
+        let Unresolved { marked, untouched, deleted: _ } = self.unresolved(&target).await?;
         let left = [marked, untouched].concat();
         if !left.is_empty() {
             return Ok(left);
@@ -218,8 +218,13 @@ fn settles(state: Session, standing: Standing) -> bool {
     standing == Standing::Clear && state == Session::Resting(Rest::Conflict)
 }
 
-fn list(files: &[ConflictFile]) -> String {
-    files.iter().map(|file| format!("`{}`", file.path.display())).collect::<Vec<_>>().join(", ")
+/// The files without marks, each with whose version it is.
+fn describe(left: &Unresolved, target: &str) -> String {
+    let describe = |ConflictFile { path, .. }: &ConflictFile| match left.deleted.contains(path) {
+        true => format!("`{}` (the version of `{}`; the session deleted it)", path.display(), short(target)),
+        false => format!("`{}` (the session's version)", path.display()),
+    };
+    left.untouched.iter().map(describe).collect::<Vec<_>>().join(", ")
 }
 
 /// The name of a branch as people say it.

@@ -68,6 +68,8 @@ pub struct Unresolved {
     pub marked: Vec<ConflictFile>,
     /// They hold no marks, because git cannot merge them by lines, and are as the merge left them.
     pub untouched: Vec<ConflictFile>,
+    /// Those of the untouched that the session deleted: they are as the base has them.
+    pub deleted: Vec<PathBuf>,
 }
 
 impl Unresolved {
@@ -140,6 +142,7 @@ pub fn unresolved(tree: &Worktree, target: &str, files: &[ConflictFile]) -> Resu
     let tip = branch_tip(&repo, tree)?;
     let work = repo.find_commit(tip.raw()).and_then(|commit| commit.tree());
     let work = work.map_err(GitError::library(format!("read commit `{tip}`")))?;
+    let base = repo.find_reference(target).and_then(|target| target.peel_to_tree()).ok();
     let mut found = Unresolved::default();
     for file in files {
         // A path that is gone is resolved.
@@ -152,6 +155,10 @@ pub fn unresolved(tree: &Worktree, target: &str, files: &[ConflictFile]) -> Resu
             found.marked.push(file.clone());
         } else if file.content == Some(content) {
             found.untouched.push(file.clone());
+            // Of two versions git leaves the session's.
+            if base.as_ref().and_then(|base| entry_at(base, &file.path)) == Some(content) {
+                found.deleted.push(file.path.clone());
+            }
         }
     }
     Ok(found)

@@ -92,10 +92,10 @@ fn merge(
     let is_unmarked = session.is_some_and(|session| session.unmarked_conflict.is_some());
     lines.extend(match unseen {
         MergeUnseen::Accept | MergeUnseen::AcceptOnly(_) => {
-            Some(Line::toned(Tone::Warn, "Files in conflict without marks are merged as the session has them."))
+            Some(Line::toned(Tone::Warn, "Files in conflict without marks are merged as they are in the worktree."))
         }
         MergeUnseen::Refuse if is_unmarked => {
-            Some(Line::new().plain("Binary and deleted files have no marks: a takes the session's version."))
+            Some(Line::new().plain("Binary and deleted files have no marks: a takes them as they are."))
         }
         MergeUnseen::Refuse => None,
     });
@@ -115,7 +115,7 @@ fn merge(
                 (Press::Letter('s'), "squash"),
                 (Press::Letter('n'), "no-ff"),
                 (Press::Letter('r'), "rebase"),
-                if is_unmarked { (Press::Letter('a'), "session's files") } else { (Press::Letter('v'), toggle) },
+                if is_unmarked { (Press::Letter('a'), "as they are") } else { (Press::Letter('v'), toggle) },
                 (Press::Leave, "not yet"),
             ],
         ),

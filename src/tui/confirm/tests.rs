@@ -384,22 +384,22 @@ fn a_conflict_without_marks_can_be_merged_as_the_session_has_it() {
     ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────╮
     │ +12 −4 in 2 files                                                            │
     │ squash: one commit with the session's title and summary                      │
-    │ Binary and deleted files have no marks: a takes the session's version.       │
+    │ Binary and deleted files have no marks: a takes them as they are.            │
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ enter merges  s squash  n no-ff  r rebase  a session's files  esc not yet ───╯
+    ╰ enter merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────╯
     "#);
     press(&mut model, &["a"]);
     insta::assert_snapshot!(shown(&mut model), @r#"
     ╭ Merge "Fix the parser" into main? ───────────────────────────────────────────╮
     │ +12 −4 in 2 files                                                            │
     │ squash: one commit with the session's title and summary                      │
-    │ Files in conflict without marks are merged as the session has them.          │
+    │ Files in conflict without marks are merged as they are in the worktree.      │
     │                                                                              │
     │ Your checkout moves only where nothing of yours would be lost. At a conflict │
     │ nothing is merged, and main stays as it is.                                  │
-    ╰ enter merges  s squash  n no-ff  r rebase  a session's files  esc not yet ───╯
+    ╰ enter merges  s squash  n no-ff  r rebase  a as they are  esc not yet ───────╯
     "#);
     let (style, hooks, unseen) =
         (Some(MergeStyle::Squash), MergeHooks::Check, MergeUnseen::AcceptOnly(vec!["0a1b".into()]));

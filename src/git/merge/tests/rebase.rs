@@ -83,7 +83,7 @@ fn a_base_that_does_not_fit_comes_with_marks_and_what_is_made_of_it_merges() {
     assert_eq!(fs::read(case.tree.path.join("other")).unwrap(), b"meanwhile\n");
     let marks = "hello\n<<<<<<< refs/heads/coppice/abcdefgh/work\nsession\n=======\nuser\n>>>>>>> refs/heads/main\n";
     assert_eq!(fs::read_to_string(case.tree.path.join("README")).unwrap(), marks);
-    let left = Unresolved { marked: written.clone(), untouched: Vec::new() };
+    let left = Unresolved { marked: written.clone(), ..Unresolved::default() };
     assert_eq!(unresolved(&case.tree, MAIN, &written).unwrap(), left);
     let order = Bring { base: onto, ..order };
     assert_eq!(plan_base(&case.tree, order).unwrap(), BasePlan::UpToDate);
