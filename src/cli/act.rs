@@ -25,7 +25,10 @@ pub(super) struct ResumeArgs {
 
 pub(super) async fn stop(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let session = context.client().await?.stop(&args.id.id).await?;
-    let next = if session.status == Status::Interrupted { "; `coppice resume` goes on" } else { "" };
+    let next = match session.status == Status::Interrupted {
+        true => format!("; `coppice resume {}` goes on", session.id),
+        false => String::new(),
+    };
     tell(args.format, context, &session, status::word(session.status).dim(next))
 }
 

@@ -128,9 +128,11 @@ impl From<ClientError> for Failure {
             }
             ClientError::TooNew { .. } => "use the newer program, or stop the daemon with `coppice daemon stop`",
             ClientError::Silent { .. } => {
-                "`kill -CONT` wakes one that was stopped; `coppice daemon stop --force` kills it, and no work is lost"
+                "`coppice daemon stop --force` kills it, and no work is lost; one that was stopped goes on after `kill -CONT PID`"
             }
-            ClientError::OutOfReach { .. } => "`coppice daemon stop` ends it, and the next command starts another",
+            ClientError::OutOfReach { .. } => {
+                "try again in a moment, when it may listen again; `coppice daemon stop` ends it"
+            }
             ClientError::Stopped => "the next command starts it again",
             ClientError::Malformed { .. } => "this is a bug: please report it with the output of `coppice daemon logs`",
             ClientError::Request { .. } => "`coppice list` shows the sessions",

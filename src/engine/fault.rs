@@ -268,6 +268,7 @@ impl Fault {
             Fault::Unattachable { hint, .. } => Some(hint.clone()),
             Fault::Unstarted(failure) => Some(failure.hint.clone()).filter(|hint| !hint.is_empty()),
             Fault::Removed { id } => Some(format!("`coppice restore {id}` brings it back")),
+            Fault::NotRemoved { id } => Some(format!("`coppice resume {id}` brings back what was archived")),
             Fault::EmptyPrompt => text("say what the agent is to do"),
             Fault::UnknownBackend { .. } | Fault::UnknownModel { .. } | Fault::NoLevel { .. } => {
                 text("`coppice models` shows what can be used")
@@ -340,9 +341,10 @@ impl Fault {
             Fault::Git(error) => error.hint(),
             Fault::Store(error) => error.hint().map(str::to_owned),
             Fault::Quiet(_) => text("try again; `coppice stop` ends what the session runs"),
-            Fault::Draining => text("try again: the next command starts another daemon"),
+            Fault::Draining => text(
+                "`coppice daemon stop --now` ends the turns that it waits for; then the next command starts another daemon",
+            ),
             Fault::SessionGone { .. }
-            | Fault::NotRemoved { .. }
             | Fault::NotAttached { .. }
             | Fault::OutputTaken
             | Fault::BadImage { .. }

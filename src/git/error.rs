@@ -126,10 +126,10 @@ impl GitError {
             Self::NoRemote { remote } => Some(format!("`git remote add {remote} URL` says where to push to")),
             Self::NotRegular { path, .. } => Some(format!("delete `{}`", path.display())),
             Self::CannotBeSaved { .. } => Some("make these files readable, rename them or delete them".to_owned()),
+            Self::TreeMissing { .. } => Some("`coppice shell ID` or the next prompt makes it again".to_owned()),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }
             | Self::NoIdentity
-            | Self::TreeMissing { .. }
             | Self::BranchMissing { .. }
             | Self::RefMoved { .. }
             | Self::MoveUnderWay { .. }

@@ -557,6 +557,8 @@ fn commands_that_a_state_does_not_allow() {
     exit: 1
     -- stderr
     error: session `[ID1]` was not removed
+
+    hint: `coppice resume [ID1]` brings back what was archived
     ");
     assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
     exit: 1

@@ -113,7 +113,7 @@ fn a_drain_ends_when_the_last_turn_has_ended() {
     -- stderr
     error: the daemon is ending and begins no further turn
 
-    hint: try again: the next command starts another daemon
+    hint: `coppice daemon stop --now` ends the turns that it waits for; then the next command starts another daemon
     ");
     env.coppice(&["stop", &id]).succeeds();
     assert_eq!(env.survivors(), Vec::<String>::new());

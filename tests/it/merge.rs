@@ -460,15 +460,15 @@ fn every_act_names_what_is_in_no_commit() {
     let env = TestEnv::new();
     // Nothing else: there is nothing to commit, and still something to tell, once.
     let id = env.create_ready(&steps(&[run("git init -q nested && echo inside > nested/inside"), say("done")]));
-    let told = ["not committed, because they are repositories of their own or unreadable: `nested`; they stay in the \
-         session's worktree"];
+    let told = ["not committed, because they are repositories of their own or unreadable: `nested`; the \
+         worktree that holds them is never deleted"];
     assert_eq!(not_committed(&env, &id), told);
     env.send_ready(&id, &[], &say("done"));
     assert_eq!(not_committed(&env, &id), told);
     insta::assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r"
     exit: 1
     -- stderr
-    error: the merge into `main` is refused: nothing else changed, and these are not merged, because they are repositories of their own or unreadable: `nested`; they stay in the session's worktree
+    error: the merge into `main` is refused: nothing else changed, and these are not merged, because they are repositories of their own or unreadable: `nested`; the worktree that holds them is never deleted
 
     hint: copy them from the worktree; `coppice show` names it
     ");
@@ -482,7 +482,7 @@ fn every_act_names_what_is_in_no_commit() {
     -- stderr
     [ID1] undone, nothing is left of its changes
     `coppice undo [ID1] --to 4` takes it back
-    warning: not undone, because they are repositories of their own or unreadable: `nested`, `other`; they stay in the session's worktree
+    warning: not undone, because they are repositories of their own or unreadable: `nested`, `other`; the worktree that holds them is never deleted
     ");
     assert!(env.worktree(&id).join("other/x").exists());
     env.send_ready(&id, &[], &steps(&[write("own.txt", "own"), say("done")]));
@@ -490,7 +490,7 @@ fn every_act_names_what_is_in_no_commit() {
     exit: 0
     -- stderr
     [ID1] merged into main  +1 -0
-    warning: not merged, because they are repositories of their own or unreadable: `nested`, `other`; they stay in the session's worktree
+    warning: not merged, because they are repositories of their own or unreadable: `nested`, `other`; the worktree that holds them is never deleted
     ");
     assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "own.txt");
 }
@@ -635,15 +635,16 @@ fn a_conflict_without_marks_is_merged_only_after_a_decision() {
     let said = env.coppice(&["merge", &id]).exits(1).stderr;
     let unmarked = env.session(&id)["unmarked_conflict"].as_str().unwrap().to_owned();
     let accept = format!("--accept-unseen-changes={unmarked}");
-    let hint = format!("or merge exactly the session's version with `coppice merge {id} {accept}`");
-    assert!(said.contains("no marks show the conflict in `image`") && said.contains(&hint), "{said}");
+    let hint = format!("or merge exactly these versions with `coppice merge {id} {accept}`");
+    let what = "no marks show the conflict in `image` (the session's version)";
+    assert!(said.contains(what) && said.contains(&hint), "{said}");
     env.coppice(&["send", &id, &write("more.txt", "more")]).succeeds();
     env.wait_for(&id, "conflict");
     env.coppice(&["merge", &id]).exits(1).transcript();
     assert_eq!(env.read("image"), "user\0");
 
     let merged = env.json(&["merge", &id, &accept]);
-    assert_eq!(merged["warnings"], json!(["merged over the version of `main`: `image`"]));
+    assert_eq!(merged["warnings"], json!(["merged in spite of the conflict: `image` (the session's version)"]));
     assert_eq!(env.read("image"), "session\0");
 
     let id = env.create_ready(&steps(&[run("printf 'again\\0' > image"), say("done")]));
@@ -653,6 +654,27 @@ fn a_conflict_without_marks_is_merged_only_after_a_decision() {
     fs::write(env.worktree(&id).join("image"), "both\0").unwrap();
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!(env.read("image"), "both\0");
+}
+
+#[test]
+fn a_conflict_about_a_deleted_file_says_whose_version_is_there() {
+    let env = TestEnv::new();
+    for name in ["by-session.txt", "by-user.txt"] {
+        env.write(name, "first\n");
+    }
+    env.commit("two files");
+    let id = env.create_ready(&steps(&[run("rm by-session.txt; echo session > by-user.txt"), say("done")]));
+    env.write("by-session.txt", "user\n");
+    fs::remove_file(env.repo().join("by-user.txt")).unwrap();
+    env.commit("meanwhile");
+    let told =
+        "`by-session.txt` (the version of `main`; the session deleted it), `by-user.txt` (the session's version)";
+    let said = env.coppice(&["merge", &id]).exits(1).stderr;
+    assert!(said.contains(&format!("no marks show the conflict in {told}:")), "{said}");
+    let accept = env.session(&id)["unmarked_conflict"].as_str().unwrap().to_owned();
+    let merged = env.json(&["merge", &id, &format!("--accept-unseen-changes={accept}")]);
+    assert_eq!(merged["warnings"], json!([format!("merged in spite of the conflict: {told}")]));
+    assert_eq!((env.read("by-session.txt"), env.read("by-user.txt")), ("user\n".into(), "session\n".into()));
 }
 
 #[test]

@@ -33,8 +33,8 @@ impl Actor {
         let paths: Vec<_> = self.record.body.left_out.iter().map(|path| format!("`{path}`")).collect();
         (!paths.is_empty()).then(|| {
             format!(
-                "{fate}, because they are repositories of their own or unreadable: {}; they stay in the session's \
-                 worktree",
+                "{fate}, because they are repositories of their own or unreadable: {}; the worktree that holds them is \
+                 never deleted",
                 paths.join(", ")
             )
         })
