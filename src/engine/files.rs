@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use crate::api::error::Error;
 use crate::api::project::{Files, FilesQuery};
+use crate::git::Worktree;
 use crate::git::diff::Target;
 use crate::git::listing::{self, Listing};
 use crate::git::place::Place;
 
 use super::Engine;
-use super::actor::{blocking, in_quiet_tree};
+use super::actor::blocking;
 use super::fault::Fault;
 use super::record::Record;
+use super::shared::Shared;
 use super::{prepare, query, standing};
 
 /// More names than these help nobody to find one.
@@ -22,14 +24,14 @@ impl Engine {
     pub async fn files(&self, query: FilesQuery) -> Result<Files, Error> {
         Ok(match (query.cwd, query.session) {
             (Some(cwd), None) => self.files_at(PathBuf::from(cwd)).await?,
-            (None, Some(id)) => files_of(&self.record(&id).await?).await?,
+            (None, Some(id)) => files_of(&self.shared, &self.record(&id).await?).await?,
             (None, None) | (Some(_), Some(_)) => return Err(Fault::WhoseFiles.into()),
         })
     }
 
     async fn files_at(&self, cwd: PathBuf) -> Result<Files, Fault> {
         if let Some(record) = standing::session_at(&self.shared, &cwd).await? {
-            return files_of(&record).await;
+            return files_of(&self.shared, &record).await;
         }
         blocking(move || {
             let place = Place::find(&cwd)?;
@@ -46,17 +48,17 @@ impl Engine {
 }
 
 /// The session's files as they are, or as they were kept where there is no tree.
-async fn files_of(record: &Record) -> Result<Files, Fault> {
+async fn files_of(shared: &Shared, record: &Record) -> Result<Files, Fault> {
     let repo = prepare::open_repo(record).await?;
     let tree = prepare::tree_of(record, &repo)?;
     let target = query::whole(record, &repo)?;
-    in_quiet_tree(&tree.path.clone(), move || {
+    let list = move |tree: Worktree| {
         Ok(match target {
             Target::WorkTree => files(listing::of_tree(&tree, LIMIT)?, Some(tree.path)),
             Target::Commit(commit) => files(listing::of_commit(&repo, commit, LIMIT)?, None),
         })
-    })
-    .await
+    };
+    shared.in_stoppable_tree(record.id, &tree, list).await
 }
 
 fn files(listing: Listing, root: Option<PathBuf>) -> Files {

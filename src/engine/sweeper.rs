@@ -165,7 +165,7 @@ async fn tell_failure(shared: &Shared, record: &Record, pending: &Pending, fault
 }
 
 /// Saves one tree and makes it the spare, or gives it up for deletion. What an agent left decides how long git reads it,
-/// so other sessions wait for none of that: the repository is locked for refs and registrations alone.
+/// so other sessions wait for none of that: the repository is locked for its branch alone.
 async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &Path) -> Result<Option<Pending>, Fault> {
     let repo = prepare::open_repo(record).await?;
     let tree = prepare::tree_of(record, &repo)?;
@@ -188,19 +188,16 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
         // The next round finds them in the trash.
         shared.sweeper.wake();
     }
-    let (worktree, run) = shared.runs.begin(id, &trashed.worktree)?;
-    let whole = trashed.clone();
-    let recorded = blocking(move || {
-        let trashed = Trashed { worktree, ..trashed };
+    let (worktree, _run) = shared.runs.begin(id, &trashed.worktree)?;
+    let stoppable = Trashed { worktree, ..trashed.clone() };
+    let (stoppable, recorded) = blocking(move || {
         // Before anything is cleaned: no commit of the branch holds what is in a submodule.
-        let submodules = submodule::keep(&trashed.worktree, id)?;
-        let mut recorded = removal::salvage(&trashed)?;
+        let submodules = submodule::keep(&stoppable.worktree, id)?;
+        let mut recorded = removal::salvage(&stoppable)?;
         recorded.left_out.extend(submodules.left_out);
-        Ok(recorded)
+        Ok((stoppable, recorded))
     })
     .await?;
-    drop(run);
-    let trashed = whole;
     crash::point();
     let commit = recorded.commit.to_string();
     info!(session = %id, commit, "work saved");
@@ -215,18 +212,18 @@ async fn save(shared: &Arc<Shared>, record: &Record, pending: &Pending, root: &P
         }
         shared.note(id, &news).await?;
     }
-    let lock = shared.repository(&record.project);
-    let _held = lock.lock().await;
+    if removed {
+        let lock = shared.repository(&record.project);
+        let _held = lock.lock().await;
+        blocking(move || removal::drop_branch(&trashed)).await?;
+        crash::point();
+    }
+    if !recorded.left_out.is_empty() {
+        // These files exist nowhere else.
+        return Ok(None);
+    }
     blocking(move || {
-        if removed {
-            removal::drop_branch(&trashed)?;
-            crash::point();
-        }
-        if !recorded.left_out.is_empty() {
-            // These files exist nowhere else.
-            return Ok(None);
-        }
-        Ok(match removal::recycle(&trashed, &root, reuse)? {
+        Ok(match removal::recycle(&stoppable, &root, reuse)? {
             Recycled::Spare(path) => {
                 debug!(session = %id, path = %path.display(), "tree kept for the spare");
                 None

@@ -174,6 +174,26 @@ fn a_session_of_a_repository_that_is_gone_is_removed_and_says_what_stays() {
     assert_eq!(fs::read_to_string(env.worktree(&removed).join("a.txt")).unwrap(), "a\n");
 }
 
+#[test]
+fn other_sessions_do_not_wait_while_a_removed_worktree_is_cleaned() {
+    let mut env = TestEnv::new();
+    let (waits, go) = (env.path("bin/waits"), env.path("go"));
+    let wait = format!("while ! test -e '{}'; do sleep 0.01; done", go.display());
+    env.wrap_git("waits", &wait);
+    fs::write(&waits, "clean\n").unwrap();
+    let removed = env.create_ready(&write("a.txt", "a"));
+    env.coppice(&["rm", &removed]).succeeds();
+    env.wait_for_event(&removed, "saved", 0);
+    let other = env.create_ready(&write("b.txt", "b"));
+    env.coppice(&["rm", &other]).succeeds();
+    env.coppice(&["restore", &other]).succeeds();
+    // The end of the daemon gives it up.
+    env.end_daemon(&[]);
+    fs::write(go, "").unwrap();
+    env.coppice(&["restore", &removed]).succeeds();
+    assert!(env.worktree(&removed).join("a.txt").exists());
+}
+
 /// A pipe that a hook or a filter waits for, once it does.
 fn wait_for_reader(pipe: &Path) -> fs::File {
     let nonblocking = OFlags::NONBLOCK.bits().try_into().unwrap();
