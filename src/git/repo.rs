@@ -21,7 +21,7 @@ pub struct Repo {
     stop: RunStop,
 }
 
-/// What ends runs in the worktrees of this value. It says nothing about the repository, so all of them are equal.
+/// What ends runs on this value and in its worktrees. It says nothing about the repository, so all of them are equal.
 #[derive(Debug, Clone, Default)]
 struct RunStop(StopSignal);
 
@@ -106,9 +106,14 @@ impl Repo {
         *known.entry(git_dir.to_owned()).or_insert_with(ask)
     }
 
-    /// The same repository, where a signal ends the runs of git in the worktrees of sessions.
+    /// The same repository, where a signal ends the runs of git on it and in the worktrees of sessions.
     pub fn stopped_by(&self, stop: StopSignal) -> Self {
         Self { stop: RunStop(stop), ..self.clone() }
+    }
+
+    /// The same repository, where nothing ends a run: for what must not be cut off halfway.
+    pub(super) fn unstoppable(&self) -> Self {
+        self.stopped_by(StopSignal::default())
     }
 
     pub(super) fn stop(&self) -> &StopSignal {

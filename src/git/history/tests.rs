@@ -10,6 +10,7 @@ use std::path::Path;
 
 use super::*;
 use crate::git::status;
+use crate::git::stop::stop_signal;
 use crate::git::testkit::{Sandbox, reset, run_git, write, write_script};
 
 const ID: &str = "abcdefgh";
@@ -464,4 +465,20 @@ fn a_reset_works_from_a_detached_head_and_keeps_ignored_files() {
     let after = status::read(&tree).unwrap();
     assert_eq!((after.branch.as_deref(), after.head), (Some("coppice/abcdefgh/work"), Some(one)));
     assert!(tree.path.join("build/output").exists() && !tree.path.join("two").exists());
+}
+
+#[test]
+fn a_reset_that_has_begun_is_not_stopped() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.session("abcdefgh");
+    write(&tree.path.join("README"), "changed\n");
+    let (guard, stop) = stop_signal().unwrap();
+    let stoppable = Worktree { repo: tree.repo.stopped_by(stop), ..tree.clone() };
+    snapshot_before_reset(&stoppable, &tree.base, SNAPSHOT, "x").unwrap();
+    drop(guard);
+    let stopped = snapshot_and_reset(&stoppable, &tree.base, SNAPSHOT, "x");
+    assert!(matches!(stopped, Err(GitError::Stopped { .. })));
+    assert_eq!(fs::read_to_string(tree.path.join("README")).unwrap(), "changed\n");
+    reset_after_snapshot(&stoppable, &tree.base, SNAPSHOT).unwrap();
+    assert_eq!(fs::read_to_string(tree.path.join("README")).unwrap(), "hello\n");
 }
