@@ -1,7 +1,7 @@
 //! A run of git whose output is bounded, and which can be stopped: for readers who see no more than so much, and for
 //! runs that wait for another machine.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::process::{Child, ExitStatus};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::GitError;
-use super::command::{Git, tail};
+use super::command::{self, Git};
 
 /// Bytes that were read, and whether there were more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,29 +32,16 @@ impl Kept {
 }
 
 /// Runs it for at most `limit` bytes of output; what comes after them is not waited for.
-pub(super) fn head(mut git: Git, limit: usize) -> Result<Kept, GitError> {
-    let (verb, input) = (git.verb(), git.take_input());
-    let mut child = git.spawn()?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let (kept, said) = thread::scope(|scope| {
-        scope.spawn(move || {
-            // A command that ends early closes the pipe; its exit status says why.
-            stdin.zip(input).and_then(|(mut pipe, input)| pipe.write_all(&input).ok())
-        });
-        let said = scope.spawn(|| {
-            let mut said = Vec::new();
-            stderr.map(|mut pipe| pipe.read_to_end(&mut said)).transpose().map(|_| said)
-        });
-        // Whoever writes on into a closed pipe ends by that.
-        let kept = stdout.map(|pipe| Kept::read(pipe, limit)).transpose();
-        (kept, said.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
-    let status = child.wait().map_err(|source| GitError::Spawn { verb, source })?;
-    let kept = kept.map_err(|source| GitError::Spawn { verb, source })?.unwrap_or_default();
-    match kept.is_cut || status.success() {
-        true => Ok(kept),
-        false => Err(GitError::Failed { verb, status, stderr: tail(&said.unwrap_or_default()) }),
+pub(super) fn head(git: Git, limit: usize) -> Result<Kept, GitError> {
+    let verb = git.verb();
+    let output = git.output_up_to(limit)?;
+    let is_cut = output.stdout.len() > limit;
+    if !is_cut && !output.status.success() {
+        return Err(command::failed(verb, &output));
     }
+    let mut bytes = output.stdout;
+    bytes.truncate(limit);
+    Ok(Kept { bytes, is_cut })
 }
 
 /// What a run listens to while it goes on.

@@ -93,7 +93,7 @@ fn mark(command: &mut Command) {
 /// What a run works on.
 enum RunScope {
     /// Objects, refs and settings, and no work tree.
-    Repository,
+    Repository { stop: StopSignal },
     /// A work tree: such a run is always confined.
     WorkTree { scope: WorkTreeScope, writes: Vec<PathBuf> },
 }
@@ -114,6 +114,7 @@ impl Git {
     /// A run on the repository itself: objects and refs, no work tree.
     pub(crate) fn new(repo: &Repo, verb: &'static str) -> Self {
         let mut git = Self::start(verb, repo.common_dir());
+        git.scope = RunScope::Repository { stop: repo.stop().clone() };
         git.command.env("GIT_DIR", repo.common_dir()).env("GIT_IMPLICIT_WORK_TREE", "0");
         git
     }
@@ -147,7 +148,7 @@ impl Git {
             fetching: Fetching::Offline,
             attributes: None,
             input: None,
-            scope: RunScope::Repository,
+            scope: RunScope::Repository { stop: StopSignal::default() },
         }
     }
 
@@ -191,7 +192,7 @@ impl Git {
     /// Lets filters fetch what is missing, for checkouts of a repository that leaves content elsewhere.
     pub(crate) fn online(mut self) -> Self {
         self.fetching = match &self.scope {
-            RunScope::Repository => Fetching::Allowed,
+            RunScope::Repository { .. } => Fetching::Allowed,
             RunScope::WorkTree { scope, .. } => scope.fetching(),
         };
         self
@@ -217,11 +218,6 @@ impl Git {
         self
     }
 
-    /// What it was to read, for whoever starts it for a conversation.
-    pub(crate) fn take_input(&mut self) -> Option<Vec<u8>> {
-        self.input.take()
-    }
-
     /// Runs it and returns its output; an exit status other than 0 is an error.
     pub(crate) fn run(self) -> Result<Vec<u8>, GitError> {
         let verb = self.verb;
@@ -241,13 +237,22 @@ impl Git {
     }
 
     /// Runs it and leaves the exit status to the caller.
-    pub(crate) fn output(mut self) -> Result<Output, GitError> {
+    pub(crate) fn output(self) -> Result<Output, GitError> {
+        self.output_within(None)
+    }
+
+    /// Runs it until it has written more than `limit` bytes; its output can be longer by what was read at once.
+    pub(super) fn output_up_to(self, limit: usize) -> Result<Output, GitError> {
+        self.output_within(Some(limit))
+    }
+
+    fn output_within(mut self, output_limit: Option<usize>) -> Result<Output, GitError> {
         // There until the run has ended.
         let _lfs_work_tree = self.redirect_lfs()?;
         let (input, verb, directory) = (self.input.take(), self.verb, self.directory.clone());
         let time = match (&self.scope, self.fetching) {
             (RunScope::WorkTree { .. }, Fetching::Offline) => Some(TIME),
-            (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository, _) => None,
+            (RunScope::WorkTree { .. }, Fetching::Allowed) | (RunScope::Repository { .. }, _) => None,
         };
         let (files, stop) = match &self.scope {
             RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. } => {
@@ -256,9 +261,9 @@ impl Git {
             RunScope::WorkTree { scope: WorkTreeScope::User { .. }, .. } => {
                 (Some(directory.as_path()), StopSignal::default())
             }
-            RunScope::Repository => (None, StopSignal::default()),
+            RunScope::Repository { stop } => (None, stop.clone()),
         };
-        let patience = Patience { time, files, stop };
+        let patience = Patience { time, files, stop, output_limit };
         let run = || {
             let (command, reach) = self.confine()?;
             run_fed(command, input, reach.as_ref(), patience)
@@ -276,7 +281,7 @@ impl Git {
     /// Lets the filters of git-lfs obey a `.lfsconfig` that no agent wrote, where they may reach other machines.
     fn redirect_lfs(&mut self) -> Result<Option<LfsWorkTree>, GitError> {
         let made = match (&self.scope, self.fetching) {
-            (RunScope::Repository, _) | (RunScope::WorkTree { .. }, Fetching::Offline) => None,
+            (RunScope::Repository { .. }, _) | (RunScope::WorkTree { .. }, Fetching::Offline) => None,
             (RunScope::WorkTree { scope: WorkTreeScope::Session(tree), .. }, Fetching::Allowed) => {
                 let config = Self::new(&tree.repo, "config").env("GIT_DIR", &tree.admin);
                 LfsWorkTree::create(&tree.admin, config, &LfsConfigSource::Head(&tree.repo))?
@@ -319,7 +324,7 @@ impl Git {
     /// The finished command, and what the thread that starts it is confined to.
     fn confine(self) -> io::Result<(Command, Option<Reach>)> {
         let (reach, code) = match &self.scope {
-            RunScope::Repository => {
+            RunScope::Repository { .. } => {
                 let fetching = self.fetching;
                 let mut command = self.finish(ForeignCode::Impossible);
                 if fetching == Fetching::Offline {
@@ -346,7 +351,8 @@ impl Git {
             | (RunScope::WorkTree { .. }, Fetching::Allowed, ForeignCode::Possible) => {
                 keep_plain_environment(&mut command);
             }
-            (RunScope::WorkTree { .. }, Fetching::Allowed, ForeignCode::Impossible) | (RunScope::Repository, ..) => {}
+            (RunScope::WorkTree { .. }, Fetching::Allowed, ForeignCode::Impossible)
+            | (RunScope::Repository { .. }, ..) => {}
         }
         for setting in SETTINGS.iter().chain(offline) {
             command.args(["-c", setting]);
@@ -469,7 +475,7 @@ pub(super) fn output_confined(mut command: Command, tree: &Worktree) -> io::Resu
     };
     let (mut command, reach) = confine(command, reach, code)?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let patience = Patience { time, files: Some(&tree.path), stop: tree.repo.stop().clone() };
+    let patience = Patience { time, files: Some(&tree.path), stop: tree.repo.stop().clone(), output_limit: None };
     drain::until(reach::start(&mut command, reach.as_ref())?, patience)
 }
 

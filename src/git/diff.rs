@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use git2::Delta;
+
 use super::capture::{self, Kept};
 use super::command::Git;
 use super::stage::{self, Purpose, Staged};
@@ -61,6 +63,18 @@ pub enum Kind {
     },
 }
 
+impl Kind {
+    /// For a comparison that looks for no renames.
+    fn of(delta: Delta) -> Self {
+        match delta {
+            Delta::Added => Self::Added,
+            Delta::Deleted => Self::Deleted,
+            Delta::Typechange => Self::TypeChanged,
+            _ => Self::Modified,
+        }
+    }
+}
+
 /// Which part of a patch is shown.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
@@ -106,6 +120,27 @@ pub fn changes(tree: &Worktree, from: &Oid, to: Target) -> Result<Changes, GitEr
 /// Lists what changed since `from`, file by file.
 pub fn files(tree: &Worktree, from: &Oid, to: Target) -> Result<Vec<FileChange>, GitError> {
     Diff::new(tree, to)?.files(tree, from)
+}
+
+/// What one commit changed since another. When the count of lines fails or is stopped, the files are listed without lines
+/// and without renames.
+#[derive(Debug)]
+pub struct CommitChanges {
+    pub files: Vec<FileChange>,
+    /// Why lines are missing.
+    pub uncounted: Option<GitError>,
+}
+
+/// Lists what changed between two commits, in any case.
+pub fn commit_changes(tree: &Worktree, from: &Oid, to: Oid) -> Result<CommitChanges, GitError> {
+    let uncounted = match files(tree, from, Target::Commit(to)) {
+        Ok(files) => return Ok(CommitChanges { files, uncounted: None }),
+        Err(error) => error,
+    };
+    let found = stage::differences(&tree.repo.open()?, *from, to)?;
+    let files =
+        found.into_iter().map(|found| FileChange { path: found.path, kind: Kind::of(found.delta), lines: None });
+    Ok(CommitChanges { files: files.collect(), uncounted: Some(uncounted) })
 }
 
 /// The list of files and the patch, up to `limit` bytes of it, of one and the same content: the worktree is read once.

@@ -30,6 +30,8 @@ pub(super) struct Patience<'a> {
     /// The files that git works on, if an agent may have written them.
     pub(super) files: Option<&'a Path>,
     pub(super) stop: StopSignal,
+    /// After how many bytes of its output nobody reads on.
+    pub(super) output_limit: Option<usize>,
 }
 
 /// A file that git would wait for until somebody writes into it.
@@ -48,7 +50,8 @@ pub(super) fn until(mut child: Child, patience: Patience<'_>) -> io::Result<Outp
         check: patience.files.map(|files| (now + SLOW, files)),
         stop: &patience.stop,
     };
-    match read([stdout, stderr], &mut limits) {
+    let [output_limit, no_limit] = [patience.output_limit.unwrap_or(usize::MAX), usize::MAX];
+    match read([(stdout, output_limit), (stderr, no_limit)], &mut limits) {
         Ok([stdout, stderr]) => Ok(Output { status: child.wait()?, stdout, stderr }),
         Err(error) => {
             child.kill()?;
@@ -102,10 +105,11 @@ fn find_blocking_file(files: &Path, deadline: Option<Instant>) -> Option<PathBuf
     None
 }
 
-/// Reads pipes until all of them are closed.
-fn read<const N: usize>(pipes: [Option<OwnedFd>; N], limits: &mut Limits<'_>) -> io::Result<[Vec<u8>; N]> {
+/// Reads pipes until each of them is closed or has said more than so many bytes. Whoever writes on into it ends by that.
+fn read<const N: usize>(pipes: [(Option<OwnedFd>, usize); N], limits: &mut Limits<'_>) -> io::Result<[Vec<u8>; N]> {
+    let most = pipes.each_ref().map(|(_, most)| *most);
     let mut open: Vec<(usize, File)> = Vec::new();
-    for (place, pipe) in pipes.into_iter().enumerate() {
+    for (place, (pipe, _)) in pipes.into_iter().enumerate() {
         if let Some(pipe) = pipe {
             fcntl_setfl(&pipe, fcntl_getfl(&pipe)? | OFlags::NONBLOCK)?;
             open.push((place, File::from(pipe)));
@@ -122,7 +126,9 @@ fn read<const N: usize>(pipes: [Option<OwnedFd>; N], limits: &mut Limits<'_>) ->
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => {}
                 Err(error) => return Err(error),
             }
-            still.push((place, pipe));
+            if said[place].len() <= most[place] {
+                still.push((place, pipe));
+            }
         }
         open = still;
     }
@@ -194,7 +200,7 @@ mod tests {
         let status = Command::new("mkfifo").args([&fifo, &fifo.with_file_name("other")]).status().unwrap();
         assert!(status.success());
         let patience =
-            Patience { time: Some(Duration::from_secs(600)), files: Some(dir.path()), stop: StopSignal::default() };
+            Patience { time: Some(Duration::from_secs(600)), files: Some(dir.path()), ..Patience::default() };
         let error = until(shell(&format!("cat '{}'", fifo.display())), patience).unwrap_err();
         let found = error.get_ref().and_then(|error| error.downcast_ref::<BlockingFile>()).unwrap();
         assert_eq!(found.0, fifo);

@@ -11,7 +11,7 @@ use tracing::warn;
 
 use crate::api::event::Payload;
 use crate::api::session::{Changes, TurnError, TurnState};
-use crate::git::diff::{self, FileChange, Target};
+use crate::git::diff::{self, CommitChanges, FileChange};
 use crate::git::history::{self, Checkpoint, Recorded};
 use crate::git::{self, GitError, Oid, Worktree};
 use crate::protocol::naming;
@@ -78,7 +78,8 @@ impl Actor {
         let (kept, left_out) = self.shared.in_stoppable_tree(self.id, &tree, checkpoint).await?;
         self.all_committed();
         self.note_left_out(&left_out);
-        let Some(Kept { recorded, files, own }) = kept else { return Ok(()) };
+        let Some(Kept { recorded, files, own, uncounted }) = kept else { return Ok(()) };
+        self.warn_of_uncounted(uncounted);
         self.record.body.changes = changes(diff::total(&files));
         let commit = recorded.commit.to_string();
         self.committed(&commit);
@@ -88,6 +89,14 @@ impl Actor {
         self.staged.push(Payload::Checkpoint { turn: number, commit, changes: own });
         self.warn_of_attributes(&files);
         Ok(())
+    }
+
+    /// Says that files are listed without their lines.
+    fn warn_of_uncounted(&mut self, uncounted: Option<GitError>) {
+        if let Some(error) = uncounted {
+            let message = format!("the changed lines could not be counted: {error}");
+            self.staged.push(Payload::Warning { message });
+        }
     }
 
     /// Warns of what a checkpoint changes beyond its files.
@@ -126,15 +135,15 @@ impl Actor {
         crash::point();
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
-        // Until the reset begins, it can be given up.
+        // Until the reset begins, it can be given up; after that, only the count of lines.
         let whole = tree.clone();
         let undo = move |stoppable: Worktree| {
             let before = history::snapshot_before_reset(&stoppable, &target, &name, "before an undo")?;
             crash::point();
-            let tree = whole;
-            history::reset_after_snapshot(&tree, &target, &name)?;
+            history::reset_after_snapshot(&stoppable, &target, &name)?;
             crash::point();
-            let unsaved = diff::changes(&tree, &before.before, Target::Commit(before.commit))?.files;
+            let unsaved = diff::commit_changes(&stoppable, &before.before, before.commit)?.files.len();
+            let tree = whole;
             let left_out = before.left_out;
             // A base that was brought in after the turn is not below its commit.
             let base = match branch {
@@ -145,10 +154,11 @@ impl Actor {
                 Some(merged) if history::holds(&tree.repo, &target, &merged)? => Some(merged),
                 Some(_) | None => None,
             };
-            Ok((diff::files(&tree, &merged.unwrap_or(base), Target::Commit(target))?, base, merged, unsaved, left_out))
+            let changes = diff::commit_changes(&stoppable, &merged.unwrap_or(base), target)?;
+            Ok((changes, base, merged, unsaved, left_out))
         };
         let undone = self.shared.in_stoppable_tree(self.id, &tree, undo).await;
-        let (files, base, merged, unsaved, left_out) = match undone {
+        let (CommitChanges { files, uncounted }, base, merged, unsaved, left_out) = match undone {
             Ok(undone) => undone,
             Err(fault) => return Err(self.end_failed_undo(to, fault, earlier).await),
         };
@@ -157,6 +167,7 @@ impl Actor {
             self.staged.push(Payload::Warning { message });
         }
         self.record.body.undoing = None;
+        self.warn_of_uncounted(uncounted);
         self.set_left_out(&left_out);
         self.warn_of_left_out("not undone");
         if unsaved > 0 {
@@ -292,7 +303,8 @@ impl Actor {
         self.record.body.forget_uncommitted();
         self.all_committed();
         self.note_left_out(&left_out);
-        let Some(Kept { recorded, files, own }) = kept else { return Ok(None) };
+        let Some(Kept { recorded, files, own, uncounted }) = kept else { return Ok(None) };
+        self.warn_of_uncounted(uncounted);
         let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));
         self.committed(&commit);
@@ -346,23 +358,28 @@ struct Kept {
     files: Vec<FileChange>,
     /// What the checkpoint itself changed.
     own: Changes,
+    /// Why the changed lines are not known.
+    uncounted: Option<GitError>,
 }
 
 impl Kept {
-    /// Counts a checkpoint, if it changed something; and what it left out.
+    /// Counts a checkpoint, if it changed something; and what it left out. The checkpoint is made, so a count that is
+    /// given up is no failure.
     fn count(tree: &Worktree, from: Oid, recorded: Option<Recorded>) -> Result<(Option<Self>, Vec<PathBuf>), GitError> {
         let Some(mut recorded) = recorded else { return Ok((None, Vec::new())) };
         let left_out = mem::take(&mut recorded.left_out);
         if recorded.is_empty() {
             return Ok((None, left_out));
         }
-        let to = Target::Commit(recorded.commit);
-        let files = diff::files(tree, &from, to)?;
-        let own = match recorded.before == from {
-            true => diff::total(&files),
-            false => diff::changes(tree, &recorded.before, to)?,
+        let CommitChanges { files, uncounted } = diff::commit_changes(tree, &from, recorded.commit)?;
+        let (own, uncounted) = match recorded.before == from {
+            true => (diff::total(&files), uncounted),
+            false => {
+                let own = diff::commit_changes(tree, &recorded.before, recorded.commit)?;
+                (diff::total(&own.files), uncounted.or(own.uncounted))
+            }
         };
-        Ok((Some(Self { recorded, files, own: changes(own) }), left_out))
+        Ok((Some(Self { recorded, files, own: changes(own), uncounted }), left_out))
     }
 }
 
@@ -412,4 +429,29 @@ fn undone_range(turns: &[(u32, TurnBody, Option<String>)], to: u32) -> Option<(u
     let gone: Vec<u32> =
         turns.iter().filter(|(number, turn, _)| *number > to && told(turn)).map(|(number, ..)| *number).collect();
     Some((*gone.first()?, *gone.last()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::stop::stop_signal;
+    use crate::git::testkit::{Sandbox, write};
+
+    #[test]
+    fn a_checkpoint_is_not_lost_when_its_count_is_given_up() {
+        let sandbox = Sandbox::new();
+        let tree = sandbox.session("abcdefgh");
+        write(&tree.path.join("work"), "work\n");
+        let about = Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
+        let recorded = history::checkpoint(&tree, about).unwrap();
+        let (guard, stop) = stop_signal().unwrap();
+        drop(guard);
+        let stopped = Worktree { repo: tree.repo.stopped_by(stop), ..tree.clone() };
+        let (kept, left_out) = Kept::count(&stopped, tree.base, recorded).unwrap();
+        let Kept { recorded, files, own, uncounted } = kept.unwrap();
+        assert_eq!(recorded.commit, sandbox.oid(&tree.branch));
+        assert_eq!((own, files.len()), (Changes { files: 1, insertions: 0, deletions: 0 }, 1));
+        assert_eq!(uncounted.unwrap().to_string(), "`git diff-tree` was stopped");
+        assert_eq!(left_out, Vec::<PathBuf>::new());
+    }
 }

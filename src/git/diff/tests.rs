@@ -7,6 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::git::history;
+use crate::git::stop::stop_signal;
 use crate::git::testkit::{Sandbox, write, write_script};
 
 const HEADER: &str = ":100644 100644 0123456789abcdef0123456789abcdef01234567 0123456789abcdef0123456789abcdef01234567";
@@ -184,4 +185,30 @@ fn texts_are_compared_without_a_repository() {
     ] {
         assert_eq!(texts("x", before, after).unwrap(), expected);
     }
+}
+
+#[test]
+fn a_comparison_of_commits_can_be_stopped_and_still_lists_the_files() {
+    let sandbox = Sandbox::new();
+    let tree = sandbox.session("abcdefgh");
+    write(&tree.path.join("README"), "changed\n");
+    write(&tree.path.join("new"), "new\n");
+    let about = history::Checkpoint { session: "abcdefgh".parse().unwrap(), turn: 1, message: "" };
+    let commit = history::checkpoint(&tree, about).unwrap().unwrap().commit;
+    let expected = |lines: [Option<(u64, u64)>; 2]| {
+        vec![file("README", Kind::Modified, lines[0]), file("new", Kind::Added, lines[1])]
+    };
+    let counted = commit_changes(&tree, &tree.base, commit).unwrap();
+    assert!(counted.uncounted.is_none());
+    assert_eq!(counted.files, expected([Some((1, 1)), Some((1, 0))]));
+    assert!(patch(&tree, &tree.base, Target::Commit(commit), 10).unwrap().is_cut);
+
+    let (guard, stop) = stop_signal().unwrap();
+    drop(guard);
+    let stopped = Worktree { repo: tree.repo.stopped_by(stop), ..tree.clone() };
+    let uncounted = commit_changes(&stopped, &tree.base, commit).unwrap();
+    assert!(matches!(uncounted.uncounted, Some(GitError::Stopped { .. })));
+    assert_eq!(uncounted.files, expected([None, None]));
+    let given_up = patch(&stopped, &tree.base, Target::Commit(commit), 10);
+    assert!(matches!(given_up, Err(GitError::Stopped { .. })));
 }

@@ -158,7 +158,8 @@ pub(crate) fn remove(admin: &Path) -> Result<(), GitError> {
 }
 
 fn register_by_git(tree: &Worktree) -> Result<(), GitError> {
-    Git::new(&tree.repo, "worktree")
+    // Git does not undo half of it when it is killed.
+    Git::new(&tree.repo.unstoppable(), "worktree")
         .args(["add", "--quiet", "--no-checkout", "--lock", "--reason", INITIALIZING])
         .arg(&tree.path)
         .arg(&tree.branch)
