@@ -4,6 +4,10 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::GitError;
+
 /// Tells the runs that know it to end. The default one never does.
 #[derive(Debug, Clone, Default)]
 pub struct StopSignal(Option<Arc<PipeReader>>);
@@ -24,5 +28,15 @@ impl StopSignal {
     /// What can be read once the signal was given.
     pub(super) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_deref().map(AsFd::as_fd)
+    }
+
+    /// An error once the signal was given, for work that runs no git.
+    pub(super) fn check(&self, verb: &'static str) -> Result<(), GitError> {
+        let Some(stop) = self.descriptor() else { return Ok(()) };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        match poll(&mut [PollFd::from_borrowed_fd(stop, PollFlags::IN)], Some(&now)) {
+            Ok(0) | Err(_) => Ok(()),
+            Ok(_) => Err(GitError::Stopped { verb }),
+        }
     }
 }

@@ -31,7 +31,8 @@ use overlay::Overlay;
 /// is never used again for another session.
 const RECORD: &str = "coppice-submodules";
 
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What an agent changed in one submodule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,7 +175,7 @@ fn keep_readable(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, 
             (Some(_) | None, _) => None,
         };
         let store = store.as_ref().map(|(store, commit)| (store, *commit));
-        let walked = walk::compare(&own, store, directory.as_ref())?;
+        let walked = walk::compare(&own, store, directory.as_ref(), tree.repo.stop())?;
         kept.left_out.extend(walked.left_out.iter().map(|left| path.join(left)));
         if !walked.files.is_empty() {
             found.add(&path, base, &walked);

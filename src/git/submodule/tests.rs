@@ -3,6 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::*;
+use crate::git::stop::{StopSignal, stop_signal};
 use crate::git::testkit::{Sandbox, run_git, write};
 
 const ID: &str = "abcdefgh";
@@ -249,4 +250,18 @@ fn work_in_a_repository_that_was_committed_by_mistake_is_kept() {
     // Files that take its place are an ordinary change.
     run_git(&tree.path, &["rm", "--quiet", "--cached", "deep/vendor"]);
     assert!(!has_any(&tree).unwrap());
+}
+
+#[test]
+fn the_comparison_of_a_submodule_can_be_stopped() {
+    let case = Case::filled();
+    write(&case.sub("empty"), "");
+    let compare = |stop: &StopSignal| {
+        let directory = open(&case.tree, Path::new("deep/sub"), Missing::Refuse).unwrap();
+        walk::compare(&case.tree.repo.open().unwrap(), None, Some(&directory), stop).map(|walked| walked.files.len())
+    };
+    let (guard, stop) = stop_signal().unwrap();
+    assert_eq!(compare(&stop).unwrap(), 5);
+    drop(guard);
+    assert!(matches!(compare(&stop), Err(GitError::Stopped { .. })));
 }

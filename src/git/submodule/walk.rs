@@ -15,10 +15,16 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 
 use super::{DIRECTORY, SubmoduleFile, SubmoduleFileKind, is_dot_git};
+use crate::git::stop::StopSignal;
 use crate::git::{GitError, Oid};
 
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
+/// What an error says was stopped.
+const VERB: &str = "submodule";
+
+/// How much is read or written before somebody can stop it.
+const PIECE: u64 = 1 << 20;
 /// A larger file is left out.
 const LARGEST: u64 = 512 << 20;
 /// A larger file has no line counts.
@@ -43,11 +49,12 @@ pub(super) struct WalkedFile {
 }
 
 /// Compares a directory with a commit; without a commit everything in it is new. Content that differs is written to the
-/// objects of `own`.
+/// objects of `own`. A signal stops it.
 pub(super) fn compare(
     own: &Repository,
     base: Option<(&Repository, Oid)>,
     directory: Option<&OwnedFd>,
+    stop: &StopSignal,
 ) -> Result<Walked, GitError> {
     let tree = match base {
         Some((store, commit)) => {
@@ -56,7 +63,7 @@ pub(super) fn compare(
         }
         None => None,
     };
-    let mut walk = Walk { own, store: base.map(|(store, _)| store), walked: Walked::default() };
+    let mut walk = Walk { own, store: base.map(|(store, _)| store), stop, walked: Walked::default() };
     walk.directory(directory, tree.as_ref(), Path::new(""), &mut Vec::new())?;
     walk.walked.files.sort_by(|one, other| one.change.path.cmp(&other.change.path));
     Ok(walk.walked)
@@ -86,6 +93,7 @@ pub(super) fn entries(directory: &OwnedFd) -> io::Result<Vec<(CString, FileType)
 struct Walk<'a> {
     own: &'a Repository,
     store: Option<&'a Repository>,
+    stop: &'a StopSignal,
     walked: Walked,
 }
 
@@ -105,6 +113,7 @@ impl Walk<'_> {
             };
             ignores.push(read_ignore(directory, at));
             for (name, kind) in entries {
+                self.stop.check(VERB)?;
                 let name = OsStr::from_bytes(name.as_bytes());
                 let path = at.join(name);
                 let known = base.and_then(|base| base.get_name_bytes(name.as_bytes()));
@@ -125,12 +134,15 @@ impl Walk<'_> {
                             Ok(_) | Err(_) => self.walked.left_out.push(path),
                         }
                     }
-                    FileType::RegularFile | FileType::Symlink => match read(directory, name, kind) {
+                    FileType::RegularFile | FileType::Symlink => match read(directory, name, kind, self.stop) {
                         Ok((bytes, mode)) => {
                             let before = known.as_ref().map(|known| (known.id(), known.filemode()));
                             self.file(path, &bytes, mode, before)?;
                         }
-                        Err(_) => self.walked.left_out.push(path),
+                        Err(_) => {
+                            self.stop.check(VERB)?;
+                            self.walked.left_out.push(path);
+                        }
                     },
                     // Pipes, sockets and devices hold no content.
                     _ => {}
@@ -155,16 +167,31 @@ impl Walk<'_> {
         mode: FileMode,
         before: Option<(git2::Oid, i32)>,
     ) -> Result<(), GitError> {
-        let hash = git2::Oid::hash_object(ObjectType::Blob, bytes).map_err(GitError::library("hash a file"))?;
-        if before == Some((hash, i32::from(mode))) {
+        if let Some((id, known_mode)) = before
+            && known_mode == i32::from(mode)
+            && id == git2::Oid::hash_object(ObjectType::Blob, bytes).map_err(GitError::library("hash a file"))?
+        {
             return Ok(());
         }
-        let content = self.own.blob(bytes).map_err(GitError::library("keep a file of a submodule"))?;
+        let content = self.write(bytes)?;
         let kind = if before.is_some() { SubmoduleFileKind::Changed } else { SubmoduleFileKind::Added };
         let old = before.and_then(|(id, _)| self.store?.find_blob(id).ok()).map(|blob| blob.content().to_vec());
         let change = SubmoduleFile { path, kind, lines: count(&old.unwrap_or_default(), bytes) };
         self.walked.files.push(WalkedFile { change, content: Some((content.into(), mode)) });
         Ok(())
+    }
+
+    /// Writes content to the objects, piece by piece, since compression takes long.
+    fn write(&self, bytes: &[u8]) -> Result<git2::Oid, GitError> {
+        let failed = || GitError::library("keep a file of a submodule");
+        let objects = self.own.odb().map_err(failed())?;
+        let mut writer = objects.writer(bytes.len(), ObjectType::Blob).map_err(failed())?;
+        let mut left = bytes;
+        while io::copy(&mut left.by_ref().take(PIECE), &mut writer).map_err(GitError::io("write", self.own.path()))? > 0
+        {
+            self.stop.check(VERB)?;
+        }
+        writer.finalize().map_err(failed())
     }
 
     fn deleted(&mut self, path: &Path, id: git2::Oid, kind: Option<ObjectType>) -> Result<(), GitError> {
@@ -200,7 +227,7 @@ fn count(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
 }
 
 /// A file or the target of a link, with the mode that git has for it.
-fn read(directory: &OwnedFd, name: &OsStr, kind: FileType) -> io::Result<(Vec<u8>, FileMode)> {
+fn read(directory: &OwnedFd, name: &OsStr, kind: FileType, stop: &StopSignal) -> io::Result<(Vec<u8>, FileMode)> {
     if kind == FileType::Symlink {
         let target = rustix::fs::readlinkat(directory, name, Vec::new())?;
         return Ok((target.into_bytes(), FileMode::Link));
@@ -210,8 +237,10 @@ fn read(directory: &OwnedFd, name: &OsStr, kind: FileType) -> io::Result<(Vec<u8
     if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile || file.metadata()?.len() > LARGEST {
         return Err(io::Error::other("it is no plain file, or too large"));
     }
-    let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
+    let (mut file, mut bytes) = (file.take(LARGEST), Vec::new());
+    while file.by_ref().take(PIECE).read_to_end(&mut bytes)? > 0 {
+        stop.check(VERB).map_err(io::Error::other)?;
+    }
     let mode = if found.st_mode & 0o111 == 0 { FileMode::Blob } else { FileMode::BlobExecutable };
     Ok((bytes, mode))
 }
