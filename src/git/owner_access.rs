@@ -16,7 +16,7 @@ use super::reach;
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Git opens no longer path.
-const LONGEST: usize = 4096;
+pub(super) const LONGEST_PATH: usize = 4096;
 
 /// What the owner is to be able to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(super) fn restore(files: &Path, access: OwnerAccess) -> usize {
             let Ok(entry) = restore_entry(&opened, &name, access) else { continue };
             restored += usize::from(entry.is_restored);
             let path = directory.join(name);
-            if entry.kind == FileType::Directory && path.as_os_str().len() < LONGEST {
+            if entry.kind == FileType::Directory && path.as_os_str().len() < LONGEST_PATH {
                 waiting.push(path);
             }
         }

@@ -10,9 +10,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use rustix::fs::{FileType, Mode};
+
 use super::command::{self, Git};
+use super::include::place::{Missing, descend};
 use super::index::{Index, mode};
-use super::owner_access::{self, OwnerAccess};
+use super::owner_access::{self, LONGEST_PATH, OwnerAccess};
+use super::submodule::{self, DIRECTORY};
 use super::{GitError, Oid, Worktree, include};
 
 const VERB: &str = "status";
@@ -159,22 +163,33 @@ fn read_with_entries(
 }
 
 /// The entries named `.git` in directories that are neither ignored nor repositories of their own. Git passes over them,
-/// whatever they hold. Every directory is read for that.
+/// whatever they hold. Every directory is read for that; one that cannot be read may hold such an entry and is listed.
 pub(super) fn find_git_entries(tree: &Worktree) -> Result<Vec<PathBuf>, GitError> {
     let (files, index) = (&tree.path, tree.admin.join("index"));
     let git = |verb| Git::in_tree(tree, verb);
     let (status, entries) = read_with_entries(git, &index, files, IgnoredDirectories::Listed)?;
-    let closed = [status.nested, status.ignored_directories, entries.submodules];
+    let closed = [status.nested, status.ignored_directories, status.unreadable, entries.submodules];
     let closed: HashSet<_> = closed.into_iter().flatten().collect();
+    let root = rustix::fs::open(files, DIRECTORY, Mode::empty()).map_err(io::Error::from);
+    let root = root.map_err(GitError::io("read", files))?;
     let (mut found, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
     while let Some(directory) = waiting.pop() {
-        // Git complains about a directory that cannot be read.
-        for entry in fs::read_dir(files.join(&directory)).into_iter().flatten().flatten() {
-            let path = directory.join(entry.file_name());
+        tree.repo.stop().check(VERB)?;
+        // Step by step, since the whole path can be longer than the kernel allows.
+        let opened = descend(&root, &directory, Missing::Refuse).map_err(io::Error::from);
+        let Ok(entries) = opened.and_then(|opened| submodule::read_entries(&opened)) else {
+            found.push(directory);
+            continue;
+        };
+        for (name, kind) in entries {
+            let path = directory.join(OsStr::from_bytes(name.to_bytes()));
             if path.ends_with(".git") {
                 found.push(path);
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !closed.contains(&path) {
-                waiting.push(path);
+            } else if kind == FileType::Directory && !closed.contains(&path) {
+                match path.as_os_str().len() < LONGEST_PATH {
+                    true => waiting.push(path),
+                    false => found.push(path),
+                }
             }
         }
     }

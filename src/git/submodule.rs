@@ -26,12 +26,13 @@ use super::owner_access::{self, OwnerAccess};
 use super::{GitError, Oid, Repo, Worktree, removal, status};
 use crate::id::SessionId;
 use overlay::Overlay;
+pub(super) use walk::entries as read_entries;
 
 /// The file in a worktree's git directory that says which commits its submodules were filled from. A tree that has one
 /// is never used again for another session.
 const RECORD: &str = "coppice-submodules";
 
-const DIRECTORY: OFlags =
+pub(super) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// What an agent changed in one submodule.

@@ -1,9 +1,11 @@
 //! Nothing of a session is lost, whatever is deleted by hand and wherever a removal is interrupted.
 
 use std::fs::Permissions;
+use std::iter;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
 use super::*;
+use crate::git::include::place::{Missing, descend};
 use crate::git::testkit::{Sandbox, run_git, write, write_script};
 use crate::git::worktree::{self, Health, Method, New};
 
@@ -284,6 +286,20 @@ fn a_nested_repository_is_named_and_not_saved() {
     write(&tree.path.join("sub/.gitignore"), "target\n");
     let trashed = trash(&tree, &root(&repo)).unwrap();
     assert_eq!(salvage(&trashed).unwrap().left_out, ["nested", "sub/.git", "sub/deep/.git"].map(PathBuf::from));
+}
+
+#[test]
+fn an_entry_called_git_is_found_at_a_path_that_the_kernel_does_not_open() {
+    let repo = Sandbox::new();
+    let (tree, _) = make(&repo, ID);
+    let mut path: PathBuf = iter::repeat_n("d".repeat(200), 20).collect();
+    path.push("e".repeat(60));
+    path.push(".git");
+    let root_directory = fs::File::open(&tree.path).unwrap().into();
+    descend(&root_directory, &path, Missing::Create).unwrap();
+    assert!(tree.path.join(&path).symlink_metadata().is_err(), "it is too long");
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    assert_eq!(salvage(&trashed).unwrap().left_out, [path]);
 }
 
 #[track_caller]

@@ -253,6 +253,18 @@ fn work_in_a_repository_that_was_committed_by_mistake_is_kept() {
 }
 
 #[test]
+fn entries_called_git_are_left_out_and_named_but_for_the_submodules_own() {
+    let case = Case::filled();
+    for path in [".git", ".GIT", "notes/.git"] {
+        write(&case.sub(path), "precious\n");
+    }
+    symlink("/precious", case.sub("bin/.Git")).unwrap();
+    let mut left_out = keep(&case.tree, id()).unwrap().left_out;
+    left_out.sort();
+    assert_eq!(left_out, ["deep/sub/.GIT", "deep/sub/bin/.Git", "deep/sub/notes/.git"].map(PathBuf::from));
+}
+
+#[test]
 fn the_comparison_of_a_submodule_can_be_stopped() {
     let case = Case::filled();
     write(&case.sub("empty"), "");

@@ -70,7 +70,7 @@ pub(super) fn compare(
 }
 
 /// The names and kinds in a directory.
-pub(super) fn entries(directory: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
+pub(in crate::git) fn entries(directory: &OwnedFd) -> io::Result<Vec<(CString, FileType)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
@@ -119,9 +119,10 @@ impl Walk<'_> {
                 let known = base.and_then(|base| base.get_name_bytes(name.as_bytes()));
                 seen.push(name.to_owned());
                 match kind {
-                    // Its objects exist nowhere else; a file only names another directory.
-                    FileType::Directory if is_dot_git(name) => self.walked.left_out.push(path),
-                    _ if is_dot_git(name) => {}
+                    // That of the submodule itself only names another directory.
+                    FileType::RegularFile | FileType::Symlink if path == Path::new(".git") => {}
+                    // No commit can hold what is in it.
+                    _ if is_dot_git(name) => self.walked.left_out.push(path),
                     _ if known.is_none() && is_ignored(ignores, &path, kind) => {}
                     FileType::Directory => {
                         let below = known.filter(|known| known.kind() == Some(ObjectType::Tree));
