@@ -314,7 +314,7 @@ pub(super) fn places(shared: &Shared, record: &Record, repo: &Repo, plan: Option
         state: real(&shared.data),
         checkout: repo.checkout().map(real),
         plan,
-        readable: places::common(&env),
+        readable: places::readable_by_tools(&env),
     }
 }
 

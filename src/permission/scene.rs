@@ -71,7 +71,7 @@ pub struct Places {
     pub tree: PathBuf,
     /// Where else the session may write: its own temporary files and caches.
     pub roots: Vec<PathBuf>,
-    /// Where the session may read as if it were in its tree: what its sandbox lets it read anyway.
+    /// Where the session's tools may read as if it were in its tree: what its sandbox lets them read, without `/proc`.
     pub readable: Vec<PathBuf>,
     pub home: PathBuf,
     /// Where Coppice keeps its own data.

@@ -87,6 +87,12 @@ pub(super) fn common(env: &Environment) -> Vec<PathBuf> {
     found
 }
 
+/// What tools that read files may open without a question. The files of `/proc` show the environment of processes, and so
+/// an agent's login.
+pub(super) fn readable_by_tools(env: &Environment) -> Vec<PathBuf> {
+    common(env).into_iter().filter(|path| !path.starts_with("/proc")).collect()
+}
+
 /// The directory of the user's own cargo.
 pub(super) fn cargo_home(env: &Environment) -> Option<PathBuf> {
     let named = env.get("CARGO_HOME").map(PathBuf::from);
@@ -133,6 +139,15 @@ mod tests {
         for closed in ["/home/u", "/home", "/", "relative", "/home/u/../v/bin", "/home/u/.ssh", "/home/u/.cargo"] {
             assert!(!has(closed), "{closed}");
         }
+    }
+
+    #[test]
+    fn processes_are_open_to_programs_and_not_to_tools_that_read_files() {
+        let env = env(&[("HOME", "/home/u"), ("PATH", "/usr/bin:/proc/self/root")]);
+        let is_process = |path: &PathBuf| path.starts_with("/proc");
+        assert!(common(&env).iter().any(is_process));
+        let found = readable_by_tools(&env);
+        assert!(!found.iter().any(is_process) && found.contains(&PathBuf::from("/usr")), "{found:?}");
     }
 
     #[test]
