@@ -58,6 +58,8 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
         "x=/; rm -rf $x",
         "x=/; rm -rf \"${x}\"",
         "rm -rf ${x:-/}",
+        "x=xrm; ${x#x} -rf /",
+        "x=/; rm -rf ${x%y}",
         "rm -rf $(echo /)",
         "x=sudo; $x ls",
         "$(which sudo) ls",

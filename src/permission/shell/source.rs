@@ -70,6 +70,9 @@ impl Source {
                 let value = operator.strip_prefix(':').unwrap_or(operator);
                 if let Some(value) = value.strip_prefix(['-', '=', '+']) {
                     self.add_value(name, value);
+                } else if !value.is_empty() && !value.starts_with('?') {
+                    // It makes something else of the value.
+                    self.add_value(name, &format!("${{{UNKNOWN}}}"));
                 }
                 // What an operator goes by may run something.
                 bodies.push_back(value.trim_start_matches(['-', '=', '+']).to_owned());
