@@ -416,6 +416,7 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         "x=xxrm; ${x:2} a",
         "x=RM; ${x,,} a",
         "for x in xrm; do ${x#x} a; done",
+        "printf -v 'x[$(rm a)]' y",
         "set -- r m; $1$2 x",
         "# it's\n$x y",
         "cat <<X\nit's\nX\n$x y",

@@ -123,6 +123,8 @@ impl ArgumentUse {
             "ag" | "rg" if !arguments.iter().any(|word| SEARCH_RUNS.iter().any(|run| word.starts_with(run))) => {
                 Self::Text
             }
+            // The name of a variable may have an index, which is evaluated.
+            "printf" if second.starts_with("-v") => Self::MayRun(1),
             "gh" if matches!(second, "issue" | "pr" | "release") => Self::Text,
             "bun" | "npm" | "pnpm" | "yarn" if matches!(second, "run" | "test") => Self::Text,
             name if is_one_of(READS, name) || is_one_of(TEXTUAL, name) || name.starts_with('#') => Self::Text,
