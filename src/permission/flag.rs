@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use super::shell::{ShellText, SimpleCommand, git_arguments, is_one_of};
 use super::verb::{GIT_READS, git_reads};
 
@@ -114,12 +116,36 @@ pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
     if command.program() == "git" { in_git(command.texts().get(1..).unwrap_or_default()) } else { Vec::new() }
 }
 
-/// Whether a command is git with a subcommand that may run another program: an alias, or one that is not on the list.
+/// Whether a command is git with a subcommand that may run another program: an alias, one that is not on the list, or one
+/// that works with a repository on this disk, whose hooks and settings are somebody else's.
 pub(super) fn may_run_others(command: &SimpleCommand) -> bool {
-    let is_covered = |(verb, _): (&str, &[&str])| is_one_of(COVERED, verb) || is_one_of(GIT_READS, verb);
+    let is_covered = |(verb, words): (&str, &[&str])| {
+        (is_one_of(COVERED, verb) || is_one_of(GIT_READS, verb)) && !names_repository(verb, words)
+    };
     command.program() == "git"
         && !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered)
         && !git_reads(command)
+}
+
+/// Whether a subcommand names a repository by its path, or a program that fetches from one (`ext::`).
+fn names_repository(verb: &str, words: &[&str]) -> bool {
+    let is_path = |word: &&str| {
+        let place = word.split_once('=').filter(|_| word.starts_with('-')).map_or(*word, |(_, value)| value);
+        place.starts_with(['/', '.', '~']) || place.starts_with("file:") || place.contains("::")
+    };
+    match verb {
+        "archive" => words.iter().any(|word| word.starts_with("--rem")),
+        "fetch" | "ls-remote" | "pull" | "push" => words.iter().any(is_path),
+        _ => false,
+    }
+}
+
+/// Whether git may find another repository than that of `tree`, because a command goes to another directory.
+pub(super) fn leaves_repository(commands: &[SimpleCommand], tree: &Path) -> bool {
+    let stays = |texts: &[&str]| matches!(texts, [_, to] if *to == "." || Path::new(to) == tree);
+    let leaves =
+        |command: &SimpleCommand| matches!(command.program(), "cd" | "popd" | "pushd") && !stays(&command.texts());
+    commands.iter().any(leaves)
 }
 
 /// The destructive flags among the words behind `git`.

@@ -24,7 +24,6 @@ const PATTERNS: &[(&str, &str)] = &[
     ("bundle", "check install"),
     ("bundle exec", "rake rspec rubocop"),
     ("cargo", "add bench build check clippy doc fetch fix fmt metadata nextest run test tree update"),
-    ("cd", ""),
     ("cmake", ""),
     ("ctest", ""),
     ("dotnet", "build format restore run test"),
@@ -75,12 +74,12 @@ pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
     let tool = tool::canonical(&call.tool);
     match &call.subject {
         Subject::Command { text, .. } => match tool.as_ref() {
-            "bash" => commands(text),
-            "git" => git(text.trim().strip_prefix("git ").unwrap_or(text)),
+            "bash" => commands(text, places),
+            "git" => git(text.trim().strip_prefix("git ").unwrap_or(text), places),
             "run_tests" => distinct([exact("Tests", text).filter(|_| ShellText::read(text).opaque.is_none())]),
             _ => None,
         },
-        Subject::Name(arguments) if tool == "git" => git(arguments),
+        Subject::Name(arguments) if tool == "git" => git(arguments, places),
         // A server that was started serves all files: the rule means the tool.
         Subject::Paths(_) if STARTING.contains(&tool.as_ref()) => distinct([Rule::new(&tool, "*").ok()]),
         Subject::Paths(paths) => {
@@ -116,21 +115,27 @@ fn distinct(rules: impl IntoIterator<Item = Option<Rule>>) -> Option<Vec<Rule>> 
     (!found.is_empty()).then_some(found)
 }
 
-fn commands(text: &str) -> Option<Vec<Rule>> {
+fn commands(text: &str, places: &Places) -> Option<Vec<Rule>> {
     let read = ShellText::read(text);
     if read.commands.iter().any(|command| !flag::in_command(command).is_empty()) {
         return None;
     }
     // A program that nobody knows may run what another one prints, and the next time that prints something else.
     let is_piped = text.replace("||", "").contains('|');
-    let is_offered = |command: &SimpleCommand| !is_piped || known_beginning(&command.texts()).is_some();
-    let commands = read.understood()?.iter();
-    distinct(commands.map(|command| Rule::new("Bash", &pattern(command).filter(|_| is_offered(command))?).ok()))
+    let is_offered =
+        |command: &SimpleCommand| !is_piped || command.program() == "cd" || known_beginning(&command.texts()).is_some();
+    let commands = read.understood()?;
+    let leaves = flag::leaves_repository(commands, &places.tree);
+    let kept = |command: &SimpleCommand| match command.program() {
+        "git" if leaves => exact_line(command),
+        _ => pattern(command),
+    };
+    distinct(commands.iter().map(|command| Rule::new("Bash", &kept(command).filter(|_| is_offered(command))?).ok()))
 }
 
-fn git(arguments: &str) -> Option<Vec<Rule>> {
+fn git(arguments: &str, places: &Places) -> Option<Vec<Rule>> {
     let text = format!("git {arguments}");
-    let rules = commands(&text)?;
+    let rules = commands(&text, places)?;
     let [rule] = rules.as_slice() else { return None };
     distinct([Rule::new("Git", rule.pattern().strip_prefix("git ")?).ok()])
 }

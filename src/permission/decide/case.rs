@@ -63,7 +63,7 @@ pub(super) struct CommandLine {
     pub writes: bool,
     /// Is git with a flag that throws work away.
     pub destroys: bool,
-    /// Is git with a subcommand that may run another program.
+    /// Is git with a subcommand or in a repository that may run another program.
     pub may_run_others: bool,
 }
 
@@ -337,14 +337,18 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
         (Subject::Command { text, .. } | Subject::Name(text), Some(shell)) if tool.canonical() == "git" => {
             (vec![arguments_of_git(text, shell)], Clarity::Clear)
         }
-        (Subject::Command { text, .. }, Some(shell)) => commands(text, shell),
+        (Subject::Command { text, .. }, Some(shell)) => commands(text, shell, places),
         _ => things(tool, subject, places),
     }
 }
 
 /// The items of a shell's text.
-fn commands(text: &str, shell: &ShellText) -> (Vec<Item>, Clarity) {
-    let lines = shell.commands.iter().map(CommandLine::new);
+fn commands(text: &str, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
+    let leaves = flag::leaves_repository(&shell.commands, &places.tree);
+    let lines = shell.commands.iter().map(|command| {
+        let line = CommandLine::new(command);
+        CommandLine { may_run_others: line.may_run_others || leaves && command.program() == "git", ..line }
+    });
     let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
         None => (lines.map(Item::Command).collect(), Clarity::Clear),

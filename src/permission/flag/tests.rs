@@ -66,6 +66,28 @@ fn r85_destructive_flags_are_named() {
 }
 
 #[test]
+fn a_repository_on_this_disk_may_run_programs() {
+    let may_run = |text: &str| ShellText::read(text).commands.iter().any(may_run_others);
+    for text in [
+        "git push ./x main",
+        "git push ../x main",
+        "git push /x main",
+        "git push --repo=./x",
+        "git fetch file:///x",
+        "git fetch 'ext::sh -c x'",
+        "git pull ./x",
+        "git ls-remote ./x",
+        "git archive --remote=./x HEAD",
+        "git archive --remo ./x HEAD",
+    ] {
+        assert!(may_run(text), "{text}");
+    }
+    for text in ["git push origin main", "git push origin feature/a:b", "git fetch --all", "git archive HEAD ./src"] {
+        assert!(!may_run(text), "{text}");
+    }
+}
+
+#[test]
 fn r85_what_destroys_nothing_is_not_named() {
     for text in [
         "git commit -m 'push --force'",

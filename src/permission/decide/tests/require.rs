@@ -499,3 +499,15 @@ fn a_pattern_covers_no_subcommand_of_git_that_may_run_another_program() {
     let all = world().shared(&["Bash(*)"], &[], &[]);
     all.check(&bash("git lfs pull"), Action::Allow, Layer::Rules);
 }
+
+#[test]
+fn a_pattern_does_not_cover_git_in_another_repository() {
+    let world = world().grant("Bash(cd *)").grant("Bash(git *)");
+    for text in ["cd evil && git diff", "git push ./evil main", "git fetch ../evil"] {
+        world.check(&bash(text), Action::Ask, Layer::ToolClass);
+        world.clone().grant("Bash(*)").check(&bash(text), Action::Allow, Layer::Rules);
+    }
+    for text in ["cd . && git fetch origin", "git push origin main"] {
+        world.check(&bash(text), Action::Allow, Layer::Rules);
+    }
+}
