@@ -21,9 +21,6 @@ pub(super) const READS: &str = ": b2sum basename cat cksum cmp column comm cut d
 /// Those of them that a pattern may give options (`cat *`): none of theirs shows what is in other files.
 pub(super) const GLOBBED: &str = "cat cksum echo head ls md5sum nl sha1sum sha256sum stat tac tail";
 
-/// Tools that tell their version without a look at the project. A toolchain file may name the directory of `cargo`.
-const VERSIONED: &str = "cc clang cmake g++ gcc go java make node npm python python3";
-
 /// A program that reads as long as it has no other options than these. A long option must be spelled out.
 struct Reader {
     name: &'static str,
@@ -205,10 +202,6 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "[" | "test" => are_among(TEST_WORDS),
         "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
         "sed" => printed_lines(command).is_some_and(|files| files.iter().all(|word| !word.text.starts_with('-'))),
-        name if is_one_of(VERSIONED, name) => matches!(
-            (name, arguments),
-            (_, ["--version"]) | ("go", ["version"]) | ("node" | "npm", ["-v"]) | ("python" | "python3", ["-V"])
-        ),
         "jq" if reaches_by_filter(command) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
