@@ -127,7 +127,14 @@ fn is_secret(path: &Path, act: Act, places: &Places) -> bool {
     below(&places.home).is_some_and(|inside| is_one_of(SECRETS, inside))
         || below(&places.tree).is_some_and(is_tree_secret)
         || places.checkout.as_ref().filter(|checkout| **checkout != places.tree).is_some_and(is_env)
-        || act == Act::Search && !is_ours(path, places) && covers()
+        || act == Act::Search && (!is_ours(path, places) && covers() || finds_tree_secret(path, places))
+}
+
+/// Whether a pattern for the files of a search means a secret at the root of the work tree.
+fn finds_tree_secret(path: &Path, places: &Places) -> bool {
+    let pattern = path.strip_prefix(&places.tree).ok().and_then(Path::to_str).filter(|_| places.has_tree_secret);
+    let glob = pattern.and_then(|pattern| globset::Glob::new(pattern).ok()).map(|glob| glob.compile_matcher());
+    glob.is_some_and(|glob| TREE_SECRETS.iter().any(|secret| glob.is_match(secret)))
 }
 
 /// Whether a part of a path is a `.git`, in any case: some disks do not tell them apart.

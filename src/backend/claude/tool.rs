@@ -66,7 +66,13 @@ pub(crate) fn reach(tool: &str, input: &Value, cwd: &Path) -> Reach {
     match tool {
         "Read" | "Edit" | "MultiEdit" | "Write" => paths(path("file_path")),
         "NotebookEdit" => paths(path("notebook_path")),
-        "Grep" => paths(path("path").or_else(|| Some(cwd.to_owned()))),
+        "Grep" => {
+            let start = path("path").unwrap_or_else(|| cwd.to_owned());
+            let globs = input["glob"].as_str().into_iter().flat_map(split_globs);
+            // A slash at its beginning means the place that the search starts from.
+            let files: Vec<_> = globs.map(|glob| start.join(glob.trim_start_matches('/'))).collect();
+            Reach::Paths(std::iter::once(start).chain(files).collect())
+        }
         // The pattern may climb out of the place it starts from.
         "Glob" => {
             let start = path("path").unwrap_or_else(|| cwd.to_owned());
@@ -79,6 +85,14 @@ pub(crate) fn reach(tool: &str, input: &Value, cwd: &Path) -> Reach {
         "WebFetch" => input["url"].as_str().map_or(Reach::Elsewhere, |url| Reach::Url(url.to_owned())),
         _ => foreign(tool).unwrap_or(Reach::Elsewhere),
     }
+}
+
+/// The patterns for files in the `glob` of a search, which the agent splits at blanks, and at commas outside of braces.
+fn split_globs(globs: &str) -> impl Iterator<Item = &str> {
+    globs.split_whitespace().flat_map(|part| {
+        let is_cut = !part.contains('{');
+        part.split(move |c| is_cut && c == ',')
+    })
 }
 
 /// A tool of a server that is not ours. The agent does not pass on what the server says about it.
@@ -175,6 +189,7 @@ mod tests {
     #[test]
     fn a_call_reaches_what_its_input_names() {
         let paths = |path: &str| Reach::Paths(vec![PathBuf::from(path)]);
+        let both = |start: &str, files: &str| Reach::Paths(vec![PathBuf::from(start), PathBuf::from(files)]);
         let command = |text: &str| Reach::Command { text: text.to_owned(), cwd: PathBuf::from(CWD) };
         let mcp = |server: &str, tool: &str| Reach::Mcp {
             server: server.to_owned(),
@@ -188,6 +203,8 @@ mod tests {
             ("NotebookEdit", json!({"notebook_path": "/tree/n"}), paths("/tree/n")),
             ("Grep", json!({"pattern": "x"}), paths("/tree")),
             ("Grep", json!({"pattern": "x", "path": "/home"}), paths("/home")),
+            ("Grep", json!({"pattern": "x", "glob": ".env"}), both("/tree", "/tree/.env")),
+            ("Grep", json!({"pattern": "x", "path": "a", "glob": "/*.{c,h}"}), both("/tree/a", "/tree/a/*.{c,h}")),
             ("Glob", json!({"pattern": "*.rs", "path": "src"}), paths("/tree/src/*.rs")),
             ("Glob", json!({"pattern": "/etc/*"}), paths("/etc/*")),
             ("Glob", json!({"pattern": "../*"}), paths("/tree/../*")),

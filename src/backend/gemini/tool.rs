@@ -38,7 +38,7 @@ pub(crate) fn read(call: &Value, cwd: &Path) -> Option<Known> {
         "run_shell_command" => command(call, cwd).unwrap_or(Reach::Elsewhere),
         "read_file" | "replace" | "write_file" => Reach::Paths(named(call, cwd)),
         "list_directory" => Reach::Paths(vec![directory(title, cwd)]),
-        "grep_search" => Reach::Paths(vec![start(title, cwd)]),
+        "grep_search" => Reach::Paths(searched(title, cwd)),
         "glob" => Reach::Paths(vec![pattern(title, cwd)]),
         "web_fetch" => url(title).map_or(Reach::Elsewhere, Reach::Url),
         _ => Reach::Elsewhere,
@@ -107,13 +107,16 @@ fn directory(words: &str, cwd: &Path) -> PathBuf {
     }
 }
 
-/// Where a search starts: `'words'`, `'words' in files within directory`.
-fn start(title: &str, cwd: &Path) -> PathBuf {
-    match title.rsplit_once(WITHIN) {
-        // A title that ends with the quote is words to its end.
-        Some((_, words)) if !title.ends_with('\'') => directory(words, cwd),
-        Some(_) | None => cwd.to_owned(),
-    }
+/// Where a search starts, and the files that it is for: `'words'`, `'words' in files within directory`.
+fn searched(title: &str, cwd: &Path) -> Vec<PathBuf> {
+    // What ends with the quote is words to its end.
+    let is_words = |text: &str| text.ends_with('\'');
+    let (head, start) = match title.rsplit_once(WITHIN) {
+        Some((head, words)) if !is_words(title) => (head, directory(words, cwd)),
+        Some(_) | None => (title, cwd.to_owned()),
+    };
+    let files = head.rsplit_once("' in ").filter(|_| !is_words(head)).map(|(_, files)| start.join(files));
+    std::iter::once(start).chain(files).collect()
 }
 
 /// The files that a pattern may find: `'pattern'`, `'pattern' within directory`. It may climb out of where it starts.
@@ -169,13 +172,15 @@ mod tests {
         for (title, expected) in [
             ("'hello'", "/repo"),
             ("'hello' within ./", "/repo"),
-            ("'de' in *.txt within sub", "/repo/sub"),
             ("'x within src'", "/repo"),
             ("'a' within b' within secret", "/repo/secret"),
             ("'x' within a/.../z", "/repo"),
         ] {
             check("grep_search", title, paths(expected));
         }
+        let both = |start: &str, files: &str| Reach::Paths(vec![PathBuf::from(start), PathBuf::from(files)]);
+        check("grep_search", "'de' in *.txt within sub", both("/repo/sub", "/repo/sub/*.txt"));
+        check("grep_search", "'x' in .env", both("/repo", "/repo/.env"));
         for (title, expected) in [
             ("'src/*.rs'", "/repo/src/*.rs"),
             ("'*.txt' within sub", "/repo/sub/*.txt"),

@@ -130,3 +130,18 @@ fn places_that_are_not_known_hold_nothing() {
     let nowhere = Places::default();
     assert_eq!(check(&[at("/a", "/a")], Act::Read, &nowhere), Some(Refusal::Outside("/a".into())));
 }
+
+#[test]
+fn a_search_by_a_pattern_finds_no_secret_of_the_tree() {
+    let refuses = |pattern: &str, has_tree_secret| {
+        let path = Path::new("/data/state/worktrees/a").join(pattern);
+        let places = Places { has_tree_secret, ..places() };
+        check(&[Target { named: path.clone(), real: path }], Act::Search, &places).is_some()
+    };
+    for pattern in ["*", ".env*", "**/.env", "{a,.env}", ".[e]nv"] {
+        assert!(refuses(pattern, true) && !refuses(pattern, false), "{pattern}");
+    }
+    for pattern in ["", "*.rs", "**/*.{ts,tsx}", "src/*", "!*.lock"] {
+        assert!(!refuses(pattern, true), "{pattern}");
+    }
+}
