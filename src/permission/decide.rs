@@ -264,6 +264,7 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         Class::Asked if case.reads_credentials() => {
             (Action::Ask, "it names a file that may hold secrets, and no rule allows it")
         }
+        Class::Asked if case.names_kept_file() => (Action::Ask, "it names a file that a rule keeps from being read"),
         Class::Asked | Class::Varies => (Action::Ask, "it may change something, and no rule allows it"),
         Class::Unknown if case.is_trusted_to_read() => (Action::Allow, "a trusted server says that it only reads"),
         Class::Unknown => (Action::Ask, "nobody knows what it does, and no rule allows it"),

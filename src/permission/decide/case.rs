@@ -308,14 +308,36 @@ impl<'a> Case<'a> {
         let has_tree_secret = self.scene.places.has_tree_secret;
         let tree = self.scene.places.tree.as_path();
         let tree_name = tree.to_string_lossy();
-        match &self.call.subject {
+        let passes = match &self.call.subject {
             Subject::Command { cwd, .. } if self.tool() == "bash" => {
                 let is_root = cwd.real == tree;
                 let named = if is_root { cwd.named.to_string_lossy() } else { tree_name.clone() };
                 passes(shell, ReadGround { is_root, root_names: &[&tree_name, &named], drivers, has_tree_secret })
             }
             _ => passes(shell, ReadGround { is_root: true, root_names: &[], drivers, has_tree_secret }),
-        }
+        };
+        passes && !self.names_kept_file()
+    }
+
+    /// Whether a word of a plain command is the path of a file that a rule keeps from `read`.
+    pub(super) fn names_kept_file(&self) -> bool {
+        let places = self.scene.places;
+        let directory = match &self.call.subject {
+            Subject::Command { cwd, .. } => &cwd.real,
+            Subject::Paths(_) | Subject::Url(_) | Subject::Mcp { .. } | Subject::Name(_) | Subject::Nothing => {
+                &places.tree
+            }
+        };
+        let is_kept = |piece: &str| {
+            let path = guard::plain(&directory.join(piece));
+            self.keeps_file(&item(&Target { named: path.clone(), real: path }, places))
+        };
+        let names_kept = |command: &SimpleCommand| {
+            let targets = command.redirects.iter().map(|redirect| &redirect.target);
+            let words = command.words.iter().skip(1).chain(targets);
+            words.flat_map(|word| word.text.split(['=', ':'])).any(is_kept)
+        };
+        self.shell.as_ref().and_then(ShellText::understood).is_some_and(|commands| commands.iter().any(names_kept))
     }
 
     /// Whether one of our tools changes files or history. External servers answer for themselves.

@@ -67,6 +67,14 @@ impl<'a> Case<'a> {
         sides.iter().any(|side| self.means(rule, item, *side, Sense::Takes) || self.is_below(pattern, item, *side))
     }
 
+    /// Whether a rule or a map keeps a file from being read without a question.
+    pub(super) fn keeps_file(&self, item: &Item) -> bool {
+        let takes = |rule: &Rule| rule.kept_pattern().is_some() && self.means(rule, item, Side::Real, Sense::Takes);
+        let maps = self.scene.agent.into_iter().chain(self.scene.rules.map.as_ref());
+        self.scene.rules.files.iter().any(|file| file.deny.iter().chain(&file.ask).any(takes))
+            || maps.into_iter().any(|map| self.read_denial(map, item).is_some())
+    }
+
     /// Whether a pattern means something below a directory that is carried away.
     fn is_below(&self, pattern: &str, item: &Item, side: Side) -> bool {
         let Some(spot) = item.spot(side).filter(|_| class::CARRYING.contains(&self.tool())) else { return false };

@@ -501,6 +501,31 @@ fn a_pattern_covers_no_subcommand_of_git_that_may_run_another_program() {
 }
 
 #[test]
+fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
+    let by_map = world().map(r#"{"read":{"*.env":"deny","*.env.example":"allow"}}"#);
+    let by_rule = world().shared(&[], &[], &["Read(private/**)"]);
+    let by_agent = world().agent(r#"{"read":{"*.env":"deny"}}"#);
+    for (world, text) in [
+        (&by_map, "cat config/prod.env"),
+        (&by_map, "cat a ./config/../prod.env"),
+        (&by_map, "wc -l < prod.env"),
+        (&by_map, "git show HEAD:config/prod.env"),
+        (&by_agent, "cat config/prod.env"),
+        (&by_rule, "cat private/x"),
+        (&by_rule, "cat src/../private/x"),
+    ] {
+        for posture in [Posture::Attended, Posture::Edits] {
+            world.clone().posture(posture).check(&bash(text), Action::Ask, Layer::ToolClass);
+        }
+        world.clone().posture(Posture::Plan).check(&bash(text), Action::Deny, Layer::PlanGate);
+    }
+    for (world, text) in [(&by_map, "cat config/prod.env.example"), (&by_rule, "cat src/private"), (&by_map, "ls -la")]
+    {
+        world.check(&bash(text), Action::Allow, Layer::ToolClass);
+    }
+}
+
+#[test]
 fn a_pattern_does_not_cover_git_in_another_repository() {
     let world = world().grant("Bash(cd *)").grant("Bash(git *)");
     for text in ["cd evil && git diff", "git push ./evil main", "git fetch ../evil"] {
