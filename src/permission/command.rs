@@ -80,7 +80,8 @@ fn stays(command: &SimpleCommand, programs: &[&str], tree: &Path) -> bool {
 /// Whether a word means what it looks like, to a program that reads escapes or runs code as well.
 fn is_plain(command: &SimpleCommand, word: &Word) -> bool {
     let program = command.program();
-    let is_assignment = word.text.split_once('=').is_some_and(|(name, _)| !name.contains(['-', ' ']));
+    let is_assignment =
+        word.text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains(['-', ' ']));
     let is_text = ArgumentUse::of(&command.texts()) == ArgumentUse::Text && !is_assignment;
     let is_code = word.is_quoted && !is_text && !is_safe_text(&word.text);
     // A shell's script is read on its own.

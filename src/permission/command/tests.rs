@@ -47,6 +47,7 @@ fn everyday_commands_stay() {
         "git branch -a",
         "git stash list",
         "echo \"done\"",
+        "echo \"=== x ===\" && ls",
         "printf '%s\\n' x",
         "make -C sub",
         "ls && pwd",
