@@ -33,6 +33,12 @@ pub(super) fn has_filter(git: Git) -> Result<bool, GitError> {
     Ok(find_setting(git.args(["--list", "--show-scope", "--null"]), is_filter)?.is_some())
 }
 
+/// Whether git runs any filter when it writes files, git-lfs included. `git` is a run of `config` there.
+pub(super) fn has_any_filter(git: Git) -> Result<bool, GitError> {
+    let is_meant = |key: &str, value: &str| names_filter(key) && !value.is_empty();
+    Ok(find_setting(git.args(["--list", "--show-scope", "--null"]), is_meant)?.is_some())
+}
+
 /// Whether git may run a program of the user's when it reads, writes or merges files. `git` is a run of `config`.
 pub(super) fn has_filter_or_merge_driver(git: Git) -> Result<bool, GitError> {
     let is_meant = |key: &str, value: &str| is_filter(key, value) || is_merge_driver(key, value);

@@ -3,6 +3,7 @@
 //! Git writes here and, for a checkout, into the worktree; never into the repository. What it made is taken over by this
 //! process afterwards: objects by their content, then the index, by a rename under git's own lock.
 
+use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -77,6 +78,19 @@ impl PrivateIndex {
         }
         let git = self.git(verb).writes(&self.tree.path).online();
         Ok(git.setting("core.checkStat=default").setting("core.trustctime=true"))
+    }
+
+    /// Lets git write files into a directory of ours, with filters, and fetch what is missing for them: what fails here
+    /// would stop a checkout in the midst of the worktree. `entries` are lines for `update-index --index-info`.
+    pub(super) fn try_checkout(&self, entries: Vec<u8>) -> Result<(), GitError> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        self.git("update-index").args(["--add", "-z", "--index-info"]).input(entries).run()?;
+        let files = self.dir.path().join("trial");
+        let prefix = [b"--prefix=", files.as_os_str().as_bytes(), b"/"].concat();
+        self.git("checkout-index").online().args(["--all", "--quiet"]).arg(OsStr::from_bytes(&prefix)).run()?;
+        adopt_packs(&self.tree.repo, &self.objects())
     }
 
     /// Compares what the index does not trust with the files. Otherwise a file that was only touched counts as changed.

@@ -73,6 +73,11 @@ pub(in crate::git) fn index_entries<'a>(edits: impl Iterator<Item = &'a Edit>) -
     entries
 }
 
+/// The same without submodules.
+pub(in crate::git) fn file_entries<'a>(edits: impl IntoIterator<Item = &'a Edit>) -> Vec<u8> {
+    index_entries(edits.into_iter().filter(|edit| !edit.new.is_some_and(Blob::is_gitlink)))
+}
+
 fn side(file: &DiffFile<'_>) -> Option<(PathBuf, Blob)> {
     let path = PathBuf::from(OsStr::from_bytes(file.path_bytes()?));
     let blob = Blob { oid: file.id().into(), mode: u32::from(file.mode()) };

@@ -21,9 +21,10 @@ use super::user_checkout::{StagedMove, UserCheckout};
 use super::{Refusal, short};
 use crate::git::command::{self, Git};
 use crate::git::integrate::apply::{Gate, Stopped};
-use crate::git::integrate::unstopped;
+use crate::git::integrate::{plan, unstopped};
 use crate::git::private_index::{OtherWriters, PrivateIndex};
-use crate::git::{GitError, Oid, Repo, Worktree, stage, status};
+use crate::git::reach::may_fetch;
+use crate::git::{GitError, Oid, Repo, Worktree, driver, stage, status};
 
 /// A checkout: files with an index and a head.
 pub(super) enum Checkout {
@@ -248,13 +249,26 @@ impl Checkout {
 
     fn prepare(&self, to: &Advance<'_>) -> Result<PreparedMove<'_>, GitError> {
         match self {
-            Self::User(user) if user.has_filter()? => {
-                user.stage(to).map(|staged| PreparedMove::Staged(Box::new(staged)))
+            Self::User(user) if self.may_fail_to_write()? => {
+                return user.stage(to).map(|staged| PreparedMove::Staged(Box::new(staged)));
             }
-            Self::User(_) | Self::Session(_) => {
-                Ok(PreparedMove::ByGit(GitMove { checkout: self, from: to.old, to: to.new }))
+            Self::Session(tree) if self.may_fail_to_write()? => {
+                let entries = plan::file_entries(&plan::edits(&tree.repo.open()?, to.old, to.new)?);
+                PrivateIndex::empty(tree)?.try_checkout(entries)?;
             }
+            Self::User(_) | Self::Session(_) => {}
         }
+        Ok(PreparedMove::ByGit(GitMove { checkout: self, from: to.old, to: to.new }))
+    }
+
+    /// Whether a filter or a missing object can stop git in the midst of the files. Git takes nothing back then, so all
+    /// files are written elsewhere first.
+    fn may_fail_to_write(&self) -> Result<bool, GitError> {
+        let repo = match self {
+            Self::User(user) => &user.repo,
+            Self::Session(tree) => &tree.repo,
+        };
+        Ok(may_fetch(repo.common_dir()) || driver::has_any_filter(self.git("config"))?)
     }
 
     /// Takes files and index from one commit to the other, unless something local would be lost.

@@ -31,6 +31,20 @@ impl Case {
         case
     }
 
+    /// A session in a repository that keeps the content of `*.bin` files elsewhere.
+    fn with_missing_content() -> Self {
+        let sandbox = Sandbox::new();
+        sandbox.write(".gitattributes", "*.bin filter=lfs -text\n");
+        sandbox.commit_all("attributes");
+        Self { tree: sandbox.session("abcdefgh"), sandbox }
+    }
+
+    /// From now on no content of a `*.bin` file is found; with or without an installed git-lfs.
+    fn lose_content(&self) {
+        self.sandbox.git(&["config", "filter.lfs.smudge", "git-lfs there-is-no-such-command"]);
+        self.sandbox.git(&["config", "filter.lfs.required", "true"]);
+    }
+
     /// One turn that writes a file.
     fn work(&self, turn: u32, path: &str, text: &str) -> Oid {
         write(&self.tree.path.join(path), text);

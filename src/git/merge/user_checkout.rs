@@ -1,8 +1,9 @@
 //! Moves a checkout of the user's from one commit to another.
 //!
 //! Mostly git does it, in a process that goes on if this one is killed. But a filter of the user's can run code of the
-//! repository, and the git directory usually lies below the files. So with filters git writes the files that differ into
-//! a directory of ours, where a filter can change nothing else, and this process puts copies of them into the checkout.
+//! repository, and the git directory usually lies below the files; and a filter or a fetch that fails stops git in the midst
+//! of the files. So where either may happen, git writes the files that differ into a directory of ours, where a filter can
+//! change nothing else, and this process puts copies of them into the checkout.
 //! It puts the index in place, too, under git's own lock (`recorded_move`). Filters run in the checkout as it was.
 
 use std::collections::{HashMap, HashSet};
@@ -106,7 +107,7 @@ impl UserCheckout {
     ) -> Result<PathBuf, GitError> {
         let (files, objects, index) = (dir.join("new"), dir.join("objects"), dir.join("index"));
         fs::create_dir(&files).map_err(GitError::io("create", &files))?;
-        let entries = plan::index_entries(edits.filter(|edit| !edit.new.is_some_and(Blob::is_gitlink)));
+        let entries = plan::file_entries(edits);
         if entries.is_empty() {
             return Ok(files);
         }

@@ -152,3 +152,18 @@ fn attributes_that_a_session_commits_decide_nothing_about_its_own_rebase() {
         assert!(!ran.exists());
     }
 }
+
+#[test]
+fn a_filter_that_fails_in_the_midst_leaves_the_worktree_as_it_was() {
+    let case = Case::with_missing_content();
+    case.work(1, "new", "new\n");
+    case.sandbox.write("README", "hello\nbase\n");
+    case.sandbox.write("zz.bin", "pointer\n");
+    let onto = case.sandbox.commit_all("meanwhile");
+    case.lose_content();
+    let head = case.sandbox.oid(&case.tree.branch);
+    rebase(&case.tree, &onto, case.tree.base).unwrap_err();
+    assert_eq!(case.sandbox.oid(&case.tree.branch), head);
+    assert_eq!(run_git(&case.tree.path, &["status", "--porcelain"]), "");
+    assert_eq!(fs::read(case.tree.path.join("README")).unwrap(), b"hello\n");
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::super::*;
-use super::{Case, MAIN};
+use super::{Case, MAIN, run_hook};
 use crate::git::testkit::{run_git, write, write_script};
 
 /// A case in which git moves the checkout, and one in which a filter of the user's may run meanwhile.
@@ -208,4 +208,16 @@ fn a_partial_clone_fetches_what_a_merge_needs() {
             !run_git(&partial, &["rev-list", "--objects", "--missing=print", "main"]).contains(&format!("?{blob}"))
         );
     });
+}
+
+#[test]
+fn a_filter_that_fails_in_the_midst_leaves_the_checkout_as_it_was() {
+    let case = Case::with_missing_content();
+    case.work(1, "README", "hello\nsession\n");
+    case.work(2, "zz.bin", "pointer\n");
+    case.lose_content();
+    let before = state(&case.sandbox.main());
+    merge(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap_err();
+    assert_eq!(state(&case.sandbox.main()), before);
+    assert_eq!(fs::read(case.sandbox.main().join("README")).unwrap(), b"hello\n");
 }
