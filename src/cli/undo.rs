@@ -35,7 +35,9 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             };
             let Session { id, turns, .. } = &session;
             let (done, back) = match args.to {
-                Some(to) if to == *turns => (format!(" is as turn {turns} left it, "), String::new()),
+                Some(to) if to == *turns && session.undone_to.is_none() => {
+                    (format!(" is as turn {turns} left it, "), String::new())
+                }
                 Some(_) | None => (" undone, ".to_owned(), format!("`coppice undo {id} --to {turns}` takes it back")),
             };
             context.output.say(&Line::new().strong(id).plain(done).then(left))?;

@@ -302,6 +302,9 @@ pub(super) struct TurnBody {
     pub(super) response: Option<Response>,
     pub(super) error: Option<TurnError>,
     pub(super) checkpoint: Option<String>,
+    /// What it changed could not be committed when it ended. The commit of a later turn may hold it.
+    #[serde(default)]
+    pub(super) checkpoint_failed: bool,
     #[serde(default)]
     pub(super) undone: bool,
     #[serde(default)]

@@ -10,6 +10,7 @@ use crate::api::handoff::HandoffStatus;
 use crate::api::session::{Changes, Status, TurnState, Usage};
 use crate::git::GitError;
 use crate::git::diff::{self, Target};
+use crate::git::history;
 use crate::git::stop::stop_signal;
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
@@ -159,6 +160,14 @@ async fn interrupt_handoff(shared: &Shared, record: &Record) -> Result<Vec<Chang
     Ok(if after == before { Vec::new() } else { handoff::changes(&after)?.to_vec() })
 }
 
+/// The checkpoint of a turn that the daemon made and did not live to store.
+async fn find_checkpoint(record: &Record, turn: u32) -> Option<String> {
+    let name = history::checkpoint_ref(record.id, turn);
+    let repo = prepare::open_repo(record).await.ok()?;
+    let found = blocking(move || repo.find_ref(&name)).await;
+    found.unwrap_or_default().map(|commit| commit.to_string())
+}
+
 /// The changes that make one fact of the recovery.
 async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) -> Result<Vec<Change>, Fault> {
     let id = record.id;
@@ -195,6 +204,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
             if let Some(row) = shared.store.turn(id, turn).await? {
                 let mut body = TurnBody::read(&row)?;
                 (body.state, body.ended_at) = (TurnState::Interrupted, Some(clock::now()));
+                body.checkpoint = body.checkpoint.or(find_checkpoint(record, turn).await);
                 changes.push(Change::Turn(body.row(id, turn, row.raw)));
             }
             Ok(changes)
@@ -221,6 +231,7 @@ async fn settle(shared: &Shared, record: &mut Record, fact: Fact, state: State) 
                 response: None,
                 error: None,
                 checkpoint: None,
+                checkpoint_failed: false,
                 undone: false,
                 usage: Usage::default(),
             };

@@ -137,6 +137,7 @@ pub(super) fn turn(number: u32, body: TurnBody, raw: Option<String>) -> Turn {
         response,
         error,
         checkpoint,
+        checkpoint_failed: _,
         undone,
         usage,
     } = body;

@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 
 use crate::env::TestEnv;
 use crate::kill::{CRASH, EFFECTS};
-use crate::script::{say, write};
+use crate::script::{run, say, steps, write};
 
 /// A git of the daemon's that fails where its arguments contain what the test says.
 struct FailingGit {
@@ -137,4 +137,47 @@ fn an_undo_that_is_cut_anywhere_is_completed_by_the_next_act() {
         }
     }
     panic!("an undo has more than {EFFECTS} effects");
+}
+
+/// A session whose second turn changes two files and cannot commit them.
+fn with_failed_checkpoint(env: &TestEnv) -> String {
+    env.refuse_dat_files();
+    let id = env.create_ready(&write("one.txt", "one"));
+    env.send_ready(&id, &[], &steps(&[write("two.txt", "two"), write("file.dat", "two"), say("done")]));
+    id
+}
+
+#[test]
+fn an_undo_says_which_turn_it_restores_where_one_was_never_committed_on_its_own() {
+    let env = TestEnv::new();
+    let id = with_failed_checkpoint(&env);
+    env.send_ready(&id, &[], &steps(&[run("rm file.dat"), write("three.txt", "three"), say("done")]));
+    let undone = env.json(&["undo", &id]);
+    let expected = "the files are as after turn 1: what turn 2 changed was never committed on its own";
+    assert!(undone["warnings"].as_array().unwrap().iter().any(|warning| warning == expected), "{undone}");
+    assert_eq!((files(&env, &id), &undone["undone_to"]), (vec!["one.txt"], &1.into()));
+    let events = env.events(&id);
+    assert_eq!(events.iter().rfind(|event| event["type"] == "undone").unwrap()["to"], 1);
+    env.json(&["undo", &id, "--to", "3"]);
+    assert_eq!(files(&env, &id), ["one.txt", "two.txt"]);
+}
+
+#[test]
+fn a_turn_whose_checkpoint_failed_gets_it_before_the_next_turn() {
+    let env = TestEnv::new();
+    let id = with_failed_checkpoint(&env);
+    env.git(&["config", "filter.broken.clean", "cat"]);
+    env.send_ready(&id, &[], &write("three.txt", "three"));
+    let undone = env.json(&["undo", &id]);
+    assert_eq!((files(&env, &id), &undone["undone_to"]), (vec!["one.txt", "two.txt"], &2.into()));
+    assert!(!env.worktree(&id).join("three.txt").exists());
+}
+
+#[test]
+fn an_undo_right_after_a_failed_checkpoint_takes_back_that_turn_alone() {
+    let env = TestEnv::new();
+    let id = with_failed_checkpoint(&env);
+    env.git(&["config", "filter.broken.clean", "cat"]);
+    env.json(&["undo", &id]);
+    assert_eq!(files(&env, &id), ["one.txt"]);
 }

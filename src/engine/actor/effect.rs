@@ -159,11 +159,15 @@ impl Actor {
         if let Err(fault) = prepare::undo_integration(&self.shared, &self.record).await {
             tracing::warn!(session = %self.id, %fault, "an integration that was cut short could not be undone");
         }
-        if self.record.body.interrupted.is_some()
+        let has_leftovers = self.record.body.interrupted.is_some() || self.record.body.is_uncommitted();
+        if has_leftovers
             && let Tree::Ready = self.record.body.tree
             && let Err(fault) = self.commit_leftovers().await
         {
-            tracing::warn!(session = %self.id, %fault, "what the interrupted turn left is committed with the next one");
+            tracing::warn!(session = %self.id, %fault, "what the last turn left is committed with the next one");
+            if let Err(fault) = self.note_failed_checkpoint().await {
+                tracing::warn!(session = %self.id, %fault, "an undo will not know that the turn has no checkpoint");
+            }
         }
         if let Session::Resting(Rest::Merged) = self.state
             && self.record.body.base.branch.is_some()

@@ -148,6 +148,7 @@ impl Actor {
             response: None,
             error: None,
             checkpoint: turn.checkpoint.clone(),
+            checkpoint_failed: turn.checkpoint_failed,
             undone: false,
             usage: turn.usage.clone(),
         }

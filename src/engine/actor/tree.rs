@@ -48,6 +48,9 @@ impl Actor {
         if let Err(fault) = done {
             let reason = failure(fault).message;
             self.not_committed(&reason);
+            if let Some(turn) = &mut self.turn {
+                turn.checkpoint_failed = true;
+            }
             let message = format!("what the turn changed could not be committed: {reason}");
             warn!(session = %self.id, message, "no checkpoint");
             self.record.body.last_error = Some(TurnError {
@@ -124,6 +127,8 @@ impl Actor {
         if to > self.record.body.turns {
             return Err(Fault::NoTurn { id: self.id, turn: to });
         }
+        let asked = to;
+        let to = last_restorable(&turns, asked);
         let kept =
             turns.iter().rev().filter(|(number, ..)| *number <= to).find_map(|(_, turn, _)| turn.checkpoint.clone());
         let target: Oid = kept.unwrap_or_else(|| self.record.body.base.commit.clone()).parse()?;
@@ -164,6 +169,13 @@ impl Actor {
         };
         if let Some(UndoRecord { saved, .. }) = earlier.undoing {
             let message = format!("an undo before this one did not finish; the state before it is kept in `{saved}`");
+            self.staged.push(Payload::Warning { message });
+        }
+        if to < asked {
+            let message = format!(
+                "the files are as after turn {to}: what turn {} changed was never committed on its own",
+                to + 1
+            );
             self.staged.push(Payload::Warning { message });
         }
         self.record.body.undoing = None;
@@ -288,6 +300,15 @@ impl Actor {
         let turn = self.record.body.turns;
         let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
         Ok(self.commit_beside_turns(message).await?.map(|(_, changes)| changes))
+    }
+
+    /// Stores that no commit of its own holds what the last turn changed.
+    pub(super) async fn note_failed_checkpoint(&mut self) -> Result<(), Fault> {
+        let turn = self.record.body.turns;
+        let Some(row) = self.shared.store.turn(self.id, turn).await? else { return Ok(()) };
+        let body = TurnBody { checkpoint_failed: true, ..TurnBody::read(&row)? };
+        self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
+        Ok(())
     }
 
     /// Commits what changed while no turn ran; the commit and what is in it, if something had.
@@ -419,8 +440,16 @@ pub(in super::super) fn changes(total: diff::Changes) -> Changes {
 
 /// The last turn that changed something and still counts.
 fn last_change(turns: &[(u32, TurnBody, Option<String>)]) -> Option<u32> {
-    let changed = |turn: &TurnBody| turn.checkpoint.is_some() && !turn.undone;
+    let changed = |turn: &TurnBody| (turn.checkpoint.is_some() || turn.checkpoint_failed) && !turn.undone;
     turns.iter().rev().find(|(_, turn, _)| changed(turn)).map(|(number, ..)| *number)
+}
+
+/// The last turn up to `to` after which the files are known: a turn whose checkpoint failed left no state of its own.
+fn last_restorable(turns: &[(u32, TurnBody, Option<String>)], to: u32) -> u32 {
+    let before = turns.iter().rev().filter(|(number, ..)| *number <= to);
+    let since_checkpoint = before.take_while(|(_, turn, _)| turn.checkpoint.is_none());
+    let failed = since_checkpoint.filter(|(_, turn, _)| turn.checkpoint_failed);
+    failed.last().map_or(to, |(number, ..)| number - 1)
 }
 
 /// The turns that the agent still believes in and that do not count after an undo to `to`.

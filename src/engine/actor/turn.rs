@@ -49,6 +49,7 @@ pub(super) struct TurnRun {
     /// Why it was stopped.
     pub(super) reason: String,
     pub(super) checkpoint: Option<String>,
+    pub(super) checkpoint_failed: bool,
     /// Who words the checkpoint.
     pub(super) wording: CommitMessage,
     /// What it cost so far, repairs included.
@@ -96,6 +97,7 @@ impl TurnRun {
             failure: None,
             reason: "stopped".to_owned(),
             checkpoint: None,
+            checkpoint_failed: false,
             wording: CommitMessage::Summary,
             usage: Usage::default(),
             role: None,
