@@ -220,6 +220,14 @@ fn finish(env: &TestEnv, prompt: &str) {
         assert!(is_done(), "{:#?}", env.events(&id));
     }
     assert_eq!(std::fs::read_to_string(tree.join("file.txt")).unwrap(), "one\n");
+    // Every commit that a turn made is known as its checkpoint.
+    let turns = env.json(&["show", &id, "--raw"]);
+    for kept in env.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/coppice/checkpoints"]).lines() {
+        let (name, commit) = kept.split_once(' ').unwrap();
+        let number: u64 = name.rsplit('/').next().unwrap().parse().unwrap();
+        let turn = turns.as_array().unwrap().iter().find(|turn| turn["number"] == number).unwrap();
+        assert_eq!(turn["checkpoint"], commit, "{turns:#}");
+    }
     assert_eq!(env.git_in(&tree, &["status", "--porcelain"]), "");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
     assert_history(&env.events(&id));
