@@ -220,8 +220,11 @@ pub fn reset_after_snapshot(tree: &Worktree, to: &Oid, ref_name: &str) -> Result
     let reset = || {
         registration::attach(tree)?;
         match put_back(tree, to, ref_name) {
-            Err(_) if owner_access::restore(&tree.path, OwnerAccess::Write) > 0 => put_back(tree, to, ref_name),
-            done => done,
+            Ok(()) => Ok(()),
+            Err(error) => match owner_access::restore(&tree.path, OwnerAccess::Write, tree.repo.stop())? {
+                0 => Err(error),
+                _ => put_back(tree, to, ref_name),
+            },
         }
     };
     reset().map_err(failed)

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use super::include::place::{Missing, descend};
-use super::reach;
+use super::stop::StopSignal;
+use super::{GitError, reach};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -39,11 +40,13 @@ impl OwnerAccess {
 }
 
 /// Restores the access to everything below a directory; how many modes were changed. What cannot be changed stays.
-pub(super) fn restore(files: &Path, access: OwnerAccess) -> usize {
+pub(super) fn restore(files: &Path, access: OwnerAccess, stop: &StopSignal) -> Result<usize, GitError> {
     let mut restored = usize::from(restore_root(files));
-    let Ok(root) = rustix::fs::open(files, DIRECTORY, Mode::empty()) else { return restored };
+    let Ok(root) = rustix::fs::open(files, DIRECTORY, Mode::empty()) else { return Ok(restored) };
     let mut waiting = vec![PathBuf::new()];
     while let Some(directory) = waiting.pop() {
+        // An agent decides how many there are.
+        stop.check("status")?;
         let Ok((opened, names)) = list_directory(&root, &directory) else { continue };
         for name in names {
             let Ok(entry) = restore_entry(&opened, &name, access) else { continue };
@@ -54,7 +57,7 @@ pub(super) fn restore(files: &Path, access: OwnerAccess) -> usize {
             }
         }
     }
-    restored
+    Ok(restored)
 }
 
 /// Restores all access to the directory itself, without which nothing can be started in it and it cannot be moved; whether
@@ -94,6 +97,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
+    use crate::git::stop::stop_signal;
 
     fn mode_of(path: &Path) -> u32 {
         path.symlink_metadata().unwrap().permissions().mode() & 0o7777
@@ -130,12 +134,16 @@ mod tests {
         for (path, before, _) in modes {
             set(&files.join(path), before);
         }
-        assert_eq!(restore(&files, OwnerAccess::Read), 5);
+        let restore = |access| restore(&files, access, &StopSignal::default()).unwrap();
+        assert_eq!(restore(OwnerAccess::Read), 5);
         for (path, _, after) in modes.iter().rev() {
             assert_eq!(mode_of(&files.join(path)), *after, "{path}");
         }
-        assert_eq!(restore(&files, OwnerAccess::Read), 0);
-        assert_eq!(restore(&files, OwnerAccess::Write), 2);
+        assert_eq!(restore(OwnerAccess::Read), 0);
+        assert_eq!(restore(OwnerAccess::Write), 2);
+        let (guard, stop) = stop_signal().unwrap();
+        drop(guard);
+        assert!(matches!(super::restore(&files, OwnerAccess::Read, &stop), Err(GitError::Stopped { .. })));
         assert_eq!((mode_of(&files.join("closed")), mode_of(&files.join("open"))), (0o700, 0o755));
         set(&outside, 0o700);
     }

@@ -114,7 +114,7 @@ pub(super) fn read_session(
     owner_access::restore_root(&tree.path);
     let read = || read_with_entries(&git, index, &tree.path, IgnoredDirectories::Omitted);
     let (mut status, mut entries) = read()?;
-    if status.hides_files(&tree.path) && owner_access::restore(&tree.path, OwnerAccess::Read) > 0 {
+    if status.hides_files(&tree.path) && owner_access::restore(&tree.path, OwnerAccess::Read, tree.repo.stop())? > 0 {
         (status, entries) = read()?;
     }
     let is_own = |path: &PathBuf| include::is_own_link(tree, path);

@@ -142,7 +142,7 @@ pub fn has_any(tree: &Worktree) -> Result<bool, GitError> {
 pub fn keep(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, GitError> {
     owner_access::restore_root(&tree.path);
     let kept = keep_readable(tree, session)?;
-    match !kept.left_out.is_empty() && owner_access::restore(&tree.path, OwnerAccess::Read) > 0 {
+    match !kept.left_out.is_empty() && owner_access::restore(&tree.path, OwnerAccess::Read, tree.repo.stop())? > 0 {
         true => keep_readable(tree, session),
         false => Ok(kept),
     }
