@@ -6,8 +6,6 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,19 +30,15 @@ pub enum LockError {
     Io { path: PathBuf, source: io::Error },
 }
 
-/// How often the lock is tried, and the pause in between: a client that looks whether a daemon runs has it for a moment.
-const TRIES: usize = 5;
-const PAUSE: Duration = Duration::from_millis(10);
-
 /// Takes the lock or tells who has it.
 pub fn acquire(path: &Path, holder: &Holder) -> Result<DaemonLock, LockError> {
     let failed = |source| LockError::Io { path: path.to_owned(), source };
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
-    let mut tries = 1..TRIES;
     loop {
         match file.try_lock() {
             Ok(()) => break,
-            Err(TryLockError::WouldBlock) if tries.next().is_some() => thread::sleep(PAUSE),
+            // A client that looks whether a daemon runs shares the lock for a moment.
+            Err(TryLockError::WouldBlock) if file.try_lock_shared().is_ok() => file.unlock().map_err(failed)?,
             Err(TryLockError::WouldBlock) => return Err(LockError::Held { holder: read_holder(&mut file) }),
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
@@ -93,6 +87,17 @@ mod tests {
         );
         drop(first);
         assert!(acquire(&path, &holder(2)).is_ok());
+    }
+
+    #[test]
+    fn a_client_that_looks_keeps_no_daemon_from_starting() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let look = File::create(&path).unwrap();
+        look.lock_shared().unwrap();
+        let daemon = std::thread::spawn(move || acquire(&path, &holder(1)).map(drop));
+        look.unlock().unwrap();
+        assert!(daemon.join().unwrap().is_ok());
     }
 
     #[test]
