@@ -135,23 +135,33 @@ impl Daemon {
         if let Some(connection) = self.find_lasting().await {
             return Ok(connection);
         }
-        // One that ends holds its lock longer than its socket, one that starts has no socket yet, and one whose socket was
-        // removed makes another.
+        if let Some(connection) = self.wait_for_holder().await? {
+            return Ok(connection);
+        }
+        match launch(program, &self.paths).await {
+            Ok(()) => self.open().await,
+            // One that a client started which died meanwhile was quicker.
+            Err(error) => self.wait_for_holder().await?.ok_or(error),
+        }
+    }
+
+    /// Waits for the daemon that holds the lock; none once nobody holds it. One that ends holds it longer than its socket,
+    /// one that starts has no socket yet, and one whose socket was removed makes another.
+    async fn wait_for_holder(&self) -> Result<Option<Connection>, ClientError> {
         let deadline = tokio::time::Instant::now() + END_LIMIT;
         while self.holder().is_some() {
             if let Some(connection) = self.find_lasting().await {
-                return Ok(connection);
+                return Ok(Some(connection));
             }
             if tokio::time::Instant::now() > deadline {
-                return self.open().await.map_err(|error| match error {
+                return self.open().await.map(Some).map_err(|error| match error {
                     ClientError::Unreachable { source, .. } => self.unreachable(source),
                     error => error,
                 });
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }
-        launch(program, &self.paths).await?;
-        self.open().await
+        Ok(None)
     }
 
     /// A daemon that answers and is not about to end.
