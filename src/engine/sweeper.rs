@@ -15,7 +15,7 @@ use tracing::{debug, info, warn};
 use crate::api::event::Payload;
 use crate::api::session::Status;
 use crate::git::removal::{self, Discard, Pending, Recycled, SpareVerdict, SpareVerification, Step, Trashed};
-use crate::git::{GitError, submodule};
+use crate::git::{GitError, Worktree, submodule};
 use crate::sandbox::lease::take_read_lease;
 use crate::store::{Change, Durability, Removed, Write};
 
@@ -443,13 +443,23 @@ fn is_gone(tree: Tree) -> bool {
     }
 }
 
+/// Moves a tree to the trash; of one that was never whole, commits hold everything.
+pub(super) fn trash_tree(state: Tree, tree: &Worktree, root: &Path) -> Result<(), GitError> {
+    match state {
+        Tree::Absent | Tree::Away | Tree::Creating => removal::discard_unfinished(tree, root)?,
+        Tree::Unprepared | Tree::Ready => {}
+    }
+    removal::trash(tree, root).map(drop)
+}
+
 /// Moves the tree to the trash, if it is not there yet, and stores that.
 async fn move_away(shared: &Arc<Shared>, record: &mut Record) -> Result<(), Fault> {
     let repo = prepare::open_repo(record).await?;
     let tree = prepare::tree_of(record, &repo)?;
     let root = shared.worktrees(&record.project);
     if tree.path.exists() {
-        blocking(move || removal::trash(&tree, &root)).await?;
+        let state = record.body.tree;
+        blocking(move || trash_tree(state, &tree, &root)).await?;
     }
     record.body.tree = Tree::Away;
     let changes = vec![Change::Session(record.row())];

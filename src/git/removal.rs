@@ -61,11 +61,6 @@ pub fn trash(tree: &Worktree, root: &Path) -> Result<Trashed, GitError> {
     let session = tree.session().ok_or_else(|| GitError::InvalidBranch { branch: tree.branch.clone() })?;
     // A directory that its owner cannot write cannot be moved.
     owner_access::restore_root(&tree.path);
-    if registration::lock_reason(&tree.admin).as_deref() == Some(registration::INITIALIZING) {
-        // Some of the files that a checkout was writing: all of them are in commits.
-        trash_unsaved(&tree.path, root)?;
-        registration::remove(&tree.admin)?;
-    }
     // A removal is never refused for what an integration has left; nothing of it is deleted then.
     if tree.path.is_dir()
         && let Err(error) = integrate::recover(tree)
@@ -81,6 +76,16 @@ pub fn trash(tree: &Worktree, root: &Path) -> Result<Trashed, GitError> {
         registration::point_admin_to(&worktree.admin, &worktree.path)?;
     }
     Ok(Trashed { session, worktree })
+}
+
+/// Gives up the files of a worktree that was never whole: a checkout was writing them, and commits hold them all. No agent
+/// may have worked there; a worktree that is registered again while its agent's files are in it looks the same.
+pub fn discard_unfinished(tree: &Worktree, root: &Path) -> Result<(), GitError> {
+    if registration::lock_reason(&tree.admin).as_deref() != Some(registration::INITIALIZING) {
+        return Ok(());
+    }
+    trash_unsaved(&tree.path, root)?;
+    registration::remove(&tree.admin)
 }
 
 /// Everything in the trash of a root, and spares that belong to no repository.

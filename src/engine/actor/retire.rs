@@ -160,7 +160,8 @@ impl Actor {
         {
             let _tree = tree_lock.lock().await;
             let _held = lock.lock().await;
-            blocking(move || git::removal::trash(&tree, &root)).await?;
+            let state = self.record.body.tree;
+            blocking(move || sweeper::trash_tree(state, &tree, &root)).await?;
         }
         crash::point();
         self.record.body.tree = Tree::Away;

@@ -168,6 +168,7 @@ fn files_that_were_never_written_are_not_saved_as_deleted() {
         let repo = Sandbox::new();
         let (tree, _) = make(&repo, "abcdefgh");
         break_tree(&repo, &tree);
+        discard_unfinished(&tree, &root(&repo)).unwrap();
         let trashed = trash(&tree, &root(&repo)).unwrap();
         // A kill in between: it is saved once more.
         for _ in 0..2 {
@@ -178,6 +179,20 @@ fn files_that_were_never_written_are_not_saved_as_deleted() {
         restore(&tree, &root(&repo)).unwrap();
         assert_eq!(run_git(&tree.path, &["status", "--porcelain"]), "", "{what}");
     }
+}
+
+#[test]
+fn work_in_a_worktree_whose_registration_was_mended_halfway_is_saved() {
+    let repo = Sandbox::new();
+    let tree = busy(&repo);
+    let before = work(&tree);
+    // As a daemon leaves it that dies while it registers the worktree again.
+    registration::lock(&tree.admin, registration::INITIALIZING).unwrap();
+    let trashed = trash(&tree, &root(&repo)).unwrap();
+    salvage(&trashed).unwrap();
+    discard(&retire(&trashed, &root(&repo)).unwrap());
+    restore(&tree, &root(&repo)).unwrap();
+    assert_eq!(work(&tree), before);
 }
 
 #[test]
@@ -194,6 +209,7 @@ fn work_that_was_saved_survives_a_removal_in_the_middle_of_its_restore() {
     repo.git(&["update-ref", &salvage_ref("abcdefgh"), saved.split(' ').next().unwrap()]);
     registration::lock(&tree.admin, registration::INITIALIZING).unwrap();
     fs::remove_file(tree.path.join("untracked")).unwrap();
+    discard_unfinished(&tree, &root(&repo)).unwrap();
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
