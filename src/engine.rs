@@ -11,6 +11,7 @@ mod blocks;
 mod catalog;
 mod choice;
 mod clock;
+mod commit_retry;
 mod confine;
 mod crash;
 mod create;
@@ -162,6 +163,7 @@ impl Engine {
         utility::clear(&shared.data);
         sweeper::start(&shared);
         recover::count_files(&shared, cut_off).await;
+        commit_retry::schedule_all(&shared).await;
         Ok(Self { shared })
     }
 

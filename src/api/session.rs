@@ -63,6 +63,9 @@ pub struct Session {
     pub approvals: Vec<Approval>,
     pub summary: Option<Summary>,
     pub last_error: Option<TurnError>,
+    /// Why what the last turn changed is in no commit. The files are in the worktree, and Coppice tries again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncommitted: Option<TurnError>,
     /// Files that stopped the last merge or rebase.
     pub conflicts: Vec<String>,
     /// Names those of them that have no marks, as they are: `accept_only` of a merge takes it.
@@ -80,11 +83,6 @@ impl Session {
     /// The last turn whose work is in the files.
     pub fn stands_at(&self) -> u32 {
         self.undone_to.unwrap_or(self.turns)
-    }
-
-    /// Why what the last turn changed is in no commit.
-    pub fn uncommitted(&self) -> Option<&TurnError> {
-        self.last_error.as_ref().filter(|error| error.kind == TurnError::UNCOMMITTED)
     }
 }
 

@@ -296,11 +296,15 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
         }
         Status::Ready => {
             let changes = match session.changes.files {
-                0 if session.uncommitted().is_some() => Line::toned(Tone::Bad, "changes not committed"),
+                0 if session.uncommitted.is_some() => Line::toned(Tone::Bad, "changes not committed"),
                 0 => Line::new().dim("no changes"),
                 files => {
                     let files = count(files as usize, "file");
-                    Line::new().plain(format!("{files} ")).then(status::changes(session.changes))
+                    let counted = Line::new().plain(format!("{files} ")).then(status::changes(session.changes));
+                    match session.uncommitted {
+                        Some(_) => counted.with(Tone::Bad, ", not committed"),
+                        None => counted,
+                    }
                 }
             };
             let usage = match status::usage(&session.usage) {
@@ -308,9 +312,11 @@ pub(super) fn closing(session: &Session, now: i64) -> Vec<Line> {
                 usage => format!("  {usage}"),
             };
             let end = status::word(session.status).plain(format!(" {id}  ")).then(changes).dim(usage);
-            let why =
-                session.uncommitted().map(|error| Line::toned(Tone::Bad, "error: ").plain(one_line(&error.message)));
-            let hint = session.uncommitted().and_then(|error| error.hint.as_ref());
+            let why = session
+                .uncommitted
+                .as_ref()
+                .map(|error| Line::toned(Tone::Bad, "error: ").plain(one_line(&error.message)));
+            let hint = session.uncommitted.as_ref().and_then(|error| error.hint.as_ref());
             let hint = hint.map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
             std::iter::once(end).chain(why).chain([hint.unwrap_or_else(|| next(status::next(session)))]).collect()
         }

@@ -14,7 +14,7 @@ use super::status::{self, count};
 use super::{Context, Exit, Failure, Format};
 use crate::api::handoff::Handoff;
 use crate::api::request::ListTurns;
-use crate::api::session::{Question, Session, Turn, TurnState};
+use crate::api::session::{Question, Session, Turn, TurnError, TurnState};
 use crate::api::workflow::Workflow;
 use crate::client::connection::Connection;
 use crate::look::verdict;
@@ -123,10 +123,16 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
     };
     let commit = session.base.commit.get(..10).unwrap_or(&session.base.commit);
     let changes = match session.changes.files {
-        0 if session.uncommitted().is_some() => Line::toned(Tone::Bad, "not committed"),
+        0 if session.uncommitted.is_some() => Line::toned(Tone::Bad, "not committed"),
         0 => Line::new().dim("none"),
         files => {
-            Line::new().plain(format!("{}  ", count(files as usize, "file"))).then(status::changes(session.changes))
+            let counted = Line::new()
+                .plain(format!("{}  ", count(files as usize, "file")))
+                .then(status::changes(session.changes));
+            match session.uncommitted {
+                Some(_) => counted.with(Tone::Bad, ", not committed"),
+                None => counted,
+            }
         }
     };
     let reasoning = session.reasoning.as_ref().map(|level| format!(", reasoning {level}")).unwrap_or_default();
@@ -194,12 +200,17 @@ pub(super) fn question_lines(questions: &[Question]) -> Vec<Line> {
 }
 
 fn error(session: &Session) -> Vec<Line> {
-    let Some(error) = &session.last_error else { return Vec::new() };
+    let other = session.uncommitted.as_ref().filter(|error| session.last_error.as_ref() != Some(error));
+    let errors = session.last_error.iter().chain(other);
+    section("last error", errors.flat_map(error_lines))
+}
+
+fn error_lines(error: &TurnError) -> impl Iterator<Item = Line> {
     let message = Line::toned(Tone::Bad, format!("{}: ", error.kind))
         .then(block(&error.message).into_iter().next().unwrap_or_default());
     let rest = block(&error.message).into_iter().skip(1);
     let hint = error.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "hint: ").plain(one_line(hint)));
-    section("last error", std::iter::once(message).chain(rest).chain(hint))
+    std::iter::once(message).chain(rest).chain(hint)
 }
 
 fn turn_lines(session: &Session, turn: &Turn, now: i64) -> Vec<Line> {

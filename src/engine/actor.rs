@@ -140,6 +140,8 @@ pub(super) enum Command {
         was: Changes,
         now: Changes,
     },
+    /// Commits what could not be committed when its turn ended.
+    CommitAgain,
     /// A message that was asked for when the checkpoint of the turn was `commit`.
     Reword {
         turn: u32,
@@ -207,6 +209,7 @@ pub(super) async fn ask(
         | Command::Restore
         | Command::Retitle { .. }
         | Command::Recount { .. }
+        | Command::CommitAgain
         | Command::Reword { .. } => false,
     };
     let (reply, answer) = oneshot::channel();

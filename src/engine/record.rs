@@ -90,6 +90,9 @@ pub(super) struct Body {
     pub(super) asked: u32,
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
+    /// Why what a turn changed is in no commit; it is tried again until it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) uncommitted: Option<TurnError>,
     /// The names of files in conflict, for people.
     pub(super) conflicts: Vec<String>,
     /// The same files as the base was merged into them; it says nothing once there are no names.
@@ -435,12 +438,18 @@ impl Body {
 
     /// Drops the error of a checkpoint that failed, once everything is committed.
     pub(super) fn forget_uncommitted(&mut self) {
+        self.uncommitted = None;
         self.last_error.take_if(|error| error.kind == TurnError::UNCOMMITTED);
     }
 
-    /// Whether what the last turn changed could not be committed.
+    /// Why what the last turn changed could not be committed. Older versions stored it as the last error alone.
+    pub(super) fn uncommitted(&self) -> Option<&TurnError> {
+        let last = self.last_error.as_ref().filter(|error| error.kind == TurnError::UNCOMMITTED);
+        self.uncommitted.as_ref().or(last)
+    }
+
     pub(super) fn is_uncommitted(&self) -> bool {
-        self.last_error.as_ref().is_some_and(|error| error.kind == TurnError::UNCOMMITTED)
+        self.uncommitted().is_some()
     }
 
     /// The commit that the session's work is measured from: its base, or what a merge has already taken.

@@ -23,6 +23,7 @@ use super::agents::AgentReader;
 use super::attach::Terminals;
 use super::catalog::Catalog;
 use super::clock;
+use super::commit_retry::CommitRetries;
 use super::external;
 use super::handoff::Waiters;
 use super::live::Lively;
@@ -62,6 +63,7 @@ pub(super) struct Shared {
     /// Who asks GitHub.
     pub(super) logins: Logins,
     pub(super) sweeper: Sweeper,
+    pub(super) commit_retries: CommitRetries,
     /// Runs of git that can be given up.
     pub(super) runs: StoppableRuns,
     /// Those who wait for a child.
@@ -119,6 +121,7 @@ impl Shared {
             own_environment: environment,
             logins,
             sweeper: Sweeper::default(),
+            commit_retries: CommitRetries::default(),
             runs: StoppableRuns::default(),
             handoffs: Waiters::default(),
             reviews: tokio::sync::Mutex::default(),

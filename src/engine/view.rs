@@ -70,6 +70,7 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
         approvals: open_approvals(record).map(approval).collect(),
         summary: body.summary.clone(),
         last_error: body.last_error.clone(),
+        uncommitted: body.uncommitted().cloned(),
         conflicts: body.conflicts.clone(),
         unmarked_conflict: body.unmarked_conflict.clone().filter(|_| !body.conflicts.is_empty()),
         submodules: body.submodules.clone(),

@@ -55,6 +55,7 @@ pub(crate) fn session(status: Status) -> Session {
         approvals: vec![],
         summary: None,
         last_error: None,
+        uncommitted: None,
         conflicts: vec![],
         unmarked_conflict: None,
         submodules: vec![],

@@ -141,8 +141,11 @@ pub(crate) fn need(session: &Session) -> String {
             (_, [_, ..]) if session.status == Status::Conflict => {
                 format!("in {}", count(session.conflicts.len(), "file"))
             }
-            (Some(error), _) if session.status == Status::Failed => one_line(&error.message),
-            _ if session.uncommitted().is_some() => "its changes are not committed".to_owned(),
+            (Some(error), _) if session.status == Status::Failed => {
+                let kept = if session.uncommitted.is_some() { "; its changes are not committed" } else { "" };
+                format!("{}{kept}", one_line(&error.message))
+            }
+            _ if session.uncommitted.is_some() => "its changes are not committed".to_owned(),
             _ => String::new(),
         },
     }

@@ -320,6 +320,19 @@ impl TestEnv {
         assert_eq!(session["status"], status, "{session:#}\n{}{}\n{}", waited.stdout, waited.stderr, self.log());
     }
 
+    /// Waits until the session object fits, and gives it.
+    #[track_caller]
+    pub(crate) fn wait_for_session(&self, id: &str, fits: impl Fn(&Value) -> bool) -> Value {
+        let deadline = Instant::now() + LIMIT;
+        loop {
+            let session = self.session(id);
+            if fits(&session) {
+                return session;
+            }
+            assert!(Instant::now() < deadline, "{session:#}\n{}", self.log());
+        }
+    }
+
     /// Waits for the first event of a type after `since`, and gives it.
     #[track_caller]
     pub(crate) fn wait_for_event(&self, id: &str, kind: &str, since: u64) -> Value {

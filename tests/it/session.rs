@@ -1,5 +1,8 @@
 //! What a session goes through while its daemon lives: prompts, questions, approvals, undo, merge, removal.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::env::TestEnv;
@@ -73,7 +76,7 @@ fn work_that_cannot_be_committed_is_not_taken_for_none() {
     assert_eq!(part("status "), "status    ready, its changes are not committed");
     assert!(shown.contains("\nchanges   not committed\n"), "{shown}");
     assert!(part("uncommitted: ").contains("what the turn changed could not be committed"), "{shown}");
-    assert!(part("hint: ").ends_with(&format!("fix the cause, then `coppice merge {id}` commits them")), "{shown}");
+    assert!(part("hint: ").ends_with(&format!("and `coppice merge {id}` does at once")), "{shown}");
     assert!(env.coppice(&["wait", &id]).exits(0).stdout.contains("its changes are not committed"));
     assert!(env.coppice(&["list"]).exits(0).stdout.contains("its changes are not committed"));
     assert!(env.coppice(&["merge", &id]).exits(1).stderr.contains("filter"));
@@ -83,6 +86,29 @@ fn work_that_cannot_be_committed_is_not_taken_for_none() {
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!(env.read("file.dat"), "one\n");
     assert_eq!(env.session(&id)["last_error"], json!(null));
+}
+
+#[test]
+fn work_that_could_not_be_committed_is_counted_and_committed_once_the_cause_is_gone() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("first.txt", "one"));
+    let git_dir = env.git_in(&env.worktree(&id), &["rev-parse", "--absolute-git-dir"]);
+    let lock = Path::new(&git_dir).join("index.lock");
+    fs::write(&lock, "").unwrap();
+    let before = env.events(&id).last().unwrap()["seq"].as_u64().unwrap();
+    env.coppice(&["send", &id, &steps(&[write("second.txt", "two"), fail("out of ideas")])]).succeeds();
+    env.wait_for(&id, "failed");
+    let shown = env.coppice(&["show", &id]).exits(0).stdout;
+    assert!(shown.contains("out of ideas; its changes are not committed"), "{shown}");
+    let counted = env.wait_for_session(&id, |session| session["changes"]["files"] == 2);
+    assert_eq!((&counted["status"], &counted["uncommitted"]["kind"]), (&json!("failed"), &json!("uncommitted")));
+    assert!(env.coppice(&["show", &id]).exits(0).stdout.contains("2 files  +2 -0, not committed"));
+
+    fs::remove_file(&lock).unwrap();
+    env.wait_for_event(&id, "checkpoint", before);
+    let session = env.wait_for_session(&id, |session| session["uncommitted"].is_null());
+    assert_eq!(session["last_error"]["message"], "out of ideas");
+    assert_eq!(env.git(&["show", &format!("{}:second.txt", session["branch"].as_str().unwrap())]), "two");
 }
 
 #[test]

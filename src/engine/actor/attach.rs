@@ -141,6 +141,7 @@ impl Actor {
             | Command::Restore
             | Command::Retitle { .. }
             | Command::Recount { .. }
+            | Command::CommitAgain
             | Command::Reword { .. } => return Ok(()),
         };
         Err(self.attached(act))

@@ -63,6 +63,7 @@ impl Actor {
             Command::Restore => self.restore().await,
             Command::Retitle { from, to } => self.retitle(&from, to).await,
             Command::Recount { turn, was, now } => self.recount(turn, was, now).await,
+            Command::CommitAgain => self.commit_again().await,
             Command::Reword { turn, commit, message } => self.reword(turn, commit, message).await,
         }
     }

@@ -12,8 +12,8 @@ use crate::session::{Fact, Outcome, Rest, Session};
 use crate::store::{Change, Durability, StoreError, Write};
 use crate::tools::Planning;
 
-use super::super::record::{QuestionRecord, TurnBody};
-use super::super::{clock, naming, shared, view};
+use super::super::record::{ChildAccess, QuestionRecord, TurnBody};
+use super::super::{clock, commit_retry, naming, recover, shared, view};
 use super::Actor;
 use super::child::TurnOver;
 use super::turn::TurnRun;
@@ -228,6 +228,10 @@ impl Actor {
         self.answer_stops();
         if ended.is_ok() {
             self.after_turn(outcome, &about).await;
+        }
+        if self.record.body.is_uncommitted() && self.access() != Some(ChildAccess::ReadOnly) {
+            self.shared.tasks.spawn(recover::count_all(self.shared.clone(), vec![self.record.clone()]));
+            commit_retry::schedule(&self.shared, self.id);
         }
         if let (Some(unworded), Ok(())) = (unworded, &ended) {
             naming::ask_message(&self.shared, &self.record, unworded);

@@ -53,15 +53,18 @@ impl Actor {
             }
             let message = format!("what the turn changed could not be committed: {reason}");
             warn!(session = %self.id, message, "no checkpoint");
-            self.record.body.last_error = Some(TurnError {
+            let error = TurnError {
                 kind: TurnError::UNCOMMITTED.to_owned(),
                 message: message.clone(),
                 hint: Some(format!(
-                    "the changed files are in {}: fix the cause, then `coppice merge {}` commits them",
+                    "the changed files are in {}: once the cause is gone, Coppice commits them within two minutes, \
+                     and `coppice merge {}` does at once",
                     self.record.body.worktree, self.id
                 )),
                 ..TurnError::default()
-            });
+            };
+            self.record.body.uncommitted = Some(error.clone());
+            self.record.body.last_error = Some(error);
             let message = format!("{message}; the files are in {}", self.record.body.worktree);
             self.staged.push(Payload::Warning { message });
         }
@@ -79,6 +82,7 @@ impl Actor {
             Kept::count(&tree, from, history::checkpoint(&tree, about)?)
         };
         let (kept, left_out) = self.shared.in_stoppable_tree(self.id, &tree, checkpoint).await?;
+        self.record.body.forget_uncommitted();
         self.all_committed();
         self.note_left_out(&left_out);
         let Some(Kept { recorded, files, own, uncounted }) = kept else { return Ok(()) };
@@ -203,7 +207,7 @@ impl Actor {
         if let Some((next, _)) = crate::session::step(self.state, Event::Settle) {
             self.state = next;
         }
-        self.record.body.last_error = None;
+        (self.record.body.last_error, self.record.body.uncommitted) = (None, None);
         self.persist(Durability::Full, rewritten).await?;
         Ok(())
     }
@@ -289,6 +293,7 @@ impl Actor {
             | Command::SetPosture { .. }
             | Command::Note { .. }
             | Command::Recount { .. }
+            | Command::CommitAgain
             | Command::Retitle { .. }
             | Command::Reword { .. } => Ok(()),
         }
@@ -300,6 +305,18 @@ impl Actor {
         let turn = self.record.body.turns;
         let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
         Ok(self.commit_beside_turns(message).await?.map(|(_, changes)| changes))
+    }
+
+    /// Tries again to commit what the last turn changed, if that is still to be done.
+    pub(super) async fn commit_again(&mut self) -> Result<(), Fault> {
+        match (self.state, self.record.body.tree) {
+            (Session::Resting(_), Tree::Ready) if self.record.body.is_uncommitted() => {
+                self.commit_leftovers().await?;
+                Ok(self.persist(Durability::Normal, Vec::new()).await?)
+            }
+            // The end of the turn commits it as well, and what is removed is saved as it is.
+            (Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_), _) => Ok(()),
+        }
     }
 
     /// Stores that no commit of its own holds what the last turn changed.

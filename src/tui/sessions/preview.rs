@@ -146,8 +146,8 @@ fn wants(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
         Some(WaitingFor::Children) | None => match session.status {
             Status::Failed => failure(model, session, columns),
             Status::Conflict => conflict(model, session, columns),
-            Status::Ready if session.uncommitted().is_some() => {
-                session.uncommitted().map(|error| reason(model, error, columns)).unwrap_or_default()
+            Status::Ready if session.uncommitted.is_some() => {
+                session.uncommitted.as_ref().map(|error| reason(model, error, columns)).unwrap_or_default()
             }
             Status::Draft
             | Status::Queued
@@ -212,6 +212,7 @@ fn question(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
 fn failure(model: &Model, session: &Session, columns: usize) -> Vec<Line> {
     let Some(error) = &session.last_error else { return Vec::new() };
     let mut lines = reason(model, error, columns);
+    lines.extend(session.uncommitted.iter().flat_map(|error| reason(model, error, columns)));
     let login = (error.kind == "auth").then(|| key(model, Action::Login, "logs in"));
     let other = composer::offer(model, session)
         .map(|engine| key(model, Action::Continue, &format!("continues on {}", one_line(&engine))));

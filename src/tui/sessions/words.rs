@@ -25,7 +25,7 @@ pub(crate) fn doing(model: &Model, session: &Session) -> Line {
         Status::Preparing => Line::new().dim(preparing(model.world.activity.get(&session.id))),
         Status::Queued => Line::new().dim(in_line(model, session)),
         Status::Integrating => Line::new().plain("integrating"),
-        Status::Ready if session.uncommitted().is_some() => Line::toned(Tone::Bad, "not committed"),
+        Status::Ready if session.uncommitted.is_some() => Line::toned(Tone::Bad, "not committed"),
         Status::Ready if session.changes.files > 0 => Line::new().plain("merge?"),
         Status::Ready => Line::new().dim("answered"),
         Status::Failed => Line::toned(Tone::Bad, failed(session.last_error.as_ref(), model.now)),
