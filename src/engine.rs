@@ -25,6 +25,7 @@ mod fault;
 mod files;
 mod handoff;
 mod hooks;
+mod idle_agents;
 mod image;
 mod judge;
 mod links;

@@ -56,11 +56,12 @@ use super::attach::Visit;
 use super::crash;
 use super::delegate::News;
 use super::fault::Fault;
+use super::idle_agents::IdlePlace;
 use super::image::Picture;
 use super::prepare::{Prepared, SetupChoice, Unprepared};
 use super::record::{ConversationRecord, Record, Switch};
 use super::recover::{self, Settled};
-use super::shared::Shared;
+use super::shared::{Going, Shared};
 use super::slots::{Permit, Wish};
 use super::stoppable::GivenUp;
 use super::timing::Timing;
@@ -176,12 +177,7 @@ pub(super) fn deliver(shared: &Arc<Shared>, id: SessionId, message: Message) {
     inbox.try_send(message).ok();
     actors.insert(id, inbox);
     drop(actors);
-    let going = shared.busy();
-    let task = run(shared.clone(), id, messages);
-    shared.tasks.spawn(async move {
-        task.await;
-        drop(going);
-    });
+    shared.tasks.spawn(run(shared.clone(), id, shared.busy(), messages));
 }
 
 /// Asks a session's task for something. Git is given up where it would hold up a command that does not need its result.
@@ -227,9 +223,9 @@ fn refuse(message: Message) {
     }
 }
 
-async fn run(shared: Arc<Shared>, id: SessionId, mut inbox: mpsc::Receiver<Message>) {
+async fn run(shared: Arc<Shared>, id: SessionId, going: Going, mut inbox: mpsc::Receiver<Message>) {
     match load(&shared, id).await {
-        Ok((record, handoff)) => Actor::new(shared, record, handoff, inbox).run().await,
+        Ok((record, handoff)) => Actor::new(shared, going, record, handoff, inbox).run().await,
         Err(fault) => {
             let error = api::error::Error::from(fault);
             shared.actors().remove(&id);
@@ -260,6 +256,7 @@ async fn load(shared: &Arc<Shared>, id: SessionId) -> Result<(Record, Option<Han
 /// One session at work.
 struct Actor {
     shared: Arc<Shared>,
+    activity: Activity,
     id: SessionId,
     record: Record,
     state: session::Session,
@@ -302,6 +299,15 @@ struct Actor {
     put_off: VecDeque<Message>,
 }
 
+/// Whether the session keeps the daemon alive.
+enum Activity {
+    Going {
+        _until: Going,
+    },
+    /// Nothing goes on, and an agent is kept for the next prompt.
+    Idle(IdlePlace),
+}
+
 struct Preparation {
     task: JoinHandle<Result<Prepared, Unprepared>>,
     abort: CancellationToken,
@@ -318,12 +324,21 @@ enum Wake {
     /// The person's program ended.
     Left(i32),
     Due,
+    /// The idle agent has to end.
+    Retired,
 }
 
 impl Actor {
-    fn new(shared: Arc<Shared>, record: Record, handoff: Option<Handoff>, inbox: mpsc::Receiver<Message>) -> Self {
+    fn new(
+        shared: Arc<Shared>,
+        going: Going,
+        record: Record,
+        handoff: Option<Handoff>,
+        inbox: mpsc::Receiver<Message>,
+    ) -> Self {
         Self {
             shared,
+            activity: Activity::Going { _until: going },
             id: record.id,
             state: record.found(),
             record,
@@ -356,7 +371,10 @@ impl Actor {
     async fn run(mut self) {
         loop {
             match self.wake().await {
-                Wake::Message(Some(message)) => self.take(message).await,
+                Wake::Message(Some(message)) => {
+                    self.begin_activity();
+                    self.take(message).await;
+                }
                 Wake::Message(None) => break,
                 Wake::Granted(permit) => {
                     self.wish = None;
@@ -372,12 +390,15 @@ impl Actor {
                 Wake::Call(news) => self.call_news(news).await,
                 Wake::Left(exit) => self.guest_left(exit).await,
                 Wake::Due => self.due().await,
+                Wake::Retired => self.end_conversation().await,
             }
             if !self.state.is_occupied() {
                 self.answer_stops();
             }
-            if self.is_done() && self.leave() {
-                break;
+            match (self.is_at_rest(), self.conversation.is_some()) {
+                (true, false) if self.leave() => break,
+                (true, true) => self.begin_idleness(),
+                (true, false) | (false, _) => self.begin_activity(),
             }
         }
         self.shared.live.settle(self.id);
@@ -423,6 +444,7 @@ impl Actor {
             news = self.calls.next() => Wake::Call(news),
             exit = left(&mut self.guest) => Wake::Left(exit),
             () = until(due) => Wake::Due,
+            () = retired(&self.activity) => Wake::Retired,
         }
     }
 
@@ -485,9 +507,23 @@ impl Actor {
         Ok(())
     }
 
-    /// Whether nothing is left to do: the next message starts another task.
-    fn is_done(&self) -> bool {
-        let waits = self.wish.is_some() || self.preparation.is_some() || self.conversation.is_some();
+    fn begin_activity(&mut self) {
+        match self.activity {
+            Activity::Going { .. } => {}
+            Activity::Idle(_) => self.activity = Activity::Going { _until: self.shared.busy() },
+        }
+    }
+
+    fn begin_idleness(&mut self) {
+        match self.activity {
+            Activity::Going { .. } => self.activity = Activity::Idle(self.shared.idle_agents.join()),
+            Activity::Idle(_) => {}
+        }
+    }
+
+    /// Whether nothing is left to do. Without an agent that is kept, the task ends, and the next message starts another.
+    fn is_at_rest(&self) -> bool {
+        let waits = self.wish.is_some() || self.preparation.is_some();
         // A daemon that ends cannot wait for a store that refuses; what it refused is told as an interruption.
         let is_saved = self.unsaved.is_empty() || self.closing.is_some();
         !waits && !self.state.is_occupied() && is_saved
@@ -529,6 +565,13 @@ async fn left(guest: &mut Option<Guest>) -> i32 {
     match guest {
         Some(guest) => guest.left().await,
         None => std::future::pending().await,
+    }
+}
+
+async fn retired(activity: &Activity) {
+    match activity {
+        Activity::Going { .. } => std::future::pending().await,
+        Activity::Idle(place) => place.retired().await,
     }
 }
 

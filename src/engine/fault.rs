@@ -14,6 +14,7 @@ use crate::github::{BadTokenFile, GitHubError};
 use crate::id::{PrefixError, SessionId};
 use crate::permission::UnknownWord;
 use crate::permission::load::LoadError;
+use crate::sandbox::descriptors::explain_exhaustion;
 use crate::sandbox::quiesce::QuietError;
 use crate::store::StoreError;
 
@@ -424,7 +425,7 @@ fn git_kind(error: &GitError) -> ErrorKind {
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
         let mut error = Error::new(fault.kind(), fault.to_string()).with_causes_of(&fault);
-        error.hint = fault.hint();
+        error.hint = explain_exhaustion(&fault).or_else(|| fault.hint());
         match fault {
             Fault::HookFailed { output, .. } => error.causes.push(last_lines(&output)),
             Fault::HookChanged { changes, .. } => error.hook_changes = Some(changes),

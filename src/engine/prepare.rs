@@ -126,6 +126,10 @@ pub(super) async fn run(shared: Arc<Shared>, mut plan: Plan, abort: Cancellation
     let is_untouched = plan.record.body.is_untouched;
     let early = |failure| Unprepared { tree: None, is_untouched, failure };
     let early_fault = |fault| early(failure(fault));
+    tokio::select! {
+        () = abort.cancelled() => {}
+        () = shared.idle_agents.make_room() => {}
+    }
     let repo = open_repo(&plan.record).await.map_err(early_fault)?;
     let settings = Arc::new(shared.settings.session(&plan.record, &repo).await.map_err(early_fault)?);
     let mut role = role(&shared, &plan, &settings, Vec::new()).await.map_err(early)?;

@@ -26,6 +26,7 @@ use super::clock;
 use super::commit_retry::CommitRetries;
 use super::external;
 use super::handoff::Waiters;
+use super::idle_agents::IdleAgents;
 use super::live::Lively;
 use super::publish::Logins;
 use super::settings::SettingsReader;
@@ -39,6 +40,8 @@ use super::work::Languages;
 pub(super) struct Shared {
     pub(super) store: Store,
     pub(super) slots: Slots,
+    /// Agents without a turn.
+    pub(super) idle_agents: IdleAgents,
     pub(super) live: Lively,
     /// Where worktrees, trash and the state of backends live.
     pub(super) data: PathBuf,
@@ -105,6 +108,7 @@ impl Shared {
         Arc::new(Self {
             store,
             slots,
+            idle_agents: IdleAgents::default(),
             live,
             data,
             executable,

@@ -10,6 +10,7 @@ use crate::backend::transport::spawn::{Child, Control, Exit, Needs, Signal, Spaw
 use crate::permission::Hold;
 use crate::sandbox::SandboxError;
 use crate::sandbox::cage::Cage;
+use crate::sandbox::descriptors::explain_exhaustion;
 use crate::sandbox::launch::{self, Process, Spawn, Status, Stop, Stopper};
 use crate::sandbox::terminal::{self, OnTerminal, Size};
 
@@ -146,5 +147,9 @@ fn failure(error: SandboxError) -> Failure {
         | SandboxError::Lost { .. } => FailureKind::Sandbox,
     };
     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-    Failure::new(kind, format!("{error}{cause}"))
+    let failure = Failure::new(kind, format!("{error}{cause}"));
+    match explain_exhaustion(&error) {
+        Some(hint) => failure.with_hint(hint),
+        None => failure,
+    }
 }

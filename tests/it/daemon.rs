@@ -11,7 +11,7 @@ use rustix::process::{Resource, Signal, Uid, geteuid, getrlimit, kill_process};
 use rustix::thread::{no_new_privs, set_no_new_privs, set_thread_res_uid};
 
 use crate::env::TestEnv;
-use crate::script::{ask_to_run, hang, run, say, steps};
+use crate::script::{ask_to_run, hang, run, say, steps, write};
 use crate::seat::Seat;
 
 #[test]
@@ -125,6 +125,14 @@ fn an_idle_daemon_ends_by_itself() {
     let env = TestEnv::new();
     env.configure("[daemon]\nidle_exit = \"1s\"\n");
     env.coppice(&["list"]).succeeds();
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+#[test]
+fn an_agent_without_a_turn_does_not_keep_the_daemon_alive() {
+    let env = TestEnv::new();
+    env.configure("[daemon]\nidle_exit = \"1s\"\n");
+    env.create_ready(&say("done"));
     assert_eq!(env.survivors(), Vec::<String>::new());
 }
 
@@ -323,19 +331,57 @@ fn soft_descriptor_limit(limits: &Path) -> u64 {
     line.split_whitespace().nth(3).unwrap().parse().unwrap()
 }
 
+/// Starts the daemon from a shell that sets limits.
+fn start_limited(env: &TestEnv, limits: &str) {
+    let start = env.to_start(&["daemon", "start"]);
+    let mut limited = std::process::Command::new("sh");
+    let script = format!("{limits} && exec \"$@\"");
+    limited.args(["-c", &script, "sh"]).arg(start.get_program()).args(start.get_args());
+    limited.current_dir(start.get_current_dir().unwrap()).env_clear();
+    limited.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    assert!(limited.output().unwrap().status.success());
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_daemon_may_open_more_files_than_its_agents() {
     let env = TestEnv::new();
-    let start = env.to_start(&["daemon", "start"]);
-    let mut limited = std::process::Command::new("sh");
-    limited.args(["-c", "ulimit -Sn 200; exec \"$@\"", "sh"]).arg(start.get_program()).args(start.get_args());
-    limited.current_dir(start.get_current_dir().unwrap()).env_clear();
-    limited.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    assert!(limited.output().unwrap().status.success());
+    start_limited(&env, "ulimit -Sn 200");
     let pid = env.daemon_pid().unwrap().as_raw_nonzero();
     let limits = format!("/proc/{pid}/limits");
     assert_eq!(Some(soft_descriptor_limit(limits.as_ref())), getrlimit(Resource::Nofile).maximum);
     let id = env.create_ready(&run("ulimit -Sn > limit.txt"));
     assert_eq!(fs::read_to_string(env.worktree(&id).join("limit.txt")).unwrap(), "200\n");
+}
+
+#[test]
+fn more_sessions_than_there_are_descriptors_for_keep_no_agent_and_all_finish() {
+    let env = TestEnv::new();
+    start_limited(&env, "ulimit -n 160");
+    let ids: Vec<_> = (0..32).map(|number| env.create(&write("file.txt", &number.to_string()))).collect();
+    for id in &ids {
+        env.wait_for(id, "ready");
+    }
+    env.coppice(&["merge", &ids[0]]).succeeds();
+    assert_eq!(env.read("file.txt"), "0\n");
+    // The agents that were used last are there, the others are not.
+    let agents = env.processes().into_iter().filter(|process| process.command.contains("demo-agent"));
+    assert!((1..32).contains(&agents.count()));
+    env.send_ready(&ids[1], &[], &say("again"));
+}
+
+#[test]
+fn a_turn_without_descriptors_names_the_limit() {
+    let env = TestEnv::new();
+    start_limited(&env, "ulimit -n 160");
+    // A turn that waits for a person needs its agent.
+    let failed = (0..40).find_map(|_| {
+        let id = env.create(&ask_to_run("true"));
+        // Its exit code says what the status says.
+        drop(env.coppice(&["wait", &id]));
+        let session = env.session(&id);
+        (session["status"] == "failed").then_some(session)
+    });
+    let hint = failed.expect("a turn fails")["last_error"]["hint"].as_str().unwrap().to_owned();
+    assert!(hint.starts_with("the daemon has reached its limit of open files (RLIMIT_NOFILE = 160): "), "{hint}");
 }

@@ -275,7 +275,7 @@ impl Actor {
         match self.timing.overdue(self.state, self.conversation.is_some(), now) {
             None => {}
             Some(Overdue::Retry) => self.retry_store().await,
-            Some(Overdue::Idle) => self.conversation = None,
+            Some(Overdue::Idle) => self.end_conversation().await,
             Some(Overdue::Turn(limit)) => {
                 let message = match self.record.body.child {
                     Some(_) => delegation::TIMEOUT.to_owned(),
