@@ -3,6 +3,7 @@
 //! `decide` is the one decision about every call, whoever carries it out. It reads nothing from the disk: whoever asks
 //! for a verdict follows symbolic links first, and hands over the rules that are written down.
 
+mod address;
 mod call;
 mod command;
 pub mod compact;

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use super::address;
 use super::compact::{CompactPermission, glob, is_everything, tool};
 use doublestar::Doublestar;
 
@@ -76,7 +77,12 @@ enum Kind {
 #[derive(Debug, Clone)]
 enum Matcher {
     Path(Doublestar),
-    Pair { from: Doublestar, to: Doublestar },
+    Pair {
+        from: Doublestar,
+        to: Doublestar,
+    },
+    /// An address, by the pattern in its plain spelling.
+    Address(String),
     Text,
 }
 
@@ -164,6 +170,7 @@ impl Rule {
         let matcher = match (kind, meant.split_once(ARROW)) {
             (Kind::Path, _) | (Kind::Pair, None) => Matcher::Path(path(meant)?),
             (Kind::Pair, Some((from, to))) => Matcher::Pair { from: path(from)?, to: path(to)? },
+            (Kind::Text, _) if tools == ["web_fetch"] => Matcher::Address(address::normalize_pattern(meant)),
             (Kind::Text, _) => Matcher::Text,
         };
         Ok(Self { subject: subject.to_owned(), pattern: pattern.to_owned(), tools, matcher })
@@ -199,7 +206,7 @@ impl Rule {
             (Matcher::Path(path), _) => path.means(spot, sense),
             (Matcher::Pair { from, to }, Some((source, goal))) => from.means(source, sense) && to.means(goal, sense),
             (Matcher::Pair { .. }, None) => false,
-            (Matcher::Text, _) => {
+            (Matcher::Address(_) | Matcher::Text, _) => {
                 // What is meant for the tree opens nothing outside of it.
                 let reaches = sense == Sense::Takes || spot.inside.is_some() || self.pattern.starts_with('/');
                 reaches && self.means_text(spot.spelling(&self.pattern))
@@ -207,21 +214,26 @@ impl Rule {
         }
     }
 
-    /// The pattern of a rule that keeps some files from being read, with the home in its place; none of one that means
-    /// all files, which is about the tool.
-    pub(super) fn kept_pattern(&self) -> Option<&str> {
+    /// The pattern of the files that it is about, with the home in its place.
+    pub(super) fn path_pattern(&self) -> Option<&str> {
         match &self.matcher {
-            Matcher::Path(path) if self.is_about("read") => {
-                Some(path.pattern()).filter(|pattern| pattern.contains(|c| !matches!(c, '*' | '/')))
-            }
-            Matcher::Path(_) | Matcher::Pair { .. } | Matcher::Text => None,
+            Matcher::Path(path) => Some(path.pattern()),
+            Matcher::Pair { .. } | Matcher::Address(_) | Matcher::Text => None,
         }
+    }
+
+    /// The pattern of a rule that keeps some files from being read; none of one that means all files, which is about the
+    /// tool.
+    pub(super) fn kept_pattern(&self) -> Option<&str> {
+        let pattern = self.path_pattern().filter(|_| self.is_about("read"))?;
+        pattern.contains(|c| !matches!(c, '*' | '/')).then_some(pattern)
     }
 
     /// Whether it means a text that is no path.
     pub(super) fn means_text(&self, text: &str) -> bool {
-        match self.matcher {
+        match &self.matcher {
             Matcher::Text => glob::matches(&self.pattern, text),
+            Matcher::Address(plain) => glob::matches(&self.pattern, text) || glob::matches(plain, text),
             Matcher::Path(_) | Matcher::Pair { .. } => false,
         }
     }
@@ -232,12 +244,6 @@ impl Rule {
             true => Some(Cow::Borrowed(&self.pattern)),
             false => self.is_about("git").then(|| Cow::Owned(format!("git {}", self.pattern))),
         }
-    }
-
-    /// Whether it means a command of a shell, by what it says about git.
-    pub(super) fn means_git(&self, command: &str) -> bool {
-        let arguments = command.strip_prefix("git ");
-        self.is_about("git") && arguments.is_some_and(|arguments| self.means_text(arguments))
     }
 }
 

@@ -7,6 +7,7 @@ use std::slice;
 
 use super::class::{self, Class};
 use super::policy::Opinion;
+use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
@@ -47,7 +48,9 @@ pub(super) enum Item {
     Possible(PossibleRuns),
     /// A tool of an external server, as `SERVER/TOOL`.
     Server(String),
-    /// An address, a name, or `*` for a tool that is about nothing.
+    /// An address, with other spellings that count for a rule that forbids.
+    Address { url: String, others: Vec<String> },
+    /// A name, or `*` for a tool that is about nothing.
     Text(String),
 }
 
@@ -108,7 +111,12 @@ impl Item {
             (Self::Path { named, .. }, Side::Named) => Some(named),
             (Self::Path { real, .. }, Side::Real) => real.as_ref(),
             (
-                Self::Command(_) | Self::Opaque { .. } | Self::Possible(_) | Self::Server(_) | Self::Text(_),
+                Self::Command(_)
+                | Self::Opaque { .. }
+                | Self::Possible(_)
+                | Self::Server(_)
+                | Self::Address { .. }
+                | Self::Text(_),
                 Side::Named | Side::Real,
             ) => None,
         }
@@ -138,6 +146,7 @@ impl fmt::Display for Item {
             | Self::Opaque { text, .. }
             | Self::Possible(PossibleRuns { text, .. })
             | Self::Server(text)
+            | Self::Address { url: text, .. }
             | Self::Text(text) => f.write_str(text),
         }
     }
@@ -407,7 +416,9 @@ fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>,
     match subject {
         Subject::Paths(paths) if paths.is_empty() => (Vec::new(), Clarity::Pointless),
         Subject::Paths(paths) => (paths.iter().map(|path| item(path, places)).collect(), Clarity::Clear),
-        Subject::Url(url) => (vec![Item::Text(url.clone())], Clarity::Clear),
+        Subject::Url(url) => {
+            (vec![Item::Address { url: url.clone(), others: address::spellings(url) }], Clarity::Clear)
+        }
         Subject::Mcp { server, tool, .. } => (vec![Item::Server(format!("{server}/{tool}"))], Clarity::Clear),
         Subject::Command { text: name, .. } | Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),
         Subject::Nothing if class::POINTED.contains(&tool.canonical()) => (Vec::new(), Clarity::Pointless),

@@ -107,6 +107,42 @@ pub(super) const SHOWING: &[&str] =
 /// Tools that put a file where another name can read it.
 pub(super) const CARRYING: &[&str] = &["copy_file", "move_file"];
 
+/// Tools that change or remove the files they name; of `copy_file` the first is only read.
+const CHANGING: &[&str] =
+    &["write", "edit", "patch", "rename_symbol", "code_action", "copy_file", "move_file", "delete_file"];
+
+/// The commands that do the same as a tool, for rules that forbid one of them; `*` is any word.
+pub(super) const SAME_COMMANDS: &[(&str, &str)] = &[
+    ("git_push", "git push"),
+    ("git_push", "git push origin *"),
+    ("git_commit", "git commit"),
+    ("git_commit", "git commit -m *"),
+    ("git_commit_apply", "git commit"),
+    ("git_commit_apply", "git commit -m *"),
+    ("git_checkpoint", "git add -A"),
+    ("git_checkpoint", "git commit"),
+    ("git_checkpoint", "git commit -m *"),
+    ("git_stage_files", "git add *"),
+    ("git_unstage_files", "git reset *"),
+    ("git_unstage_files", "git restore --staged *"),
+    ("git_create_branch", "git branch *"),
+    ("git_create_branch", "git checkout -b *"),
+    ("git_create_branch", "git switch -c *"),
+    ("rollback", "git reset --hard *"),
+    ("git_diff", "git diff *"),
+    ("git_show", "git show *"),
+    ("git_status", "git status"),
+    ("git_log_file", "git log *"),
+    ("git_blame_lines", "git blame *"),
+    ("git_merge_base", "git merge-base *"),
+    ("gh_pr_create", "gh pr create *"),
+    ("gh_pr_update", "gh pr edit *"),
+    ("gh_pr_add_comment", "gh pr comment *"),
+    ("gh_pr_read", "gh pr view *"),
+    ("gh_issue_read", "gh issue view *"),
+    ("gh_issue_list", "gh issue list *"),
+];
+
 /// Tools whose effect is on other machines, whatever directory they start in.
 pub(super) const OUTWARD: &[&str] = &["git_push", "gh_pr_create", "gh_pr_update", "gh_pr_add_comment"];
 
@@ -154,6 +190,16 @@ pub(super) fn tool_of_verb(verb: &str) -> Option<&'static str> {
     VERBS.iter().find(|(_, known)| *known == verb).map(|(name, _)| *name)
 }
 
+/// Whether a tool changes or removes the file that it names at a place among others.
+pub(super) fn changes_file(tool: &str, at: usize) -> bool {
+    CHANGING.contains(&tool) && (tool != "copy_file" || at > 0)
+}
+
+/// The commands that do what a tool does.
+pub(super) fn same_commands(tool: &str) -> impl Iterator<Item = &'static str> {
+    SAME_COMMANDS.iter().filter(move |(name, _)| *name == tool).map(|(_, command)| *command)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,8 +213,9 @@ mod tests {
             assert_eq!(classes, 1, "{name}");
         }
         let known: Vec<_> = tool::all().collect();
-        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, STARTING, SHOWING, CARRYING, OUTWARD, POINTED];
+        let lists = [FREE, ASKED, VARIES, SAFETY_FLOOR, STARTING, SHOWING, CARRYING, CHANGING, OUTWARD, POINTED];
         assert!(lists.iter().flat_map(|list| list.iter()).all(|name| known.contains(name)));
+        assert!(SAME_COMMANDS.iter().all(|(name, _)| known.contains(name)));
     }
 
     #[test]

@@ -7,9 +7,11 @@ use serde_json::json;
 
 use super::case::{Case, CommandLine, Item, PossibleRuns, Side};
 use super::class;
-use crate::permission::compact::tool::Spelled;
+use crate::permission::address;
+use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::compact::{self, Action, CompactPermission, glob, is_everything};
 use crate::permission::rule::{Rule, Sense, Spot};
+use crate::permission::shell::{TokenBag, may_name};
 use crate::permission::{AgentWord, Effect, Posture, Subject};
 
 /// What a map says about an item.
@@ -60,9 +62,12 @@ impl<'a> Case<'a> {
         class::SHOWING.contains(&self.tool()) || class::CARRYING.contains(&self.tool()) && at == 0
     }
 
-    /// Whether a rule about reading keeps the item.
+    /// Whether a rule about another tool keeps the item, because the call reads, changes or removes it as that does.
     fn keeps(&self, rule: &Rule, at: usize, item: &Item) -> bool {
-        let Some(pattern) = rule.kept_pattern().filter(|_| self.is_read(at)) else { return false };
+        let changes = ["edit", "write"].iter().any(|tool| rule.is_about(tool)) && class::changes_file(self.tool(), at)
+            || rule.is_about("delete_file") && self.tool() == "move_file" && at == 0;
+        let changed = rule.path_pattern().filter(|_| changes);
+        let Some(pattern) = rule.kept_pattern().filter(|_| self.is_read(at)).or(changed) else { return false };
         let sides = item.sides();
         sides.iter().any(|side| self.means(rule, item, *side, Sense::Takes) || self.is_below(pattern, item, *side))
     }
@@ -75,9 +80,10 @@ impl<'a> Case<'a> {
             || maps.into_iter().any(|map| self.read_denial(map, item).is_some())
     }
 
-    /// Whether a pattern means something below a directory that is carried away.
+    /// Whether a pattern means something below a directory that is carried away or removed.
     fn is_below(&self, pattern: &str, item: &Item, side: Side) -> bool {
-        let Some(spot) = item.spot(side).filter(|_| class::CARRYING.contains(&self.tool())) else { return false };
+        let goes = class::CARRYING.contains(&self.tool()) || self.tool() == "delete_file";
+        let Some(spot) = item.spot(side).filter(|_| goes) else { return false };
         let inside = format!("{}/", spot.spelling(pattern));
         let head = pattern.split(['*', '?', '[', '{']).next().unwrap_or(pattern);
         head.starts_with(&inside) || glob::matches(pattern, &inside)
@@ -85,32 +91,48 @@ impl<'a> Case<'a> {
 
     fn takes(&self, rule: &Rule, item: &Item) -> bool {
         let is_about = rule.is_about(self.tool());
+        let patterns = shell_patterns(rule);
         // Most rules are about other tools, and a command has many spellings.
-        if !is_about && !rule.is_about("bash") && !rule.is_about("git") {
+        if !is_about && patterns.is_empty() {
             return false;
         }
+        if patterns.iter().any(|pattern| self.does_same(pattern)) {
+            return true;
+        }
+        let runs = |command: &CommandLine| self.runs(&patterns, command);
         match item {
             Item::Path { .. } => {
                 is_about && item.sides().iter().any(|side| self.means(rule, item, *side, Sense::Takes))
             }
-            Item::Command(command) => self.takes_command(rule, command),
-            Item::Opaque { text, suspects } => {
-                is_about && rule.means_text(text) || suspects.iter().any(|command| self.takes_command(rule, command))
-            }
+            Item::Command(command) => is_about && command.lines().any(|line| rule.means_text(line)) || runs(command),
+            Item::Opaque { text, suspects } => is_about && rule.means_text(text) || suspects.iter().any(runs),
             Item::Possible(PossibleRuns { commands, token_bags, .. }) => {
-                commands.iter().any(|command| self.takes_command(rule, command))
-                    || token_bags.iter().any(|bag| rule.shell_pattern().is_some_and(|pattern| bag.mentions(&pattern)))
+                let is_mentioned = |bag: &TokenBag| patterns.iter().any(|pattern| bag.mentions(pattern));
+                commands.iter().any(runs) || token_bags.iter().any(is_mentioned)
+            }
+            Item::Address { url, others } => {
+                is_about && std::iter::once(url).chain(others).any(|text| rule.means_text(text))
             }
             Item::Server(text) | Item::Text(text) => is_about && rule.means_text(text),
         }
     }
 
-    /// Whether a rule forbids a command in any of its spellings. A shell reaches git as well as the tool of that name does.
-    fn takes_command(&self, rule: &Rule, command: &CommandLine) -> bool {
-        let is_about = rule.is_about(self.tool());
-        let means = |line: &str| is_about && rule.means_text(line) || self.tool() == "bash" && rule.means_git(line);
-        let meets = |pattern: Cow<'_, str>| self.tool() == "bash" && command.meets(&pattern);
-        command.lines().any(means) || !command.patterns.is_empty() && rule.shell_pattern().is_some_and(meets)
+    /// Whether the call runs a command that a pattern means, in any spelling: by a shell, by the tool for git, or as tests.
+    fn runs(&self, patterns: &[Cow<'_, str>], command: &CommandLine) -> bool {
+        patterns.iter().any(|pattern| {
+            let git = pattern.strip_prefix("git ").filter(|_| self.tool() == "git");
+            let own = Some(pattern.as_ref()).filter(|_| self.tool() != "git");
+            let means = |pattern: &str| command.lines().any(|line| glob::matches(pattern, line));
+            self.shell.is_some() && (git.or(own).is_some_and(means) || command.meets(pattern))
+        })
+    }
+
+    /// Whether the tool does what a pattern of commands means. One that means all commands is about the shell alone.
+    fn does_same(&self, pattern: &str) -> bool {
+        let means = |command: &str| [command, &format!("{command} ")].iter().any(|line| may_name(line, pattern));
+        !matches!(pattern, "git *" | "git **")
+            && !is_everything(pattern)
+            && class::same_commands(self.tool()).any(means)
     }
 
     /// Whether a rule lets an item through. A path counts by where it is, not by what it is called.
@@ -121,6 +143,7 @@ impl<'a> Case<'a> {
                 Item::Command(CommandLine { line: text, .. }) | Item::Server(text) | Item::Text(text) => {
                     rule.means_text(text) && (rule.is_exact() || !self.is_grave(item, rule.pattern()))
                 }
+                Item::Address { url, .. } => rule.means_text(url),
                 Item::Opaque { .. } => rule.is_total() && !self.is_grave(item, rule.pattern()),
                 Item::Possible(_) => false,
             }
@@ -145,7 +168,7 @@ impl<'a> Case<'a> {
                 text.contains('>') && !self.may_redirect(pattern) || suspects.iter().any(|command| command.destroys)
             }
             Item::Server(_) => matches!(self.call.subject, Subject::Mcp { effect: Effect::Destroys, .. }),
-            Item::Path { .. } | Item::Possible(_) | Item::Text(_) => false,
+            Item::Path { .. } | Item::Possible(_) | Item::Address { .. } | Item::Text(_) => false,
         }
     }
 
@@ -174,26 +197,55 @@ impl<'a> Case<'a> {
 
     /// Subjects that a call touches besides its tool count too, the strictest most.
     fn opinion<'m>(&self, map: &'m CompactPermission, owner: Owner, at: usize, item: &Item) -> Option<Opinion<'m>> {
-        let also = match (item, &self.call.subject) {
-            (Item::Path { .. }, _) if item.is_outside() && self.refusal.is_some() => Some(("external_directory", None)),
-            (Item::Text(_), Subject::Url(url)) => Some(("network_target", Some(host(url)))),
-            (
-                Item::Path { .. }
-                | Item::Command(_)
-                | Item::Opaque { .. }
-                | Item::Possible(_)
-                | Item::Server(_)
-                | Item::Text(_),
-                _,
-            ) => None,
+        let also = match item {
+            Item::Path { .. } if item.is_outside() && self.refusal.is_some() => Some(("external_directory", None)),
+            Item::Address { url, .. } => Some(("network_target", Some(address::host(url)))),
+            Item::Path { .. }
+            | Item::Command(_)
+            | Item::Opaque { .. }
+            | Item::Possible(_)
+            | Item::Server(_)
+            | Item::Text(_) => None,
         };
         let by_tool = self.ruling(map, &self.tool, item);
         let by_subject = also.and_then(|(subject, text)| match text {
-            Some(text) => self.ruling(map, &Spelled::new(subject), &Item::Text(text.to_owned())),
+            Some(text) => self.ruling(map, &Spelled::new(subject), &Item::Text(text)),
             None => self.ruling(map, &Spelled::new(subject), item),
         });
         let by_reading = if self.is_read(at) { self.read_denial(map, item) } else { None };
-        strictest(strictest(by_tool, by_subject), by_reading).map(|rule| Opinion { rule, owner })
+        let others = [by_subject, by_reading, self.changing_denial(map, at, item), self.same_denial(map, item)];
+        others.into_iter().fold(by_tool, strictest).map(|rule| Opinion { rule, owner })
+    }
+
+    /// The rule of a map that keeps a file from `edit` or `write`, where the call changes or removes it otherwise.
+    fn changing_denial<'m>(&self, map: &'m CompactPermission, at: usize, item: &Item) -> Option<&'m compact::Rule> {
+        let spellings =
+            ["edit", "write"].into_iter().filter(|_| class::changes_file(self.tool(), at)).map(Spelled::new);
+        let denials = spellings.filter_map(|tool| self.ruling(map, &tool, item));
+        denials.filter(|rule| rule.keeps_from(&self.tool)).max_by_key(|rule| rule.action)
+    }
+
+    /// The rule of a map that forbids by another name what the call does: a command, or a tool for git or GitHub.
+    fn same_denial<'m>(&self, map: &'m CompactPermission, item: &Item) -> Option<&'m compact::Rule> {
+        let takes = |rule: &compact::Rule| rule.action != Action::Allow;
+        let by_command = ["bash", "git"].into_iter().filter_map(|tool| {
+            let spelled = Spelled::new(tool);
+            let prefix = if tool == "git" { "git " } else { "" };
+            map.ruling(&spelled, |rule| takes(rule) && self.does_same(&format!("{prefix}{}", rule.pattern)))
+        });
+        let commands = match item {
+            Item::Command(command) => std::slice::from_ref(command),
+            Item::Opaque { suspects, .. } => suspects,
+            Item::Possible(PossibleRuns { commands, .. }) => commands,
+            Item::Path { .. } | Item::Server(_) | Item::Address { .. } | Item::Text(_) => &[],
+        };
+        let by_tool = map.rules.iter().filter(|rule| takes(rule) && !commands.is_empty()).filter(|rule| {
+            let spelled = tool::canonical(&rule.tool);
+            let patterns: Vec<_> = class::same_commands(&spelled).map(command_pattern).collect();
+            let is_last = || map.ruling(&Spelled::new(&spelled), |rule| is_everything(&rule.pattern)) == Some(*rule);
+            commands.iter().any(|command| self.runs(&patterns, command)) && is_last()
+        });
+        by_command.chain(by_tool).max_by_key(|rule| rule.action)
     }
 
     /// The rule of a map that keeps a file from being read.
@@ -265,6 +317,14 @@ impl<'a> Case<'a> {
                 let by_pattern = commands.iter().filter_map(by_pattern);
                 by_line.chain(by_words).chain(by_pattern).filter(counts).max_by_key(|rule| rule.action)
             }
+            Item::Address { url, others } => {
+                let others = others.iter().filter_map(|text| {
+                    let pattern = |rule: &compact::Rule| address::normalize_pattern(&rule.pattern);
+                    map.ruling(tool, |rule| !gives(&rule) && glob::matches(&pattern(rule), text))
+                });
+                let by_text = map.ruling(tool, |rule| glob::matches(&rule.pattern, url));
+                others.fold(by_text, |found, rule| strictest(found, Some(rule)))
+            }
             Item::Text(text) => map.ruling(tool, |rule| glob::matches(&rule.pattern, text)),
             Item::Server(_) => map
                 .ruling(tool, |rule| glob::matches(&rule.pattern, "*"))
@@ -283,9 +343,17 @@ fn strictest<'r>(one: Option<&'r compact::Rule>, other: Option<&'r compact::Rule
     [one, other].into_iter().flatten().max_by_key(|rule| rule.action)
 }
 
-fn host(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-    let host = authority.rsplit('@').next().unwrap_or(authority);
-    host.split_once(':').map_or(host, |(host, _)| host)
+/// The patterns of commands that a rule is about: its own, or those that do the same as its tools do.
+fn shell_patterns(rule: &Rule) -> Vec<Cow<'_, str>> {
+    let is_meant = |tool: &str| {
+        rule.is_about(tool) && (rule.is_total() || class::verb(tool).is_some_and(|verb| rule.means_text(verb)))
+    };
+    let same =
+        class::SAME_COMMANDS.iter().filter(|(tool, _)| is_meant(tool)).map(|(_, command)| command_pattern(command));
+    rule.shell_pattern().into_iter().chain(same).collect()
+}
+
+/// The pattern that means a command with all of its further arguments.
+fn command_pattern(command: &str) -> Cow<'_, str> {
+    if command.ends_with('*') { Cow::Borrowed(command) } else { Cow::Owned(format!("{command} *")) }
 }

@@ -178,6 +178,103 @@ fn a_rule_about_git_holds_for_the_shell_but_opens_nothing_there() {
 }
 
 #[test]
+fn a_rule_that_forbids_means_every_tool_that_does_the_same() {
+    let git = |words: &str| call("git", Subject::Name(words.to_owned()));
+    let alone = || world().posture(Posture::Unattended);
+    let pr = || nothing("gh_pr_create");
+    let both = |rule: &str, call: &Call| {
+        alone().shared(&[], &[], &[rule]).check(call, Action::Deny, Layer::DenyRule);
+        alone().yolo().shared(&[], &[rule], &[]).check(call, Action::Ask, Layer::HardAsk);
+    };
+    for rule in ["git_push(*)", "Git(push *)", "Git(push*)", "Bash(git push*)", "Bash(git push *)"] {
+        for call in [
+            nothing("git_push"),
+            git("push origin"),
+            git("-C . push"),
+            bash("git push"),
+            bash("git -C . push origin x"),
+            bash("x=push; git $x"),
+            bash("poetry run git push"),
+        ] {
+            both(rule, &call);
+        }
+        for call in [nothing("git_status"), git("log --grep push"), bash("git commit -m push")] {
+            assert_ne!(alone().shared(&[], &[], &[rule]).decide(&call).action, Action::Deny, "{rule}, {call:?}");
+        }
+    }
+    for (rule, call) in [
+        ("Bash(git push origin *)", nothing("git_push")),
+        ("Bash(git commit*)", nothing("git_commit_apply")),
+        ("git_commit(*)", bash("git commit -am x")),
+        ("Git(add *)", files("git_stage_files", &["a"])),
+        ("rollback(*)", bash("git reset --hard HEAD~1")),
+        ("Bash(git reset --hard*)", call("rollback", Subject::Name("HEAD~1".to_owned()))),
+        ("Bash(gh pr create*)", pr()),
+        ("Github(create_pr)", bash("gh pr create --fill")),
+        ("Bash(cargo test*)", call("run_tests", bash("cargo test").subject)),
+        ("Edit(gen/**)", files("delete_file", &["gen/a"])),
+        ("Edit(gen/**)", files("move_file", &["gen/a", "b"])),
+        ("Edit(gen/**)", files("move_file", &["b", "gen/a"])),
+        ("Edit(gen/**)", files("copy_file", &["b", "gen/a"])),
+        ("Edit(gen/**)", files("write", &["gen/a"])),
+        ("Edit(gen/a)", files("delete_file", &["gen"])),
+        ("Write(gen/**)", files("edit", &["gen/a"])),
+        ("Write(gen/**)", files("delete_file", &["gen"])),
+        ("Write(gen/**)", link("delete_file", "a", &format!("{TREE}/gen/a"))),
+        ("Delete(gen/**)", files("move_file", &["gen/a", "b"])),
+    ] {
+        both(rule, &call);
+    }
+    for (rule, call) in [
+        ("Bash(git push --force*)", nothing("git_push")),
+        ("Bash(git commit --no-verify*)", nothing("git_commit")),
+        ("Bash(*)", nothing("git_status")),
+        ("Git(*)", nothing("git_status")),
+        ("Edit(gen/**)", files("copy_file", &["gen/a", "b"])),
+        ("Delete(gen/**)", files("move_file", &["b", "gen/a"])),
+        ("patch(gen/**)", files("write", &["gen/a"])),
+    ] {
+        assert_ne!(alone().shared(&[], &[], &[rule]).decide(&call).action, Action::Deny, "{rule}, {call:?}");
+    }
+    // A rule that allows stays with its own tool.
+    for (rule, call) in [
+        ("git_push(*)", bash("git push")),
+        ("Bash(git push*)", nothing("git_push")),
+        ("Bash(git push*)", git("push")),
+        ("Edit(**)", files("delete_file", &["a"])),
+        ("Edit(**)", files("write", &["a"])),
+    ] {
+        world().grant(rule).check(&call, Action::Ask, Layer::ToolClass);
+    }
+}
+
+#[test]
+fn a_map_that_forbids_means_every_tool_that_does_the_same() {
+    let git = |words: &str| call("git", Subject::Name(words.to_owned()));
+    for (map, call) in [
+        (r#"{"git_push":"deny"}"#, bash("ls && git push")),
+        (r#"{"git_push":"deny"}"#, bash("git push $x")),
+        (r#"{"git_push":"deny"}"#, git("push")),
+        (r#"{"git":{"push*":"deny"}}"#, nothing("git_push")),
+        (r#"{"bash":{"*":"allow","git push*":"deny"}}"#, nothing("git_push")),
+        (r#"{"edit":{"gen/*":"deny"}}"#, files("delete_file", &["gen/a"])),
+        (r#"{"write":{"gen/*":"deny"}}"#, files("copy_file", &["a", "gen/a"])),
+        (r#"{"web_fetch":{"https://evil.org/*":"deny"}}"#, call("WebFetch", Subject::Url("https://EVIL.org/".into()))),
+    ] {
+        world().yolo().map(map).check(&call, Action::Deny, Layer::DenyRule);
+        world().agent(map).check(&call, Action::Deny, Layer::AgentVeto);
+    }
+    for (map, call) in [
+        (r#"{"*":"deny","bash":"allow"}"#, bash("git push")),
+        (r#"{"bash":"deny"}"#, nothing("git_push")),
+        (r#"{"git_push":"deny","git_*":"allow"}"#, bash("git push")),
+        (r#"{"edit":"deny"}"#, files("delete_file", &["a"])),
+    ] {
+        world().yolo().map(map).check(&call, Action::Allow, Layer::Yolo);
+    }
+}
+
+#[test]
 fn what_throws_work_away_is_allowed_by_no_pattern() {
     let force = bash("git push --force origin");
     let tool = call("git", Subject::Name("push --force origin".to_owned()));
@@ -196,6 +293,14 @@ fn subjects_of_other_systems_are_judged_beside_the_tool() {
     map.check(&fetch("https://docs.rs/a"), Action::Allow, Layer::Rules);
     map.check(&fetch("https://me@evil.org:443/a"), Action::Deny, Layer::DenyRule);
     world().shared(&[], &[], &["Fetch(http://*)"]).check(&fetch("http://a"), Action::Deny, Layer::DenyRule);
+    map.check(&fetch("https://docs.rs@EVIL.org./a"), Action::Deny, Layer::DenyRule);
+    for rule in ["Fetch(https://evil.org/*)", "WebFetch(domain:Evil.org)"] {
+        for url in ["https://EVIL.org/a", "https://evil.org.:443/a", "https://docs.rs@%65vil.org/a"] {
+            world().yolo().shared(&[], &[], &[rule]).check(&fetch(url), Action::Deny, Layer::DenyRule);
+            world().yolo().shared(&[], &[rule], &[]).check(&fetch(url), Action::Ask, Layer::HardAsk);
+        }
+        world().yolo().shared(&[], &[], &[rule]).check(&fetch("https://docs.rs/"), Action::Allow, Layer::Yolo);
+    }
 }
 
 #[test]
