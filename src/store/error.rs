@@ -20,8 +20,13 @@ pub enum StoreError {
     Open { path: PathBuf, source: rusqlite::Error },
     #[error("database `{}` is read-only", path.display())]
     ReadOnly { path: PathBuf },
-    #[error("database `{}` has schema {found}, this coppice knows {known}", path.display())]
+    #[error(
+        "database `{}` has schema {found}, written by a newer coppice: this one ({}) knows {known}",
+        path.display(), env!("CARGO_PKG_VERSION")
+    )]
     Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("failed to upgrade database `{}` from schema {found} to {known}", path.display())]
+    Upgrade { path: PathBuf, found: i64, known: i64, source: rusqlite::Error },
     #[error("database `{}` is damaged or not a database", path.display())]
     Corrupt { path: PathBuf, source: rusqlite::Error },
     #[error("database `{}` is locked by another process", path.display())]
@@ -48,6 +53,9 @@ impl StoreError {
                 Some("make the directory writable, or name another one with COPPICE_HOME")
             }
             Self::Newer { .. } => Some("use the newer coppice that wrote it, or another COPPICE_HOME"),
+            Self::Upgrade { .. } => {
+                Some("nothing was changed: use the coppice that wrote it, and report this with `coppice doctor`")
+            }
             Self::Corrupt { .. } => Some("move the file away to start with an empty database"),
             Self::Locked { .. } => Some("close the program that holds it and try again"),
             Self::Full { .. } => Some("free some disk space and try again"),
@@ -62,7 +70,7 @@ impl StoreError {
     /// Sorts what SQLite reports about the database at `path`.
     pub(super) fn at(path: &Path) -> impl Fn(rusqlite::Error) -> Self {
         move |source| {
-            let path = path.to_owned();
+            let (path, source) = (path.to_owned(), without_sql(source));
             match source.sqlite_error_code() {
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked { path },
                 Some(ErrorCode::DiskFull) => Self::Full { path },
@@ -74,6 +82,14 @@ impl StoreError {
                 _ => Self::Sql { path, source },
             }
         }
+    }
+}
+
+/// The same error without the text of the statement, which says nothing to a person.
+pub(super) fn without_sql(error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
+        error => error,
     }
 }
 

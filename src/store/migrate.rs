@@ -30,10 +30,18 @@ pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError
         return Ok(());
     }
     for sql in pending {
-        tx.execute_batch(sql).map_err(&fail)?;
+        tx.execute_batch(sql).map_err(|error| upgrade_error(path, found, error))?;
     }
     tx.pragma_update(None, "user_version", KNOWN).map_err(&fail)?;
     tx.commit().map_err(&fail)?;
     info!(path = %path.display(), from = found, to = KNOWN, "database migrated");
     Ok(())
+}
+
+/// A disk that is full or a lock says more than the migration that met it.
+fn upgrade_error(path: &Path, found: i64, error: rusqlite::Error) -> StoreError {
+    match StoreError::at(path)(error) {
+        StoreError::Sql { path, source } => StoreError::Upgrade { path, found, known: KNOWN, source },
+        other => other,
+    }
 }

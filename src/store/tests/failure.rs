@@ -71,12 +71,45 @@ fn a_database_that_cannot_be_used_is_refused_with_its_path() {
     let other = Connection::open(&path).unwrap();
     other.pragma_update(None, "user_version", 41).unwrap();
     let before = fs::read(&path).unwrap();
-    assert_eq!(refusal(&path), format!("database `{}` has schema 41, this coppice knows 3", path.display()));
+    let newer = "has schema 41, written by a newer coppice: this one";
+    assert!(refusal(&path).starts_with(&format!("database `{}` {newer}", path.display())), "{}", refusal(&path));
     assert!(Writer::open(&path, BRIEF).err().and_then(|error| error.hint()).unwrap().contains("newer coppice"));
     assert_eq!(fs::read(&path).unwrap(), before, "a refused database is untouched");
 
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     assert_eq!(refusal(&path), format!("database `{}` is locked by another process", path.display()));
+}
+
+/// The chain of an error as it is shown.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[test]
+fn a_failed_upgrade_names_the_schemas_and_shows_no_sql() {
+    let (_dir, path) = temp();
+    Connection::open(&path).unwrap().execute_batch("CREATE TABLE handoffs (id); PRAGMA user_version = 1").unwrap();
+    let before = fs::read(&path).unwrap();
+    let error = Writer::open(&path, BRIEF).err().unwrap();
+    assert_eq!(
+        chain(&error),
+        format!(
+            "failed to upgrade database `{}` from schema 1 to 3: table handoffs already exists: Error code 1: SQL logic error",
+            path.display()
+        )
+    );
+    assert!(error.hint().unwrap().contains("nothing was changed"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+#[tokio::test]
+async fn a_table_that_is_gone_is_reported_without_sql() {
+    let (_dir, path) = temp();
+    let store = furnished(&path, 1).await;
+    Connection::open(&path).unwrap().execute_batch("DROP TABLE reviews").unwrap();
+    let shown = chain(&store.review(super::id(0)).await.unwrap_err());
+    assert!(shown.contains("no such table: reviews") && !shown.contains("SELECT"), "{shown}");
 }
 
 /// What a machine finds that lost the process, and the last `lost` bytes of the log, in one moment.
