@@ -242,7 +242,8 @@ impl Engine {
     }
 
     pub async fn undo(&self, id: &str, request: Undo) -> Result<Session, Error> {
-        self.tell(self.find(id).await?, Command::Undo { to: request.to }).await
+        self.tell(self.find(id).await?, if request.redo { Command::Redo } else { Command::Undo { to: request.to } })
+            .await
     }
 
     pub async fn merge(&self, id: &str, request: Merge) -> Result<Session, Error> {

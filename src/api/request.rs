@@ -236,9 +236,13 @@ pub struct DiffQuery {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// The last turn to keep; 0 is the base. Absent: everything but the last turn that changed something.
+    /// The last turn to keep; 0 is the base. Absent: everything but the last turn that changed something, or the merge of
+    /// the base branch into the worktree if that came after it.
     #[serde(default)]
     pub to: Option<u32>,
+    /// Takes the last undo back instead; `to` is ignored then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redo: bool,
 }
 
 /// `POST /v1/sessions/{id}/merge`

@@ -20,6 +20,7 @@ mod plan;
 mod plan_mode;
 mod question;
 mod queue;
+mod redo;
 mod retire;
 mod review;
 mod submodule;
@@ -117,6 +118,8 @@ pub(super) enum Command {
     Undo {
         to: Option<u32>,
     },
+    /// Takes the last undo back.
+    Redo,
     Merge(Merge),
     Rebase,
     /// Brings a child's files into its parent's work tree.
@@ -197,6 +200,7 @@ pub(super) async fn ask(
         | Command::SetPosture { .. }
         | Command::Resume(_)
         | Command::Undo { .. }
+        | Command::Redo
         | Command::Merge(_)
         | Command::Rebase
         | Command::Integrate

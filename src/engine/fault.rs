@@ -110,8 +110,10 @@ pub(super) enum Fault {
     NothingToResume { id: SessionId },
     #[error("session `{id}` has nothing to undo")]
     NothingToUndo { id: SessionId },
+    #[error("session `{id}` has no undo to take back")]
+    NothingToRedo { id: SessionId },
     #[error("the undo of session `{id}` to turn {to} did not finish")]
-    HalfUndone { id: SessionId, to: u32, turns: u32, source: GitError },
+    HalfUndone { id: SessionId, to: u32, source: GitError },
     #[error("session `{id}` started from `{base}`, which is not a branch: there is nothing to merge into")]
     NoTarget { id: SessionId, base: String, branch: String },
     #[error("session `{id}` has changed nothing: there is nothing to merge")]
@@ -235,6 +237,7 @@ impl Fault {
             Fault::NotInstalled { .. }
             | Fault::AgentModel { .. }
             | Fault::NothingToUndo { .. }
+            | Fault::NothingToRedo { .. }
             | Fault::HalfUndone { .. }
             | Fault::NothingToResume { .. }
             | Fault::NoTarget { .. }
@@ -299,7 +302,10 @@ impl Fault {
             Fault::NoPrompt { id, .. } => Some(format!("`coppice queue {id}` lists what waits")),
             Fault::PromptTaken { id, .. } => Some(format!("`coppice stop {id}` stops it")),
             Fault::NothingToResume { id } => Some(format!("`coppice send {id} \"…\"` gives it another prompt")),
-            Fault::HalfUndone { id, to, turns, .. } => Some(half_undone_hint(*id, *to, *turns)),
+            Fault::HalfUndone { id, to, .. } => Some(half_undone_hint(*id, *to)),
+            Fault::NothingToRedo { id } => Some(format!(
+                "`coppice undo {id} --to N` goes to the files of any turn; `coppice show {id}` lists them"
+            )),
             Fault::NotAChild { id } => Some(format!("`coppice merge {id}` brings it into its base branch")),
             Fault::NotIntegrated { child, .. } => Some(format!("try `coppice integrate {child}` again")),
             Fault::NoTarget { branch, .. } => {
@@ -399,16 +405,12 @@ fn listed(known: &[&str]) -> String {
     if known.is_empty() { "none".to_owned() } else { known.join(", ") }
 }
 
-/// What the user asked for is wrong, or what git tried did not work.
 /// What to do about files that an undo left between two turns.
-pub(super) fn half_undone_hint(id: SessionId, to: u32, turns: u32) -> String {
-    let again = format!("`coppice undo {id} --to {to}` tries again");
-    match to == turns {
-        true => again,
-        false => format!("{again}, `coppice undo {id} --to {turns}` brings the work of all turns back"),
-    }
+pub(super) fn half_undone_hint(id: SessionId, to: u32) -> String {
+    format!("`coppice undo {id} --to {to}` tries again, `coppice undo {id} --redo` restores the files from before it")
 }
 
+/// What the user asked for is wrong, or what git tried did not work.
 fn git_kind(error: &GitError) -> ErrorKind {
     match error {
         GitError::NotARepository { .. }

@@ -112,6 +112,10 @@ pub(super) struct Body {
     pub(super) undone: Option<(u32, u32)>,
     /// An undo that has begun: until it has ended, the files may be anything between two turns.
     pub(super) undoing: Option<UndoRecord>,
+    /// Where the session stood before its last undo, until it goes on.
+    pub(super) before_undo: Option<BeforeUndo>,
+    /// The last commit of the base branch that was merged into the worktree with conflicts.
+    pub(super) merged_base: Option<MergedBase>,
     /// A turn that was interrupted and the agent has not been told about.
     pub(super) interrupted: Option<u32>,
     /// The last turn was sent and did not end well: a resume sends its prompt again.
@@ -143,6 +147,29 @@ pub(super) struct UndoRecord {
     pub(super) to: u32,
     /// The ref that keeps the state before it.
     pub(super) saved: String,
+}
+
+/// Where a session stood before an undo.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BeforeUndo {
+    /// The ref that keeps the files; the branch stood at the parent of its commit.
+    pub(super) saved: String,
+    pub(super) base: String,
+    pub(super) merged: Option<String>,
+    pub(super) conflicts: Vec<String>,
+    pub(super) conflict_files: Vec<ConflictRecord>,
+    pub(super) changes: Changes,
+    pub(super) undone: Option<(u32, u32)>,
+    /// The numbers of the turns whose work was not in the files.
+    pub(super) undone_turns: Vec<u32>,
+}
+
+/// A base branch that was merged into a session's worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MergedBase {
+    pub(super) commit: String,
+    /// The files in conflict, as the merge wrote them.
+    pub(super) files: Vec<ConflictRecord>,
 }
 
 /// A file in conflict.

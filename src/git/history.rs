@@ -230,6 +230,23 @@ pub fn reset_after_snapshot(tree: &Worktree, to: &Oid, ref_name: &str) -> Result
     reset().map_err(failed)
 }
 
+/// Puts the files back to a snapshot, and the branch to the commit that the snapshot was taken on; that commit.
+pub fn restore_snapshot(tree: &Worktree, snapshot: &Oid, ref_name: &str) -> Result<Oid, GitError> {
+    let repo = tree.repo.open()?;
+    let parent = repo.find_commit(snapshot.raw()).and_then(|commit| commit.parent_id(0));
+    let tip: Oid = parent.map_err(GitError::library(format!("read commit `{snapshot}`")))?.into();
+    reset_after_snapshot(tree, snapshot, ref_name)?;
+    let tree = &Worktree { repo: tree.repo.unstoppable(), ..tree.clone() };
+    let uncommit = || {
+        let private = PrivateIndex::copy_of(tree)?;
+        private.git("read-tree").arg(tip.to_string()).run()?;
+        private.install(OtherWriters::Possible)?;
+        set_ref(&repo, &tree.branch_ref(), tip, "coppice: restore")
+    };
+    uncommit().map_err(|source| GitError::HalfReset { saved: ref_name.to_owned(), source: Box::new(source) })?;
+    Ok(tip)
+}
+
 /// What a checkout of `to` would replace although the snapshot does not hold it, since it is ignored.
 fn ignored_in_the_way(tree: &Worktree, repo: &Repository, snapshot: Oid, to: Oid) -> Result<Vec<PathBuf>, GitError> {
     let added = stage::differences(repo, snapshot, to)?.into_iter().filter(|found| found.delta == Delta::Added);

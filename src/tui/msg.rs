@@ -103,6 +103,8 @@ pub(crate) enum Request {
         session: String,
         to: Option<u32>,
     },
+    /// Takes the last undo back.
+    Redo(String),
     Archive(String),
     Remove(String),
     Restore(String),

@@ -361,6 +361,7 @@ impl Shell {
             | Request::Rebase(_)
             | Request::Integrate(_)
             | Request::Undo { .. }
+            | Request::Redo(_)
             | Request::Archive(_)
             | Request::Remove(_)
             | Request::Restore(_)

@@ -84,6 +84,58 @@ fn a_conflict_can_be_undone_and_met_again() {
 }
 
 #[test]
+fn an_undo_in_a_conflict_takes_back_its_resolution_and_a_redo_brings_it_back() {
+    let env = TestEnv::new();
+    let id = in_conflict(&env, "ours");
+    let readme = env.worktree(&id).join("README.md");
+    let text = || std::fs::read_to_string(&readme).unwrap();
+    fs::write(&readme, "by hand\n").unwrap();
+    let told = env.coppice(&["undo", &id]).transcript();
+    let kept = env.git(&["for-each-ref", "--format=%(refname)", "refs/coppice/undo/"]).replace(&id, "[ID1]");
+    insta::assert_snapshot!(told.replace(&kept, "[SAVED]"), @r"
+    exit: 0
+    -- stderr
+    [ID1] is as turn 1 left it; its changes are now +1 -1
+    `coppice undo [ID1] --redo` takes this back
+    warning: changes that no turn had committed are kept in `[SAVED]`; `coppice undo [ID1] --redo` brings them back
+    warning: the merge of `main` into the worktree is undone too; `coppice merge [ID1]` meets the conflict again
+    ");
+    assert_eq!((text(), env.status(&id)), ("theirs\n".into(), "ready".into()));
+
+    insta::assert_snapshot!(env.coppice(&["undo", &id, "--redo"]).transcript(), @r"
+    exit: 0
+    -- stderr
+    [ID1] is as before the undo; its changes are now +4 -0
+    `coppice undo [ID1] --redo` takes this back
+    ");
+    assert_eq!((text(), env.status(&id)), ("by hand\n".into(), "conflict".into()));
+    // That can be taken back as well, and so on.
+    for (expected, status) in [("theirs\n", "ready"), ("by hand\n", "conflict")] {
+        env.coppice(&["undo", &id, "--redo"]).succeeds();
+        assert_eq!((text(), env.status(&id)), (expected.to_owned(), status.to_owned()));
+    }
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("README.md"), "by hand\n");
+    assert_eq!(env.git(&["show", "--format=", "--name-only", "main"]), "README.md");
+}
+
+#[test]
+fn an_undo_to_a_turn_with_conflict_marks_is_in_conflict_again() {
+    let env = TestEnv::new();
+    let id = in_conflict(&env, "ours");
+    env.coppice(&["send", &id, &write("unrelated.txt", "more")]).succeeds();
+    env.wait_for(&id, "conflict");
+    env.send_ready(&id, &[], &steps(&[run("printf 'both\\n' > README.md"), say("resolved")]));
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!((env.status(&id), env.session(&id)["conflicts"].clone()), ("conflict".into(), json!(["README.md"])));
+    env.coppice(&["merge", &id]).exits(1).transcript();
+    env.coppice(&["undo", &id, "--to", "3"]).succeeds();
+    assert_eq!(env.status(&id), "ready");
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("README.md"), "both\n");
+}
+
+#[test]
 fn a_daemon_that_dies_leaves_the_conflict_to_the_next() {
     let env = TestEnv::new();
     let id = in_conflict(&env, "ours");
@@ -480,8 +532,8 @@ fn every_act_names_what_is_in_no_commit() {
     insta::assert_snapshot!(env.coppice(&["undo", &id]).transcript(), @r"
     exit: 0
     -- stderr
-    [ID1] undone, nothing is left of its changes
-    `coppice undo [ID1] --to 4` takes it back
+    [ID1] is as turn 3 left it; no changes remain
+    `coppice undo [ID1] --redo` takes this back
     warning: not undone, because they are repositories of their own or unreadable: `nested`, `other`; the worktree that holds them is never deleted
     ");
     assert!(env.worktree(&id).join("other/x").exists());

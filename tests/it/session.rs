@@ -275,11 +275,10 @@ fn an_undo_can_be_undone() {
     let file = env.worktree(&id).join("file.txt");
     let read = || std::fs::read_to_string(&file).ok();
 
-    let back = format!("`coppice undo {id} --to 2` takes it back");
-    assert!(env.coppice(&["undo", &id]).exits(0).stderr.contains(&back));
+    env.coppice(&["undo", &id]).succeeds();
     assert_eq!(read().as_deref(), Some("one\n"));
     let forward = env.coppice(&["undo", &id, "--to", "2"]).exits(0).stderr;
-    assert!(forward.contains("is as turn 2 left it") && !forward.contains(&back), "{forward}");
+    assert!(forward.contains("is as turn 2 left it"), "{forward}");
     assert_eq!(read().as_deref(), Some("two\n"));
     env.coppice(&["undo", &id, "--to", "0"]).succeeds();
     assert_eq!(read(), None);

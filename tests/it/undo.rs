@@ -77,7 +77,7 @@ fn an_undo_that_fails_says_what_to_do_and_can_be_repeated() {
               caused by: not all files could be put back; the state before is kept in `[SAVED]`
               caused by: `git read-tree` failed with exit status: 1: no space left
 
-            hint: `coppice undo [ID1] --to 1` tries again, `coppice undo [ID1] --to 2` brings the work of all turns back
+            hint: `coppice undo [ID1] --to 1` tries again, `coppice undo [ID1] --redo` restores the files from before it
             ");
         }
         let error = env.session(&id)["last_error"].clone();
@@ -160,6 +160,48 @@ fn an_undo_says_which_turn_it_restores_where_one_was_never_committed_on_its_own(
     assert_eq!(events.iter().rfind(|event| event["type"] == "undone").unwrap()["to"], 1);
     env.json(&["undo", &id, "--to", "3"]);
     assert_eq!(files(&env, &id), ["one.txt", "two.txt"]);
+}
+
+#[test]
+fn a_redo_brings_back_what_no_turn_committed() {
+    let env = TestEnv::new();
+    let id = with_failed_checkpoint(&env);
+    env.git(&["config", "filter.broken.clean", "cat"]);
+    fs::write(env.worktree(&id).join("by-hand.txt"), "mine\n").unwrap();
+    let before = env.session(&id);
+    let said = env.coppice(&["undo", &id]).exits(0).stderr;
+    assert!(said.contains(&format!("`coppice undo {id} --redo` takes this back")), "{said}");
+    assert_eq!(files(&env, &id), ["one.txt"]);
+    env.coppice(&["undo", &id, "--redo"]).succeeds();
+    assert_eq!(files(&env, &id), ["one.txt", "two.txt", "by-hand.txt"]);
+    let session = env.session(&id);
+    assert_eq!((&session["undone_to"], &session["changes"]), (&before["undone_to"], &before["changes"]));
+    // As before: in the worktree, and in no commit of the branch.
+    let branch = session["branch"].as_str().unwrap();
+    assert!(!env.git(&["ls-tree", "--name-only", branch]).contains("by-hand.txt"));
+
+    env.send_ready(&id, &[], &say("done"));
+    let refused = env.coppice(&["undo", &id, "--redo"]).transcript();
+    assert_snapshot!(refused, @r"
+    exit: 1
+    -- stderr
+    error: session `[ID1]` has no undo to take back
+
+    hint: `coppice undo [ID1] --to N` goes to the files of any turn; `coppice show [ID1]` lists them
+    ");
+}
+
+#[test]
+fn a_redo_restores_the_files_after_an_undo_that_failed() {
+    let mut env = TestEnv::new();
+    let git = FailingGit::install(&mut env);
+    let id = with_two_turns(&env);
+    git.fail_at("read-tree --reset");
+    env.coppice(&["undo", &id]).exits(1).transcript();
+    git.work();
+    env.coppice(&["undo", &id, "--redo"]).succeeds();
+    assert_eq!(files(&env, &id), ["one.txt", "two.txt", "by-hand.txt"]);
+    assert!(env.session(&id)["last_error"].is_null());
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Actor {
         let Session::Attached(_) = self.state else { return Ok(()) };
         let act = match command {
             Command::Resume(_) => "be resumed",
-            Command::Undo { .. } => "be undone",
+            Command::Undo { .. } | Command::Redo => "be undone",
             Command::Merge { .. } => "be merged",
             Command::Rebase => "be rebased",
             Command::Integrate => "be integrated",

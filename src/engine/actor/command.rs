@@ -52,6 +52,7 @@ impl Actor {
             }
             Command::Resume(setup) => self.resume(setup).await,
             Command::Undo { to } => self.undo(to).await,
+            Command::Redo => self.redo().await,
             Command::Merge(request) => self.merge(request).await,
             Command::Rebase => self.rebase().await,
             Command::Integrate => self.integrate_into_parent().await,

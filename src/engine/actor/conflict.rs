@@ -17,7 +17,7 @@ use crate::store::Durability;
 
 use super::super::fault::Fault;
 use super::super::prepare::failure;
-use super::super::record::ConflictRecord;
+use super::super::record::{ConflictRecord, MergedBase};
 use super::Actor;
 use super::integrate::{accept_option, refusal_hint};
 use super::tree::{changes, in_quiet_tree};
@@ -103,6 +103,8 @@ impl Actor {
             Brought::Brought { head, onto } => {
                 let body = &mut self.record.body;
                 (body.base.commit, body.merged) = (onto.to_string(), None);
+                body.merged_base = (!body.conflict_files.is_empty())
+                    .then(|| MergedBase { commit: onto.to_string(), files: body.conflict_files.clone() });
                 body.changes = changes(diff::total(&files));
                 let (commit, style) = (head.to_string(), "merge".to_owned());
                 self.staged.push(Payload::Integrated { commit, style, files: Vec::new() });
@@ -184,6 +186,16 @@ impl Actor {
         {
             self.give_up(&error).await;
         }
+    }
+
+    /// Takes the conflicts from the merge of the base that the files hold: an undo may bring its marks back.
+    pub(super) async fn find_conflicts_again(&mut self) -> Standing {
+        let body = &mut self.record.body;
+        let merged = body.merged_base.as_ref().filter(|merged| merged.commit == body.base.commit);
+        body.conflict_files = merged.map(|merged| merged.files.clone()).unwrap_or_default();
+        let name = |file: &ConflictRecord| Path::new(OsStr::from_bytes(&file.path)).display().to_string();
+        body.conflicts = body.conflict_files.iter().map(name).collect();
+        self.standing().await
     }
 
     fn set_conflicts(&mut self, files: impl IntoIterator<Item = ConflictFile>) {

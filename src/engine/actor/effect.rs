@@ -175,6 +175,7 @@ impl Actor {
             // What was merged is told by the merge; from here on counts what is not.
             self.record.body.changes = Changes::default();
         }
+        self.record.body.before_undo = None;
         let config = self.config().await;
         self.timing.begin(self.limits(&config));
         let turn = super::TurnRun::new(self.record.body.turns + 1, first, task);

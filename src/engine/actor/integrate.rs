@@ -88,6 +88,11 @@ impl Actor {
         &mut self,
         (integration, result): (Integration, Result<(), Fault>),
     ) -> Result<(), Fault> {
+        match integration {
+            Integration::Merged => (self.record.body.before_undo, self.record.body.merged_base) = (None, None),
+            Integration::Rebased | Integration::Conflict => self.record.body.before_undo = None,
+            Integration::Refused => {}
+        }
         self.step(Event::Integrated(integration)).await;
         if integration == Integration::Merged
             && let Err(fault) = self.give_tree_back().await

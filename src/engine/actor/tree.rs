@@ -16,13 +16,14 @@ use crate::git::history::{self, Checkpoint, Recorded};
 use crate::git::{self, GitError, Oid, Worktree};
 use crate::protocol::naming;
 use crate::sandbox::quiesce;
-use crate::session::{Event, Rest, Session};
+use crate::session::{Rest, Session, Standing};
 use crate::store::{Change, Durability, Write};
 
+use super::super::crash;
 use super::super::fault::{Fault, half_undone_hint};
 use super::super::prepare::{self, failure};
-use super::super::record::{ChildAccess, Tree, TurnBody, UndoRecord};
-use super::super::{clock, crash};
+use super::super::record::{BeforeUndo, ChildAccess, Tree, TurnBody, UndoRecord};
+use super::super::shown_work::current_turn;
 use super::{Actor, Command};
 
 impl Actor {
@@ -124,9 +125,11 @@ impl Actor {
         for row in &rows {
             turns.push((row.number, TurnBody::read(row)?, row.raw.clone()));
         }
-        let to = match to {
-            Some(to) => to,
-            None => last_change(&turns).ok_or(Fault::NothingToUndo { id: self.id })? - 1,
+        let to = match (to, last_change(&turns)) {
+            (Some(to), _) => to,
+            (None, None) => return Err(Fault::NothingToUndo { id: self.id }),
+            (None, Some((_, turn))) if self.is_base_merged_since(turn).await? => current_turn(&self.record.body),
+            (None, Some((number, _))) => number - 1,
         };
         if to > self.record.body.turns {
             return Err(Fault::NoTurn { id: self.id, turn: to });
@@ -139,8 +142,14 @@ impl Actor {
         self.keep_submodules().await;
         self.warn_of_submodules("are not undone");
         let tree = self.tree().await?;
-        let saved = format!("refs/coppice/undo/{}/{}", self.id, clock::now());
-        let earlier = self.begin_undo(to, &saved).await?;
+        let saved = self.undo_ref();
+        let before = match (&self.record.body.undoing, &self.record.body.before_undo) {
+            // What an undo that did not finish has left is not worth going back to.
+            (Some(_), Some(before)) => before.clone(),
+            (_, _) => self.before_undo(&turns, &saved),
+        };
+        let old_base = self.record.body.base.commit.clone();
+        let earlier = self.begin_undo(to, &saved, before).await?;
         crash::point();
         let (name, branch) = (saved.clone(), self.record.body.base.branch.clone());
         let merged = self.record.body.merged.as_deref().map(str::parse::<Oid>).transpose()?;
@@ -187,32 +196,56 @@ impl Actor {
         self.set_left_out(&left_out);
         self.warn_of_left_out("not undone");
         if unsaved > 0 {
-            let message = format!("changes that no turn had committed are kept in `{saved}`");
+            let message = format!(
+                "changes that no turn had committed are kept in `{saved}`; `coppice undo {} --redo` brings them back",
+                self.id
+            );
             self.staged.push(Payload::Warning { message });
         }
         let body = &mut self.record.body;
         (body.base.commit, body.merged) = (base.to_string(), merged.map(|merged| merged.to_string()));
-        body.conflicts.clear();
+        if body
+            .merged_base
+            .as_ref()
+            .is_some_and(|merged| merged.commit == old_base && merged.commit != body.base.commit)
+        {
+            let message = format!(
+                "the merge of `{}` into the worktree is undone too; `coppice merge {}` meets the conflict again",
+                body.base.name, self.id
+            );
+            self.staged.push(Payload::Warning { message });
+        }
         self.record.body.changes = changes(diff::total(&files));
         self.record.body.undone = undone_range(&turns, to);
+        let standing = self.find_conflicts_again().await;
+        self.staged.push(Payload::Undone { to, commit: target.to_string(), saved });
+        self.end_undo(turns, |number| number > to, standing).await
+    }
+
+    /// Stores where the session stands after its files have changed, and which turns' work they do not hold.
+    pub(super) async fn end_undo(
+        &mut self,
+        turns: Vec<(u32, TurnBody, Option<String>)>,
+        is_undone: impl Fn(u32) -> bool,
+        standing: Standing,
+    ) -> Result<(), Fault> {
         let mut rewritten = Vec::new();
         for (number, mut turn, raw) in turns {
-            let undone = number > to;
-            if turn.undone != undone {
-                turn.undone = undone;
+            if turn.undone != is_undone(number) {
+                turn.undone = is_undone(number);
                 rewritten.push(Change::Turn(turn.row(self.id, number, raw)));
             }
         }
-        self.staged.push(Payload::Undone { to, commit: target.to_string(), saved });
-        if let Some((next, _)) = crate::session::step(self.state, Event::Settle) {
-            self.state = next;
-        }
+        self.state = Session::Resting(match standing {
+            Standing::Clear => Rest::Ready,
+            Standing::Conflict => Rest::Conflict,
+        });
         (self.record.body.last_error, self.record.body.uncommitted) = (None, None);
         self.persist(Durability::Full, rewritten).await?;
         Ok(())
     }
 
-    fn can_undo(&self) -> bool {
+    pub(super) fn can_undo(&self) -> bool {
         match self.state {
             Session::Resting(Rest::Ready | Rest::Asking | Rest::Failed | Rest::Interrupted | Rest::Conflict) => true,
             Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_) => false,
@@ -221,8 +254,8 @@ impl Actor {
 
     /// Stores that the files are about to change, before they do: a daemon that dies must not leave them as they are then
     /// for the work of a turn. Returns an earlier undo that did not finish.
-    async fn begin_undo(&mut self, to: u32, saved: &str) -> Result<BegunUndo, Fault> {
-        let (id, turns) = (self.id, self.record.body.turns);
+    pub(super) async fn begin_undo(&mut self, to: u32, saved: &str, before: BeforeUndo) -> Result<BegunUndo, Fault> {
+        let id = self.id;
         let body = &mut self.record.body;
         // What an undo that did not finish has left is not worth naming.
         let saved = body.undoing.as_ref().map_or(saved, |earlier| &earlier.saved).to_owned();
@@ -230,10 +263,14 @@ impl Actor {
         let error = TurnError {
             kind: TurnError::UNFINISHED_UNDO.to_owned(),
             message: format!("the undo to turn {to} did not finish; the state before it is kept in `{saved}`"),
-            hint: Some(half_undone_hint(id, to, turns)),
+            hint: Some(half_undone_hint(id, to)),
             ..TurnError::default()
         };
-        let before = BegunUndo { undoing: body.undoing.replace(begun), last_error: body.last_error.replace(error) };
+        let before = BegunUndo {
+            undoing: body.undoing.replace(begun),
+            before_undo: body.before_undo.replace(before),
+            last_error: body.last_error.replace(error),
+        };
         let kept = self.unsaved.len();
         if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
             self.forget_refused(kept);
@@ -244,12 +281,11 @@ impl Actor {
     }
 
     /// Tells why an undo failed. One that has changed nothing has not begun.
-    async fn end_failed_undo(&mut self, to: u32, fault: Fault, before: BegunUndo) -> Fault {
+    pub(super) async fn end_failed_undo(&mut self, to: u32, fault: Fault, before: BegunUndo) -> Fault {
         let fault = match fault {
             Fault::Git(GitError::HalfReset { saved, source }) => {
                 let saved = self.record.body.undoing.as_ref().map_or(saved, |begun| begun.saved.clone());
-                let (turns, source) = (self.record.body.turns, GitError::HalfReset { saved, source });
-                return Fault::HalfUndone { id: self.id, to, turns, source };
+                return Fault::HalfUndone { id: self.id, to, source: GitError::HalfReset { saved, source } };
             }
             fault => fault,
         };
@@ -261,8 +297,9 @@ impl Actor {
     }
 
     fn restore_before_undo(&mut self, before: BegunUndo) {
-        let BegunUndo { undoing, last_error } = before;
-        (self.record.body.undoing, self.record.body.last_error) = (undoing, last_error);
+        let BegunUndo { undoing, before_undo, last_error } = before;
+        let body = &mut self.record.body;
+        (body.undoing, body.before_undo, body.last_error) = (undoing, before_undo, last_error);
     }
 
     /// Completes an undo that failed or was cut off, before something is done with the files.
@@ -290,6 +327,7 @@ impl Actor {
             | Command::Stop
             | Command::Abort { .. }
             | Command::Undo { .. }
+            | Command::Redo
             | Command::SetPosture { .. }
             | Command::Note { .. }
             | Command::Recount { .. }
@@ -384,8 +422,9 @@ impl Actor {
 }
 
 /// What an undo replaces in the record while it goes on.
-struct BegunUndo {
+pub(super) struct BegunUndo {
     undoing: Option<UndoRecord>,
+    before_undo: Option<BeforeUndo>,
     last_error: Option<TurnError>,
 }
 
@@ -456,9 +495,9 @@ pub(in super::super) fn changes(total: diff::Changes) -> Changes {
 }
 
 /// The last turn that changed something and still counts.
-fn last_change(turns: &[(u32, TurnBody, Option<String>)]) -> Option<u32> {
+fn last_change(turns: &[(u32, TurnBody, Option<String>)]) -> Option<(u32, &TurnBody)> {
     let changed = |turn: &TurnBody| (turn.checkpoint.is_some() || turn.checkpoint_failed) && !turn.undone;
-    turns.iter().rev().find(|(_, turn, _)| changed(turn)).map(|(number, ..)| *number)
+    turns.iter().rev().find(|(_, turn, _)| changed(turn)).map(|(number, turn, _)| (*number, turn))
 }
 
 /// The last turn up to `to` after which the files are known: a turn whose checkpoint failed left no state of its own.

@@ -49,8 +49,9 @@ impl Command {
             Does::Act(Action::Agent) => Some(agents(model)),
             Does::Act(Action::Posture) => Some(words(&Posture::ALL.map(Posture::as_str))),
             Does::Act(Action::Merge) => Some(words(&STYLES.map(|(word, _)| word))),
-            // A number, and a text: there is nothing to choose from.
-            Does::Act(Action::Undo | Action::Plan) => Some(Vec::new()),
+            Does::Act(Action::Undo) => Some(words(&["redo"])),
+            // A text: there is nothing to choose from.
+            Does::Act(Action::Plan) => Some(Vec::new()),
             Does::Act(Action::Order(order)) => order.arguments(),
             Does::Act(_) | Does::GoAlone => None,
         }
@@ -174,8 +175,15 @@ fn obey(model: &mut Model, command: Command, argument: &str) -> Result<Vec<Reque
             cleared(model);
             vec![Request::Merge { session, style, hooks, unseen }]
         }
+        (Action::Undo, "redo") => {
+            let session = session(model)?;
+            cleared(model);
+            vec![Request::Redo(session)]
+        }
         (Action::Undo, number) if !number.is_empty() => {
-            let to = number.parse().map_err(|_| refusal(format!("`{number}` is not the number of a turn")))?;
+            let to = number
+                .parse()
+                .map_err(|_| refusal(format!("`{number}` is neither the number of a turn nor `redo`")))?;
             let session = session(model)?;
             cleared(model);
             vec![Request::Undo { session, to: Some(to) }]
@@ -313,7 +321,7 @@ mod tests {
                 "unknown option `octopus`; expected `squash`, `no-ff`, `rebase`, `--no-verify`, \
                  `--accept-hook-changes` or `--accept-unseen-changes`",
             ),
-            ("/undo all", "`all` is not the number of a turn"),
+            ("/undo all", "`all` is neither the number of a turn nor `redo`"),
         ] {
             let mut model = model();
             let said = understand(text).and_then(|(command, argument)| obey(&mut model, command, argument));

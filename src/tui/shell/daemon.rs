@@ -227,6 +227,7 @@ fn kind(request: &Request) -> Kind<'_> {
         | Request::Stop(session)
         | Request::Resume(session)
         | Request::Rebase(session)
+        | Request::Redo(session)
         | Request::Integrate(session)
         | Request::Archive(session)
         | Request::Remove(session)
@@ -291,6 +292,7 @@ fn doing(request: &Request) -> &'static str {
         Request::Rebase(_) => "rebase",
         Request::Integrate(_) => "bring the result into the parent",
         Request::Undo { .. } => "take back the turn",
+        Request::Redo(_) => "take back the undo",
         Request::Archive(_) => "archive the session",
         Request::Remove(_) => "remove the session",
         Request::Restore(_) => "restore the session",

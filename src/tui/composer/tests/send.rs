@@ -192,6 +192,7 @@ fn commands_to_a_session_act_on_it() {
             Focus::Composer,
         ),
         ("/undo 0", Request::Undo { session: session(), to: Some(0) }, Focus::Composer),
+        ("/undo redo", Request::Redo(session()), Focus::Composer),
         ("/posture attended", posture("attended"), Focus::Composer),
         ("/plan", posture("plan"), Focus::Composer),
         ("/auto", posture("unattended"), Focus::Composer),

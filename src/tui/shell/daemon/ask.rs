@@ -67,12 +67,16 @@ impl Desk {
             }
             Request::Integrate(id) => done("brought into the parent", to.integrate(&id).await?),
             Request::Undo { session, to: turn } => {
-                let session = to.undo(&session, &Undo { to: turn }).await?;
+                let session = to.undo(&session, &Undo { to: turn, redo: false }).await?;
                 let said = match session.stands_at() {
-                    0 => "the files are as on the base".to_owned(),
-                    turn => format!("the files are as after turn {turn}"),
+                    0 => "the files are as on the base; `/undo redo` takes this back".to_owned(),
+                    turn => format!("the files are as after turn {turn}; `/undo redo` takes this back"),
                 };
                 done(&said, session)
+            }
+            Request::Redo(session) => {
+                let session = to.undo(&session, &Undo { to: None, redo: true }).await?;
+                done("the files are as before the undo", session)
             }
             Request::Archive(id) => done("archived", to.archive(&id).await?),
             Request::Remove(id) => done("removed; `/restore` brings it back", to.remove(&id).await?),
