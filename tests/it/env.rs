@@ -214,7 +214,7 @@ impl TestEnv {
     }
 
     /// A program that sees nothing of the machine's user.
-    fn command(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>, directory: &Path) -> Command {
         let mut command = Command::new(program);
         command.current_dir(directory).env_clear().stdin(Stdio::null());
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -259,7 +259,7 @@ impl TestEnv {
     }
 
     /// Every log file of the daemon, for the message of a failing test.
-    fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fn logs(directory: &Path, found: &mut String) {
             for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
                 let path = entry.path();
@@ -486,7 +486,7 @@ pub(crate) struct Process {
 
 impl Process {
     /// The process, unless it has ended.
-    fn of(pid: Pid) -> Option<Self> {
+    pub(crate) fn of(pid: Pid) -> Option<Self> {
         let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
         let command = String::from_utf8_lossy(&fs::read(proc(pid, "cmdline")).ok()?).replace('\0', " ");
         // Nothing is left of the command line of one that has ended and was not collected.
@@ -494,7 +494,7 @@ impl Process {
     }
 
     /// Waits for its end.
-    fn ends_before(&self, deadline: Instant) -> bool {
+    pub(crate) fn ends_before(&self, deadline: Instant) -> bool {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
         // The end of any child of this process interrupts a call.
@@ -512,7 +512,7 @@ fn all_pids() -> Vec<Pid> {
 }
 
 /// These processes and everything below them.
-fn family(heads: &[Pid]) -> Vec<Pid> {
+pub(crate) fn family(heads: &[Pid]) -> Vec<Pid> {
     let parent = |pid: Pid| {
         let stat = fs::read_to_string(proc(pid, "stat")).ok()?;
         // The name before it may hold anything, spaces and brackets too.

@@ -1,0 +1,496 @@
+//! Performs the steps of a round as a person would: starts commands, lets faults strike meanwhile, takes them back, waits
+//! until nothing goes on any more, and then asks `model` whether everything holds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::env::{Process, TestEnv};
+use crate::fault::{Remedy, Struck};
+use crate::model::{Checkout, Known, SHARED, violations};
+use crate::observe::USERS_FILES;
+use crate::step::{Act, Pick, Step, Strike, Style, Turn};
+
+/// The daemon answers within this time on a machine that has nothing else to do.
+const ANSWER: Duration = Duration::from_secs(2);
+
+/// No command and no turn that ends by itself takes this long there.
+const ACT: Duration = Duration::from_secs(20);
+
+/// Names the directory that gets a copy of a failed round.
+const KEEP: &str = "COPPICE_CHAOS_KEEP";
+
+/// The exit code of a bug.
+const BUG: i32 = 70;
+
+/// How much happened.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Tally {
+    pub(crate) faults: usize,
+    /// Faults that found nothing to strike.
+    pub(crate) missed: usize,
+    pub(crate) slowest: Duration,
+}
+
+impl Tally {
+    pub(crate) fn add(&mut self, other: &Tally) {
+        self.faults += other.faults;
+        self.missed += other.missed;
+        self.slowest = self.slowest.max(other.slowest);
+    }
+}
+
+/// One home, its sessions, and what is known about them.
+pub(crate) struct Round {
+    pub(crate) env: TestEnv,
+    /// Where the user's checkout is now.
+    pub(crate) checkout: PathBuf,
+    pub(crate) known_checkout: Checkout,
+    known_events: BTreeMap<u64, Value>,
+    follower: Follower,
+    /// How many sessions were asked for; the number of each is part of its title.
+    created: usize,
+    prompts: usize,
+    /// The sessions that were seen last, oldest first.
+    sessions: Vec<Value>,
+    /// The directories of the sessions that were merged since the last check.
+    merging: Vec<String>,
+    tally: Tally,
+}
+
+impl Round {
+    pub(crate) fn new() -> Self {
+        let env = TestEnv::new();
+        env.write(SHARED, "from the user\n");
+        env.commit("shared");
+        let [changed, staged, untracked] = USERS_FILES;
+        for path in [changed, staged, untracked] {
+            env.write(path, "work of the user\n");
+        }
+        env.git(&["add", staged]);
+        assert!([changed, untracked].iter().all(|path| env.repo().join(path).exists()));
+        let follower = Follower::start(&env, 0);
+        let nothing =
+            Checkout { head: String::new(), tip: String::new(), status: String::new(), files: vec![], litter: vec![] };
+        let mut round = Self {
+            checkout: env.repo(),
+            known_checkout: nothing,
+            known_events: BTreeMap::new(),
+            follower,
+            created: 0,
+            prompts: 0,
+            sessions: Vec::new(),
+            merging: Vec::new(),
+            tally: Tally::default(),
+            env,
+        };
+        round.known_checkout = round.checkout_facts();
+        round
+    }
+
+    /// Performs a step and checks what must hold after it; what became of it, for the trace.
+    pub(crate) fn perform(&mut self, step: &Step) -> String {
+        let mut client = self.begin(step.act);
+        let Some(strike) = &step.strike else {
+            let outcome = finish(client);
+            self.look();
+            return outcome;
+        };
+        if let Some(client) = &mut client {
+            client.wait_at_most(Duration::from_millis(strike.after_ms));
+        }
+        let struck = self.strike_all(strike, client);
+        self.settle();
+        self.check();
+        struck
+    }
+
+    /// Ends everything; nothing may be left.
+    pub(crate) fn finish(mut self) -> Tally {
+        self.settle();
+        self.check();
+        self.follower.end();
+        self.env.coppice_in(&self.env.path("home"), &["daemon", "stop", "--now"]).transcript();
+        let deadline = Instant::now() + patience(ANSWER);
+        let left: Vec<_> = self.env.processes().into_iter().filter(|process| !process.ends_before(deadline)).collect();
+        assert!(left.is_empty(), "these processes outlived their daemon: {left:#?}");
+        self.tally
+    }
+
+    /// Lets the faults happen, then the act under them, and takes them back.
+    fn strike_all(&mut self, strike: &Strike, mut client: Option<Client>) -> String {
+        let (mut remedies, mut doomed, mut said) = (Vec::new(), Vec::new(), Vec::new());
+        for fault in &strike.faults {
+            self.tally.faults += 1;
+            match self.strike(*fault, client.as_mut()) {
+                Struck::Nothing => {
+                    self.tally.faults -= 1;
+                    self.tally.missed += 1;
+                    said.push("missed".to_owned());
+                }
+                Struck::Done => {}
+                Struck::Lasting(remedy) => remedies.push(remedy),
+                Struck::Doomed(processes) => doomed.extend(processes),
+            }
+        }
+        let under = strike.act.filter(|act| remedies.is_empty() || !act.is_users()).and_then(|act| self.begin(act));
+        // A command that cannot end under the fault ends after it.
+        let mut clients: Vec<_> = client.into_iter().chain(under).collect();
+        for client in &mut clients {
+            client.wait_at_most(Duration::from_secs(1));
+        }
+        self.heal(remedies);
+        said.extend(clients.into_iter().map(|client| finish(Some(client))));
+        self.await_ends(&doomed);
+        said.join(" | ")
+    }
+
+    fn heal(&mut self, remedies: Vec<Remedy>) {
+        for remedy in remedies.into_iter().rev() {
+            self.apply(remedy);
+        }
+    }
+
+    /// That processes end soon after the daemon answers again.
+    fn await_ends(&mut self, doomed: &[Process]) {
+        self.list();
+        let deadline = Instant::now() + patience(ANSWER);
+        let left: Vec<_> = doomed.iter().filter(|process| !process.ends_before(deadline)).collect();
+        assert!(left.is_empty(), "these processes outlived whoever started them: {left:#?}");
+    }
+
+    /// The facts that hold in the midst of turns, too.
+    fn look(&mut self) {
+        self.list();
+        let checkout = self.checkout_facts();
+        if self.merging.is_empty() {
+            assert_eq!(checkout, self.known_checkout, "the user's checkout changed");
+        }
+    }
+
+    /// Everything that must hold when nothing goes on.
+    fn check(&mut self) {
+        let seen = self.observe(&self.sessions);
+        self.known_events.extend(self.follower.seen());
+        let known = Known { checkout: &self.known_checkout, events: &self.known_events, merged: &self.merging };
+        let found = violations(&known, &seen);
+        assert!(found.is_empty(), "{}", found.join("\n"));
+        self.known_checkout = seen.checkout;
+        self.known_events = seen.events;
+        self.merging.clear();
+        if self.follower.has_ended() {
+            self.follower = Follower::start(&self.env, *self.known_events.keys().last().unwrap_or(&0));
+        }
+    }
+
+    /// Waits until no session does anything by itself.
+    fn settle(&mut self) {
+        let deadline = Instant::now() + patience(ACT);
+        loop {
+            self.list();
+            let busy: Vec<_> = self.sessions.iter().filter(|session| is_busy(session)).collect();
+            let Some(first) = busy.first() else { return };
+            let description = format!("{first:#}");
+            assert!(Instant::now() < deadline, "the session does not come to rest: {description}");
+            self.has_agents(&busy);
+            let ids: Vec<_> = busy.iter().map(|session| session["id"].as_str().unwrap().to_owned()).collect();
+            for id in &ids {
+                if self.is_endless(id) {
+                    self.command(&["stop", id]).output().unwrap();
+                }
+            }
+            self.command(&["wait", &ids[0], "--timeout", "3s"]).output().unwrap();
+        }
+    }
+
+    /// That a session which is shown as running has an agent, or is soon shown as something else.
+    fn has_agents(&self, busy: &[&Value]) {
+        for session in busy.iter().filter(|session| session["status"] == "running") {
+            let id = session["id"].as_str().unwrap();
+            let deadline = Instant::now() + patience(ANSWER);
+            let is_true = || {
+                let now: Value = serde_json::from_str(&self.ask(&["show", id, "--json"])).unwrap();
+                now["status"] != "running" || self.env.processes().iter().any(|process| is_agent_of(process, id))
+            };
+            while !is_true() {
+                assert!(Instant::now() < deadline, "session {id} is shown as running and has no agent");
+            }
+        }
+    }
+
+    /// Whether the turn in progress ends only when somebody stops it.
+    fn is_endless(&self, id: &str) -> bool {
+        let events = self.ask(&["events", id, "--alone", "--json"]);
+        let events: Vec<Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let started = events.iter().rfind(|event| event["type"] == "turn_started");
+        let prompt = started.map(|event| event["prompt"].clone());
+        let queued = events.iter().filter(|event| event["type"] == "prompt_queued");
+        let text =
+            queued.filter(|event| Some(&event["number"]) == prompt.as_ref()).find_map(|event| event["text"].as_str());
+        text.is_some_and(|text| text.contains("sleep 3600"))
+    }
+
+    /// Reads the sessions, which the daemon must tell soon.
+    fn list(&mut self) {
+        let (begun, limit) = (Instant::now(), patience(ANSWER));
+        let text = self.ask(&["list", "--all", "--json"]);
+        let took = begun.elapsed();
+        assert!(took < limit, "the daemon answered after {took:?} instead of {limit:?}");
+        self.tally.slowest = self.tally.slowest.max(took);
+        let sessions: Vec<Value> = serde_json::from_str(&text).unwrap();
+        self.sessions = sessions.into_iter().filter(|session| session["parent"].is_null()).collect();
+        self.sessions.sort_by_key(|session| session["created_at"].as_i64());
+    }
+
+    /// One of the sessions.
+    pub(crate) fn session(&self, which: Pick) -> Option<&Value> {
+        self.sessions.get(which.checked_rem(self.sessions.len())?)
+    }
+
+    /// What a command prints that must succeed.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "`coppice {}`: {}\n{said}", arguments.join(" "), output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// `coppice` where the user's checkout is now.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.env.to_start(arguments);
+        command.current_dir(&self.checkout);
+        command
+    }
+
+    pub(crate) fn git_command(&self, directory: &Path, arguments: &[&str]) -> Command {
+        let mut command = self.env.command("git", directory);
+        command.args(arguments);
+        command
+    }
+
+    pub(crate) fn git(&self, directory: &Path, arguments: &[&str]) -> String {
+        self.env.git_in(directory, arguments)
+    }
+}
+
+impl Drop for Round {
+    fn drop(&mut self) {
+        if let (true, Some(to)) = (thread::panicking(), std::env::var_os(KEEP)) {
+            Command::new("cp").arg("-a").arg(self.env.path("")).arg(to).status().ok();
+        }
+    }
+}
+
+/// Acts.
+impl Round {
+    /// Starts an act; nothing when it has no target, or was the user's own and is over.
+    fn begin(&mut self, act: Act) -> Option<Client> {
+        let id = |round: &Self, which| round.session(which).map(|session| session["id"].as_str().unwrap().to_owned());
+        let arguments: Vec<String> = match act {
+            Act::New(turn) => {
+                self.created += 1;
+                let directory = format!("s{}", self.created);
+                let prompt = self.prompt(turn, &directory);
+                let fixed = ["new", "--model", "demo", "--agent", "engineer", "--title"].map(str::to_owned);
+                fixed.into_iter().chain([directory, prompt]).collect()
+            }
+            Act::Send(which, turn) => {
+                let session = self.session(which)?;
+                let (id, directory) = (session["id"].as_str()?.to_owned(), session["title"].as_str()?.to_owned());
+                vec!["send".to_owned(), id, self.prompt(turn, &directory)]
+            }
+            Act::Stop(which) => vec!["stop".to_owned(), id(self, which)?],
+            Act::Resume(which) => vec!["resume".to_owned(), id(self, which)?],
+            Act::Undo(which) => vec!["undo".to_owned(), id(self, which)?],
+            Act::Rollback(which, turn) => {
+                vec!["undo".to_owned(), id(self, which)?, "--to".to_owned(), turn.to_string()]
+            }
+            Act::Diff(which) => vec!["diff".to_owned(), id(self, which)?],
+            Act::Merge(which, style) => {
+                let directory = self.session(which)?["title"].as_str()?.to_owned();
+                self.merging.push(directory);
+                vec!["merge".to_owned(), id(self, which)?, style.option().to_owned()]
+            }
+            Act::Rebase(which) => vec!["rebase".to_owned(), id(self, which)?],
+            Act::Archive(which) => vec!["archive".to_owned(), id(self, which)?],
+            Act::Remove(which) => vec!["rm".to_owned(), id(self, which)?],
+            Act::Restore(which) => vec!["restore".to_owned(), self.removed(which)?],
+            Act::TakeMergeBack => return self.take_merge_back(),
+            Act::UserCommit => return self.user_commit(),
+        };
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        Some(Client::start(self.command(&arguments)))
+    }
+
+    fn prompt(&mut self, turn: Turn, directory: &str) -> String {
+        self.prompts += 1;
+        turn.prompt(directory, self.prompts)
+    }
+
+    fn removed(&self, which: Pick) -> Option<String> {
+        // The daemon may be unable to answer under a fault.
+        let output = self.command(&["list", "--all", "--removed", "--json"]).output().unwrap();
+        let removed: Vec<Value> = serde_json::from_slice(&output.stdout).ok()?;
+        let session = removed.get(which.checked_rem(removed.len())?)?;
+        session["id"].as_str().map(str::to_owned)
+    }
+
+    fn user_commit(&mut self) -> Option<Client> {
+        let path = self.checkout.join(SHARED);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, format!("line {} of the user\n{text}", self.prompts)).unwrap();
+        self.git(&self.checkout, &["commit", "--quiet", "--only", SHARED, "--message", "user"]);
+        self.known_checkout.tip = self.git(&self.checkout, &["rev-parse", "refs/heads/main"]);
+        None
+    }
+
+    fn take_merge_back(&mut self) -> Option<Client> {
+        let [_, staged, _] = USERS_FILES;
+        let git = |arguments: &[&str]| self.git_command(&self.checkout, arguments).output().unwrap();
+        let parents = self.git(&self.checkout, &["log", "-1", "--format=%P %s"]);
+        if parents.ends_with(" shared") || parents.ends_with(" user") {
+            return None;
+        }
+        // A revert wants nothing staged.
+        git(&["rm", "--quiet", "--cached", staged]);
+        let mainline: &[&str] =
+            if parents.split(' ').nth(1).is_some_and(|word| word.len() == 40) { &["-m", "1"] } else { &[] };
+        if !git(&[&["revert", "--no-edit"], mainline, &["HEAD"]].concat()).status.success() {
+            git(&["revert", "--abort"]);
+        }
+        git(&["add", staged]);
+        self.known_checkout.tip = self.git(&self.checkout, &["rev-parse", "refs/heads/main"]);
+        None
+    }
+}
+
+impl Act {
+    /// Whether the user does it with git.
+    fn is_users(self) -> bool {
+        matches!(self, Act::TakeMergeBack | Act::UserCommit)
+    }
+}
+
+impl Style {
+    fn option(self) -> &'static str {
+        match self {
+            Style::Squash => "--squash",
+            Style::NoFf => "--no-ff",
+            Style::Rebase => "--rebase",
+        }
+    }
+}
+
+/// Whether a process is the agent of a session: the session's directories are in its environment.
+fn is_agent_of(process: &Process, id: &str) -> bool {
+    let environment = fs::read(format!("/proc/{}/environ", process.pid.as_raw_nonzero())).unwrap_or_default();
+    process.command.contains(" demo-agent") && String::from_utf8_lossy(&environment).contains(id)
+}
+
+fn is_busy(session: &Value) -> bool {
+    ["queued", "preparing", "running", "integrating"].iter().any(|status| session["status"] == *status)
+}
+
+/// A bound, widened by as much as the machine has to do besides.
+fn patience(bound: Duration) -> Duration {
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: f64 = load.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(1.0);
+    let cores = thread::available_parallelism().map_or(1.0, |cores| f64::from(u32::try_from(cores.get()).unwrap()));
+    bound.mul_f64((load / cores).max(1.0))
+}
+
+/// How a command ended, for the trace.
+fn finish(client: Option<Client>) -> String {
+    let Some(client) = client else { return "-".to_owned() };
+    let what = client.what.clone();
+    let output = client.output();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() != Some(BUG) && !stderr.contains("panicked"), "{what}: {}\n{stderr}", output.status);
+    match output.status.code() {
+        Some(0) => "ok".to_owned(),
+        code => format!("{code:?} {}", stderr.lines().next().unwrap_or_default()),
+    }
+}
+
+/// A command in progress.
+pub(crate) struct Client {
+    what: String,
+    pid: Pid,
+    ended: mpsc::Receiver<Output>,
+    result: Option<Output>,
+}
+
+impl Client {
+    fn start(mut command: Command) -> Self {
+        let what = format!("{command:?}");
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        let (sender, ended) = mpsc::channel();
+        thread::spawn(move || sender.send(child.wait_with_output().unwrap()).ok());
+        Self { what, pid, ended, result: None }
+    }
+
+    /// Waits for its end, but no longer than this.
+    pub(crate) fn wait_at_most(&mut self, time: Duration) {
+        if self.result.is_none() {
+            self.result = self.ended.recv_timeout(time).ok();
+        }
+    }
+
+    fn output(mut self) -> Output {
+        self.wait_at_most(patience(ACT));
+        self.result.take().unwrap_or_else(|| {
+            kill_process(self.pid, Signal::KILL).ok();
+            panic!("`{}` does not end", self.what)
+        })
+    }
+}
+
+/// A client that follows all events, as an interface does.
+struct Follower {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Follower {
+    fn start(env: &TestEnv, since: u64) -> Self {
+        let mut command = env.to_start(&["events", "--all", "--follow", "--json", "--since", &since.to_string()]);
+        command.current_dir(env.path("home"));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let lines = Arc::new(Mutex::new(Vec::new()));
+        let sink = Arc::clone(&lines);
+        thread::spawn(move || output.lines().map_while(Result::ok).for_each(|line| sink.lock().unwrap().push(line)));
+        Self { child, lines }
+    }
+
+    /// The events that it showed since the last call.
+    fn seen(&self) -> Vec<(u64, Value)> {
+        let lines = std::mem::take(&mut *self.lines.lock().unwrap());
+        let events = lines.iter().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        events.filter_map(|event| Some((event["seq"].as_u64()?, event))).collect()
+    }
+
+    fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    fn end(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
