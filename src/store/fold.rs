@@ -1,7 +1,7 @@
 //! Folds the write-ahead log into the database beside the writer.
 //!
 //! Folding waits for the disk twice. Done by the writer it would hold up the acknowledgements of everybody; SQLite
-//! lets another connection do it while the writer goes on.
+//! lets another connection do it while the writer goes on. Only to cut the log does it take the writer's place.
 
 #![expect(clippy::disallowed_methods, reason = "this is the room that opens databases")]
 
@@ -9,6 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 use tracing::debug;
@@ -16,11 +17,14 @@ use tracing::debug;
 /// How many bytes the log grows between two folds.
 const STEP: u64 = 4 << 20;
 
+/// How long the log is not cut for those who read it or write to it; the writer waits no longer than that.
+const CUT_PATIENCE: Duration = Duration::from_millis(100);
+
 /// What the log file keeps after it was folded in; below `STEP`, so that its length tells how much waits in it.
 pub(super) const KEPT_BYTES: i64 = 1 << 20;
 
-/// From this many pages on the writer folds what is left by itself: the log starts over only when all of it is folded
-/// in, and a load that never pauses would keep that from happening. Large, so that hardly any write meets it.
+/// From this many pages on the writer folds what is left by itself, where a read that does not end keeps the log from
+/// being cut. Large, so that hardly any write meets it.
 pub(super) const WRITER_FOLDS_AT_PAGES: i64 = 32_768;
 
 /// Watches the length of the log and folds on a thread that lives only as long as the work.
@@ -75,5 +79,10 @@ impl Folder {
 
 fn fold(database: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(database, flags)?.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+    let db = Connection::open_with_flags(database, flags)?;
+    db.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
+    // What was committed meanwhile is little. Without this, the log starts over only when a commit finds all of it folded
+    // in, which a load that never pauses prevents, and stays as long as it is when the load ends.
+    db.busy_timeout(CUT_PATIENCE)?;
+    db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }

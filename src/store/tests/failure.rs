@@ -7,6 +7,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::super::fold::Folder;
 use super::super::reader::{self, Readers};
 use super::super::writer::Writer;
 use super::super::{EventFilter, Removed, Store, StoredEvent};
@@ -139,4 +140,26 @@ async fn a_kill_loses_nothing_acknowledged_and_shows_no_half_write() {
         assert_eq!(found.len() % 4, 0, "{lost} bytes lost");
         assert!(found.len() < all.len() && all.starts_with(&found), "{lost} bytes lost");
     }
+}
+
+#[test]
+fn a_read_that_does_not_end_lets_the_log_grow_until_it_ends() {
+    let (_dir, path) = temp();
+    let mut writer = Writer::open(&path, BRIEF).unwrap();
+    writer.commit(&[furniture(1)]).remove(0).unwrap();
+    let log = || fs::metadata(path.with_extension("db-wal")).unwrap().len() >> 20;
+    let mut write_and_fold = |count| {
+        writer.commit(&[normal((0..count).map(|_| event(0, &"x".repeat(1 << 20))).collect())]).remove(0).unwrap();
+        let mut folder = Folder::new(&path);
+        folder.after_commit();
+        folder.stop();
+        log()
+    };
+    let reader = Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN").unwrap();
+    reader.query_row("SELECT count(*) FROM events", [], |_| Ok(())).unwrap();
+    assert_eq!(write_and_fold(6), 6);
+    reader.execute_batch("COMMIT").unwrap();
+    // A connection that is only open holds nothing up.
+    assert_eq!(write_and_fold(1), 0);
 }
