@@ -32,6 +32,7 @@ mod links;
 mod live;
 mod mark;
 mod naming;
+mod output_quota;
 mod place;
 mod plan_mode;
 mod plans;

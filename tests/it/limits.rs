@@ -1,9 +1,12 @@
-//! The clocks of a turn: a backend that takes too long, or says nothing, is interrupted, and the session says why.
+//! The limits of a turn: a backend that takes too long, or says nothing, is interrupted, and the session says why; of one
+//! that says too much, only the beginning is stored.
+
+use std::fs;
 
 use serde_json::json;
 
 use crate::env::TestEnv;
-use crate::script::{hang, run, say};
+use crate::script::{ask, hang, run, say, steps, write};
 
 /// R129.
 #[test]
@@ -36,4 +39,24 @@ fn a_turn_that_takes_too_long_is_interrupted_with_its_tool() {
     assert_eq!((&error["kind"], &error["message"]), (&json!("timeout"), &json!("the turn took longer than 1s")));
     let left: Vec<_> = env.processes().into_iter().filter(|process| process.command.contains("tail")).collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_flood_of_output_is_cut_and_everything_else_is_stored() {
+    let env = TestEnv::new();
+    let flood = ["@huge 65000"; 1100].join("\n");
+    let id = env.create(&steps(&[flood, write("late.txt", "late"), ask("Go on?", &["yes"])]));
+    env.wait_for(&id, "asking");
+    let events = env.events(&id);
+    let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
+    assert!((1000..1050).contains(&count("tool_started")), "{}", count("tool_started"));
+    assert_eq!(count("tool_finished"), count("tool_started"));
+    assert_eq!((count("checkpoint"), count("question_asked"), count("turn_completed")), (1, 1, 1));
+    let warnings = events.iter().filter_map(|event| event["message"].as_str());
+    let ends = ["its further output is not stored", "were not stored"];
+    assert_eq!(warnings.clone().count(), 2);
+    assert!(warnings.clone().zip(ends).all(|(warning, end)| warning.ends_with(end)), "{:?}", warnings.last());
+    let size = |name: &str| fs::metadata(env.path("coppice/data").join(name)).unwrap().len() >> 20;
+    assert!(size("coppice.db") < 80, "{} MiB", size("coppice.db"));
+    assert!(size("coppice.db-wal") < 16, "{} MiB", size("coppice.db-wal"));
 }

@@ -172,6 +172,7 @@ impl Actor {
         let plan = self.keep_plan(outcome, &turn).await;
         self.follows = self.goes_on(outcome) && !self.record.body.order.is_empty();
         let number = turn.number;
+        self.staged.extend(turn.output_quota.describe_left_out(number));
         let response = turn.response.as_ref().map(view::response);
         let (state, error) = match outcome {
             Outcome::Completed | Outcome::Asked => (TurnState::Completed, None),

@@ -23,6 +23,7 @@ use super::super::agents::role::Role;
 use super::super::blocks::{Blocks, Ended, cut_plan};
 use super::super::external::Servers;
 use super::super::judge::Judge;
+use super::super::output_quota::OutputQuota;
 use super::super::prepare::{Prepared, Told, Unprepared};
 use super::super::record::{ConversationRecord, PromptBody, Tree};
 use super::super::timing::Overdue;
@@ -39,6 +40,8 @@ pub(super) struct TurnRun {
     pub(super) task: PromptBody,
     pub(super) started: Option<Begun>,
     pub(super) blocks: Blocks,
+    /// What may be stored of it.
+    pub(super) output_quota: OutputQuota,
     pub(super) tools: Vec<ToolCall>,
     /// What let its calls pass.
     pub(super) passes: Passes,
@@ -89,6 +92,7 @@ impl TurnRun {
             task,
             started: None,
             blocks: Blocks::default(),
+            output_quota: OutputQuota::default(),
             tools: Vec::new(),
             passes: Passes::default(),
             response: None,
@@ -353,7 +357,7 @@ impl Actor {
         self.record.body.usage.add(&spent);
         let Some(turn) = &mut self.turn else { return };
         turn.usage.add(&spent);
-        self.staged.push(Payload::Usage { turn: turn.number, usage: spent });
+        self.staged.extend(turn.output_quota.admit(Payload::Usage { turn: turn.number, usage: spent }));
         // With the turn: one that the daemon does not live to see the end of has cost something too.
         let Some(turn) = &self.turn else { return };
         let row = self.turn_body(turn, TurnState::Running).row(self.id, turn.number, None);
@@ -403,8 +407,9 @@ impl Actor {
 
     /// Stores one fact about the turn in progress.
     pub(super) async fn tell(&mut self, fact: impl FnOnce(u32) -> Payload) {
-        let Some(turn) = &self.turn else { return };
-        self.staged.push(fact(turn.number));
+        let Some(turn) = &mut self.turn else { return };
+        let Some(payload) = turn.output_quota.admit(fact(turn.number)) else { return };
+        self.staged.push(payload);
         if let Err(error) = self.persist(Durability::Normal, Vec::new()).await {
             self.give_up(&error).await;
         }
@@ -413,15 +418,15 @@ impl Actor {
     pub(super) async fn store_blocks(&mut self, turn: u32, ended: impl IntoIterator<Item = Ended>) {
         let before = self.staged.len();
         for block in ended {
-            self.staged.push(match block {
+            let Some(run) = &mut self.turn else { return };
+            let payload = match block {
                 Ended::Message(text) => {
-                    if let Some(run) = &mut self.turn {
-                        run.said = Some(text.clone());
-                    }
+                    run.said = Some(text.clone());
                     Payload::Message { turn, text }
                 }
                 Ended::Thought(text) => Payload::Thought { turn, text },
-            });
+            };
+            self.staged.extend(run.output_quota.admit(payload));
         }
         if self.staged.len() > before {
             self.shared.live.settle(self.id);
