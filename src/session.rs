@@ -175,6 +175,8 @@ pub enum Standing {
     Clear,
     /// An earlier merge or rebase found a conflict, and it is still there.
     Conflict,
+    /// The worktree is gone, and with it what the turn changed.
+    TreeGone,
 }
 
 /// What came of a merge or rebase.

@@ -279,10 +279,19 @@ fn backend_lost(turn: Turn) -> Next {
 fn committed(turn: Turn, standing: Standing) -> Next {
     match turn.phase {
         Phase::Closing(outcome, slot) => {
+            let outcome = match (outcome, standing) {
+                // The response is about files that do not exist.
+                (Outcome::Completed | Outcome::Asked, Standing::TreeGone) => Outcome::Failed,
+                (Outcome::Failed | Outcome::Interrupted, Standing::TreeGone)
+                | (
+                    Outcome::Completed | Outcome::Asked | Outcome::Failed | Outcome::Interrupted,
+                    Standing::Clear | Standing::Conflict,
+                ) => outcome,
+            };
             let (rest, effects) = end(outcome, slot);
             Some(match (rest, standing) {
                 (Session::Resting(Rest::Ready), Standing::Conflict) => (Session::Resting(Rest::Conflict), effects),
-                (rest, Standing::Clear | Standing::Conflict) => (rest, effects),
+                (rest, Standing::Clear | Standing::Conflict | Standing::TreeGone) => (rest, effects),
             })
         }
         Phase::Queued | Phase::Preparing | Phase::Working | Phase::Parked | Phase::Returning | Phase::Stopping(..) => {

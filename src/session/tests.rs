@@ -55,6 +55,7 @@ fn events() -> Vec<Event> {
         Event::TimedOut,
         Event::Committed(Standing::Clear),
         Event::Committed(Standing::Conflict),
+        Event::Committed(Standing::TreeGone),
         Event::Integrate,
         Event::Integrated(Integration::Merged),
         Event::Integrated(Integration::Rebased),
@@ -255,6 +256,23 @@ fn a_conflict_lasts_until_a_turn_has_resolved_it() {
     let seen = |end| [Status::Queued, Status::Preparing, Status::Running, Status::Running, end];
     check(Session::Resting(Rest::Conflict), &turn(Standing::Conflict), &seen(Status::Conflict));
     check(Session::Resting(Rest::Conflict), &turn(Standing::Clear), &seen(Status::Ready));
+}
+
+#[test]
+fn a_turn_whose_worktree_is_gone_has_failed_whatever_it_answered() {
+    for answer in [Asks::Nothing, Asks::Questions] {
+        check(
+            READY,
+            &[
+                BEGIN,
+                Event::SlotGranted,
+                Event::Prepared,
+                Event::Answered(answer),
+                Event::Committed(Standing::TreeGone),
+            ],
+            &[Status::Queued, Status::Preparing, Status::Running, Status::Running, Status::Failed],
+        );
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, open, openat};
 
 use crate::env::TestEnv;
-use crate::script::{run, say, steps, write};
+use crate::script::{run, say, steps, wait_for_file, write};
 
 #[test]
 fn a_worktree_removed_by_hand_comes_back_from_its_branch() {
@@ -20,6 +20,34 @@ fn a_worktree_removed_by_hand_comes_back_from_its_branch() {
     assert_eq!(fs::read_to_string(env.worktree(&id).join("file.txt")).unwrap(), "one\n");
     assert_eq!(fs::read_to_string(env.worktree(&id).join("other.txt")).unwrap(), "two\n");
     assert!(env.kinds(&id).contains(&"warning".to_owned()));
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("file.txt")).unwrap(), "one\n");
+    assert!(!env.worktree(&id).join("other.txt").exists());
+}
+
+#[test]
+fn a_turn_fails_when_its_worktree_is_removed_and_the_next_one_has_it_again() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let (tree, signal) = (env.worktree(&id), env.visible_to_agents("go"));
+    let since = env.events(&id).last().unwrap()["seq"].as_u64().unwrap();
+    let turn = steps(&[write("lost.txt", "two"), wait_for_file(&signal), run("touch lost.txt"), say("all done")]);
+    env.coppice(&["send", &id, &turn]).succeeds();
+    env.wait_for_event(&id, "tool_finished", since);
+    fs::remove_dir_all(&tree).unwrap();
+    fs::write(&signal, "").unwrap();
+    env.wait_for(&id, "failed");
+    let error = &env.session(&id)["last_error"];
+    assert_eq!(error["message"], format!("the worktree `{}` was removed during the turn", tree.display()));
+    env.send_ready(&id, &[], &write("other.txt", "three"));
+    let names = || {
+        let mut names: Vec<_> = ["file.txt", "lost.txt", "other.txt"].into();
+        names.retain(|name| tree.join(name).exists());
+        names
+    };
+    assert_eq!(names(), ["file.txt", "other.txt"]);
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(names(), ["file.txt"]);
 }
 
 /// Closes what a turn wrote, and a directory that git knows. As root, git is refused only in a whole cage, which a filter

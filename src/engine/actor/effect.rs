@@ -10,7 +10,7 @@ use crate::api::session::Changes;
 use crate::backend::event::{Block, Command as BackendCommand};
 use crate::config::Config;
 use crate::protocol::prompt;
-use crate::session::{Effect, Event, Outcome, Rest, Session};
+use crate::session::{Effect, Event, Outcome, Rest, Session, Standing};
 use crate::store::{Durability, StoreError};
 
 use super::super::record::{CallOrigin, Tree};
@@ -48,9 +48,15 @@ impl Actor {
                     true => self.end_wider_processes().await,
                     false => self.end_leftovers().await,
                 }
-                self.commit().await;
+                let standing = match self.lost_tree() {
+                    true => Standing::TreeGone,
+                    false => {
+                        self.commit().await;
+                        self.standing().await
+                    }
+                };
                 self.take_stops();
-                return Ok(Some(Event::Committed(self.standing().await)));
+                return Ok(Some(Event::Committed(standing)));
             }
             Effect::Next(outcome) => return Ok(self.next(outcome).await),
         }

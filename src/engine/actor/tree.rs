@@ -11,6 +11,7 @@ use tracing::warn;
 
 use crate::api::event::Payload;
 use crate::api::session::{Changes, TurnError, TurnState};
+use crate::backend::failure::{Failure, FailureKind};
 use crate::git::diff::{self, CommitChanges, FileChange};
 use crate::git::history::{self, Checkpoint, Recorded};
 use crate::git::{self, GitError, Oid, Worktree};
@@ -34,6 +35,21 @@ impl Actor {
             warn!(session = %self.id, message, "leftovers");
             self.staged.push(Payload::Warning { message });
         }
+    }
+
+    /// Whether somebody removed the worktree while the turn worked in it; the turn has failed then.
+    pub(super) fn lost_tree(&mut self) -> bool {
+        let path = Path::new(&self.record.body.worktree);
+        let is_gone = match self.record.body.tree {
+            Tree::Ready => !path.symlink_metadata().is_ok_and(|found| found.is_dir()),
+            Tree::Absent | Tree::Away | Tree::Creating | Tree::Unprepared => false,
+        };
+        if is_gone && let Some(turn) = &mut self.turn {
+            let message = format!("the worktree `{}` was removed during the turn", path.display());
+            let hint = "run `coppice resume`: the worktree comes back as it was at the last checkpoint";
+            turn.failure.get_or_insert_with(|| Failure::new(FailureKind::Setup, message).with_hint(hint));
+        }
+        is_gone
     }
 
     /// Puts what the turn changed onto the session's branch. A failure is a warning: the files are where they were.
@@ -239,6 +255,7 @@ impl Actor {
         self.state = Session::Resting(match standing {
             Standing::Clear => Rest::Ready,
             Standing::Conflict => Rest::Conflict,
+            Standing::TreeGone => Rest::Failed,
         });
         (self.record.body.last_error, self.record.body.uncommitted) = (None, None);
         self.persist(Durability::Full, rewritten).await?;
