@@ -121,7 +121,7 @@ pub const KEYS: &[Key] = &[
         Kind::Duration,
         Some("\"5m\""),
         Authority::Lowers,
-        "How long a backend process is kept after a turn",
+        "How long a backend process is kept after a turn, at most",
     ),
     row(
         "response.repair",

@@ -10,7 +10,7 @@ use crate::api::daemon::StopHow;
 pub struct Load {
     /// Turns that run without waiting for a person.
     pub running_turns: u32,
-    /// Turns that are queued or wait, live backend processes, background work.
+    /// Turns that are queued or wait, and background work. An agent that is kept for the next prompt is neither.
     pub pending: u32,
 }
 
