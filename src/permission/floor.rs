@@ -6,7 +6,7 @@ mod place;
 #[cfg(test)]
 mod tests;
 
-use super::shell::{Origin, ShellText, SimpleCommand, base_name, may_name, printed_words};
+use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, may_name, printed_words};
 use place::{Loss, is_fatal, loss};
 
 /// Programs that run others with the rights of another user.
@@ -64,14 +64,23 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         if let Some(target) = targets.map(|redirect| redirect.target.text.as_str()).find(|path| is_fatal(path, base)) {
             return Some(format!("it would overwrite `{target}`"));
         }
-        let mut fed = if command.is_fed { printed_words(&read.commands) } else { Vec::new() };
+        let mut fed = if command.is_fed { input_words(read) } else { Vec::new() };
         let texts = command.texts();
         fed.extend(texts.iter().flat_map(|word| read.values.of_word(word)).flat_map(str::split_whitespace));
         let Some((program, arguments)) = texts.split_first() else { continue };
-        let (names, is_known) = possible_names(command);
+        if let Some(place) = listed_place(read, command, base) {
+            return Some(format!("`{}` would delete `{place}`", command.program()));
+        }
+        let (mut names, is_known) = possible_names(command);
+        // What an operator makes of a value may be a part of it.
+        let is_made = program.starts_with("${^");
+        let is_part = |name: &&str| is_made && read.values.0.iter().any(|(_, value)| is_part_of(name, value));
+        names.extend(RIGHTS.iter().chain(ENDINGS).filter(|name| is_part(*name)));
         let found = std::iter::once(program).chain(&names).find_map(|program| {
             let counts = match command.origin {
-                Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => is_known,
+                Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => {
+                    is_known || is_part(program)
+                }
                 // A mere argument may have the name of any program (`apt install sudo curl`), and nobody could allow it.
                 Origin::Possible | Origin::Quoted => false,
             };
@@ -84,6 +93,30 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         base = moves(&texts).or(base);
     }
     None
+}
+
+/// What a command may get by its input: words that others print, and those of a here-document or here-string, which look
+/// like programs and files to read.
+fn input_words(read: &ShellText) -> Vec<&str> {
+    let is_input = |redirect: &&Redirect| redirect.sign == "<";
+    let targets = read.commands.iter().flat_map(|command| command.redirects.iter().filter(is_input));
+    let programs = read.commands.iter().filter_map(|command| command.words.first());
+    let words = targets.map(|redirect| &redirect.target).chain(programs).flat_map(|word| word.text.split_whitespace());
+    printed_words(&read.commands).into_iter().chain(words).collect()
+}
+
+/// The place that must stay among those that `find` lists for a command which removes them.
+fn listed_place<'a>(read: &'a ShellText, command: &SimpleCommand, base: Option<&str>) -> Option<&'a str> {
+    let is_called = |names: &[&str], command: &SimpleCommand| names.contains(&command.program());
+    let removes = command.is_fed && is_called(&["rm", "shred", "unlink"], command);
+    let is_piped = || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
+    let mut finds = read.commands.iter().filter(|command| removes && is_called(&["find"], command) && is_piped());
+    finds.find_map(|find| lost_start(&find.texts()[1..], base))
+}
+
+/// Whether a name is a part of a value that is one word, and long enough to be there on purpose.
+fn is_part_of(name: &str, value: &str) -> bool {
+    name.len() > 3 && value.contains(name) && !value.contains(char::is_whitespace)
 }
 
 /// The programs of the system that the program of a command may be, if that is a pattern, and whether its name tells
@@ -175,6 +208,11 @@ fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
             && ["rm", "shred", "unlink"].iter().any(|program| may_name(pair[1], program))
     };
     let deletes = arguments.contains(&"-delete") || arguments.windows(2).any(runs);
+    lost_start(arguments, base).filter(|_| deletes)
+}
+
+/// The place below which `find` finds what must stay.
+fn lost_start<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
     let picks = arguments
         .iter()
         .any(|word| matches!(*word, "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-regex" | "-iregex"));
@@ -185,7 +223,7 @@ fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
         Some(Loss::Home) => !picks,
         None => false,
     };
-    starts.find(is_lost).filter(|_| deletes)
+    starts.find(is_lost)
 }
 
 /// Where a command goes, for those behind it.

@@ -23,6 +23,9 @@ pub(super) use wrapper::{ArgumentUse, SHELLS, git_arguments};
 /// How deep scripts for another shell may stand in each other.
 const DEEPEST: usize = 4;
 
+/// How many options may stand before a subcommand.
+const MOST_OPTIONS: usize = 16;
+
 /// A text that a shell runs.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ShellText {
@@ -164,7 +167,10 @@ impl ShellText {
         read.opaque = construct;
         let mut possible_input = false;
         for command in written {
-            let runs = wrapper::resolve(&command);
+            let mut runs = wrapper::resolve(&command);
+            if runs.possible_input {
+                runs.possible_scripts.push(printed_words(&read.commands).join(" "));
+            }
             // What another command prints may be what runs.
             read.opaque = read.opaque.or(runs.unclear).or(runs.input.then_some(OpaqueConstruct::Input));
             possible_input |= runs.possible_input;
@@ -280,6 +286,12 @@ impl SimpleCommand {
         }
         if program == "git" {
             add([&["git"], git_arguments(arguments)].concat().join(" "));
+        } else {
+            // Options of the program itself, and their values, may stand before what it is to do.
+            let is_option = |at: usize| arguments[at].starts_with(['-', '+']);
+            let is_before = |at: &usize| is_option(*at) || *at > 0 && is_option(*at - 1);
+            let before = (0..arguments.len()).take_while(is_before).take(MOST_OPTIONS);
+            before.for_each(|at| add([&[program], &arguments[at + 1..]].concat().join(" ")));
         }
         // Its subcommands are programs, too.
         if let Some(verb) = program.strip_prefix("git-") {

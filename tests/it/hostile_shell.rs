@@ -142,7 +142,9 @@ fn characters(text: &str) -> String {
 
 fn judge(tree: &Path, posture: Posture, rules: &Rules, text: &str) -> Verdict {
     let cwd = Target { named: tree.into(), real: tree.into() };
-    let subject = Subject::Command { text: text.to_owned(), cwd, leads: Leads::Inside };
+    // `bare` is a repository, to which nothing leads inside.
+    let leads = if text.contains("bare") { Leads::Elsewhere } else { Leads::Inside };
+    let subject = Subject::Command { text: text.to_owned(), cwd, leads };
     let places = Places { tree: tree.into(), ..Places::default() };
     let scene = Scene {
         posture,
@@ -337,6 +339,16 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
     for text in hidden_pushes.into_iter().chain([limited.as_str(), &exceeded]) {
         texts.push((&pushes, text.to_owned(), is_held_up));
         texts.push((&asks, text.to_owned(), is_held_up));
+    }
+    let publishes = file(&[], &[], &["Bash(npm publish*)", "Bash(cargo publish *)"]);
+    for text in [
+        "npm -s publish",
+        "npm --registry x -s publish --tag y",
+        "env npm --silent publish",
+        "cargo +nightly -q publish",
+        "bash -c 'cargo --color never publish'",
+    ] {
+        texts.push((&publishes, text.to_owned(), is_denied));
     }
     let none = Rules::default();
     let many = (0..70).map(|number| format!("ls{number} ")).collect::<String>();

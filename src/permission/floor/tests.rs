@@ -157,6 +157,19 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
         "x=a; x=/; rm -rf $x",
         "busybox reboot",
         "toybox reboot",
+        "xargs rm -rf <<< /",
+        "xargs rm -rf <<< '/ x'",
+        "xargs rm -rf <<E\n/\nE",
+        "find / | xargs rm -rf",
+        "find / -type f -print0 | xargs -0 rm -f",
+        "find ~ | xargs rm -rf",
+        "find /etc -name x | xargs -n 1 shred",
+        "cd / && find . | xargs rm",
+        "x=xsudo; ${x#x} id",
+        "x=sudox; ${x%x} id",
+        "x=xrebootx; ${x:1:6}",
+        "echo 'rm -rf /' | python3",
+        "echo 'import os; os.system(\"rm -rf /\")' | python3.11 -",
     ] {
         assert!(catastrophe(text).is_some(), "{text}");
     }
@@ -228,6 +241,14 @@ fn r89_what_only_looks_like_it_is_left_to_the_rules() {
         "man sudo",
         "adb reboot; vagrant halt",
         "for p in sudo su; do command -v $p; done",
+        "find / -name x | xargs ls",
+        "find ~ -name .DS_Store | xargs rm -f",
+        "find . -name x | xargs rm -rf",
+        "find src -exec rm {} +; find / -name x",
+        "xargs rm -rf < list",
+        "xargs rm -rf <<< x",
+        "SUDO=sudo; $MAKE install",
+        "x=visual; ${x%al} id",
     ] {
         assert_eq!(catastrophe(text), None, "{text}");
     }

@@ -6,7 +6,7 @@ use super::wrapper::is_assignment;
 
 /// Values behind the names of their variables.
 #[derive(Debug, Default, Clone)]
-pub(in super::super) struct Values(Vec<(String, String)>);
+pub(in super::super) struct Values(pub(in super::super) Vec<(String, String)>);
 
 impl Values {
     /// The values that a text gives to its variables; `parts` are its commands, with quoted words whole.

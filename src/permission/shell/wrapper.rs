@@ -48,6 +48,9 @@ const WRAPPERS: &[Wrapper] = &[
 pub(in super::super) const SHELLS: &[&str] =
     &["ash", "bash", "csh", "dash", "fish", "ksh", "mksh", "rbash", "sh", "tcsh", "zsh"];
 
+/// Programs that run what comes by their input if no word is a file; a version may follow the name.
+const INTERPRETERS: &str = "bun deno guile julia lua node nodejs osascript perl php psql pwsh pypy python ruby tclsh";
+
 /// Programs and keywords that take their words for names or texts, besides those that only read.
 const TEXTUAL: &str = "case cd chmod cp for mkdir mv printf pytest rm rmdir select touch tree";
 
@@ -185,6 +188,9 @@ impl Runs {
     fn resolve_unknown(&mut self, words: &[Word]) {
         let texts: Vec<_> = words.iter().map(|word| word.text.as_str()).collect();
         let ArgumentUse::MayRun(from) = ArgumentUse::of(&texts) else { return };
+        let is_version = |c: char| c.is_ascii_digit() || c == '.';
+        let interprets = is_one_of(INTERPRETERS, base_name(texts[0]).trim_end_matches(is_version));
+        self.possible_input |= interprets && reads_input(&words[1..]);
         self.add_possible(words, from);
         let is_alias = |text: &str| texts[0].ends_with("git") && text.to_ascii_lowercase().starts_with("alias.");
         for (at, alias) in texts.iter().enumerate().filter(|(_, text)| is_alias(text)) {
@@ -297,10 +303,14 @@ impl Runs {
             }
             return;
         }
-        let file = (0..words.len()).find(|at| !is_option(*at)).map(|at| words[at].text.as_str());
-        let is_input = |word: &Word| matches!(word.text.as_str(), "-" | "-s");
-        self.input |= file.is_none_or(|file| file.contains("/dev/")) || words.iter().any(is_input);
+        self.input |= reads_input(words);
     }
+}
+
+/// Whether a shell or an interpreter with these arguments runs what comes by its input.
+fn reads_input(words: &[Word]) -> bool {
+    let file = words.iter().map(|word| word.text.as_str()).find(|text| !text.starts_with(['-', '+']));
+    file.is_none_or(|file| file.contains("/dev/")) || words.iter().any(|word| matches!(word.text.as_str(), "-" | "-s"))
 }
 
 fn join(words: &[Word]) -> String {
