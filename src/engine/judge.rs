@@ -107,7 +107,8 @@ impl Judge {
 
     /// The call as the rules see it: with every link on the way followed.
     pub(super) fn call(&self, tool: &str, reach: &Reach) -> Call {
-        Call { tool: tool.to_owned(), subject: links::follow(reach, &self.tree, &self.places.tree) }
+        let kept = Kept::of(&self.rules.map, &self.rules.files);
+        Call { tool: tool.to_owned(), subject: links::follow(reach, &self.tree, &self.places.tree, &kept) }
     }
 
     /// What the rules say about a call of a session's turn.

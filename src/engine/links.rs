@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::permission::{self, Leads, Place, Reach, Subject, Target};
+use crate::permission::compact::glob;
+use crate::permission::{self, Keeper, Kept, Leads, Place, Reach, Subject, Target};
 
 /// How many directories a command may change to and still be judged.
 const MOST_MOVES: usize = 64;
@@ -11,15 +12,15 @@ const MOST_MOVES: usize = 64;
 const MOST_FILES: usize = 10_000;
 
 /// What a call is about, with every link on the way followed. The agent knows its tree by the name `tree`; `real_tree`
-/// is where that is.
-pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path) -> Subject {
+/// is where that is, and `kept` what may not be read in it.
+pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path, kept: &Kept) -> Subject {
     let target = |path: &PathBuf| Target { named: path.clone(), real: real(path) };
     match reach {
         Reach::Paths(paths) => Subject::Paths(paths.iter().map(target).collect()),
         Reach::Command { text, cwd } => {
             let renamed = text.replace(tree, &real_tree.to_string_lossy());
             let place = target(cwd);
-            let is_inside = leads_inside(&renamed, &place.real, real_tree);
+            let is_inside = leads_inside(&renamed, &place.real, real_tree, &kept.keeper(real_tree));
             let leads = if is_inside { Leads::Inside } else { Leads::Elsewhere };
             Subject::Command { text: text.clone(), cwd: place, leads }
         }
@@ -27,10 +28,11 @@ pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path) -> Subject {
     }
 }
 
-/// Whether all that a command names is in the tree: a link that the repository brings may lead anywhere.
-fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
+/// Whether all that a command names is in the tree and may be read: a link that the repository brings may lead anywhere.
+/// Git that runs in a directory below must find the repository of the tree.
+fn leads_inside(text: &str, cwd: &Path, tree: &Path, keeper: &Keeper) -> bool {
     let Some(places) = permission::places_below(text, cwd, tree) else { return false };
-    let mut walk = Walk { tree, files_left: MOST_FILES };
+    let mut walk = Walk { tree, keeper, files_left: MOST_FILES };
     let mut bases = vec![cwd.to_owned()];
     let mut at = 0;
     // A name may be meant against each directory that can be reached by the command's own moves, in any order.
@@ -39,7 +41,8 @@ fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
             at > 0 && matches!(place, Place::Within { directory, .. } if Path::new(directory).is_absolute())
         };
         let mut unseen = places.iter().filter(|place| !is_seen(place));
-        if bases.len() > MOST_MOVES || !unseen.all(|place| walk.leads_place_inside(place, &base)) {
+        let is_foreign = text.contains("git") && is_in_other_repository(&base, tree);
+        if is_foreign || bases.len() > MOST_MOVES || !unseen.all(|place| walk.leads_place_inside(place, &base)) {
             return false;
         }
         for place in &places {
@@ -54,26 +57,47 @@ fn leads_inside(text: &str, cwd: &Path, tree: &Path) -> bool {
     true
 }
 
+/// Whether git may find a repository between a directory and the root of the tree, by a `.git` or without one.
+fn is_in_other_repository(directory: &Path, tree: &Path) -> bool {
+    let has = |place: &Path, name: &str| place.join(name).symlink_metadata().is_ok();
+    let mut below = directory.ancestors().take_while(|place| *place != tree);
+    below.any(|place| has(place, ".git") || has(place, "HEAD"))
+}
+
 /// A look at the places of a command.
 struct Walk<'a> {
     tree: &'a Path,
+    keeper: &'a Keeper,
     files_left: usize,
 }
 
 impl Walk<'_> {
     fn leads_place_inside(&mut self, place: &Place, base: &Path) -> bool {
-        let is_free = |path: &Path| permission::is_free(place, &real(path), self.tree);
+        let is_free = |path: &Path| {
+            let real = real(path);
+            permission::is_free(place, &real, self.tree) && !(real.exists() && self.keeps(&real))
+        };
         match place {
             Place::File(name) | Place::Move(name) | Place::Program(name) => is_free(&base.join(name)),
             Place::Within { directory, pattern } => {
                 let start = base.join(directory);
-                is_free(&start) && self.leads_pattern_inside(place, start, pattern)
+                // A name that begins a word may be an option.
+                let is_option = |name: &str| name.starts_with('-') && may_match(pattern, name);
+                let has_option = || entries(&start).iter().any(|path| is_option(&file_name(path)));
+                is_free(&start)
+                    && !(directory.is_empty() && has_option())
+                    && self.leads_pattern_inside(place, real(&start), pattern)
             }
         }
     }
 
-    /// Whether everything that a pattern may mean is in the tree: behind its first part, each level is looked at. Too many
-    /// files are an answer, too.
+    /// Whether a rule keeps a file of the tree from being read.
+    fn keeps(&self, path: &Path) -> bool {
+        path.strip_prefix(self.tree).is_ok_and(|inside| self.keeper.keeps(inside))
+    }
+
+    /// Whether everything that a pattern may mean is in the tree and may be read: behind its first part, each level is
+    /// looked at. Too many files are an answer, too.
     fn leads_pattern_inside(&mut self, place: &Place, start: PathBuf, pattern: &str) -> bool {
         let mut level = vec![start];
         for part in pattern.split('/').filter(|part| !part.is_empty()) {
@@ -95,6 +119,10 @@ impl Walk<'_> {
                     if is_link && !permission::is_free(place, &real(&path), self.tree) {
                         return false;
                     }
+                    let is_meant = is_deep || may_match(part, &file_name(&path));
+                    if is_meant && self.keeps(&if is_link { real(&path) } else { path.clone() }) {
+                        return false;
+                    }
                     match (is_deep, is_link) {
                         _ if !path.is_dir() => {}
                         (false, _) => next.push(path),
@@ -107,6 +135,17 @@ impl Walk<'_> {
         }
         true
     }
+}
+
+/// Whether a name may be meant by the first part of a pattern of a shell.
+fn may_match(pattern: &str, name: &str) -> bool {
+    let part = pattern.split('/').next().unwrap_or(pattern);
+    let is_hidden = name.starts_with('.') && part.starts_with(['*', '?']);
+    !is_hidden && (part.contains('[') || glob::matches(part, name))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
 fn entries(directory: &Path) -> Vec<PathBuf> {
@@ -136,6 +175,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::permission::rule::RuleFile;
 
     #[test]
     fn a_path_is_where_its_links_lead() {
@@ -221,7 +261,7 @@ mod tests {
             ("sub/links/docs/run", false),
             ("echo 'open", false),
         ] {
-            assert_eq!(leads_inside(text, &tree, &tree), expected, "{text}");
+            assert_eq!(leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree)), expected, "{text}");
         }
     }
 
@@ -233,9 +273,52 @@ mod tests {
         symlink("..", tree.join("sub/up")).unwrap();
         symlink("../../sub", tree.join("sub/deep/back")).unwrap();
         for text in ["grep -R x sub", "rg -L x", "diff -r sub sub/deep", "cat */*/x", "ls **/x"] {
-            assert!(leads_inside(text, &tree, &tree), "{text}");
+            assert!(leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree)), "{text}");
         }
         (0..=MOST_FILES).for_each(|number| drop(fs::File::create(tree.join(number.to_string())).unwrap()));
-        assert!(!leads_inside("grep -R x sub", &tree, &tree) && leads_inside("grep -r x sub", &tree, &tree));
+        let leads = |text: &str| leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree));
+        assert!(!leads("grep -R x sub") && leads("grep -r x sub"));
+    }
+
+    #[test]
+    fn a_command_does_not_lead_inside_by_what_may_not_be_read_nor_by_options_nor_into_repositories() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().canonicalize().unwrap();
+        for name in ["config", "src/deep", "opt", "repo/sub", "bare/refs"] {
+            fs::create_dir_all(tree.join(name)).unwrap();
+        }
+        for name in ["a.c", "config/key.pem", "config/a.yml", "opt/-f.c", "repo/.git", "bare/HEAD", ".env"] {
+            fs::write(tree.join(name), "").unwrap();
+        }
+        symlink("config/key.pem", tree.join("notes.txt")).unwrap();
+        let deny = vec!["Read(**/*.pem)".parse().unwrap()];
+        let rules = RuleFile { deny, ..RuleFile::default() };
+        let keeper = Kept::of(&[], &[rules]).keeper(&tree);
+        for (text, expected) in [
+            ("cat config/*", false),
+            ("cat conf*/*.pem", false),
+            ("cat config/key.pem", false),
+            ("cat notes.txt", false),
+            ("cat n*", false),
+            ("cat config/*.yml", true),
+            ("grep x *.c", true),
+            ("wc -l * src/*", false),
+            ("wc -l *.c src/*", true),
+            ("cat missing.pem", true),
+            ("cd opt && grep x *.c", false),
+            ("cd opt && grep x ./*.c", true),
+            ("cd opt && grep x *.h", true),
+            ("cd src && git status", true),
+            ("cd src/deep && git diff", true),
+            ("cd repo && git status", false),
+            ("cd repo/sub && git status", false),
+            ("cd bare && git status", false),
+            ("cd bare/refs && git status", false),
+            ("cd repo && ls", true),
+            ("git show HEAD@{1}", true),
+        ] {
+            assert_eq!(leads_inside(text, &tree, &tree, &keeper), expected, "{text}");
+        }
+        assert!(!leads_inside("git status", &tree.join("repo/sub"), &tree, &keeper));
     }
 }

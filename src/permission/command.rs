@@ -6,8 +6,9 @@ mod tests;
 
 use std::path::Path;
 
+use super::filter::printed_files;
 use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of, is_safe_text};
-use super::verb::{GIT_READS, git_reads, printed_lines};
+use super::verb::{GIT_READS, git_reads};
 use super::{Place, is_inside};
 
 /// Programs whose work is elsewhere: other users, machines, processes. A link brings elsewhere in, and some show all
@@ -114,9 +115,9 @@ fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
     places
 }
 
-/// The words of a command that may be or hold paths: all but the expressions by which `sed` prints lines.
+/// The words of a command that may be or hold paths: all but the script by which `sed` or `awk` prints lines.
 fn paths(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
-    let files = printed_lines(command).map_or(command.words.len(), <[Word]>::len);
+    let files = printed_files(command).map_or(command.words.len(), <[Word]>::len);
     let (script, files) = command.words.split_at(command.words.len() - files);
     script.iter().take(1).chain(files)
 }

@@ -12,7 +12,7 @@ use super::compact::{glob, tool};
 use super::rule::Rule;
 use super::shell::{Redirect, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
 use super::verb::{GIT_READS, READS, names_credentials};
-use super::{Call, Places, Subject, Target, flag};
+use super::{Call, Leads, Places, Subject, Target, content, flag};
 
 /// Beginnings of commands of which a pattern is offered, and the words of which one follows; `*` is any word. These tools run
 /// the project's own code, or only look. Of git it is what neither throws work away nor sends it, apart from `flag`.
@@ -73,8 +73,8 @@ const STARTING: &[&str] = &["symbols", "definition", "diagnostics", "refs", "tra
 pub fn rules(call: &Call, places: &Places) -> Option<Vec<Rule>> {
     let tool = tool::canonical(&call.tool);
     match &call.subject {
-        Subject::Command { text, .. } => match tool.as_ref() {
-            "bash" => commands(text, places),
+        Subject::Command { text, leads, .. } => match tool.as_ref() {
+            "bash" => commands(text, *leads, places),
             "git" => git(text.trim().strip_prefix("git ").unwrap_or(text), places),
             "run_tests" => distinct([exact("Tests", text).filter(|_| ShellText::read(text).opaque.is_none())]),
             _ => None,
@@ -115,7 +115,7 @@ fn distinct(rules: impl IntoIterator<Item = Option<Rule>>) -> Option<Vec<Rule>> 
     (!found.is_empty()).then_some(found)
 }
 
-fn commands(text: &str, places: &Places) -> Option<Vec<Rule>> {
+fn commands(text: &str, leads: Leads, places: &Places) -> Option<Vec<Rule>> {
     let read = ShellText::read(text);
     if read.commands.iter().any(|command| !flag::in_command(command).is_empty()) {
         return None;
@@ -128,6 +128,7 @@ fn commands(text: &str, places: &Places) -> Option<Vec<Rule>> {
     let leaves = flag::leaves_repository(commands, &places.tree);
     let kept = |command: &SimpleCommand| match command.program() {
         "git" if leaves => exact_line(command),
+        _ if content::may_show_secrets(command, leads, places) => exact_line(command).filter(|_| !command.is_fed),
         _ => pattern(command),
     };
     distinct(commands.iter().map(|command| Rule::new("Bash", &kept(command).filter(|_| is_offered(command))?).ok()))
@@ -135,7 +136,7 @@ fn commands(text: &str, places: &Places) -> Option<Vec<Rule>> {
 
 fn git(arguments: &str, places: &Places) -> Option<Vec<Rule>> {
     let text = format!("git {arguments}");
-    let rules = commands(&text, places)?;
+    let rules = commands(&text, Leads::Inside, places)?;
     let [rule] = rules.as_slice() else { return None };
     distinct([Rule::new("Git", rule.pattern().strip_prefix("git ")?).ok()])
 }
@@ -145,11 +146,9 @@ fn pattern(command: &SimpleCommand) -> Option<String> {
     let texts = command.texts();
     let known = known_beginning(&texts).filter(|length| command.words[..*length].iter().all(is_plain));
     // A pattern never means a redirection into a file, and a question about one file is none about the others.
-    let is_far = |word: &Word| word.text.starts_with('/') || word.text.contains("..");
-    let is_file = |word: &Word| names_credentials(word) || is_one_of(READS, texts[0]) && is_far(word);
     match known {
         _ if command.is_fed => None,
-        Some(length) if !command.writes() && !command.words.iter().skip(1).any(is_file) => {
+        Some(length) if !command.writes() && !command.words.iter().skip(1).any(names_credentials) => {
             let has_more = texts.len() > length || !command.redirects.is_empty();
             Some(texts[..length].join(" ") + if has_more { " *" } else { "" })
         }

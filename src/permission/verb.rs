@@ -10,16 +10,15 @@ use std::path::Path;
 pub(super) use git::{READS as GIT_READS, reads as git_reads};
 
 use super::command::is_common_program;
+use super::content::shows_hidden;
+use super::filter::{printed_files, reaches_by_filter};
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
-/// Programs that read, whatever their arguments are.
+/// Programs that read, whatever their arguments are: none writes a file or runs a program.
 pub(super) const READS: &str = ": b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
                      fgrep fmt fold free grep groups head hexdump id join ls md5sum nl nproc od paste pwd readlink \
                      realpath rev seq sha1sum sha256sum sha512sum sleep stat sum tac tail tr true tsort type uname \
                      unexpand uptime wc whereis which whoami";
-
-/// Those of them that a pattern may give options (`cat *`): none of theirs shows what is in other files.
-pub(super) const GLOBBED: &str = "cat cksum echo head ls md5sum nl sha1sum sha256sum stat tac tail";
 
 /// A program that reads as long as it has no other options than these. A long option must be spelled out.
 struct Reader {
@@ -100,14 +99,13 @@ const CREDENTIALS: &str = ".aws .azure .coppice .docker .env .git-credentials .g
                            .password-store .pgpass .pypirc .ssh credentials.json environ gcloud gshadow gshadow- \
                            hosts.yml shadow shadow-";
 
-/// Parts of a filter of `jq` that show the environment, which holds keys, or that load code.
-const JQ_REACHES: [&str; 4] = ["env", "import", "include", "modulemeta"];
-
 /// Where a text runs, as far as git is concerned: it reads the configuration of the repository that it finds there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadGround<'a> {
     /// Whether it is certain that git finds the repository of the work tree.
     pub is_root: bool,
+    /// Whether the same is certain of every directory below to which a command changes.
+    pub knows_moves: bool,
     /// Names of the root of the work tree, to which a command may change.
     pub root_names: &'a [&'a str],
     pub drivers: Drivers,
@@ -123,7 +121,7 @@ pub(super) enum Drivers {
 }
 
 const AT_ROOT: ReadGround<'_> =
-    ReadGround { is_root: true, root_names: &[], drivers: Drivers::None, has_tree_secret: false };
+    ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers: Drivers::None, has_tree_secret: false };
 
 /// Whether a shell text, run at the root of a work tree, does nothing but read, and reads no credentials.
 pub fn only_reads(text: &str) -> bool {
@@ -138,7 +136,8 @@ pub fn only_git_reads(text: &str) -> bool {
 pub(super) fn text_only_reads(text: &ShellText, ground: ReadGround<'_>) -> bool {
     let leaves = |command: &SimpleCommand| command.program() == "cd" && !ground.is_way_to_root(&command.texts());
     // Another directory may be another repository.
-    let ground = ReadGround { is_root: ground.is_root && !text.commands.iter().any(leaves), ..ground };
+    let stays = ground.knows_moves || !text.commands.iter().any(leaves);
+    let ground = ReadGround { is_root: ground.is_root && stays, ..ground };
     all(text, |command| reads(command, ground))
 }
 
@@ -201,7 +200,7 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "find" => are_among(FIND_WORDS),
         "[" | "test" => are_among(TEST_WORDS),
         "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
-        "sed" => printed_lines(command).is_some_and(|files| files.iter().all(|word| !word.text.starts_with('-'))),
+        "sed" | "awk" | "gawk" | "mawk" => printed_files(command).is_some(),
         "jq" if reaches_by_filter(command) => false,
         // It writes its second file, which may be anything behind `--`.
         "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
@@ -222,48 +221,6 @@ impl Reader {
         }
         let end = option.find(|c| self.valued.contains(c)).unwrap_or(option.len());
         option[..end].chars().all(|c| self.flags.contains(c))
-    }
-}
-
-/// The files of a call of `sed` that prints lines by their numbers, or by expressions between slashes, and does nothing
-/// else: its other commands write files and run programs.
-pub(super) fn printed_lines(command: &SimpleCommand) -> Option<&[Word]> {
-    let [_, option, Word { text: script, is_glob: false, .. }, files @ ..] = command.words.as_slice() else {
-        return None;
-    };
-    let is_address = |part: &str| part.chars().all(|c| c.is_ascii_digit() || ",$;p ".contains(c));
-    let is_closed = script.matches('/').count() % 2 == 0 && !script.contains(['\\', '\n']);
-    let prints = command.program() == "sed" && option.text == "-n" && is_closed;
-    (prints && script.split('/').step_by(2).all(is_address)).then_some(files)
-}
-
-/// Whether a filter of `jq` may do more than look at its input: a pattern before it may become the filter.
-fn reaches_by_filter(command: &SimpleCommand) -> bool {
-    let reaches = |word: &Word| {
-        let text = word.text.to_ascii_lowercase();
-        JQ_REACHES.iter().any(|part| text.contains(part))
-    };
-    let filter = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.is_glob);
-    filter.is_some_and(|filter| filter.is_glob) || command.words.iter().any(reaches)
-}
-
-/// Whether a program may show hidden files at the root of the work tree.
-fn shows_hidden(name: &str, arguments: &[&str]) -> bool {
-    let (options, operands): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.starts_with('-'));
-    let has = |letters: &[char]| options.iter().any(|word| word.starts_with("--") || word.contains(letters));
-    // A word behind any other option may be its value.
-    let is_plain = |word: &&str| word[1..].chars().all(|c| "EFHNRabcdhilnoqrsuvwy".contains(c));
-    let leads_up = |path: &&str| {
-        let mut parts = path.split('/');
-        path.starts_with('/') || parts.clone().any(|part| part == "..") || parts.all(|part| matches!(part, "" | "."))
-    };
-    let is_below = options.iter().all(is_plain) && operands.len() > 1 && !operands.iter().any(leads_up);
-    match name {
-        "egrep" | "fgrep" | "grep" => has(&['r', 'R', 'd']) && !is_below,
-        "rg" => has(&['u', 'g', '.']) && !is_below,
-        // Two directories are compared file by file, without an option for that.
-        "diff" => !is_below,
-        _ => false,
     }
 }
 

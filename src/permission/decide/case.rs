@@ -9,6 +9,7 @@ use super::class::{self, Class};
 use super::policy::Opinion;
 use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
+use crate::permission::content;
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
@@ -68,6 +69,8 @@ pub(super) struct CommandLine {
     pub destroys: bool,
     /// Is git with a subcommand or in a repository that may run another program.
     pub may_run_others: bool,
+    /// Shows what is in files, and which of them it may be.
+    pub shows: Shown,
 }
 
 /// What a shell's text may run besides the commands that it is known to run.
@@ -76,6 +79,15 @@ pub(super) struct PossibleRuns {
     pub text: String,
     pub commands: Vec<CommandLine>,
     pub token_bags: Vec<TokenBag>,
+}
+
+/// Whose content a command may show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    Nothing,
+    FilesInside,
+    /// Files outside, or secrets.
+    Anything,
 }
 
 /// The two ways to look at a path.
@@ -91,7 +103,8 @@ impl CommandLine {
         let destroys = !flag::in_command(command).is_empty();
         let patterns = command.pattern_lines();
         let may_run_others = flag::may_run_others(command);
-        Self { others: command.other_lines(&line), line, patterns, writes: command.writes(), destroys, may_run_others }
+        let (others, writes, shows) = (command.other_lines(&line), command.writes(), Shown::Nothing);
+        Self { others, line, patterns, writes, destroys, may_run_others, shows }
     }
 
     /// Whether it may be what a rule's pattern means, by patterns of its own.
@@ -318,17 +331,25 @@ impl<'a> Case<'a> {
         let tree = self.scene.places.tree.as_path();
         let tree_name = tree.to_string_lossy();
         let passes = match &self.call.subject {
-            Subject::Command { cwd, .. } if self.tool() == "bash" => {
+            Subject::Command { cwd, leads, .. } if self.tool() == "bash" => {
                 let is_root = cwd.real == tree;
                 let named = if is_root { cwd.named.to_string_lossy() } else { tree_name.clone() };
-                passes(shell, ReadGround { is_root, root_names: &[&tree_name, &named], drivers, has_tree_secret })
+                // What leads inside runs in no other repository.
+                let knows_moves = *leads == Leads::Inside;
+                let (is_root, root_names) = (is_root || knows_moves, [tree_name.as_ref(), &named]);
+                passes(shell, ReadGround { is_root, knows_moves, root_names: &root_names, drivers, has_tree_secret })
             }
-            _ => passes(shell, ReadGround { is_root: true, root_names: &[], drivers, has_tree_secret }),
+            _ => {
+                let ground =
+                    ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers, has_tree_secret };
+                passes(shell, ground)
+            }
         };
         passes && !self.names_kept_file()
     }
 
-    /// Whether a word of a plain command is the path of a file that a rule keeps from `read`.
+    /// Whether a word of a plain command is the path of a file that a rule keeps from `read`, or of a directory that it
+    /// searches and in which such a file may be.
     pub(super) fn names_kept_file(&self) -> bool {
         let places = self.scene.places;
         let directory = match &self.call.subject {
@@ -344,7 +365,10 @@ impl<'a> Case<'a> {
         let names_kept = |command: &SimpleCommand| {
             let targets = command.redirects.iter().map(|redirect| &redirect.target);
             let words = command.words.iter().skip(1).chain(targets);
+            let texts = command.texts();
+            let searched = content::searched_directories(command.program(), texts.get(1..).unwrap_or_default());
             words.flat_map(|word| word.text.split(['=', ':'])).any(is_kept)
+                || searched.iter().any(|place| self.may_keep_below(&guard::plain(&directory.join(place))))
         };
         self.shell.as_ref().and_then(ShellText::understood).is_some_and(|commands| commands.iter().any(names_kept))
     }
@@ -368,17 +392,22 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
         (Subject::Command { text, .. } | Subject::Name(text), Some(shell)) if tool.canonical() == "git" => {
             (vec![arguments_of_git(text, shell)], Clarity::Clear)
         }
-        (Subject::Command { text, .. }, Some(shell)) => commands(text, shell, places),
+        (Subject::Command { text, leads, .. }, Some(shell)) => commands(text, *leads, shell, places),
         _ => things(tool, subject, places),
     }
 }
 
 /// The items of a shell's text.
-fn commands(text: &str, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
+fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
     let leaves = flag::leaves_repository(&shell.commands, &places.tree);
     let lines = shell.commands.iter().map(|command| {
         let line = CommandLine::new(command);
-        CommandLine { may_run_others: line.may_run_others || leaves && command.program() == "git", ..line }
+        let shows = match content::shows_files(command) {
+            true if content::may_show_secrets(command, leads, places) => Shown::Anything,
+            true => Shown::FilesInside,
+            false => Shown::Nothing,
+        };
+        CommandLine { may_run_others: line.may_run_others || leaves && command.program() == "git", shows, ..line }
     });
     let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
@@ -409,7 +438,8 @@ fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
     let may_run_others = shell.commands.iter().any(flag::may_run_others);
-    Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys, may_run_others })
+    let shows = Shown::Nothing;
+    Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys, may_run_others, shows })
 }
 
 fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {

@@ -3,7 +3,9 @@
 use super::*;
 use crate::permission::compact::Action;
 use crate::permission::rule::Rules;
-use crate::permission::{Access, AgentWord, Audience, Effect, Hold, Leads, Overlay, Posture, Scene, decide};
+use crate::permission::{
+    Access, AgentWord, Audience, Effect, Hold, Leads, Overlay, Posture, Scene, decide, places_below,
+};
 
 const TREE: &str = "/data/tree";
 
@@ -16,7 +18,9 @@ fn target(path: &str) -> Target {
 }
 
 fn bash(text: &str) -> Call {
-    let subject = Subject::Command { text: text.to_owned(), cwd: target(TREE), leads: Leads::Elsewhere };
+    let tree = Path::new(TREE);
+    let leads = if places_below(text, tree, tree).is_some() { Leads::Inside } else { Leads::Elsewhere };
+    let subject = Subject::Command { text: text.to_owned(), cwd: target(TREE), leads };
     Call { tool: "Bash".to_owned(), subject }
 }
 
@@ -53,6 +57,9 @@ fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
         ("cat x", &["Bash(cat *)"][..]),
         ("cat .env", &["Bash(cat .env)"]),
         ("cat /etc/passwd", &["Bash(cat /etc/passwd)"]),
+        ("tail -5 ../x", &["Bash(tail -5 ../x)"]),
+        ("git diff .env", &["Bash(git diff .env)"]),
+        ("git diff --no-index /etc/passwd x", &["Bash(git diff --no-index /etc/passwd x)"]),
         ("ls", &["Bash(ls)"]),
         ("git push origin", &["Bash(git push origin)"]),
         ("git add src", &["Bash(git add *)"]),

@@ -1,7 +1,7 @@
 //! A strict lexer for the part of the shell's language that every shell reads alike: literal words, quotes without
 //! expansions, lists, pipes and redirections to named files. It stops at everything else and names it.
 
-use super::super::verb::GLOBBED;
+use super::super::verb::READS;
 use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, is_safe_text};
 
 /// Unquoted words that are part of the language where a command may start.
@@ -110,7 +110,7 @@ impl Lexer<'_> {
         }
         let is_open = command.words.iter().any(|word| word.is_open_glob);
         match (command.words.first(), command.redirects.is_empty()) {
-            (Some(program), _) if is_open && !is_one_of(GLOBBED, &program.text) => Err(OpaqueConstruct::Glob),
+            (Some(program), _) if is_open && !is_one_of(READS, &program.text) => Err(OpaqueConstruct::Glob),
             (Some(_), _) => Ok(command),
             (None, true) => Err(OpaqueConstruct::Incomplete),
             (None, false) => Err(OpaqueConstruct::Redirection),
@@ -176,8 +176,7 @@ impl Lexer<'_> {
                 '^' if self.at == start => return Err(OpaqueConstruct::Glob),
                 // A word of its own negates a test, as in `find . ! -name x`.
                 '!' if position == Position::Argument && is_alone => self.push(&mut word, c),
-                // Nothing to choose from, as for `find -exec`.
-                '{' if position == Position::Argument && self.take("{}") => word.text.push_str("{}"),
+                '{' if position == Position::Argument && self.take_braces(&mut word) => {}
                 '~' | '#' => self.push(&mut word, c),
                 c if c.is_ascii_alphanumeric() || LITERAL.contains(c) => self.push(&mut word, c),
                 c => return Err(OpaqueConstruct::of_sign(c)),
@@ -198,6 +197,18 @@ impl Lexer<'_> {
         }
         word.shown = if is_safe_text(&word.text) { word.text.clone() } else { source.replace(['\n', '\t'], " ") };
         Ok(word)
+    }
+
+    /// Takes braces with nothing to choose from, as for `find -exec` and in `HEAD@{1}`.
+    fn take_braces(&mut self, word: &mut Word) -> bool {
+        let Some((braces, _)) = self.text[self.at..].split_once('}') else { return false };
+        let is_literal = braces[1..].chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+        let is_one = is_literal && !braces.contains("..") && (braces == "{" || word.text.ends_with('@'));
+        if is_one {
+            word.text.extend([braces, "}"]);
+            self.at += braces.len() + 1;
+        }
+        is_one
     }
 
     fn push(&mut self, word: &mut Word, c: char) {

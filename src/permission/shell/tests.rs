@@ -25,6 +25,7 @@ fn r77_a_list_is_split_into_its_commands() {
     check("[ -f a ]", &["[ -f a ]"]);
     check("cat src/*.rs a?b ./[a-z]", &["cat src/*.rs a?b ./[a-z]"]);
     check("ls * -- -*; grep --include=*.c x .", &["ls * -- -*", "grep --include=*.c x ."]);
+    check("git show HEAD@{1} @{-1} stash@{0}^", &["git show HEAD@{1} @{-1} stash@{0}^"]);
 }
 
 #[test]
@@ -111,6 +112,8 @@ fn r90_every_other_text_is_opaque_and_says_why() {
         ("cat ~/x", "the special character `~`"),
         ("cat a=~/x", "the special character `~`"),
         ("ls {a,b}", "the special character `{`"),
+        ("ls {a}", "the special character `{`"),
+        ("git log a@{1,2}", "the special character `{`"),
         ("sort *", "a pattern that may become an option or a program"),
         ("rm -*", "a pattern that may become an option or a program"),
         ("./ls *", "a pattern that may become an option or a program"),

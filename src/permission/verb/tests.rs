@@ -28,6 +28,7 @@ fn r86_read_only_commands_of_git_are_known() {
         "git status --untracked-files=all",
         "git log 2>/dev/null",
         "git log 'HEAD@{1}'",
+        "git log HEAD@{1} stash@{0} @{u}..HEAD main@{2.days.ago}",
         "git log --format='%h %an %s' -- src/signature.rs",
         "git for-each-ref --sort=-committerdate --format='%(refname)'",
         "/usr/bin/git status",
@@ -66,7 +67,9 @@ fn r86_all_others_are_asked_about() {
         "git -C sub --no-pager status",
         "HOME=fix git status",
         "for HOME in fix; do git status; done",
-        "git log HEAD@{1}",
+        "git log HEAD@{1,2}",
+        "git log HEAD@{1..2}",
+        "git log HEAD{1}",
         "git diff -- -a",
         "git log -S -- --output=x",
         "git grep -nO x",
@@ -172,6 +175,9 @@ fn what_only_reads_is_known() {
         "diff -u a b; file -b a; tree -L 2; tree -aL2; fd -e rs; uniq -c a",
         "sort --reverse --key=2 a",
         "ls *.c; wc -l ./*; cat -- *",
+        "wc -l *.c; grep foo *.c; grep -* x y; wc *; du ?; grep x [a-z]*",
+        "sed 's/a/b/' f; sed '/a/p' y; sed -E 's/(a)/b/g' f | head",
+        "awk '{print $1}' f; awk 1 x; ls -l | awk -F: '{print $1, $NF}'",
         "grep -rn --include=*.c x .",
         "cd src && ls -la",
         "cd . && git status",
@@ -186,9 +192,7 @@ fn what_only_reads_is_known() {
 #[test]
 fn a_command_may_change_to_the_root_of_the_tree_and_nowhere_else() {
     let reads = |text: &str, is_root| {
-        let ground =
-            ReadGround { is_root, root_names: &["/tree", "/alias"], drivers: Drivers::None, has_tree_secret: false };
-        text_only_reads(&ShellText::read(text), ground)
+        text_only_reads(&ShellText::read(text), ReadGround { is_root, root_names: &["/tree", "/alias"], ..AT_ROOT })
     };
     assert!(reads("cd /tree && git status; cd /alias; ls", true));
     assert!(reads("cd sub && ls", true) && reads("cd sub && ls", false));
@@ -207,6 +211,9 @@ fn a_command_may_change_to_the_root_of_the_tree_and_nowhere_else() {
         assert!(!reads(text, true), "{text}");
     }
     assert!(reads("ls", false) && !reads("git status", false));
+    let knows = |text: &str| text_only_reads(&ShellText::read(text), ReadGround { knows_moves: true, ..AT_ROOT });
+    assert!(knows("cd sub && git status") && knows("cd a/b; git diff"));
+    assert!(!knows("cd .. && git status") && !knows("cd /tree && git status") && !knows("cd sub && git -C x status"));
 }
 
 #[test]
@@ -274,11 +281,6 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "sort -uo x a",
         "sort --outp=x a",
         "sort *",
-        "wc *",
-        "wc -l *.c",
-        "du ?",
-        "grep x [a-z]*",
-        "grep -* x y",
         "rg --pre x y",
         "sed -i s/a/b/ x",
         "sed -n 's/a/b/w x' y",
@@ -289,8 +291,12 @@ fn r90_what_may_do_more_is_not_taken_for_reading() {
         "sed -n '/a\\/w x/p' y",
         "sed -n '/a/p' -i y",
         "sed -n ';'/*/p y",
-        "sed '/a/p' y",
-        "awk 1 x",
+        "awk '{system($1)}' x",
+        "awk '{print > $1}' x",
+        "awk -f x y",
+        "sed 's/a/b/e' y",
+        "sed 's/a/b/' -i y",
+        "sort *.c",
         "uniq a b",
         "uniq a*",
         "uniq - b",

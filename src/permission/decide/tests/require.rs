@@ -391,7 +391,11 @@ fn r86_git_only_looks_where_it_finds_the_repository_of_the_tree() {
     edits.check(&bash("git status"), Action::Allow, Layer::AcceptEdits);
     edits.check(&bash(&there), Action::Allow, Layer::AcceptEdits);
     edits.check(&at("sub", "ls"), Action::Allow, Layer::AcceptEdits);
-    for call in [at("sub", "git status"), bash("cd sub && git status"), bash("git -C sub status")] {
+    // What leads inside was looked at: there is no other repository in that directory.
+    edits.check(&at("sub", "git status"), Action::Allow, Layer::AcceptEdits);
+    edits.check(&bash("cd sub && git status"), Action::Allow, Layer::AcceptEdits);
+    let unknown = shell("cd sub && git status", Leads::Elsewhere);
+    for call in [unknown, bash("git -C sub status")] {
         edits.check(&call, Action::Ask, Layer::ToolClass);
         world().check(&call, Action::Ask, Layer::ToolClass);
     }
@@ -513,15 +517,61 @@ fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
         (&by_agent, "cat config/prod.env"),
         (&by_rule, "cat private/x"),
         (&by_rule, "cat src/../private/x"),
+        (&by_rule, "grep -r KEY ."),
+        (&by_rule, "grep -rn KEY src private"),
+        (&by_rule, "grep -r KEY private/deep"),
+        (&by_rule, "rg KEY"),
+        (&by_rule, "rg -g x KEY src"),
+        (&by_rule, "diff -r src ."),
     ] {
         for posture in [Posture::Attended, Posture::Edits] {
             world.clone().posture(posture).check(&bash(text), Action::Ask, Layer::ToolClass);
         }
         world.clone().posture(Posture::Plan).check(&bash(text), Action::Deny, Layer::PlanGate);
     }
-    for (world, text) in [(&by_map, "cat config/prod.env.example"), (&by_rule, "cat src/private"), (&by_map, "ls -la")]
-    {
+    for (world, text) in [
+        (&by_map, "cat config/prod.env.example"),
+        (&by_rule, "cat src/private"),
+        (&by_rule, "grep -rn KEY src"),
+        (&by_rule, "rg KEY src"),
+        (&by_map, "ls -la"),
+    ] {
         world.check(&bash(text), Action::Allow, Layer::ToolClass);
+    }
+}
+
+#[test]
+fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
+    let grants = ["cat", "tail", "grep", "sed", "sort", "git diff", "git show", "git log"];
+    let granted = grants.iter().fold(world(), |world, program| world.grant(&format!("Bash({program} *)")));
+    for (text, leads) in [
+        ("tail .env", Leads::Inside),
+        ("tail -n 5 sub/.env.local", Leads::Inside),
+        ("cat < .env", Leads::Inside),
+        ("cat /proc/self/environ", Leads::Elsewhere),
+        ("cat ../x", Leads::Elsewhere),
+        ("cat a", Leads::Elsewhere),
+        ("grep -f /etc/passwd x", Leads::Elsewhere),
+        ("sed s/a/b/ /etc/passwd", Leads::Elsewhere),
+        ("git diff .env", Leads::Inside),
+        ("git show HEAD:.env", Leads::Inside),
+        ("git diff --no-index a b", Leads::Elsewhere),
+        ("git diff --no-ind a b", Leads::Elsewhere),
+    ] {
+        for posture in [Posture::Attended, Posture::Edits] {
+            granted.clone().posture(posture).check(&shell(text, leads), Action::Ask, Layer::ToolClass);
+        }
+        granted.clone().agent(r#"{"bash":{"*t *":"allow"}}"#).check(&shell(text, leads), Action::Ask, Layer::ToolClass);
+        granted.clone().grant("Bash(*)").check(&shell(text, leads), Action::Allow, Layer::Rules);
+    }
+    granted.clone().grant("Bash(tail .env)").check(&bash("tail .env"), Action::Allow, Layer::Rules);
+    for text in ["make x | tail -5", "curl https://x | tail -n5", "git diff HEAD~1 && curl https://x"] {
+        let made = granted.clone().grant("Bash(make *)").grant("Bash(curl *)");
+        made.check(&shell(text, Leads::Elsewhere), Action::Allow, Layer::Rules);
+    }
+    let kept = granted.shared(&[], &[], &["Read(private/**)"]);
+    for text in ["cat private/x", "grep -r KEY ."] {
+        kept.check(&bash(text), Action::Ask, Layer::ToolClass);
     }
 }
 
@@ -529,8 +579,9 @@ fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
 fn a_pattern_does_not_cover_git_in_another_repository() {
     let world = world().grant("Bash(cd *)").grant("Bash(git *)");
     for text in ["cd evil && git diff", "git push ./evil main", "git fetch ../evil"] {
-        world.check(&bash(text), Action::Ask, Layer::ToolClass);
-        world.clone().grant("Bash(*)").check(&bash(text), Action::Allow, Layer::Rules);
+        let call = shell(text, Leads::Elsewhere);
+        world.check(&call, Action::Ask, Layer::ToolClass);
+        world.clone().grant("Bash(*)").check(&call, Action::Allow, Layer::Rules);
     }
     for text in ["cd . && git fetch origin", "git push origin main"] {
         world.check(&bash(text), Action::Allow, Layer::Rules);
