@@ -32,6 +32,8 @@ pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path, kept: &Kept) -
 /// Git that runs in a directory below must find the repository of the tree.
 fn leads_inside(text: &str, cwd: &Path, tree: &Path, keeper: &Keeper) -> bool {
     let Some(places) = permission::places_below(text, cwd, tree) else { return false };
+    // Quotes in the text may hide the name of a program, and are not in its commands.
+    let runs_git = permission::segments(text).is_none_or(|lines| lines.iter().any(|line| line.contains("git")));
     let mut walk = Walk { tree, keeper, files_left: MOST_FILES };
     let mut bases = vec![cwd.to_owned()];
     let mut at = 0;
@@ -41,7 +43,7 @@ fn leads_inside(text: &str, cwd: &Path, tree: &Path, keeper: &Keeper) -> bool {
             at > 0 && matches!(place, Place::Within { directory, .. } if Path::new(directory).is_absolute())
         };
         let mut unseen = places.iter().filter(|place| !is_seen(place));
-        let is_foreign = text.contains("git") && is_in_other_repository(&base, tree);
+        let is_foreign = runs_git && is_in_other_repository(&base, tree);
         if is_foreign || bases.len() > MOST_MOVES || !unseen.all(|place| walk.leads_place_inside(place, &base)) {
             return false;
         }
@@ -312,6 +314,7 @@ mod tests {
             ("cd src/deep && git diff", true),
             ("cd repo && git status", false),
             ("cd repo/sub && git status", false),
+            ("cd repo && gi\"\"t status", false),
             ("cd bare && git status", false),
             ("cd bare/refs && git status", false),
             ("cd repo && ls", true),

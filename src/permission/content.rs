@@ -69,5 +69,5 @@ pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads, places: &P
     let names_files = arguments.iter().any(|word| !word.starts_with('-')) || targets.count() > 0;
     let leads_out = leads == Leads::Elsewhere && names_files && !is_git;
     let is_hidden = places.has_tree_secret && shows_hidden(command.program(), arguments);
-    shows_files(command) && (words.any(is_far) || leads_out || is_hidden)
+    shows_files(command) && (command.is_fed || words.any(is_far) || leads_out || is_hidden)
 }

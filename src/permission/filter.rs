@@ -40,7 +40,7 @@ fn prints_lines(script: &str) -> bool {
 
 /// Whether a program of awk prints fields, numbers and strings. A slash may begin an expression or divide, so there is none.
 fn prints_fields(program: &str) -> bool {
-    let is_closed = program.matches('"').count() % 2 == 0 && !program.contains(['\\', '\n']);
+    let is_closed = program.matches('"').count().is_multiple_of(2) && !program.contains(['\\', '\n']);
     let is_known = |word: &str| word.is_empty() || AWK_WORDS.contains(&word) || word.parse::<u32>().is_ok();
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_plain = |code: &str| {

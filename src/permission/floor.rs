@@ -75,7 +75,7 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         // What an operator makes of a value may be a part of it.
         let is_made = program.starts_with("${^");
         let is_part = |name: &&str| is_made && read.values.0.iter().any(|(_, value)| is_part_of(name, value));
-        names.extend(RIGHTS.iter().chain(ENDINGS).filter(|name| is_part(*name)));
+        names.extend(RIGHTS.iter().chain(ENDINGS).filter(|name| is_part(name)));
         let found = std::iter::once(program).chain(&names).find_map(|program| {
             let counts = match command.origin {
                 Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => {

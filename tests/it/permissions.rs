@@ -365,20 +365,63 @@ fn reading_in_the_worktree_goes_ahead_and_a_redirection_needs_a_rule_of_its_own(
     env.write(OWN, r#"{"permissions":{"allow":["Bash(ls *)"]}}"#);
     env.trust();
     let explain = |posture: &str, text: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);
-    for text in ["ls -la", "pwd", "cd . && ls", "cd src && ls", "ls *.c", "grep -rn --include=*.c x ."] {
+    for text in [
+        "ls -la",
+        "pwd",
+        "cd . && ls",
+        "cd src && ls",
+        "cd src && git status",
+        "ls *.c",
+        "wc -l *.md",
+        "grep -rn --include=*.c x .",
+        "git show HEAD@{1}",
+        "sed 's/a/b/' README.md",
+        "awk '{print $1}' README.md",
+    ] {
         for posture in ["attended", "edits", "plan"] {
             assert_eq!(explain(posture, text)["verdict"], "allow", "{posture}: {text}");
         }
     }
-    for text in
-        ["cat /etc/hosts", "ls -la > made.txt", "cd src && git status", "awk 1 README.md", "sort *", "node --version"]
-    {
+    env.write("other/.git/HEAD", "");
+    env.write("-x.md", "");
+    for text in [
+        "cat /etc/hosts",
+        "ls /etc",
+        "ls -la > made.txt",
+        "cd other && git status",
+        "wc -l *.md",
+        "awk '{system($1)}' README.md",
+        "sort *",
+        "node --version",
+    ] {
         assert_eq!(explain("attended", text)["verdict"], "ask", "{text}");
     }
     let unclosed = explain("plan", "echo 'open");
     assert_eq!(unclosed["verdict"], "deny");
     let reason = unclosed["reason"].as_str().unwrap();
     assert!(reason.starts_with("the command cannot be read: it has an unclosed quote"), "{reason}");
+}
+
+#[test]
+fn what_a_rule_keeps_from_reading_is_asked_about_by_its_name_a_pattern_a_link_and_a_search() {
+    let env = TestEnv::new();
+    env.write(OWN, r#"{"permissions":{"allow":["Bash(cat *)","Bash(grep *)"],"deny":["Read(keys/**)"]}}"#);
+    env.trust();
+    env.write("keys/a.pem", "");
+    env.write("src/a.c", "");
+    symlink("../keys/a.pem", env.repo().join("src/notes.txt")).unwrap();
+    let verdict = |text: &str| {
+        let said = env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
+        said["verdict"].as_str().unwrap().to_owned()
+    };
+    for text in
+        ["cat keys/a.pem", "cat k*/*", "cat src/notes.txt", "cat src/n*", "grep -r x .", "tail .env", "cat .env"]
+    {
+        assert_eq!(verdict(text), "ask", "{text}");
+    }
+    for text in ["cat src/a.c", "cat src/*.c", "grep -r x src"] {
+        assert_eq!(verdict(text), "allow", "{text}");
+    }
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub(super) struct CommandLine {
     /// Is git with a subcommand or in a repository that may run another program.
     pub may_run_others: bool,
     /// Shows what is in files, and which of them it may be.
-    pub shows: Shown,
+    pub shows: ShownContent,
 }
 
 /// What a shell's text may run besides the commands that it is known to run.
@@ -83,7 +83,7 @@ pub(super) struct PossibleRuns {
 
 /// Whose content a command may show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum ShownContent {
     Nothing,
     FilesInside,
     /// Files outside, or secrets.
@@ -103,7 +103,7 @@ impl CommandLine {
         let destroys = !flag::in_command(command).is_empty();
         let patterns = command.pattern_lines();
         let may_run_others = flag::may_run_others(command);
-        let (others, writes, shows) = (command.other_lines(&line), command.writes(), Shown::Nothing);
+        let (others, writes, shows) = (command.other_lines(&line), command.writes(), ShownContent::Nothing);
         Self { others, line, patterns, writes, destroys, may_run_others, shows }
     }
 
@@ -403,9 +403,9 @@ fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Ve
     let lines = shell.commands.iter().map(|command| {
         let line = CommandLine::new(command);
         let shows = match content::shows_files(command) {
-            true if content::may_show_secrets(command, leads, places) => Shown::Anything,
-            true => Shown::FilesInside,
-            false => Shown::Nothing,
+            true if content::may_show_secrets(command, leads, places) => ShownContent::Anything,
+            true => ShownContent::FilesInside,
+            false => ShownContent::Nothing,
         };
         CommandLine { may_run_others: line.may_run_others || leaves && command.program() == "git", shows, ..line }
     });
@@ -438,7 +438,7 @@ fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
     let may_run_others = shell.commands.iter().any(flag::may_run_others);
-    let shows = Shown::Nothing;
+    let shows = ShownContent::Nothing;
     Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys, may_run_others, shows })
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::case::{Case, CommandLine, Item, PossibleRuns, Shown, Side};
+use super::case::{Case, CommandLine, Item, PossibleRuns, ShownContent, Side};
 use super::class;
 use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
@@ -178,9 +178,9 @@ impl<'a> Case<'a> {
             Item::Command(command) => {
                 let is_wide = is_everything(pattern) && self.tool() == "bash";
                 let shows = match command.shows {
-                    Shown::Nothing => false,
-                    Shown::FilesInside => self.names_kept_file(),
-                    Shown::Anything => true,
+                    ShownContent::Nothing => false,
+                    ShownContent::FilesInside => self.names_kept_file(),
+                    ShownContent::Anything => true,
                 };
                 command.writes && !self.may_redirect(pattern)
                     || command.destroys

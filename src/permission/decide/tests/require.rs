@@ -542,8 +542,8 @@ fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
 
 #[test]
 fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
-    let grants = ["cat", "tail", "grep", "sed", "sort", "git diff", "git show", "git log"];
-    let granted = grants.iter().fold(world(), |world, program| world.grant(&format!("Bash({program} *)")));
+    let grants = ["cat", "ls", "xargs", "tail", "grep", "sed", "sort", "git diff", "git show", "git log"];
+    let granted = grants.iter().fold(world(), |world, program| world.grant(&format!("Bash({program}*)")));
     for (text, leads) in [
         ("tail .env", Leads::Inside),
         ("tail -n 5 sub/.env.local", Leads::Inside),
@@ -553,6 +553,7 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
         ("cat a", Leads::Elsewhere),
         ("grep -f /etc/passwd x", Leads::Elsewhere),
         ("sed s/a/b/ /etc/passwd", Leads::Elsewhere),
+        ("ls | xargs cat", Leads::Inside),
         ("git diff .env", Leads::Inside),
         ("git show HEAD:.env", Leads::Inside),
         ("git diff --no-index a b", Leads::Elsewhere),
@@ -561,7 +562,8 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
         for posture in [Posture::Attended, Posture::Edits] {
             granted.clone().posture(posture).check(&shell(text, leads), Action::Ask, Layer::ToolClass);
         }
-        granted.clone().agent(r#"{"bash":{"*t *":"allow"}}"#).check(&shell(text, leads), Action::Ask, Layer::ToolClass);
+        let mapped = granted.clone().agent(r#"{"bash":{"ls*":"allow","* *":"allow"}}"#);
+        mapped.check(&shell(text, leads), Action::Ask, Layer::ToolClass);
         granted.clone().grant("Bash(*)").check(&shell(text, leads), Action::Allow, Layer::Rules);
     }
     granted.clone().grant("Bash(tail .env)").check(&bash("tail .env"), Action::Allow, Layer::Rules);
