@@ -1,11 +1,11 @@
 //! Accepts connections for an HTTP server and limits those that have not identified themselves.
 //!
 //! A connection is unproven until the server has accepted one of its requests (`AcceptedConnection::confirm`). An unproven
-//! one is closed after ten seconds, or after two for a newer one when there are too many; until one can be closed, no other
-//! is accepted. Idle strangers cannot take the descriptors of the daemon, close connections whose request is on its way, nor
-//! keep others from connecting for long. A server can also limit how many proven ones are open.
+//! one is closed after ten seconds, or after two for a newer one when there are too many; until one can be closed, others
+//! are accepted but not served. Idle strangers cannot take the descriptors of the daemon, close connections whose request is
+//! on its way, nor keep others from connecting for long. A server can also limit how many proven ones are open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,12 +26,26 @@ const PROOF_LIMIT: Duration = Duration::from_secs(10);
 /// How long a connection is not closed for a newer one.
 const PROOF_GRACE: Duration = Duration::from_secs(2);
 
+/// How many accepted connections may wait until there is room among the unproven ones.
+const MAX_WAITING: usize = 1024;
+
 /// A listener whose connections have to prove themselves.
-#[derive(Debug)]
-pub struct GuardedListener<L> {
+pub struct GuardedListener<L: Listener> {
     inner: L,
+    overflow: Overflow,
+    /// Accepted and not served yet, oldest first.
+    waiting: VecDeque<(L::Io, L::Addr)>,
     unproven: Arc<Unproven>,
     open: watch::Sender<u32>,
+}
+
+/// What becomes of connections when too many wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overflow {
+    /// They are closed, so that each is accepted at once: what identifies its peer may not last.
+    Close,
+    /// They wait in the kernel's queue.
+    LeaveQueued,
 }
 
 /// An open connection; it counts as open until it is dropped.
@@ -78,10 +92,29 @@ struct UnprovenConnection {
     close: CancellationToken,
 }
 
-impl<L> GuardedListener<L> {
-    /// `open` tells how many connections are open.
-    pub fn new(inner: L, open: watch::Sender<u32>) -> Self {
-        Self { inner, unproven: Arc::default(), open }
+impl<L: Listener> GuardedListener<L> {
+    /// `open` tells how many connections are served.
+    pub fn new(inner: L, overflow: Overflow, open: watch::Sender<u32>) -> Self {
+        Self { inner, overflow, waiting: VecDeque::new(), unproven: Arc::default(), open }
+    }
+
+    /// Waits until a connection can be served, and accepts others meanwhile.
+    async fn next_connection(&mut self) -> (L::Io, L::Addr) {
+        loop {
+            let has_space = self.waiting.len() < MAX_WAITING;
+            tokio::select! {
+                accepted = self.inner.accept(), if has_space || self.overflow == Overflow::Close => {
+                    if has_space {
+                        self.waiting.push_back(accepted);
+                    }
+                }
+                () = self.unproven.wait_for_room(), if !self.waiting.is_empty() => {
+                    if let Some(first) = self.waiting.pop_front() {
+                        return first;
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -90,9 +123,7 @@ impl<L: Listener> Listener for GuardedListener<L> {
     type Addr = L::Addr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
-        // Those that are not accepted yet wait in the kernel's queue.
-        self.unproven.wait_for_room().await;
-        let (stream, address) = self.inner.accept().await;
+        let (stream, address) = self.next_connection().await;
         let (proof, evicted) = Unproven::admit(&self.unproven);
         let expiry = {
             let proof = proof.clone();
@@ -255,11 +286,11 @@ mod tests {
     }
 
     impl Fixture {
-        fn new() -> Self {
+        fn new(overflow: Overflow) -> Self {
             let dir = tempfile::tempdir().unwrap();
             let path = dir.path().join("socket");
             let (count, open) = watch::channel(0);
-            let listener = GuardedListener::new(UnixListener::bind(&path).unwrap(), count);
+            let listener = GuardedListener::new(UnixListener::bind(&path).unwrap(), overflow, count);
             Self { _dir: dir, path, listener, open }
         }
 
@@ -275,7 +306,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_unproven_connection_ends_after_the_limit_and_a_proven_one_stays() {
-        let mut fixture = Fixture::new();
+        let mut fixture = Fixture::new(Overflow::Close);
         let (_idle, mut unproven) = fixture.connect().await;
         let (mut client, mut proven) = fixture.connect().await;
         proven.proof.remove();
@@ -291,7 +322,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_new_connection_takes_the_place_of_the_oldest_unproven_one_after_the_grace() {
-        let mut fixture = Fixture::new();
+        let mut fixture = Fixture::new(Overflow::Close);
         let (_client, mut proven) = fixture.connect().await;
         proven.proof.remove();
         let mut idle = Vec::new();
@@ -308,7 +339,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_flood_neither_closes_a_connection_whose_request_is_on_its_way_nor_keeps_its_place() {
-        let mut fixture = Fixture::new();
+        let mut fixture = Fixture::new(Overflow::Close);
         let (mut client, mut stream) = fixture.connect().await;
         let mut flood = Vec::new();
         for _ in 1..MAX_UNPROVEN {
@@ -323,5 +354,28 @@ mod tests {
         let begin = tokio::time::Instant::now();
         fixture.listener.accept().await;
         assert_eq!(begin.elapsed(), Duration::ZERO, "who proves itself makes room at once");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_are_accepted_while_there_is_no_room_to_serve_them() {
+        let moment = PROOF_GRACE / 2048;
+        // What becomes of one more than may wait.
+        for (overflow, is_closed) in [(Overflow::Close, true), (Overflow::LeaveQueued, false)] {
+            let mut fixture = Fixture::new(overflow);
+            let mut served = Vec::new();
+            for _ in 0..MAX_UNPROVEN {
+                served.push(fixture.connect().await);
+            }
+            let mut clients = Vec::new();
+            for number in 0..=MAX_WAITING {
+                clients.push(UnixStream::connect(&fixture.path).await.unwrap());
+                let accepted = tokio::time::timeout(moment, fixture.listener.accept()).await;
+                assert!(accepted.is_err(), "there is no room");
+                assert_eq!(fixture.listener.waiting.len(), (number + 1).min(MAX_WAITING));
+            }
+            let last = clients.last_mut().unwrap();
+            let end = tokio::time::timeout(moment, last.read_u8()).await;
+            assert_eq!(end.is_ok(), is_closed, "{overflow:?}: {end:?}");
+        }
     }
 }

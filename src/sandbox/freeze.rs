@@ -9,11 +9,11 @@
 #![expect(clippy::disallowed_methods, reason = "the kernel does not report when a process of others has stopped")]
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::fs;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
@@ -50,6 +50,23 @@ impl ProcessHandle {
     pub(super) fn open(pid: Pid, started: u64) -> Option<Self> {
         let process = pidfd_open(pid, PidfdFlags::empty()).ok()?;
         (ProcessStat::read(pid)?.started == started).then_some(Self(process))
+    }
+
+    /// The process that connected a socket. It fails once that process has ended, or where the kernel has no such handles.
+    #[expect(unsafe_code, reason = "rustix has no call for this option")]
+    pub(super) fn of_peer(connection: BorrowedFd<'_>) -> io::Result<Self> {
+        let mut handle: libc::c_int = -1;
+        let mut size = size_of_val(&handle) as libc::socklen_t;
+        // SAFETY: the pointers are to the value and to its size, and the descriptor is borrowed, so it is open.
+        let answer = unsafe {
+            let (value, size) = ((&raw mut handle).cast(), &raw mut size);
+            libc::getsockopt(connection.as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERPIDFD, value, size)
+        };
+        match answer {
+            // SAFETY: the kernel made the descriptor for this call, and nobody else has it.
+            0 => Ok(Self(unsafe { OwnedFd::from_raw_fd(handle) })),
+            _ => Err(io::Error::last_os_error()),
+        }
     }
 
     /// A process that is gone needs no signal.

@@ -3,10 +3,16 @@
 //! An agent's process descends from the daemon that started it. One that outlives its daemon is a stranger to the next
 //! one, but it cannot leave its sandbox: the kernel keeps the mark of having given up new privileges, across every exec.
 
+use std::os::fd::BorrowedFd;
+#[cfg(target_os = "linux")]
+use std::time::Duration;
+
 #[cfg(target_os = "linux")]
 use rustix::io::Errno;
 use rustix::process::Pid;
 
+#[cfg(target_os = "linux")]
+use super::freeze::ProcessHandle;
 #[cfg(target_os = "linux")]
 use super::tree::{ProcessStat, list_children};
 
@@ -22,8 +28,53 @@ pub enum PeerOrigin {
     Unknown,
 }
 
-/// Finds out what a process is to this one. Where the system does not tell, everybody is a stranger.
-pub fn find_origin(process: Pid) -> PeerOrigin {
+/// Finds out what the process that connected a socket is to this one. `pid` is the one that the socket names.
+#[cfg(target_os = "linux")]
+pub fn identify_process(connection: BorrowedFd<'_>, pid: Pid) -> PeerOrigin {
+    ConnectedProcess::open(connection, pid).find_origin(pid)
+}
+
+/// Where the system does not tell, everybody is a stranger.
+#[cfg(not(target_os = "linux"))]
+pub fn identify_process(_connection: BorrowedFd<'_>, pid: Pid) -> PeerOrigin {
+    find_origin(pid)
+}
+
+/// What tells the process that connected a socket from another one that has its pid by now.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+enum ConnectedProcess {
+    Held(ProcessHandle),
+    /// The kernel has no handle to give, which those before 6.5 do not: when the process with the pid started.
+    StartedAt(u64),
+    Ended,
+}
+
+#[cfg(target_os = "linux")]
+impl ConnectedProcess {
+    fn open(connection: BorrowedFd<'_>, pid: Pid) -> Self {
+        match ProcessHandle::of_peer(connection) {
+            Ok(handle) => Self::Held(handle),
+            Err(error) if error.raw_os_error() == Some(Errno::NOPROTOOPT.raw_os_error()) => {
+                ProcessStat::read(pid).map_or(Self::Ended, |stat| Self::StartedAt(stat.started))
+            }
+            Err(_) => Self::Ended,
+        }
+    }
+
+    /// What is read about a pid is about this process only if it has not ended until then.
+    fn find_origin(&self, pid: Pid) -> PeerOrigin {
+        let origin = find_origin(pid);
+        let is_alive = match self {
+            Self::Held(handle) => !handle.wait_for_end(Duration::ZERO),
+            Self::StartedAt(started) => ProcessStat::read(pid).is_some_and(|stat| stat.started == *started),
+            Self::Ended => false,
+        };
+        if is_alive { origin } else { PeerOrigin::Unknown }
+    }
+}
+
+fn find_origin(process: Pid) -> PeerOrigin {
     let own = rustix::process::getpid();
     match trace(process, own, find_parent) {
         PeerOrigin::Stranger => judge(read_confinement(process), read_confinement(own)),
@@ -198,6 +249,49 @@ mod tests {
             (host, None, PeerOrigin::Unknown),
         ] {
             assert_eq!(judge(peer.clone(), own.clone()), expected, "{peer:?} and {own:?}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test starts a process that connects")]
+    fn a_process_that_ended_is_not_mistaken_for_another_with_its_pid() {
+        use std::os::fd::AsFd;
+        use std::os::unix::net::{UnixListener, UnixStream};
+
+        const SOCKET: &str = "COPPICE_TEST_CONNECT_TO";
+        if let Some(path) = std::env::var_os(SOCKET) {
+            UnixStream::connect(path).unwrap();
+            return;
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let own = rustix::process::getpid();
+        let here = UnixStream::connect(&path).unwrap();
+        let (from_here, _) = listener.accept().unwrap();
+        assert_eq!(identify_process(from_here.as_fd(), own), PeerOrigin::Descendant);
+        drop(here);
+
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "sandbox::peer::tests::a_process_that_ended_is_not_mistaken_for_another_with_its_pid"]);
+        assert!(child.env(SOCKET, &path).output().unwrap().status.success());
+        let (from_child, _) = listener.accept().unwrap();
+        // As if this process had got the pid of the child.
+        assert_eq!(identify_process(from_child.as_fd(), own), PeerOrigin::Unknown);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn without_a_handle_a_process_is_known_by_its_start() {
+        let own = rustix::process::getpid();
+        let started = ProcessStat::read(own).unwrap().started;
+        for (process, expected) in [
+            (ConnectedProcess::StartedAt(started), PeerOrigin::Descendant),
+            (ConnectedProcess::StartedAt(started + 1), PeerOrigin::Unknown),
+            (ConnectedProcess::Ended, PeerOrigin::Unknown),
+        ] {
+            assert_eq!(process.find_origin(own), expected, "{process:?}");
         }
     }
 

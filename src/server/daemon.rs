@@ -25,7 +25,7 @@ use crate::api::daemon::{DETACHED, HINT, READY, StopHow};
 use crate::api::environment;
 use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
-use crate::listener::{AcceptedConnection, GuardedListener};
+use crate::listener::{AcceptedConnection, GuardedListener, Overflow};
 use crate::paths::{self, Paths, PathsError};
 use crate::sandbox::support::support;
 use crate::sandbox::{descriptors, supervisor};
@@ -144,7 +144,8 @@ async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     options.prepare_process();
     let engine = Engine::start(options).await?;
     let clients = watch::Sender::new(0);
-    let listener = GuardedListener::new(OwnUserListener(socket::bind(&paths.socket)?), clients.clone());
+    let socket = OwnUserListener(socket::bind(&paths.socket)?);
+    let listener = GuardedListener::new(socket, Overflow::Close, clients.clone());
     info!(version = env!("CARGO_PKG_VERSION"), socket = %paths.socket.display(), "listening");
 
     let (stops, requests) = mpsc::channel(STOP_REQUESTS);

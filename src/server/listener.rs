@@ -1,6 +1,7 @@
 //! The daemon's socket as the HTTP server sees it: only processes of the same user, and who is at the other end.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Request};
@@ -12,7 +13,7 @@ use tokio::net::UnixStream;
 
 use super::socket::Socket;
 use crate::listener::AcceptedConnection;
-use crate::sandbox::peer::{PeerOrigin, find_origin};
+use crate::sandbox::peer::{PeerOrigin, identify_process};
 
 /// How long to wait when the system has no descriptor left for another connection.
 const BREATHER: Duration = Duration::from_secs(1);
@@ -44,7 +45,8 @@ impl Listener for OwnUserListener {
             match accepted.and_then(|(stream, _)| Ok((stream.peer_cred()?, stream))) {
                 Ok((peer, stream)) if peer.uid() == geteuid().as_raw() => {
                     let process = peer.pid().and_then(Pid::from_raw);
-                    return (stream, Peer(process.map_or(PeerOrigin::Unknown, find_origin)));
+                    let origin = process.map_or(PeerOrigin::Unknown, |pid| identify_process(stream.as_fd(), pid));
+                    return (stream, Peer(origin));
                 }
                 Ok((peer, _)) => tracing::warn!(uid = peer.uid(), "refused a connection of another user"),
                 Err(error) => {

@@ -30,7 +30,7 @@ use crate::client::connection::Connection;
 use crate::client::events::Events;
 use crate::client::start::{Absent, Daemon};
 use crate::engine::{Engine, Options};
-use crate::listener::{AcceptedConnection, GuardedListener};
+use crate::listener::{AcceptedConnection, GuardedListener, Overflow};
 use crate::paths::{Paths, Surroundings};
 use crate::sandbox::peer::PeerOrigin;
 use crate::sandbox::support::support;
@@ -96,7 +96,7 @@ impl House {
             end: end.clone(),
         };
         let inner = OwnUserListener(socket::bind(&paths.socket).unwrap());
-        let listener = GuardedListener::new(ListenerFor { inner, peer }, count);
+        let listener = GuardedListener::new(ListenerFor { inner, peer }, Overflow::Close, count);
         let service = router(app).into_make_service_with_connect_info::<AcceptedConnection<Peer>>();
         tokio::spawn(axum::serve(listener, service).into_future());
         Self { _dir: dir, paths, clients, requests, end }

@@ -28,7 +28,7 @@ use tracing::{debug, warn};
 use crate::backend::door::limits::{ReceivedRequest, RequestLimits, ReservedMemory, receive};
 use crate::backend::door::{Answer, Guest, Guests, Knock, Ticket, caller};
 use crate::backend::transport::lines::handle_text;
-use crate::listener::{AcceptedConnection, GuardedListener};
+use crate::listener::{AcceptedConnection, GuardedListener, Overflow};
 use crate::mcp::json::parse_untrusted;
 use crate::mcp::{self, Asked, Call, Output, sse};
 
@@ -60,7 +60,7 @@ pub(super) async fn serve(listener: TcpListener, address: SocketAddr, guests: Ar
             debug!(%error, "small writes to a caller are gathered up");
         }
     });
-    let listener = GuardedListener::new(listener, watch::Sender::default());
+    let listener = GuardedListener::new(listener, Overflow::LeaveQueued, watch::Sender::default());
     let service = router.into_make_service_with_connect_info::<AcceptedConnection<SocketAddr>>();
     if let Err(error) = axum::serve(listener, service).await {
         warn!(%error, "the door of the tools is closed");
