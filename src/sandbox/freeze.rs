@@ -11,13 +11,14 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal};
 
 use super::cage::Isolation;
 use super::namespace::STOP_OTHERS;
@@ -31,8 +32,13 @@ const KILL_LIMIT: Duration = Duration::from_secs(12);
 /// this thread nor the processes run for a while, which does not show that they cannot be stopped.
 const LONGEST_ROUND: Duration = Duration::from_millis(100);
 /// How long a process may be busy in the kernel before its children are continued for a moment: it may wait for one of
-/// them to execute its program.
+/// them to execute its program, where the kernel does not say so.
 const FORK_LIMIT: Duration = Duration::from_millis(20);
+/// How long a process may be busy in the kernel if it hides what it does there. It is likely to have made that wait.
+const HIDDEN_LIMIT: Duration = Duration::from_millis(250);
+/// Where the kernel waits for a child that shares the memory of its parent to execute its program or to end (`vfork`),
+/// in its various versions.
+const FORK_WAITS: [&str; 4] = ["kernel_clone", "wait_for_vfork_done", "_do_fork", "do_fork"];
 /// The pauses between two looks.
 const FIRST_PAUSE: Duration = Duration::from_micros(50);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
@@ -295,7 +301,7 @@ impl Member {
         if std::mem::take(&mut self.is_settled) {
             self.lives -= 1;
         }
-        let is_given_up = self.lives == 0 || elapsed > STOP_LIMIT;
+        let is_given_up = self.lives == 0 || elapsed > seen.stop_limit();
         self.lives = self.lives.max(1);
         self.was_stopped = false;
         self.process.send(if is_given_up { Signal::KILL } else { Signal::STOP });
@@ -320,14 +326,49 @@ struct Sighting {
     parent: Pid,
     reach: Reach,
     threads: Vec<ThreadSighting>,
+    visibility: Visibility,
+}
+
+/// Whether this process may know what another one does in the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Visibility {
+    Visible,
+    Hidden,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ThreadSighting {
     id: std::ffi::OsString,
-    state: u8,
+    state: ThreadState,
     /// How long and how often it has run; empty where the kernel does not count.
     runs: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ThreadState {
+    Dead,
+    Stopped,
+    Traced,
+    /// It waits in `vfork`. A stop signal does not wake it, but takes effect before it runs any code of its program.
+    WaitsForFork,
+    /// It waits for something else that no signal interrupts.
+    Blocked,
+    /// It runs, or any signal wakes it.
+    Awake,
+}
+
+impl ThreadState {
+    /// The letter is that of the kernel; `wait_place` reads the kernel's function in which the thread waits.
+    fn parse(letter: u8, wait_place: impl FnOnce() -> String) -> Self {
+        match letter {
+            b'Z' | b'X' => Self::Dead,
+            b'T' => Self::Stopped,
+            b't' => Self::Traced,
+            b'D' if FORK_WAITS.contains(&wait_place().as_str()) => Self::WaitsForFork,
+            b'D' => Self::Blocked,
+            _ => Self::Awake,
+        }
+    }
 }
 
 impl Sighting {
@@ -335,12 +376,16 @@ impl Sighting {
     fn read(pid: Pid, stat: &ProcessStat, reach: Reach) -> Option<Self> {
         let tasks = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).ok()?;
         let threads = tasks.flatten().filter_map(|task| {
-            let state = ProcessStat::parse(&fs::read(task.path().join("stat")).ok()?)?.state;
+            let letter = ProcessStat::parse(&fs::read(task.path().join("stat")).ok()?)?.state;
+            let state =
+                ThreadState::parse(letter, || fs::read_to_string(task.path().join("wchan")).unwrap_or_default());
             let runs = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
             Some(ThreadSighting { id: task.file_name(), state, runs })
         });
         let threads = threads.collect();
-        is_same(pid, stat.started).then_some(Self { pid, started: stat.started, parent: stat.parent, reach, threads })
+        let (started, parent) = (stat.started, stat.parent);
+        let visibility = read_visibility(pid);
+        is_same(pid, started).then_some(Self { pid, started, parent, reach, threads, visibility })
     }
 
     fn key(&self) -> (Pid, u64) {
@@ -348,20 +393,38 @@ impl Sighting {
     }
 
     fn is_still(&self) -> bool {
-        self.threads.iter().all(|thread| matches!(thread.state, b'T' | b't' | b'Z' | b'X'))
+        self.threads.iter().all(|thread| match thread.state {
+            ThreadState::Dead | ThreadState::Stopped | ThreadState::Traced | ThreadState::WaitsForFork => true,
+            ThreadState::Blocked | ThreadState::Awake => false,
+        })
     }
 
     fn is_stopped(&self) -> bool {
-        self.threads.iter().all(|thread| thread.state == b'T')
+        self.threads.iter().all(|thread| thread.state == ThreadState::Stopped)
     }
 
     fn is_dead(&self) -> bool {
-        self.threads.iter().all(|thread| matches!(thread.state, b'Z' | b'X'))
+        self.threads.iter().all(|thread| thread.state == ThreadState::Dead)
     }
 
-    /// Whether it waits for something that no signal interrupts.
     fn is_blocked(&self) -> bool {
-        self.threads.iter().any(|thread| thread.state == b'D')
+        self.threads.iter().any(|thread| thread.state == ThreadState::Blocked)
+    }
+
+    /// How long it may take to stop.
+    fn stop_limit(&self) -> Duration {
+        match self.visibility {
+            Visibility::Hidden if self.is_blocked() => HIDDEN_LIMIT,
+            Visibility::Hidden | Visibility::Visible => STOP_LIMIT,
+        }
+    }
+}
+
+/// The files of a process that gave up being inspected (`PR_SET_DUMPABLE`) belong to the superuser.
+fn read_visibility(pid: Pid) -> Visibility {
+    match fs::metadata(format!("/proc/{}/stat", pid.as_raw_nonzero())) {
+        Ok(file) if file.uid() != geteuid().as_raw() => Visibility::Hidden,
+        Ok(_) | Err(_) => Visibility::Visible,
     }
 }
 
@@ -510,6 +573,34 @@ mod tests {
         let long = begin + short + KILL_LIMIT * 10;
         assert_eq!(rounds.count(long), short + LONGEST_ROUND);
         assert_eq!(rounds.count(long + short), short * 2 + LONGEST_ROUND);
+    }
+
+    #[test]
+    fn a_thread_is_still_once_it_cannot_run_code_of_its_program() {
+        let limits = |letter, place: &str| {
+            let state = ThreadState::parse(letter, || place.to_owned());
+            let sighting = |visibility| {
+                let (pid, reach) = (Pid::INIT, Reach::Own);
+                let threads = vec![ThreadSighting { id: "1".into(), state, runs: String::new() }];
+                Sighting { pid, started: 0, parent: pid, reach, threads, visibility }
+            };
+            let (visible, hidden) = (sighting(Visibility::Visible), sighting(Visibility::Hidden));
+            (!visible.is_still()).then(|| (visible.stop_limit(), hidden.stop_limit()))
+        };
+        for (letter, place, expected) in [
+            (b'T', "", None),
+            (b't', "", None),
+            (b'Z', "", None),
+            (b'D', "kernel_clone", None),
+            (b'D', "wait_for_vfork_done", None),
+            (b'D', "copy_process", Some((STOP_LIMIT, HIDDEN_LIMIT))),
+            // A process that hides, or a kernel without names.
+            (b'D', "0", Some((STOP_LIMIT, HIDDEN_LIMIT))),
+            (b'S', "kernel_clone", Some((STOP_LIMIT, STOP_LIMIT))),
+            (b'R', "0", Some((STOP_LIMIT, STOP_LIMIT))),
+        ] {
+            assert_eq!(limits(letter, place), expected, "{} in `{place}`", char::from(letter));
+        }
     }
 
     #[test]

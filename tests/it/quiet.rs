@@ -88,7 +88,8 @@ impl Agent {
                 assert_eq!(Self::lengths(&tree), before, "something writes");
             }
             for pid in pids {
-                assert_eq!(state(pid), 'T', "{pid} runs");
+                // `D` for one that waits until its child has executed a program.
+                assert!(matches!(state(pid), 'T' | 'D'), "{pid} runs");
             }
         })
         .await
@@ -162,6 +163,7 @@ fn player() {
             // The standard library waits for the exec in the kernel, where no stop signal reaches it.
             assert!(std::process::Command::new("true").status().unwrap().success());
         },
+        "vfork" => elusive::wait_in_vfork(&tree),
         "chain" => elusive::run_chain(&tree),
         "timer" => elusive::wake_by_timer(&tree),
         part => panic!("nobody plays {part}"),
@@ -210,6 +212,23 @@ for i in 1 2 3; do sh -c 'echo $$; while :; do (echo x >> "$TREE/forks" &); done
     }
     watch.all_live();
     agent.answers().await;
+}
+
+#[tokio::test]
+async fn a_process_whose_child_never_executes_a_program_counts_as_stopped_and_survives() {
+    let script = plays("vfork");
+    let caged = Agent::start_in_namespaces(&script).await;
+    // Its pids mean nothing out here.
+    let caged = caged.map(|agent| Agent { pids: Vec::new(), ..agent });
+    for mut agent in [Some(Agent::start(&script, 1).await), caged].into_iter().flatten() {
+        let watch = Watch::over(&agent.pids);
+        while !agent.path().join("child").exists() {}
+        agent.moves();
+        agent.stands_still().await;
+        watch.all_live();
+        agent.moves();
+        agent.answers().await;
+    }
 }
 
 #[tokio::test]

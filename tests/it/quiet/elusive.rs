@@ -1,4 +1,5 @@
-//! Processes that are hard to stop: a chain whose links start the next one and end at once, and one that a timer continues.
+//! Processes that are hard to stop: a chain whose links start the next one and end at once, one that waits in `vfork`, and
+//! one that a timer continues.
 
 #![expect(unsafe_code, reason = "the standard library starts no process that shares memory, and sets no timer")]
 
@@ -65,6 +66,27 @@ extern "C" fn start_next(_: *mut libc::c_void) -> libc::c_int {
         libc::syscall(libc::SYS_exit, 0);
     }
     0
+}
+
+/// Waits for a child that shares its memory, and writes to the file `child` without end instead of executing a program.
+pub(super) fn wait_in_vfork(tree: &Path) {
+    let file = File::options().create(true).append(true).open(tree.join("child")).unwrap();
+    let mut stack = vec![0_u128; usize::try_from(STACK).unwrap() / size_of::<u128>()];
+    let shared = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the child has a stack of its own, and the file stays open while this thread waits for it.
+    unsafe {
+        let file = ptr::without_provenance_mut(usize::try_from(file.as_raw_fd()).unwrap());
+        libc::clone(append, stack.as_mut_ptr_range().end.cast(), shared, file);
+    }
+}
+
+extern "C" fn append(file: *mut libc::c_void) -> libc::c_int {
+    let Ok(file) = libc::c_int::try_from(file.addr()) else { return 1 };
+    loop {
+        // SAFETY: the byte is there, and the file is open.
+        unsafe { libc::write(file, c"x".as_ptr().cast(), 1) };
+        std::thread::yield_now();
+    }
 }
 
 /// Makes the file `ready`, waits for the file `quiet`, although it is stopped, makes the file `ran` and is gone.
