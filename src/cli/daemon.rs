@@ -24,6 +24,10 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 /// How long it is waited for.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 const LIMIT_BEFORE_KILL: Duration = Duration::from_secs(2);
+/// How long a daemon that was told to end may take before it is killed, and how long a new one waits for it: as long as
+/// the slowest sessions need.
+const END_BEFORE_KILL: Duration = Duration::from_secs(10);
+const END_BEFORE_START: Duration = Duration::from_secs(30);
 /// How often a followed log is looked at.
 const LOOK: Duration = Duration::from_millis(250);
 
@@ -57,7 +61,7 @@ pub(super) enum Act {
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Look {
-    /// Start it, unless it runs.
+    /// Start it, unless it runs; waits for one that is ending.
     Start {
         #[command(flatten)]
         format: super::FormatArg,
@@ -67,7 +71,7 @@ pub(super) enum Look {
         /// Interrupt the turns in progress.
         #[arg(long)]
         now: bool,
-        /// Interrupt them, and kill a daemon that does not answer; what is stored is not lost.
+        /// Interrupt them, and kill a daemon that does not answer or end; what is stored is not lost.
         #[arg(long)]
         force: bool,
     },
@@ -97,7 +101,18 @@ pub(super) async fn run(look: Look, context: &mut Context) -> Result<Exit, Failu
 }
 
 async fn start(format: Format, context: &mut Context) -> Result<Exit, Failure> {
-    let status = context.client().await?.daemon().await?;
+    let daemon = Daemon::of_this_process()?;
+    let mut status = context.client().await?.daemon().await?;
+    if status.draining {
+        let text = format!("waiting for the daemon (pid {}) to end", status.pid);
+        context.output.say(&Line::new().dim(text))?;
+        if !daemon.wait_for_end(status.pid, END_BEFORE_START).await {
+            let message = format!("the daemon (pid {}) has not ended yet", status.pid);
+            return Err(Failure::new(Exit::Failed, message)
+                .hint("it ends when its turns have ended; `coppice daemon stop --now` interrupts them"));
+        }
+        status = context.client().await?.daemon().await?;
+    }
     show(&status, format, context)?;
     Ok(Exit::Done)
 }
@@ -128,17 +143,15 @@ async fn stop(how: StopHow, silence: Silence, context: &mut Context) -> Result<E
         Silence::Tell => ANSWER_LIMIT,
         Silence::Kill => LIMIT_BEFORE_KILL,
     };
-    let client = match (find(&context.paths()?, limit, context).await, silence) {
+    let daemon = Daemon { paths: context.paths()?, absent: Absent::Fail };
+    let client = match (find(&daemon.paths, limit, context).await, silence) {
         (Ok(Some(client)), Silence::Tell | Silence::Kill) => client,
         (Ok(None), Silence::Tell | Silence::Kill) => {
             context.output.say(&Line::new().dim("no daemon runs"))?;
             return Ok(Exit::Done);
         }
         (Err(ClientError::OutOfReach { pid, .. } | ClientError::Silent { pid: Some(pid) }), Silence::Kill) => {
-            signal(pid, Signal::KILL)?;
-            let text = format!("killed the daemon (pid {pid}); the next command starts another");
-            context.output.say(&Line::new().plain(text))?;
-            return Ok(Exit::Done);
+            return kill(&daemon, pid, context);
         }
         // Signals say the same as requests: the first lets turns end, the second interrupts them.
         (Err(ClientError::OutOfReach { pid, .. }), Silence::Tell) => {
@@ -146,13 +159,25 @@ async fn stop(how: StopHow, silence: Silence, context: &mut Context) -> Result<E
                 StopHow::Drain | StopHow::IfIdle => 1,
                 StopHow::Now => 2,
             };
-            (0..times).try_for_each(|_| signal(pid, Signal::TERM))?;
+            (0..times).try_for_each(|_| signal(&daemon, pid, Signal::TERM))?;
             let text = format!("the daemon (pid {pid}) ends once no turn runs; `coppice daemon stop --force` kills it");
             context.output.say(&Line::new().plain(text))?;
             return Ok(Exit::Done);
         }
         (Err(error), Silence::Tell | Silence::Kill) => return Err(error.into()),
     };
+    if let (Silence::Kill, Some(pid)) = (silence, daemon.pid()) {
+        match timeout(LIMIT_BEFORE_KILL, client.stop_daemon(&StopDaemon { how })).await {
+            // One that does not answer, or not any more, may be about to end all the same.
+            Ok(Ok(_) | Err(ClientError::Lost { .. })) | Err(_) => {}
+            Ok(Err(error)) => return Err(error.into()),
+        }
+        if !daemon.wait_for_end(pid, END_BEFORE_KILL).await {
+            return kill(&daemon, pid, context);
+        }
+        context.output.say(&Line::new().plain("the daemon has ended"))?;
+        return Ok(Exit::Done);
+    }
     let status = client.stop_daemon(&StopDaemon { how }).await?;
     let line = match (how, status.running_turns) {
         (StopHow::Drain | StopHow::IfIdle, turns @ 1..) => Line::new().plain(format!(
@@ -216,14 +241,23 @@ async fn find(paths: &Paths, limit: Duration, context: &Context) -> Result<Optio
     }
 }
 
-/// Sends a signal to the daemon, and to no process that has its number in another container.
-fn signal(pid: u32, signal: Signal) -> Result<(), Failure> {
+fn kill(daemon: &Daemon, pid: u32, context: &mut Context) -> Result<Exit, Failure> {
+    signal(daemon, pid, Signal::KILL)?;
+    let text = format!("killed the daemon (pid {pid}); the next command starts another");
+    context.output.say(&Line::new().plain(text))?;
+    Ok(Exit::Done)
+}
+
+/// Sends a signal to the daemon, and to no process that has its number in another container, or since it ended.
+fn signal(daemon: &Daemon, pid: u32, signal: Signal) -> Result<(), Failure> {
     let command = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let is_daemon = command
         .split(|byte| *byte == 0)
         .collect::<Vec<_>>()
         .windows(2)
         .any(|words| words == [b"daemon".as_slice(), b"run"]);
+    // Whoever holds the lock has not ended.
+    let is_daemon = is_daemon && daemon.pid() == Some(pid);
     let process = i32::try_from(pid).ok().and_then(Pid::from_raw).filter(|_| is_daemon);
     let sent = process.ok_or(Errno::SRCH).and_then(|process| kill_process(process, signal));
     sent.map_err(|error| {

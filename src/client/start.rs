@@ -27,7 +27,7 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 const END_LIMIT: Duration = Duration::from_secs(10);
 /// A daemon answers at once what it is; one that is stopped or stuck never does.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
-/// How often a daemon that somebody else started is looked for.
+/// How often a daemon that somebody else started, or one that ends, is looked for.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How much of a failed daemon's last words is shown.
 const LOG_TAIL: u64 = 4096;
@@ -92,6 +92,16 @@ impl Daemon {
     /// The process of the daemon that runs, whether it answers or not.
     pub fn pid(&self) -> Option<u32> {
         self.holder().map(|holder| holder.pid)
+    }
+
+    /// Waits until the daemon with that pid has ended, at most for a while; whether it has.
+    pub async fn wait_for_end(&self, pid: u32, limit: Duration) -> bool {
+        let ended = async {
+            while self.pid() == Some(pid) {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        tokio::time::timeout(limit, ended).await.is_ok()
     }
 
     /// Who holds the daemon's lock. The text alone may be that of a daemon that was killed.

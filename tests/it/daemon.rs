@@ -234,6 +234,39 @@ fn a_daemon_that_was_stopped_can_be_killed_by_the_command_line() {
 }
 
 #[test]
+fn a_daemon_that_hangs_while_it_ends_is_killed_when_a_person_forces_it() {
+    let env = TestEnv::new();
+    env.coppice(&["daemon", "start"]).succeeds();
+    let (pid, socket) = (env.daemon_pid().unwrap(), socket_path(&env));
+    // A request that is never complete holds up the end for a while.
+    let mut client = UnixStream::connect(&socket).unwrap();
+    let head = "POST /v1/sessions HTTP/1.1\r\nhost: coppice\r\ncontent-type: application/json\r\ncontent-length: 9\r\n";
+    client.write_all(format!("{head}expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
+    client.read_exact(&mut [0]).unwrap();
+    let stop = env.start(&["daemon", "stop", "--force"]);
+    while socket.exists() {}
+    kill_process(pid, Signal::STOP).unwrap();
+    let (code, stderr) = stop.end();
+    let killed = format!("killed the daemon (pid {}); the next command starts another\n", pid.as_raw_nonzero());
+    assert_eq!((code, stderr), (Some(0), killed));
+    assert_eq!(env.survivors(), Vec::<String>::new());
+}
+
+#[test]
+fn a_start_waits_for_the_daemon_that_is_ending_and_starts_another() {
+    let env = TestEnv::new();
+    let id = env.create(&hang());
+    env.wait_for_event(&id, "turn_started", 0);
+    let old = env.daemon_pid().unwrap();
+    env.coppice(&["daemon", "stop"]).succeeds();
+    let mut seat = Seat::take(&env.to_start(&["daemon", "start"]));
+    seat.showed(&format!("waiting for the daemon (pid {}) to end", old.as_raw_nonzero()));
+    env.coppice(&["daemon", "stop", "--now"]).succeeds();
+    assert_eq!(seat.ends(), 0);
+    assert_ne!(env.daemon_pid().unwrap(), old);
+}
+
+#[test]
 fn a_daemon_whose_directory_was_removed_listens_again() {
     let env = TestEnv::new();
     env.coppice(&["daemon", "start"]).succeeds();
