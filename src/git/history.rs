@@ -215,7 +215,7 @@ pub fn snapshot_before_reset(tree: &Worktree, to: &Oid, ref_name: &str, message:
 /// ref; ignored files, nested repositories and links that Coppice made stay. A reset that failed or was killed can be
 /// repeated, to the same commit or to another one. No signal stops it.
 pub fn reset_after_snapshot(tree: &Worktree, to: &Oid, ref_name: &str) -> Result<(), GitError> {
-    let tree = &Worktree { repo: tree.repo.unstoppable(), ..tree.clone() };
+    let tree = &tree.unstoppable();
     let failed = |source| GitError::HalfReset { saved: ref_name.to_owned(), source: Box::new(source) };
     let reset = || {
         registration::attach(tree)?;

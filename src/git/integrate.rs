@@ -90,7 +90,7 @@ pub fn is_pending(worktree: &Path) -> bool {
 /// Undoes what a killed integration has left half done; to be called before anything else looks at the tree.
 pub fn recover(parent: &Worktree) -> Result<Recovered, GitError> {
     match Scratch::find(parent) {
-        Some(scratch) => apply::recover(parent, scratch, &mut || Ok(())).map_err(unstopped),
+        Some(scratch) => apply::recover(&parent.unstoppable(), scratch, &mut || Ok(())).map_err(unstopped),
         None => Ok(Recovered::Nothing),
     }
 }
@@ -134,7 +134,7 @@ fn integrate_by(
     };
     let written: HashSet<&Path> = steps.iter().map(|step| step.path.as_path()).collect();
     files.retain(|file| written.contains(file.path.as_path()));
-    Ok(match apply::apply(parent, &place, scratch, &steps, gate)? {
+    Ok(match apply::apply(&parent.unstoppable(), &place, scratch, &steps, gate)? {
         Applied::Whole => Outcome::Integrated { files },
         Applied::Changed(path) => Outcome::Changed { files: vec![path] },
     })

@@ -326,7 +326,8 @@ pub(super) fn merge(
 }
 
 /// Puts the session's commits on top of `onto`, in its branch and its worktree. On a conflict nothing has moved;
-/// otherwise `onto` is the session's base from then on. The work is measured from `base`, as for a merge.
+/// otherwise `onto` is the session's base from then on. The work is measured from `base`, as for a merge. No signal stops it
+/// once it moves files.
 pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, GitError> {
     let repo = tree.repo.open()?;
     let tip = branch_tip(&repo, tree)?;
@@ -343,12 +344,15 @@ pub fn rebase(tree: &Worktree, onto: &Oid, base: Oid) -> Result<RebaseOutcome, G
     let (Merged::Clean { tree: expected } | Merged::Conflict { tree: expected, .. }) =
         replay::merge_trees(tree, fork, *onto, tip)?;
     let name = format!("refs/heads/{}", tree.branch);
-    let own = [Checkout::Session(Worktree { attributes: *onto, ..tree.clone() })];
-    if let Some(refusal) = refusal(&own, &repo, &name, tree_of(&repo, tip)?, tree_of(&repo, head)?)? {
+    let own = Worktree { attributes: *onto, ..tree.clone() };
+    if let Some(refusal) =
+        refusal(&[Checkout::Session(own.clone())], &repo, &name, tree_of(&repo, tip)?, tree_of(&repo, head)?)?
+    {
         return Ok(RebaseOutcome::Refused(refusal));
     }
     let advance = Advance { name: &name, old: tip, new: head, why: "coppice: rebase" };
-    Ok(match checkout::advance(&tree.repo, &advance, &own)? {
+    let own = own.unstoppable();
+    Ok(match checkout::advance(&own.repo.clone(), &advance, &[Checkout::Session(own)])? {
         None => RebaseOutcome::Rebased { head, expected },
         Some(refusal) => RebaseOutcome::Refused(refusal),
     })

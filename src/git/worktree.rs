@@ -180,6 +180,11 @@ impl Worktree {
     pub(crate) fn session(&self) -> Option<SessionId> {
         self.admin.file_name()?.to_str()?.parse().ok()
     }
+
+    /// The same worktree, for work that must not be given up once it has begun.
+    pub(super) fn unstoppable(&self) -> Self {
+        Self { repo: self.repo.unstoppable(), ..self.clone() }
+    }
 }
 
 /// Registers a worktree whose branch exists and writes its files; it stays locked.

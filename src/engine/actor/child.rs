@@ -18,7 +18,7 @@ use super::super::handoff::{self, EndedBy};
 use super::super::record::{ChildAccess, Record, Tree};
 use super::super::{clock, confine, delegate, prepare, sweeper, view, workflow};
 use super::turn::TurnRun;
-use super::{Actor, blocking, in_quiet_tree};
+use super::{Actor, blocking};
 
 impl Actor {
     /// What the store gets about this child's handoff, if something changed; `None` for sessions that nobody delegated.
@@ -305,11 +305,11 @@ impl Actor {
             let reason = "a person works in it".to_owned();
             return Err(Fault::NotIntegrated { child: self.id, parent: parent.id, reason });
         }
-        let (merged, head) = in_quiet_tree(&target.path.clone(), move || {
+        let integrate = move |target: Worktree| {
             let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
             Ok((integrate::integrate(&target, integrate::Child { base, head })?, head))
-        })
-        .await?;
+        };
+        let (merged, head) = self.shared.in_stoppable_tree(self.id, &target, integrate).await?;
         if let Merged::Integrated { .. } | Merged::Nothing = merged {
             self.record.body.merged = Some(head.to_string());
         }
@@ -339,11 +339,11 @@ impl Actor {
         let tree = self.tree().await?;
         let lock = self.shared.tree_lock(parent.id);
         let _held = lock.lock().await;
-        in_quiet_tree(&target.path.clone(), move || {
+        let compare = move |target: Worktree| {
             let head = tree.repo.find_ref(&tree.branch_ref())?.unwrap_or(tree.base);
             integrate::conflicts(&target, integrate::Child { base, head })
-        })
-        .await
+        };
+        self.shared.in_stoppable_tree(self.id, &target, compare).await
     }
 
     fn brought(&mut self, merged: Merged, parent: &Record) -> (Integration, Result<(), Fault>) {

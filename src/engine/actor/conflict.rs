@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tracing::warn;
 
 use crate::api::event::Payload;
+use crate::git::Worktree;
 use crate::git::diff::{self, Target};
 use crate::git::merge::{self, BasePlan, Bring, Brought, ConflictFile, Refusal, Unresolved};
 use crate::session::{Event, Integration, Rest, Session, Standing};
@@ -79,9 +80,9 @@ impl Actor {
     async fn bring_base(&mut self, target: &str) -> Result<(), Fault> {
         let tree = self.tree().await?;
         let (session, base) = (self.id, self.record.body.measured_from().parse()?);
-        let (place, name) = (tree.clone(), target.to_owned());
-        let plan = move || merge::plan_base(&place, Bring { session, target: &name, base });
-        let planned = match in_quiet_tree(&tree.path, plan).await? {
+        let name = target.to_owned();
+        let plan = move |tree: Worktree| merge::plan_base(&tree, Bring { session, target: &name, base });
+        let planned = match self.shared.in_stoppable_tree(session, &tree, plan).await? {
             BasePlan::Merge(planned) => planned,
             BasePlan::UpToDate => return Ok(()),
             BasePlan::Refused(refusal) => return Err(self.base_refused(&refusal, target)),
@@ -135,7 +136,8 @@ impl Actor {
             return Ok(Unresolved::default());
         }
         let (tree, target) = (self.tree().await?, target.to_owned());
-        in_quiet_tree(&tree.path.clone(), move || merge::unresolved(&tree, &target, &files)).await
+        let find = move |tree: Worktree| merge::unresolved(&tree, &target, &files);
+        self.shared.in_stoppable_tree(self.id, &tree, find).await
     }
 
     /// Looks again at an earlier conflict, after somebody worked on it.
@@ -168,8 +170,8 @@ impl Actor {
         }
         let tree = self.tree().await?;
         let (session, base) = (self.id, self.record.body.measured_from().parse()?);
-        let work = move || merge::conflicts(&tree, Bring { session, target: &target, base });
-        in_quiet_tree(Path::new(&self.record.body.worktree), work).await
+        let find = move |tree: Worktree| merge::conflicts(&tree, Bring { session, target: &target, base });
+        self.shared.in_stoppable_tree(session, &tree, find).await
     }
 
     /// A person worked in the tree of a session that had a conflict: perhaps it is none any more.

@@ -19,7 +19,7 @@ use super::super::fault::Fault;
 use super::super::record::{Record, Tree, TurnBody};
 use super::super::{hooks, prepare};
 use super::conflict::short;
-use super::tree::{blocking, changes, in_quiet_tree, in_quiet_trees};
+use super::tree::{blocking, changes, in_quiet_trees};
 use super::{Actor, Command, INBOX, Message};
 
 /// How often a merge is made again because its target moved meanwhile.
@@ -331,7 +331,8 @@ impl Actor {
         let tree = self.tree().await?;
         let (name, session) = (target.to_owned(), self.id);
         let base: Oid = self.record.body.measured_from().parse()?;
-        let (onto, outcome, moved) = in_quiet_tree(&tree.path.clone(), move || {
+        let repo = tree.repo.clone();
+        let rebase = move |tree: Worktree| {
             let Some(onto) = tree.repo.find_ref(&name)? else {
                 return Err(GitError::BranchMissing { branch: name });
             };
@@ -340,14 +341,15 @@ impl Actor {
             let outcome = git::merge::rebase(&tree, &onto, base)?;
             let new = match &outcome {
                 RebaseOutcome::Rebased { head, .. } => {
-                    history::keep_moved(&tree.repo, session, *head)?;
-                    history::line(&tree.repo, &onto, head)?
+                    // What has moved is recorded, whoever waits.
+                    history::keep_moved(&repo, session, *head)?;
+                    history::line(&repo, &onto, head)?
                 }
                 RebaseOutcome::UpToDate | RebaseOutcome::Conflict { .. } | RebaseOutcome::Refused(_) => Vec::new(),
             };
             Ok((onto, outcome, Moved { old, new }))
-        })
-        .await?;
+        };
+        let (onto, outcome, moved) = self.shared.in_stoppable_tree(session, &tree, rebase).await?;
         Ok(match outcome {
             RebaseOutcome::Rebased { head, expected } => {
                 let body = &mut self.record.body;

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::git::removal;
+use crate::git::stop::stop_signal;
 use crate::git::testkit::stop_at;
 
 /// Work of every kind: replaced, added in a directory that is not there, deleted, a file for a directory and the
@@ -43,6 +44,27 @@ fn r72_a_failure_at_any_step_leaves_the_tree_as_it_was() {
         }
         family.is_tidy();
     }
+}
+
+#[test]
+fn an_integration_can_be_stopped_until_it_writes() {
+    let (family, done) = work();
+    let before = state(&family);
+    let (guard, stop) = stop_signal().unwrap();
+    let stoppable = Worktree { repo: family.parent.repo.stopped_by(stop), ..family.parent.clone() };
+    drop(guard);
+    assert!(matches!(integrate(&stoppable, done), Err(GitError::Stopped { .. })));
+    assert_eq!(state(&family), before);
+    family.is_tidy();
+
+    let (guard, stop) = stop_signal().unwrap();
+    let stoppable = Worktree { repo: family.parent.repo.stopped_by(stop), ..family.parent };
+    let mut guard = Some(guard);
+    let outcome = integrate_by(&stoppable, done, &mut || {
+        drop(guard.take());
+        Ok(())
+    });
+    assert!(matches!(outcome, Ok(Outcome::Integrated { .. })), "{outcome:?}");
 }
 
 #[test]
