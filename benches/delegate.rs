@@ -90,7 +90,7 @@ impl Run {
             assert_eq!(method, Method::Spare);
             let took = if base == snapshot { &mut round.spare_child } else { &mut round.spare_plain };
             *took = spent.wall;
-            assert_eq!(reclaim(&tree, &self.root, "h_none", TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+            assert_eq!(reclaim(&tree, &self.root, "h_none", TreeReuse::Allowed, || ()).unwrap(), Reclaimed::Spare);
         }
         round
     }

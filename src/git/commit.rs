@@ -29,6 +29,25 @@ pub enum Outcome {
     },
 }
 
+/// A commit that hooks have let pass.
+#[derive(Debug)]
+pub enum CommitPlan {
+    Ready(PlannedCommit),
+    Ended(Outcome),
+}
+
+/// A commit to be made.
+#[derive(Debug)]
+pub struct PlannedCommit {
+    /// What it comes on top of.
+    tip: Oid,
+    /// What is staged, and what hooks made of it.
+    content: Oid,
+    committed: Oid,
+    message: String,
+    skipped_hooks: Vec<PathBuf>,
+}
+
 /// What was staged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selected {
@@ -86,31 +105,56 @@ pub fn unstage(tree: &Worktree, paths: &[PathBuf]) -> Result<usize, GitError> {
     Ok(staged.len())
 }
 
-/// Commits what is staged on the session's branch. `hooks` runs the user's pre-commit and commit-msg hooks.
-pub fn commit(
+/// Works out the commit of what is staged. `hooks` runs the user's pre-commit and commit-msg hooks, so the processes of the
+/// worktree go on meanwhile.
+pub fn plan_commit(
     tree: &Worktree,
     message: &str,
     hooks: &mut dyn FnMut(HookRun) -> HookResult,
-) -> Result<Outcome, GitError> {
+) -> Result<CommitPlan, GitError> {
     let repo = tree.repo.open()?;
     let tip = own_tip(&repo, tree)?;
     let content = PrivateIndex::copy_of(tree)?.write_tree()?;
     if content == tree_of(&repo, tip)? {
-        return Ok(Outcome::NothingStaged);
+        return Ok(CommitPlan::Ended(Outcome::NothingStaged));
     }
     let wanted = [Hook::PreCommit, Hook::CommitMsg];
     let planned = hook::Commit { parent: tip, tree: content, message };
     let found = hook::find(&tree.repo, &wanted, planned)?;
-    let (committed, message) = match hook::apply(tree, &found, planned, hooks)? {
-        Verdict::Passed { tree, message } => (tree, message),
-        Verdict::Failed { hook, output } => return Ok(Outcome::HookFailed { hook, output }),
-    };
+    Ok(match hook::apply(tree, &found, planned, hooks)? {
+        Verdict::Passed { tree: committed, message } => {
+            CommitPlan::Ready(PlannedCommit { tip, content, committed, message, skipped_hooks: found.unusable })
+        }
+        Verdict::Failed { hook, output } => CommitPlan::Ended(Outcome::HookFailed { hook, output }),
+    })
+}
+
+/// Makes a planned commit on the session's branch, unless that has moved since.
+pub fn finish_commit(tree: &Worktree, planned: PlannedCommit) -> Result<Outcome, GitError> {
+    let PlannedCommit { tip, content, committed, message, skipped_hooks } = planned;
+    let repo = tree.repo.open()?;
+    if own_tip(&repo, tree)? != tip {
+        return Err(GitError::RefMoved { name: tree.branch_ref() });
+    }
     let commit = replay::commit(&tree.repo, committed, &[tip], &message, &Committer::session(&tree.repo)?)?;
     if committed != content {
         follow(tree, content, committed)?;
     }
     move_branch(&repo, tree, tip, commit, "coppice: commit")?;
-    Ok(Outcome::Committed { commit, skipped_hooks: found.unusable })
+    Ok(Outcome::Committed { commit, skipped_hooks })
+}
+
+/// Both at once.
+#[cfg(test)]
+pub(super) fn commit(
+    tree: &Worktree,
+    message: &str,
+    hooks: &mut dyn FnMut(HookRun) -> HookResult,
+) -> Result<Outcome, GitError> {
+    match plan_commit(tree, message, hooks)? {
+        CommitPlan::Ready(planned) => finish_commit(tree, planned),
+        CommitPlan::Ended(outcome) => Ok(outcome),
+    }
 }
 
 /// Commits every change on the session's branch; none when there is none. No hooks run.

@@ -222,8 +222,8 @@ impl Actor {
         let became = {
             // The sweeper must not save what is on its way through the trash.
             let _tree = tree_lock.lock().await;
-            let _held = lock.lock().await;
-            blocking(move || git::removal::reclaim(&tree, &root, &handoff, reuse)).await?
+            let (tree, _run) = self.shared.runs.begin(self.id, &tree)?;
+            blocking(move || git::removal::reclaim(&tree, &root, &handoff, reuse, || lock.blocking_lock())).await?
         };
         match became {
             Reclaimed::Spare | Reclaimed::Trash | Reclaimed::Gone => {}

@@ -1,7 +1,9 @@
 //! Git for served tools: in the repository of the session, by the rules of the `git` room.
 //!
-//! What looks runs beside everything else. What changes the tree or its branch holds the locks under which children
-//! bring their files and sessions are merged; a push holds none, since it waits for another machine.
+//! What looks runs beside everything else. What changes the tree or its branch holds the lock under which children bring
+//! their files, and its processes are stopped, which also keeps merges out. An agent decides how long that takes, so no other
+//! session waits for it: the repository is locked for new branches alone. A push holds nothing, since it waits for another
+//! machine.
 
 mod change;
 mod look;
@@ -11,13 +13,13 @@ mod say;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::task::spawn_blocking;
 
 use crate::git::{GitError, Oid, Worktree};
 use crate::sandbox::quiesce::run_in_quiet_tree;
 use crate::tools::Answer;
-use crate::tools::history::{Request, inside};
+use crate::tools::history::{Change, Request, inside};
 
 use super::super::delegate::Caller;
 use super::super::fault::Fault;
@@ -36,15 +38,23 @@ pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Requ
         Request::Git { args } => run::git(shared, caller, &tree, &args).await,
         Request::Change(asked) => {
             let saved = format!("refs/coppice/undo/{}/{}", caller.record.id, clock::now());
-            let _held = Locks::take(shared, caller).await?;
-            let worktree = tree.path.clone();
+            let _tree = take_lock(shared.tree_lock(caller.record.id), caller).await?;
             let project = shared.settings.record(&caller.record.project).await.map_err(told)?;
             let context = ChangeContext { floor, saved, trusted: project.trusted };
-            let changed = run_in_quiet_tree(&worktree, move || change::change(&stoppable, asked, &context)).await;
-            changed.map_err(|error| told(error.into()))?
+            let worktree = tree.path.clone();
+            match asked {
+                Change::CreateBranch { .. } => {
+                    let _repository = take_lock(shared.repository(&caller.record.project), caller).await?;
+                    blocking(move || change::change(&stoppable, asked, &context)).await
+                }
+                Change::Stage(_) | Change::Unstage { .. } | Change::Checkpoint { .. } | Change::Rollback { .. } => {
+                    let changed = run_in_quiet_tree(&worktree, move || change::change(&stoppable, asked, &context));
+                    changed.await.map_err(|error| told(error.into()))?
+                }
+            }
         }
         Request::Commit { message } => {
-            let _held = Locks::take(shared, caller).await?;
+            let _tree = take_lock(shared.tree_lock(caller.record.id), caller).await?;
             change::commit(shared, caller, stoppable, message).await
         }
         Request::Push => change::push(shared, caller, tree).await,
@@ -52,22 +62,9 @@ pub(super) async fn perform(shared: &Arc<Shared>, caller: &Caller, request: Requ
     text.map(Answer::from)
 }
 
-/// What a tree is held by while it changes, always taken in this order.
-struct Locks {
-    _tree: OwnedMutexGuard<()>,
-    _repository: OwnedMutexGuard<()>,
-}
-
-impl Locks {
-    /// Whoever is not waited for any more changes nothing.
-    async fn take(shared: &Shared, caller: &Caller) -> Result<Self, String> {
-        let take = async {
-            let tree = shared.tree_lock(caller.record.id).lock_owned().await;
-            let repository = shared.repository(&caller.record.project).lock_owned().await;
-            Self { _tree: tree, _repository: repository }
-        };
-        caller.cancel.run_until_cancelled(take).await.ok_or_else(|| "it was stopped".to_owned())
-    }
+/// Whoever is not waited for any more changes nothing.
+async fn take_lock(lock: Arc<Mutex<()>>, caller: &Caller) -> Result<OwnedMutexGuard<()>, String> {
+    caller.cancel.run_until_cancelled(lock.lock_owned()).await.ok_or_else(|| "it was stopped".to_owned())
 }
 
 /// The commit that the session's own work begins after: where it started, or its last one that is merged.

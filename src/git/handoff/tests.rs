@@ -1,5 +1,6 @@
 //! A child starts from exactly what its parent has, and is a session like any other.
 
+use std::cell::RefCell;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use super::*;
 use crate::git::diff::{self, Kind, Target};
 use crate::git::history::{Checkpoint, checkpoint};
 use crate::git::removal::{self, Reclaimed, Recycled, SpareVerdict, SpareVerification, TreeReuse, salvage_ref};
+use crate::git::stop::stop_signal;
 use crate::git::testkit::{Sandbox, reset, run_git, write};
 use crate::git::worktree::{self, Health, Method, New, Ways};
 use crate::id::SessionId;
@@ -288,7 +290,10 @@ fn r71_what_a_read_only_child_wrote_is_archived_and_never_reaches_the_parent() {
     assert_eq!(text(&child.path.join("README")).as_deref(), Some("edited\n"));
     assert_eq!(text(&child.path.join("fresh")), None);
     assert_eq!(tidy(&child, ARCHIVE).unwrap(), None);
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
     assert_eq!(visible(&parent), before);
 }
 
@@ -299,12 +304,15 @@ fn a_child_that_left_nothing_leaves_no_trace() {
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     // Nothing that counts: a build has run.
     write(&child.path.join("noise.log"), "noise\n");
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
     let spare = root(&sandbox).join(".spare").join(CHILD);
     let admin = sandbox.main().join(".git/worktrees").join(CHILD);
     let expected = [format!("worktree {}", spare.display()), spare.display().to_string(), admin.display().to_string()];
     assert_eq!(traces(&sandbox, CHILD), expected);
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Gone);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(), Reclaimed::Gone);
     // The next child takes it over, and no other spare is kept beside one.
     verify_spare(&sandbox);
     let (child, method) = child_named("dddddddd", &parent, &sandbox, Ways::Best);
@@ -313,8 +321,14 @@ fn a_child_that_left_nothing_leaves_no_trace() {
     let new =
         New { root: &root(&sandbox), id: id("cccccccc"), slug: "x", base: child.base, attributes: child.attributes };
     let other = worktree::create(&parent.repo, new, &mut |_| {}).unwrap().worktree;
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
-    assert_eq!(removal::reclaim(&other, &root(&sandbox), "h_two", TreeReuse::Allowed).unwrap(), Reclaimed::Trash);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
+    assert_eq!(
+        removal::reclaim(&other, &root(&sandbox), "h_two", TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Trash
+    );
     assert_eq!(traces(&sandbox, "cccccccc"), Vec::<String>::new());
 }
 
@@ -323,16 +337,25 @@ fn a_child_that_comes_again_takes_its_own_tree_back_or_puts_it_out_of_its_way() 
     let sandbox = Sandbox::new();
     let parent = busy(&sandbox);
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
     verify_spare(&sandbox);
     write(&parent.path.join("README"), "edited again\n");
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!((method, text(&child.path.join("README")).as_deref()), (Method::Spare, Some("edited again\n")));
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
     // A tree that nobody has verified is of no use.
     let (child, method) = child_of(&parent, &sandbox, Ways::Best);
     assert_eq!((method, child.health().unwrap()), (Method::Checkout, Health::Sound));
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
     verify_spare(&sandbox);
     // A tree that was checked out by other rules is of no use.
     sandbox.write(".gitattributes", "* text eol=crlf\n");
@@ -353,7 +376,10 @@ fn what_was_put_aside_outlives_the_child_and_not_the_session() {
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     write(&child.path.join("README"), "written all the same\n");
     assert!(tidy(&child, ASIDE).unwrap().is_some());
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Spare);
+    assert_eq!(
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+        Reclaimed::Spare
+    );
     assert_eq!(sandbox.git(&["show", &format!("{ASIDE}:README")]), "written all the same\n");
     removal::forget(&parent.repo, id(CHILD)).unwrap();
     assert_eq!(parent.repo.find_ref(ASIDE).unwrap(), None);
@@ -366,7 +392,10 @@ fn a_child_with_work_is_not_reclaimed() {
     let (child, _) = child_of(&parent, &sandbox, Ways::Best);
     let kept = || {
         let refs = sandbox.git(&["for-each-ref"]);
-        assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Kept);
+        assert_eq!(
+            removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(),
+            Reclaimed::Kept
+        );
         assert_eq!(sandbox.git(&["for-each-ref"]), refs);
         assert_eq!(child.health().unwrap(), Health::Sound);
     };
@@ -376,8 +405,26 @@ fn a_child_with_work_is_not_reclaimed() {
     kept();
     // Its directory may be gone; its commits are not.
     fs::remove_dir_all(&child.path).unwrap();
-    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap(), Reclaimed::Kept);
+    assert_eq!(removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap(), Reclaimed::Kept);
     assert!(child.repo.find_ref(&child.branch_ref()).unwrap().is_some());
+}
+
+#[test]
+fn a_reclaim_that_is_stopped_puts_the_tree_back() {
+    let sandbox = Sandbox::new();
+    let parent = busy(&sandbox);
+    let (child, _) = child_of(&parent, &sandbox, Ways::Best);
+    let (guard, stop) = stop_signal().unwrap();
+    let stoppable = Worktree { repo: child.repo.stopped_by(stop), ..child.clone() };
+    let guard = RefCell::new(Some(guard));
+    // The tree is moved under the lock, and read afterwards.
+    let hold = || drop(guard.take());
+    let stopped = removal::reclaim(&stoppable, &root(&sandbox), HANDOFF, TreeReuse::Allowed, hold);
+    assert!(matches!(stopped, Err(GitError::Stopped { .. })), "{stopped:?}");
+    assert_eq!(child.health().unwrap(), Health::Sound);
+    assert!(removal::pending(&root(&sandbox)).is_empty());
+    let again = removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ());
+    assert_eq!(again.unwrap(), Reclaimed::Spare);
 }
 
 #[test]
@@ -393,7 +440,7 @@ fn a_reclaim_that_was_killed_is_completed_by_the_next() {
         if stage > 1 {
             removal::recycle(&trashed, &root(&sandbox), TreeReuse::Allowed).unwrap();
         }
-        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed).unwrap();
+        removal::reclaim(&child, &root(&sandbox), HANDOFF, TreeReuse::Allowed, || ()).unwrap();
         assert_eq!(traces(&sandbox, CHILD).len(), 3, "{stage}");
         verify_spare(&sandbox);
         assert_eq!(child_named("dddddddd", &parent, &sandbox, Ways::Best).1, Method::Spare);

@@ -18,25 +18,38 @@ pub enum Reclaimed {
     Trash,
     /// It was gone already.
     Gone,
-    /// It holds work, and everything is as it was.
+    /// It holds work, which is as it was.
     Kept,
 }
 
 /// Removes a child whose work tree and branch are what it started from, and lets go of its handoff's snapshot. No agent
-/// may be running in it.
-pub fn reclaim(tree: &Worktree, root: &Path, handoff: &str, reuse: TreeReuse) -> Result<Reclaimed, GitError> {
+/// may be running in it. `hold_repository` takes the lock under which worktrees and branches move; what an agent left
+/// decides how long git reads it, and none of that happens under the lock.
+pub fn reclaim<G>(
+    tree: &Worktree,
+    root: &Path,
+    handoff: &str,
+    reuse: TreeReuse,
+    hold_repository: impl Fn() -> G,
+) -> Result<Reclaimed, GitError> {
     let trashed = match tree.path.symlink_metadata().is_ok() {
         true if has_work(tree)? => return Ok(Reclaimed::Kept),
-        true => Some(trash(tree, root)?),
+        true => {
+            let _held = hold_repository();
+            let trashed = trash(&tree.unstoppable(), root)?;
+            Some(Trashed { worktree: Worktree { repo: tree.repo.clone(), ..trashed.worktree }, ..trashed })
+        }
         false => resumed(tree, root),
     };
     let became = match trashed {
-        Some(trashed) => give_up(tree, &trashed, root, reuse)?,
+        Some(trashed) => give_up(tree, &trashed, root, reuse, &hold_repository)?,
         None => Reclaimed::Gone,
     };
+    let _held = hold_repository();
     match became {
         Reclaimed::Kept => return Ok(became),
-        Reclaimed::Gone if branch_has_work(tree)? => return Ok(Reclaimed::Kept),
+        // A merge into the branch may have come meanwhile; the next turn makes the files again.
+        Reclaimed::Spare | Reclaimed::Trash | Reclaimed::Gone if branch_has_work(tree)? => return Ok(Reclaimed::Kept),
         Reclaimed::Spare | Reclaimed::Trash | Reclaimed::Gone => {}
     }
     drop_branch(tree)?;
@@ -65,13 +78,30 @@ fn resumed(tree: &Worktree, root: &Path) -> Option<Trashed> {
     found.and_then(|found| found.resume(tree))
 }
 
-/// Takes the session's name off the tree, if it holds nothing in the place where nobody writes any more.
-fn give_up(tree: &Worktree, trashed: &Trashed, root: &Path, reuse: TreeReuse) -> Result<Reclaimed, GitError> {
-    let saved = salvage(trashed)?;
+/// Takes the session's name off the tree, if it holds nothing in the place where nobody writes any more. A tree that could
+/// not be looked at goes back to its place.
+fn give_up<G>(
+    tree: &Worktree,
+    trashed: &Trashed,
+    root: &Path,
+    reuse: TreeReuse,
+    hold_repository: impl Fn() -> G,
+) -> Result<Reclaimed, GitError> {
+    let take_back = || {
+        let _held = hold_repository();
+        restore(&tree.unstoppable(), root)
+    };
+    let saved = match salvage(trashed) {
+        Ok(saved) => saved,
+        Err(error) => {
+            take_back()?;
+            return Err(error);
+        }
+    };
     let repo = tree.repo.open()?;
     let is_empty = saved.left_out.is_empty() && tree_of(&repo, saved.commit)? == tree_of(&repo, tree.base)?;
     if !is_empty || branch_has_work(tree)? {
-        return restore(tree, root).map(|()| Reclaimed::Kept);
+        return take_back().map(|()| Reclaimed::Kept);
     }
     Ok(match recycle(trashed, root, reuse)? {
         Recycled::Spare(_) => Reclaimed::Spare,

@@ -1,14 +1,16 @@
 //! Git that never comes to an end of what an agent left, and those who do not wait for it.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
+use serde_json::json;
 
 use super::is_running;
 use crate::env::TestEnv;
-use crate::script::{hang, run, say, steps, write};
+use crate::script::{call, hang, run, say, steps, write};
 
 const SLOW: &str = "sleep 6030";
 
@@ -144,4 +146,52 @@ fn git_does_not_outlive_a_killed_daemon_into_the_next_one() {
     env.wait_for(&id, "ready");
     let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
     assert_eq!(env.git(&["show", &format!("{branch}:made.txt")]), "made");
+}
+
+/// An agent that changes history, once a person agrees.
+fn changing() -> TestEnv {
+    let env = TestEnv::new();
+    env.configure("default.posture = \"attended\"\n[tools]\ngit_mutations = \"allow\"\n");
+    env
+}
+
+/// Makes and removes a session, for which the repository is locked.
+fn work_beside(env: &TestEnv) {
+    let other = env.create_ready(&say("beside"));
+    env.coppice(&["rm", &other]).succeeds();
+    assert!(is_running(env, SLOW));
+}
+
+#[test]
+fn no_other_session_waits_for_what_an_agent_stages_or_commits() {
+    for (tool, arguments) in [("git_stage_files", json!({ "all": true })), ("git_checkpoint", json!({}))] {
+        let mut env = changing();
+        let git = SlowGit::install(&mut env);
+        let id = env.create(&steps(&[write("made.txt", "made"), call(tool, &arguments)]));
+        env.wait_for(&id, "approval");
+        git.begin();
+        env.coppice(&["approve", &id]).succeeds();
+        wait_for_slow_git(&env);
+        work_beside(&env);
+        env.coppice(&["stop", &id]).succeeds();
+    }
+}
+
+#[test]
+fn no_other_session_waits_for_the_hooks_of_a_commit() {
+    let env = changing();
+    let hook = env.repo().join(".git/hooks/pre-commit");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(&hook, format!("#!/bin/sh\nexec {SLOW}\n")).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let stage = call("git_stage_files", &json!({ "all": true }));
+    let commit = call("git_commit_apply", &json!({ "message": "feat: add it" }));
+    let id = env.create(&steps(&[write("made.txt", "made"), stage, commit]));
+    for _ in 0..2 {
+        env.wait_for(&id, "approval");
+        env.coppice(&["approve", &id]).succeeds();
+    }
+    wait_for_slow_git(&env);
+    work_beside(&env);
+    env.coppice(&["stop", &id]).succeeds();
 }

@@ -7,11 +7,12 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::git::capture::Stops;
-use crate::git::commit::Outcome;
+use crate::git::commit::{CommitPlan, Outcome};
 use crate::git::push::Pushed;
 use crate::git::{GitError, Oid, Repo, Worktree, branch, commit, look, push, status};
 use crate::github::{Pull, Reference};
 use crate::protocol::naming;
+use crate::sandbox::quiesce::run_in_quiet_tree;
 use crate::tools::history::{Change, Selection};
 
 use super::super::super::delegate::Caller;
@@ -20,7 +21,7 @@ use super::super::super::publish::Forge;
 use super::super::super::settings::Trusted;
 use super::super::super::shared::Shared;
 use super::super::super::{hooks, prepare, trusted_branch};
-use super::{all_at, blocking, failed, say};
+use super::{all_at, blocking, failed, say, told};
 
 /// How long GitHub is waited for after a push.
 const PULL_TIME: Duration = Duration::from_secs(5);
@@ -89,20 +90,30 @@ pub(super) async fn commit(
 ) -> Result<String, String> {
     let run = hooks::runner(shared, &caller.record, &tree.repo, &caller.config, &caller.cancel);
     let message = naming::strip_own_trailers(&message);
-    blocking(move || match commit::commit(&tree, &message, &mut |hook| run(hook)) {
-        Ok(Outcome::Committed { commit, skipped_hooks }) => {
-            let left = status::read(&tree).map_err(failed)?;
+    let (place, worktree) = (tree.clone(), tree.path.clone());
+    let planned = blocking(move || {
+        commit::plan_commit(&place, &message, &mut |hook| run(hook)).map_err(|error| refused("committed", error))
+    });
+    let outcome = match planned.await? {
+        CommitPlan::Ended(outcome) => outcome,
+        CommitPlan::Ready(planned) => {
+            let place = tree.clone();
+            let finished = run_in_quiet_tree(&worktree, move || commit::finish_commit(&place, planned)).await;
+            finished.map_err(|error| told(error.into()))?.map_err(|error| refused("committed", error))?
+        }
+    };
+    match outcome {
+        Outcome::Committed { commit, skipped_hooks } => {
+            let left = blocking(move || status::read(&tree).map_err(failed)).await?;
             Ok(say::committed(&commit, &skipped_hooks, &left))
         }
-        Ok(Outcome::NothingStaged) => {
+        Outcome::NothingStaged => {
             Err("committed=false reason=staged_empty\nstage something with git_stage_files first".to_owned())
         }
-        Ok(Outcome::HookFailed { hook, output }) => {
+        Outcome::HookFailed { hook, output } => {
             Err(format!("committed=false reason=hook_error hook={}\n{output}", hook.name()))
         }
-        Err(error) => Err(refused("committed", error)),
-    })
-    .await
+    }
 }
 
 /// Pushes the branch that is checked out, and tells its pull request where there is one.
