@@ -249,6 +249,7 @@ impl Actor {
             preparation.abort.cancel();
         }
         if self.state.is_turning() {
+            self.note_cut_off();
             if let Some(turn) = &mut self.turn {
                 turn.failure = Some(failure);
             }

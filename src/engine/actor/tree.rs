@@ -25,7 +25,7 @@ use super::super::fault::{Fault, half_undone_hint};
 use super::super::prepare::{self, failure};
 use super::super::record::{BeforeUndo, ChildAccess, Tree, TurnBody, UndoRecord};
 use super::super::shown_work::current_turn;
-use super::{Actor, Command};
+use super::{Actor, Command, TurnRun};
 
 impl Actor {
     /// Ends what the turn left running behind the agent's back. The agent itself stays for the next turn.
@@ -63,27 +63,43 @@ impl Actor {
         };
         self.keep_submodules().await;
         if let Err(fault) = done {
-            let reason = failure(fault).message;
-            self.not_committed(&reason);
-            if let Some(turn) = &mut self.turn {
-                turn.checkpoint_failed = true;
-            }
-            let message = format!("what the turn changed could not be committed: {reason}");
-            warn!(session = %self.id, message, "no checkpoint");
-            let error = TurnError {
-                kind: TurnError::UNCOMMITTED.to_owned(),
-                message: message.clone(),
-                hint: Some(format!(
-                    "the changed files are in {}: once the cause is gone, Coppice commits them within two minutes, \
-                     and `coppice merge {}` does at once",
-                    self.record.body.worktree, self.id
-                )),
-                ..TurnError::default()
-            };
-            self.record.body.uncommitted = Some(error.clone());
-            self.record.body.last_error = Some(error);
-            let message = format!("{message}; the files are in {}", self.record.body.worktree);
-            self.staged.push(Payload::Warning { message });
+            self.note_uncommitted(&failure(fault).message);
+        }
+    }
+
+    /// Says that the turn's files are in no commit, and why.
+    fn note_uncommitted(&mut self, reason: &str) {
+        self.not_committed(reason);
+        if let Some(turn) = &mut self.turn {
+            turn.checkpoint_failed = true;
+        }
+        let message = format!("what the turn changed could not be committed: {reason}");
+        warn!(session = %self.id, message, "no checkpoint");
+        let error = TurnError {
+            kind: TurnError::UNCOMMITTED.to_owned(),
+            message: message.clone(),
+            hint: Some(format!(
+                "the changed files are in {}: once the cause is gone, Coppice commits them within two minutes, and \
+                 `coppice merge {}` does at once",
+                self.record.body.worktree, self.id
+            )),
+            ..TurnError::default()
+        };
+        self.record.body.uncommitted = Some(error.clone());
+        self.record.body.last_error = Some(error);
+        let message = format!("{message}; the files are in {}", self.record.body.worktree);
+        self.staged.push(Payload::Warning { message });
+    }
+
+    /// Says so of a turn that ends before its files could be committed.
+    pub(super) fn note_cut_off(&mut self) {
+        let is_settled = |turn: &TurnRun| turn.started.is_none() || turn.checkpoint.is_some() || turn.checkpoint_failed;
+        let may_write = self.access() != Some(ChildAccess::ReadOnly);
+        if let Tree::Ready = self.record.body.tree
+            && may_write
+            && !self.turn.as_ref().is_none_or(is_settled)
+        {
+            self.note_uncommitted("the turn was cut off");
         }
     }
 
