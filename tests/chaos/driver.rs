@@ -63,6 +63,8 @@ pub(crate) struct Round {
     sessions: Vec<Value>,
     /// The directories of the sessions that were merged since the last check.
     merging: Vec<String>,
+    /// What the next answer may take longer.
+    pub(crate) grace: Duration,
     tally: Tally,
 }
 
@@ -89,6 +91,7 @@ impl Round {
             prompts: 0,
             sessions: Vec::new(),
             merging: Vec::new(),
+            grace: Duration::ZERO,
             tally: Tally::default(),
             env,
         };
@@ -178,11 +181,18 @@ impl Round {
 
     /// Everything that must hold when nothing goes on.
     fn check(&mut self) {
-        let seen = self.observe(&self.sessions);
-        self.known_events.extend(self.follower.seen());
-        let known = Known { checkout: &self.known_checkout, events: &self.known_events, merged: &self.merging };
-        let found = violations(&known, &seen);
-        assert!(found.is_empty(), "{}", found.join("\n"));
+        let deadline = Instant::now() + patience(ANSWER);
+        let seen = loop {
+            let seen = self.observe(&self.sessions);
+            self.known_events.extend(self.follower.seen());
+            let known = Known { checkout: &self.known_checkout, events: &self.known_events, merged: &self.merging };
+            let found = violations(&known, &seen);
+            if found.is_empty() {
+                break seen;
+            }
+            assert!(Instant::now() < deadline, "{}", found.join("\n"));
+            self.list();
+        };
         self.known_checkout = seen.checkout;
         self.known_events = seen.events;
         self.merging.clear();
@@ -240,7 +250,7 @@ impl Round {
 
     /// Reads the sessions, which the daemon must tell soon.
     fn list(&mut self) {
-        let (begun, limit) = (Instant::now(), patience(ANSWER));
+        let (begun, limit) = (Instant::now(), patience(ANSWER) + std::mem::take(&mut self.grace));
         let text = self.ask(&["list", "--all", "--json"]);
         let took = begun.elapsed();
         assert!(took < limit, "the daemon answered after {took:?} instead of {limit:?}");

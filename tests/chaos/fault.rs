@@ -11,6 +11,9 @@ use crate::driver::{Client, Round};
 use crate::env::{Process, family};
 use crate::step::{Fault, Pick, Victim};
 
+/// How often the daemon looks whether its socket is still there.
+const SOCKET_CHECK: Duration = Duration::from_secs(2);
+
 /// What takes a fault back.
 pub(crate) enum Remedy {
     FreeDisk,
@@ -70,6 +73,7 @@ impl Round {
             }
             Fault::DeletedRuntimeDirectory => {
                 fs::remove_dir_all(self.env.path("coppice/run")).ok();
+                self.grace = SOCKET_CHECK;
                 Struck::Done
             }
             Fault::RepositoryIndexLock => leave_lock(&self.checkout.join(".git/index.lock")),
@@ -91,7 +95,8 @@ impl Round {
                 fs::rename(&self.checkout, self.env.repo()).expect("nothing may take the place of a moved repository");
                 self.checkout = self.env.repo();
             }
-            Remedy::RemoveFile(path) => fs::remove_file(path).unwrap(),
+            // It may have gone together with the worktree.
+            Remedy::RemoveFile(path) => drop(fs::remove_file(path)),
         }
     }
 

@@ -37,7 +37,7 @@ pub(crate) struct SeenSession {
     pub(crate) directory: String,
     pub(crate) status: String,
     pub(crate) shown: Changes,
-    /// What git says; absent where neither worktree nor branch is there.
+    /// What git says; absent where git cannot say it.
     pub(crate) real: Option<Changes>,
     /// Every path that differs from its base.
     pub(crate) paths: BTreeSet<String>,

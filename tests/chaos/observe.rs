@@ -32,7 +32,7 @@ impl Round {
             merged_paths: self.paths(&["diff", "--name-only", &self.known_checkout.tip, &checkout.tip]),
             fsck: self.fsck(),
             panics: self.env.log().lines().filter(|line| line.contains("panicked")).map(str::to_owned).collect(),
-            sessions: sessions.iter().map(|session| self.session_facts(session)).collect(),
+            sessions: sessions.iter().map(|session| self.session_facts(session, &events)).collect(),
             checkout,
             events,
         }
@@ -64,11 +64,10 @@ impl Round {
         numbered
     }
 
-    fn session_facts(&self, session: &Value) -> SeenSession {
+    fn session_facts(&self, session: &Value, events: &BTreeMap<u64, Value>) -> SeenSession {
         let text = |name: &str| session[name].as_str().unwrap().to_owned();
         let base = session["base"]["commit"].as_str().unwrap();
-        let numbers =
-            self.numbers(base, Path::new(session["worktree"].as_str().unwrap()), session["branch"].as_str().unwrap());
+        let numbers = self.numbers(base, Path::new(session["worktree"].as_str().unwrap()));
         let shown = &session["changes"];
         let [files, insertions, deletions] =
             ["files", "insertions", "deletions"].map(|name| shown[name].as_u64().unwrap());
@@ -76,25 +75,24 @@ impl Round {
             numbers.iter().flat_map(|text| text.lines()).map(|line| line.split('\t').collect()).collect();
         let sum = |column: usize| lines.iter().filter_map(|line| line[column].parse::<u64>().ok()).sum();
         let real = Changes { files: lines.len().try_into().unwrap(), insertions: sum(0), deletions: sum(1) };
+        let is_merged = |event: &Value| event["type"] == "merged" && event["session"] == session["id"];
         let doubt = session["last_error"]["kind"].as_str().filter(|kind| DOUBTS.contains(kind));
         SeenSession {
             id: text("id"),
             directory: text("title"),
             status: text("status"),
             shown: Changes { files, insertions, deletions },
-            real: numbers.is_some().then_some(real),
+            // After a merge only what came since counts, and no client is told since when.
+            real: (numbers.is_some() && !events.values().any(is_merged)).then_some(real),
             paths: lines.iter().map(|line| line[2].to_owned()).collect(),
             doubt: doubt.map(str::to_owned),
         }
     }
 
-    /// What changed since the base in the worktree, or on the branch where there is no worktree.
-    fn numbers(&self, base: &str, worktree: &Path, branch: &str) -> Option<String> {
-        let numstat = ["diff", "--numstat", "--no-renames"];
+    /// What changed since the base in the worktree; nothing where somebody deleted it.
+    fn numbers(&self, base: &str, worktree: &Path) -> Option<String> {
         if !worktree.join(".git").exists() {
-            let branch = format!("refs/heads/{branch}");
-            let output = self.git_command(&self.checkout, &[&numstat[..], &[base, &branch]].concat()).output().unwrap();
-            return output.status.success().then(|| String::from_utf8(output.stdout).unwrap());
+            return None;
         }
         // An index of our own: neither the session's nor the user's may change by a look.
         let index = tempfile::NamedTempFile::new().unwrap();
@@ -106,7 +104,7 @@ impl Round {
             String::from_utf8(output.stdout).unwrap()
         };
         in_worktree(&["add", "--all"]);
-        Some(in_worktree(&[&numstat[..], &["--cached", base]].concat()))
+        Some(in_worktree(&["diff", "--numstat", "--no-renames", "--cached", base]))
     }
 
     fn paths(&self, arguments: &[&str]) -> BTreeSet<String> {

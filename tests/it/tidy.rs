@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use rules::{
-    Finding, Kind, bench_file, codemap, declared, packages, referenced, room, source, test_file, test_modules,
+    Finding, Kind, bench_file, codemap, declared, packages, proved, referenced, room, source, test_file, test_modules,
 };
 
 /// How many packages `Cargo.lock` may name.
@@ -91,6 +91,12 @@ fn templates_and_schemas_are_used() {
     let used: Vec<_> = files_of.filter(|path| !is_generated(path)).collect();
     let sources: String = ["src", "tests"].into_iter().flat_map(files).map(|(_, text)| text).collect();
     check(referenced(&used, &sources));
+}
+
+#[test]
+fn every_test_that_the_table_of_faults_names_exists() {
+    let sources: String = ["src", "tests"].into_iter().flat_map(rust).map(|(_, text)| text).collect();
+    check(proved(&read("docs/faults.md"), &sources, &read("tests/chaos/step.rs")));
 }
 
 #[test]
@@ -235,6 +241,9 @@ fn files_that_nobody_knows_are_found() {
         rules(referenced(&["templates/a.md".into(), "templates/b.md".into()], "path = \"a.md\"")),
         ["referenced"]
     );
+    let table = "| x | y | z | `Kill`, `a_test` |\n";
+    assert_eq!(rules(proved(table, "fn a_test() {", "    Kill(Victim),\n")), Vec::<&str>::new());
+    assert_eq!(rules(proved(table, "fn a_test_of_more() {", "    Killed,\n")), ["proved", "proved"]);
     assert_eq!(rules(packages("[[package]]\n[[package]]\n", 1)), ["packages"]);
     assert_eq!(rules(packages("[[package]]\n", 1)), Vec::<&str>::new());
 }

@@ -385,6 +385,26 @@ pub(crate) fn referenced(files: &[String], sources: &str) -> Vec<Finding> {
         .collect()
 }
 
+/// Each row of the table of faults names tests and faults of the chaos runner that exist.
+pub(crate) fn proved(table: &str, sources: &str, chaos: &str) -> Vec<Finding> {
+    let rows = table.lines().zip(1..).filter(|(line, _)| line.starts_with("| ") && !line.starts_with("| Fault "));
+    let unknown = rows.flat_map(|(line, number)| {
+        let names: Vec<_> = line.split(" | ").last().unwrap_or_default().split('`').skip(1).step_by(2).collect();
+        let is_fault = |name: &str| name.starts_with(|c: char| c.is_ascii_uppercase());
+        let is_variant = |name: &str| ["(", ","].iter().any(|end| chaos.contains(&format!("    {name}{end}")));
+        let exists = move |name: &str| match is_fault(name) {
+            true => is_variant(name),
+            false => sources.contains(&format!("fn {name}(")),
+        };
+        let without = names.is_empty().then(|| finding("docs/faults.md", number, "proved", "names no test"));
+        let missing = names.into_iter().filter(move |name| !exists(name));
+        let missing =
+            missing.map(move |name| finding("docs/faults.md", number, "proved", format!("`{name}` is missing")));
+        missing.chain(without).collect::<Vec<_>>()
+    });
+    unknown.collect()
+}
+
 /// Every package is code that somebody must trust and everybody must build.
 pub(crate) fn packages(lock: &str, ceiling: usize) -> Vec<Finding> {
     let count = lock.lines().filter(|line| *line == "[[package]]").count();
