@@ -61,6 +61,7 @@ mod utility;
 mod view;
 mod work;
 mod workflow;
+mod worktrees;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -86,6 +87,9 @@ use settings::SettingsReader;
 use shared::{Parts, Shared};
 use slots::Slots;
 use stoppable::GivenUp;
+
+/// The store's file in the data directory.
+const DATABASE: &str = "coppice.db";
 
 /// Where a daemon works, and with what.
 #[derive(Debug, Clone)]
@@ -132,8 +136,7 @@ impl Engine {
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let Options { data, config, executable, environment, support } = options;
         std::fs::create_dir_all(&data).map_err(|source| StartError::Directory { path: data.clone(), source })?;
-        let database = data.join("coppice.db");
-        let store = Store::open(&database)?;
+        let store = Store::open_beside(&data.join(DATABASE), worktrees::find_all(&data).len())?;
         let settings = SettingsReader {
             user_file: config,
             data: data.clone(),

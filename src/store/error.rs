@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
+use super::health::Damage;
 use crate::id::SessionId;
 
 /// A file system with less room than this is what an I/O error was about: SQLite reports a full disk as such only
@@ -27,7 +28,11 @@ pub enum StoreError {
     Newer { path: PathBuf, found: i64, known: i64 },
     #[error("failed to upgrade database `{}` from schema {found} to {known}", path.display())]
     Upgrade { path: PathBuf, found: i64, known: i64, source: rusqlite::Error },
-    #[error("database `{}` is damaged or not a database", path.display())]
+    #[error("database `{}` {damage}; branches, worktrees and checkpoints of sessions are safe", path.display())]
+    Damaged { path: PathBuf, damage: Damage },
+    #[error("failed to write the copy `{}`", path.display())]
+    Copy { path: PathBuf, source: io::Error },
+    #[error("database `{}` is damaged or not a database; branches, worktrees and checkpoints of sessions are safe", path.display())]
     Corrupt { path: PathBuf, source: rusqlite::Error },
     #[error("database `{}` is locked by another process", path.display())]
     Locked { path: PathBuf },
@@ -56,7 +61,13 @@ impl StoreError {
             Self::Upgrade { .. } => {
                 Some("nothing was changed: use the coppice that wrote it, and report this with `coppice doctor`")
             }
-            Self::Corrupt { .. } => Some("move the file away to start with an empty database"),
+            Self::Damaged { damage: Damage::Deleted(_) | Damage::Replaced { .. }, .. } => Some(
+                "end the daemon with `coppice daemon stop --now`; `coppice store verify` then says what the file holds",
+            ),
+            Self::Damaged { .. } | Self::Corrupt { .. } => {
+                Some("put a backup in its place, or run `coppice store rebuild`, which recovers the sessions from git")
+            }
+            Self::Copy { .. } => Some("name a file that does not exist yet, in a directory that you can write"),
             Self::Locked { .. } => Some("close the program that holds it and try again"),
             Self::Full { .. } => Some("free some disk space and try again"),
             Self::Sql { .. }
@@ -113,8 +124,14 @@ mod tests {
             (ffi::SQLITE_FULL, "no space left for database `/no/such/db`"),
             (ffi::SQLITE_READONLY, "database `/no/such/db` is read-only"),
             (ffi::SQLITE_READONLY_DIRECTORY, "database `/no/such/db` is read-only"),
-            (ffi::SQLITE_CORRUPT, "database `/no/such/db` is damaged or not a database"),
-            (ffi::SQLITE_NOTADB, "database `/no/such/db` is damaged or not a database"),
+            (
+                ffi::SQLITE_CORRUPT,
+                "database `/no/such/db` is damaged or not a database; branches, worktrees and checkpoints of sessions are safe",
+            ),
+            (
+                ffi::SQLITE_NOTADB,
+                "database `/no/such/db` is damaged or not a database; branches, worktrees and checkpoints of sessions are safe",
+            ),
             (ffi::SQLITE_CANTOPEN, "failed to open database `/no/such/db`"),
             (ffi::SQLITE_CONSTRAINT_FOREIGNKEY, "the write contradicts what is stored"),
             (ffi::SQLITE_IOERR_WRITE, "failed to use database `/no/such/db`"),

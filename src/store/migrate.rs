@@ -8,14 +8,14 @@ use tracing::info;
 use super::error::StoreError;
 
 /// Run once each, in order. A released migration is never edited, only followed by another.
-const MIGRATIONS: &[&str] = &[
+pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_sessions.sql"),
     include_str!("migrations/0002_handoffs.sql"),
     include_str!("migrations/0003_reviews.sql"),
 ];
 
 /// The schema this program knows: how many migrations there are.
-const KNOWN: i64 = MIGRATIONS.len() as i64;
+pub(super) const KNOWN: i64 = MIGRATIONS.len() as i64;
 
 /// Applies the migrations that `db` lacks, all of them or none.
 pub(super) fn migrate(db: &mut Connection, path: &Path) -> Result<(), StoreError> {

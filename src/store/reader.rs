@@ -2,17 +2,16 @@
 //!
 //! A reader never waits for the writer and sees only what is committed.
 
-#![expect(clippy::disallowed_methods, reason = "this is the room that opens databases")]
-
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Result as SqlResult, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Result as SqlResult, Row, params};
 use tokio::sync::Semaphore;
 use tokio::task;
 
 use super::error::StoreError;
+use super::file::{DatabaseFile, FileIdentity};
+use super::health::open_to_read;
 use super::row::{self, SessionRow, StoredEvent, rowid};
 use crate::id::SessionId;
 
@@ -33,16 +32,17 @@ pub enum EventFilter {
 
 /// A bounded set of read-only connections.
 pub(super) struct Readers {
-    path: PathBuf,
+    file: Arc<DatabaseFile>,
     patience: Duration,
     permits: Arc<Semaphore>,
-    idle: Mutex<Vec<Connection>>,
+    /// Each with the file that it reads.
+    idle: Mutex<Vec<(Option<FileIdentity>, Connection)>>,
 }
 
 impl Readers {
-    pub(super) fn new(path: &Path, patience: Duration) -> Self {
+    pub(super) fn new(file: Arc<DatabaseFile>, patience: Duration) -> Self {
         let permits = Arc::new(Semaphore::new(READERS as usize));
-        Self { path: path.to_owned(), patience, permits, idle: Mutex::default() }
+        Self { file, patience, permits, idle: Mutex::default() }
     }
 
     /// Runs `query` on a connection of its own.
@@ -77,24 +77,24 @@ impl Readers {
     }
 
     fn run<T>(&self, query: impl FnOnce(&Connection) -> SqlResult<T>) -> Result<T, StoreError> {
-        let parked = self.idle().pop();
-        let db = parked.map_or_else(|| self.open(), Ok).map_err(StoreError::at(&self.path))?;
+        let (fail, identity) = (StoreError::at(&self.file.path), self.file.identity());
+        // One that reads a file that was deleted and put back would not see what is written since.
+        let parked = self.idle().pop().filter(|(read, _)| *read == identity);
+        let db = parked.map_or_else(|| self.open(), |(_, db)| Ok(db)).map_err(&fail)?;
         // A connection that failed is not kept: the next read starts from a sound one.
-        let value = query(&db).map_err(StoreError::at(&self.path))?;
-        self.idle().push(db);
+        let value = query(&db).map_err(&fail)?;
+        self.idle().push((identity, db));
         Ok(value)
     }
 
     fn open(&self) -> SqlResult<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let db = Connection::open_with_flags(&self.path, flags)?;
-        db.busy_timeout(self.patience)?;
+        let db = open_to_read(&self.file.path, self.patience)?;
         // In KiB: the kernel caches the file, and pages are not mapped because a disk error would then kill the process.
         db.pragma_update(None, "cache_size", -256)?;
         Ok(db)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<(Option<FileIdentity>, Connection)>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -192,7 +192,10 @@ const BEFORE_IN_FAMILY: &str = "WITH RECURSIVE family (id) AS
     ORDER BY seq DESC";
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test asks SQLite for its plan")]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::store::migrate;
 

@@ -430,9 +430,9 @@ fn a_database_that_is_not_one() {
     assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
     exit: 6
     -- stderr
-    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is damaged or not a database: file is not a database: Error code 26: file is not a database
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is damaged (file is not a database); branches, worktrees and checkpoints of sessions are safe
 
-    hint: move the file away to start with an empty database
+    hint: put a backup in its place, or run `coppice store rebuild`, which recovers the sessions from git
     ");
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use super::super::fold::Folder;
-use super::super::reader::{self, Readers};
+use super::super::reader;
 use super::super::writer::Writer;
 use super::super::{EventFilter, Removed, Store, StoredEvent};
 use super::{BRIEF, event, furnished, furniture, normal, only, payloads, temp};
@@ -39,7 +39,7 @@ fn a_full_disk_fails_what_does_not_fit_and_nothing_else() {
 #[tokio::test]
 async fn a_lock_held_by_another_process_fails_the_write_and_passes() {
     let (_dir, path) = temp();
-    let store = Store::start(Writer::open(&path, BRIEF).unwrap(), Readers::new(&path, BRIEF)).unwrap();
+    let store = Store::start(Writer::open(&path, BRIEF).unwrap(), BRIEF).unwrap();
     store.write(furniture(1)).await.unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -66,7 +66,8 @@ fn a_database_that_cannot_be_used_is_refused_with_its_path() {
     assert_eq!(refusal(dir.path()), format!("failed to open database `{}`", dir.path().display()));
 
     fs::write(&path, "this is a text file and certainly not a database\n".repeat(100)).unwrap();
-    assert_eq!(refusal(&path), format!("database `{}` is damaged or not a database", path.display()));
+    let safe = "branches, worktrees and checkpoints of sessions are safe";
+    assert_eq!(refusal(&path), format!("database `{}` is damaged or not a database; {safe}", path.display()));
 
     fs::remove_file(&path).unwrap();
     let other = Connection::open(&path).unwrap();
