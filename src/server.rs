@@ -3,6 +3,7 @@
 //! This room turns requests into calls of the engine and its answers into HTTP. It decides when the process lives and
 //! ends; what happens inside a session it does not know.
 
+mod crash;
 pub mod daemon;
 mod error;
 pub mod lifetime;

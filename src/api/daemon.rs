@@ -48,3 +48,30 @@ pub enum StopHow {
     /// Only if no turn runs; otherwise it goes on.
     IfIdle,
 }
+
+/// The file in the data directory that says how the last daemon came to grief.
+pub const CRASH_FILE: &str = "crash.json";
+
+/// A daemon that did not end well, or a task of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CrashReport {
+    pub kind: CrashKind,
+    pub pid: u32,
+    /// Milliseconds since the epoch, as the next.
+    pub started_at: i64,
+    /// When it happened, or the last sign of life.
+    pub at: i64,
+    pub what: String,
+    /// Where its log is.
+    pub log: String,
+}
+
+/// What a crash ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CrashKind {
+    /// One task; the daemon went on.
+    TaskPanicked,
+    /// The whole daemon.
+    Ended,
+}

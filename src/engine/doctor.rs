@@ -1,10 +1,13 @@
 //! Whether everything that must work does, and what helps if not.
 
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
 use futures_util::future::join_all;
+use jiff::Timestamp;
 
+use crate::api::daemon::{CRASH_FILE, CrashKind, CrashReport};
 use crate::api::error::Error;
 use crate::api::project::{Check, CheckState, ConfigQuery, DoctorQuery};
 use crate::backend::discovery::{Found, Verdict};
@@ -46,6 +49,7 @@ impl Engine {
             Err(fault) => checks.push(bad("configuration", fault)),
         }
         checks.push(sandbox(&self.shared.support));
+        checks.extend(self.check_last_crash());
         Ok(checks)
     }
 
@@ -64,6 +68,12 @@ impl Engine {
         data_directory(data, written, free)
     }
 
+    fn check_last_crash(&self) -> Option<Check> {
+        let path = self.shared.data.join(CRASH_FILE);
+        let report = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok())?;
+        Some(describe_crash(&report, &path))
+    }
+
     async fn check_backends(&self, config: &Config, path: Option<String>) -> Vec<Check> {
         let registry = self.shared.settings.registry(config);
         let env = self.surrounding_environment(path);
@@ -80,6 +90,18 @@ impl Engine {
         }
         checks
     }
+}
+
+/// What is known of the last crash.
+fn describe_crash(report: &CrashReport, path: &Path) -> Check {
+    let CrashReport { kind, pid, at, what, log, .. } = report;
+    let time = Timestamp::from_millisecond(*at).unwrap_or_default().strftime("%Y-%m-%d %H:%M:%S UTC");
+    let detail = match kind {
+        CrashKind::Ended => format!("the daemon (pid {pid}) ended unexpectedly, last seen {time}: {what}"),
+        CrashKind::TaskPanicked => format!("a task of the daemon (pid {pid}) failed at {time}: {what}"),
+    };
+    let hint = format!("its log is `{log}`; delete `{}` to clear this", path.display());
+    Check { name: "last crash".to_owned(), state: CheckState::Warning, detail, hint: Some(hint) }
 }
 
 /// Whether the data directory can be written, and for how long.
@@ -172,6 +194,27 @@ mod tests {
         let full = "/data: its disk is full, so no work is saved".to_owned();
         assert_eq!(check(Err(ErrorKind::StorageFull.into()), 0), (CheckState::Bad, full));
         assert_eq!(check(Err(ErrorKind::PermissionDenied.into()), 0).0, CheckState::Bad);
+    }
+
+    #[test]
+    fn a_crash_says_when_what_and_where_the_log_is() {
+        let report = CrashReport {
+            kind: CrashKind::Ended,
+            pid: 7,
+            started_at: 0,
+            at: 1_700_000_000_000,
+            what: "panicked at src/x.rs:1:2: oh".to_owned(),
+            log: "/d/log/daemon.log".to_owned(),
+        };
+        let told = |report: &CrashReport| {
+            let Check { detail, hint, .. } = describe_crash(report, Path::new("/d/crash.json"));
+            format!("{detail} | {}", hint.unwrap_or_default())
+        };
+        let task = CrashReport { kind: CrashKind::TaskPanicked, ..report.clone() };
+        insta::assert_snapshot!([told(&report), told(&task)].join("\n"), @r"
+        the daemon (pid 7) ended unexpectedly, last seen 2023-11-14 22:13:20 UTC: panicked at src/x.rs:1:2: oh | its log is `/d/log/daemon.log`; delete `/d/crash.json` to clear this
+        a task of the daemon (pid 7) failed at 2023-11-14 22:13:20 UTC: panicked at src/x.rs:1:2: oh | its log is `/d/log/daemon.log`; delete `/d/crash.json` to clear this
+        ");
     }
 
     #[test]

@@ -13,8 +13,9 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
+use super::crash;
 use super::lifetime::{Action, Event, Lifetime, Load};
 use super::listener::{OwnUserListener, Peer};
 use super::lock::{self, Holder, LockError};
@@ -110,12 +111,16 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
     }
     paths::make_private(&paths.data)?;
     paths::make_private(&paths.run)?;
-    let holder = Holder { pid: std::process::id(), started_at: now_ms(), socket: paths.socket.clone() };
-    let _lock = lock::acquire(&paths.lock(), &holder)?;
+    let holder =
+        Holder { pid: std::process::id(), started_at: now_ms(), socket: paths.socket.clone(), ended: Some(false) };
+    let mut lock = lock::acquire(&paths.lock(), &holder)?;
+    if let Some(last) = &lock.lost {
+        crash::record_unclean_end(&paths, last);
+    }
     let filter = std::env::var("COPPICE_LOG").unwrap_or_else(|_| "info".to_owned());
     let _log = log::install(&paths.log(), &filter)
         .map_err(|source| DaemonError::Log { path: paths.log().display().to_string(), source })?;
-    std::panic::set_hook(Box::new(|panic| error!(%panic, "a task of the daemon panicked")));
+    crash::record_panics(&paths, &holder, now_ms);
     if let Err(error) = descriptors::raise_limit() {
         warn!(%error, "failed to raise the limit of open files");
     }
@@ -128,6 +133,7 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
     let result = runtime.block_on(serve(&paths, presence));
     // A blocking call that hangs must not hold up the end.
     runtime.shutdown_timeout(CLOSE_LIMIT);
+    lock.say_goodbye();
     result
 }
 
@@ -275,7 +281,7 @@ impl Signals {
     }
 }
 
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     let now = clock_gettime(ClockId::Realtime);
     now.tv_sec * 1000 + now.tv_nsec / 1_000_000
 }

@@ -5,13 +5,19 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 /// Released when the process ends, however it ends.
 #[derive(Debug)]
-pub struct DaemonLock(#[expect(dead_code, reason = "the open file is the lock")] File);
+pub struct DaemonLock {
+    file: File,
+    holder: Holder,
+    /// The last holder, if it never said goodbye.
+    pub lost: Option<Holder>,
+}
 
 /// The process that holds the lock.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,6 +26,9 @@ pub struct Holder {
     /// Milliseconds since the epoch.
     pub started_at: i64,
     pub socket: PathBuf,
+    /// Whether it ended as it should; absent in the text of older versions.
+    #[serde(default)]
+    pub ended: Option<bool>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -43,8 +52,23 @@ pub fn acquire(path: &Path, holder: &Holder) -> Result<DaemonLock, LockError> {
             Err(TryLockError::Error(source)) => return Err(failed(source)),
         }
     }
+    let lost = read_holder(&mut file).filter(|last| last.ended == Some(false));
     write_holder(&mut file, holder).map_err(failed)?;
-    Ok(DaemonLock(file))
+    Ok(DaemonLock { file, holder: holder.clone(), lost })
+}
+
+impl DaemonLock {
+    /// Notes in the file that its holder ends as it should. The text stays readable meanwhile: clients look who holds the
+    /// lock until it is free.
+    pub fn say_goodbye(&mut self) {
+        let ended = Holder { ended: Some(true), ..self.holder.clone() };
+        let Ok(mut text) = serde_json::to_vec(&ended) else { return };
+        // As long as before: `true` is shorter than `false`.
+        text.push(b' ');
+        if let Err(error) = self.file.write_all_at(&text, 0) {
+            tracing::warn!(%error, "the next daemon takes this one for lost");
+        }
+    }
 }
 
 fn write_holder(file: &mut File, holder: &Holder) -> io::Result<()> {
@@ -72,7 +96,26 @@ mod tests {
     use super::*;
 
     fn holder(pid: u32) -> Holder {
-        Holder { pid, started_at: 5, socket: "/run/x.sock".into() }
+        Holder { pid, started_at: 5, socket: "/run/x.sock".into(), ended: Some(false) }
+    }
+
+    #[test]
+    fn a_holder_that_never_said_goodbye_is_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let lost = |lock: &DaemonLock| lock.lost.as_ref().map(|last| last.pid);
+        let first = acquire(&path, &holder(1)).unwrap();
+        assert_eq!(lost(&first), None);
+        drop(first);
+        let mut second = acquire(&path, &holder(22)).unwrap();
+        assert_eq!(lost(&second), Some(1));
+        second.say_goodbye();
+        assert_eq!(
+            acquire(&path, &holder(3)).unwrap_err().to_string(),
+            "a daemon is already running (pid 22, socket `/run/x.sock`)"
+        );
+        drop(second);
+        assert_eq!(lost(&acquire(&path, &holder(3)).unwrap()), None);
     }
 
     #[test]
