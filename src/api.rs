@@ -17,6 +17,7 @@ pub mod publish;
 pub mod request;
 pub mod review;
 pub mod session;
+pub mod store;
 pub mod tool;
 pub mod workflow;
 

@@ -12,6 +12,9 @@ use std::process::ExitCode;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand};
 
+use crate::api::error::Error;
+use crate::api::project::{Check, DoctorQuery};
+use crate::api::store::{RebuildRequest, StoreBackup, StoreRebuild, StoreVerification};
 use crate::look::{age, line, status};
 use context::Context;
 use exit::Exit;
@@ -62,6 +65,7 @@ mod run;
 mod send;
 mod shell;
 mod show;
+mod store;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -102,6 +106,7 @@ enum Command {
     #[command(flatten)]
     Session(Box<SessionCommand>),
     Daemon(daemon::Args),
+    Store(store::StoreArgs),
     #[command(flatten)]
     Manual(ManualCommand),
 }
@@ -197,8 +202,19 @@ impl FormatArg {
     }
 }
 
-/// Runs one command. `daemon` is the entry of `coppice daemon run`, which is not a client and lives elsewhere.
-pub fn run(arguments: impl IntoIterator<Item = OsString>, daemon: fn() -> ExitCode) -> ExitCode {
+/// What is no client's work and lives elsewhere: the daemon, and what can be done without one.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalEntries {
+    /// `coppice daemon run`.
+    pub daemon: fn() -> ExitCode,
+    pub diagnose: fn(DoctorQuery) -> Result<Vec<Check>, Error>,
+    pub verify: fn() -> Result<StoreVerification, Error>,
+    pub back_up: fn(Option<PathBuf>) -> Result<StoreBackup, Error>,
+    pub rebuild: fn(RebuildRequest) -> Result<StoreRebuild, Error>,
+}
+
+/// Runs one command.
+pub fn run(arguments: impl IntoIterator<Item = OsString>, local: LocalEntries) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(refusal) => {
@@ -209,15 +225,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>, daemon: fn() -> ExitCo
     };
     let mut context = Context::new();
     // A bug ends with a code of its own; the panic itself tells what it is.
-    let result = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, &mut context, daemon)));
+    let result = panic::catch_unwind(AssertUnwindSafe(|| dispatch(cli, &mut context, local)));
     result.unwrap_or(Exit::Internal.into())
 }
 
-fn dispatch(cli: Cli, context: &mut Context, daemon: fn() -> ExitCode) -> ExitCode {
+fn dispatch(cli: Cli, context: &mut Context, local: LocalEntries) -> ExitCode {
     let result = match cli.command {
-        Some(Command::Daemon(daemon::Args { act: daemon::Act::Run { .. } })) => return daemon(),
+        Some(Command::Daemon(daemon::Args { act: daemon::Act::Run { .. } })) => return (local.daemon)(),
         Some(Command::Daemon(daemon::Args { act: daemon::Act::Look(look) })) => wait_for(daemon::run(look, context)),
-        Some(Command::Session(command)) => wait_for(perform(*command, context)),
+        Some(Command::Store(args)) => store::run(args, context, local),
+        Some(Command::Session(command)) => wait_for(perform(*command, context, local)),
         Some(Command::Manual(ManualCommand::Completions(args))) => manual::completions(&args, &mut context.output),
         Some(Command::Manual(ManualCommand::Man(args))) => manual::man(&args, &mut context.output),
         None => wait_for(open::run(cli.path, context)),
@@ -246,7 +263,7 @@ fn wait_for(command: impl Future<Output = Result<Exit, Failure>>) -> Result<Exit
     result
 }
 
-async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit, Failure> {
+async fn perform(command: SessionCommand, context: &mut Context, local: LocalEntries) -> Result<Exit, Failure> {
     match command {
         SessionCommand::New(args) => new::run(args, context).await,
         SessionCommand::Run(args) => run::run(args, context).await,
@@ -282,7 +299,7 @@ async fn perform(command: SessionCommand, context: &mut Context) -> Result<Exit,
         SessionCommand::Models(args) => models::run(args, context).await,
         SessionCommand::Permissions(args) => permissions::run(args, context).await,
         SessionCommand::Plan(args) => plan::run(args, context).await,
-        SessionCommand::Doctor(args) => doctor::run(args, context).await,
+        SessionCommand::Doctor(args) => doctor::run(args, context, local).await,
         SessionCommand::Config(args) => config::run(args, context).await,
         SessionCommand::Trust(args) => trust::run(args, context).await,
         SessionCommand::Demo(args) => demo::run(args, context).await,

@@ -32,6 +32,7 @@ mod links;
 mod live;
 mod mark;
 mod naming;
+mod offline;
 mod output_quota;
 mod place;
 mod plan_mode;
@@ -42,6 +43,7 @@ mod project;
 mod publish;
 mod query;
 mod queue;
+mod rebuild;
 mod record;
 mod recover;
 mod retention;
@@ -58,6 +60,7 @@ mod sweeper;
 mod timing;
 mod trusted_branch;
 mod utility;
+mod verify;
 mod view;
 mod work;
 mod workflow;
@@ -82,6 +85,7 @@ pub use attach::{Asker, Output};
 pub use events::Feed;
 use fault::Fault;
 pub use live::{Marked, Watch};
+pub use offline::{back_up_store, diagnose_offline, rebuild_store, verify_store};
 use prepare::SetupChoice;
 use settings::SettingsReader;
 use shared::{Parts, Shared};
@@ -134,32 +138,13 @@ pub struct Engine {
 impl Engine {
     /// Opens the store, settles what the last daemon left behind, and is ready for requests.
     pub async fn start(options: Options) -> Result<Self, StartError> {
-        let Options { data, config, executable, environment, support } = options;
+        let data = options.data.clone();
         std::fs::create_dir_all(&data).map_err(|source| StartError::Directory { path: data.clone(), source })?;
         let store = Store::open_beside(&data.join(DATABASE), worktrees::find_all(&data).len())?;
-        let settings = SettingsReader {
-            user_file: config,
-            data: data.clone(),
-            // A backend is started by its path, which means nothing once the file was replaced; supervisors are not.
-            executable: std::env::current_exe().unwrap_or_else(|_| executable.clone()),
-            home: environment.get("HOME").cloned().unwrap_or_default(),
-            store: store.clone(),
-            writing: std::sync::Mutex::default(),
-        };
-        // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
-        let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));
+        let shared = assemble(options, store);
         if let Err(error) = quiesce::adopt_orphans() {
             tracing::warn!(%error, "processes that lose their supervisor cannot be found");
         }
-        let spawner = Arc::new(spawn::Supervised {
-            executable: executable.clone(),
-            hold: crate::permission::Hold::Advisory,
-            cage: None,
-            worktree: None,
-            kept: spawn::Kept::default(),
-        });
-        let parts = Parts { store, slots, data, executable, environment, support, settings, spawner };
-        let shared = Shared::new(parts);
         // Nothing of the last daemon's may still write where this one works.
         mark::end_all(&shared.data).await;
         quiesce::wait_for_orphaned_supervisors().await;
@@ -346,6 +331,30 @@ impl Engine {
     async fn find(&self, prefix: &str) -> Result<SessionId, Error> {
         Ok(find(&self.shared, prefix).await?)
     }
+}
+
+/// Puts together what the sessions share; nothing is started yet.
+fn assemble(options: Options, store: Store) -> Arc<Shared> {
+    let Options { data, config, executable, environment, support } = options;
+    let settings = SettingsReader {
+        user_file: config,
+        data: data.clone(),
+        // A backend is started by its path, which means nothing once the file was replaced; supervisors are not.
+        executable: std::env::current_exe().unwrap_or_else(|_| executable.clone()),
+        home: environment.get("HOME").cloned().unwrap_or_default(),
+        store: store.clone(),
+        writing: std::sync::Mutex::default(),
+    };
+    // A broken file is told to whoever asks for something; the daemon itself must run to be asked.
+    let slots = Slots::new(settings.user().map_or(4, |config| settings::parallel_turns(&config)));
+    let spawner = Arc::new(spawn::Supervised {
+        executable: executable.clone(),
+        hold: crate::permission::Hold::Advisory,
+        cage: None,
+        worktree: None,
+        kept: spawn::Kept::default(),
+    });
+    Shared::new(Parts { store, slots, data, executable, environment, support, settings, spawner })
 }
 
 async fn find(shared: &Shared, prefix: &str) -> Result<SessionId, Fault> {

@@ -40,6 +40,7 @@ mod stage;
 pub mod status;
 pub mod stop;
 pub mod submodule;
+pub mod traces;
 pub mod veil;
 pub mod worktree;
 

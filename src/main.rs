@@ -10,6 +10,15 @@ use coppice::sandbox::{hold, supervisor};
 use coppice::tools::inside;
 use coppice::{cli, server};
 
+/// What the command line does in its own process.
+const LOCAL: cli::LocalEntries = cli::LocalEntries {
+    daemon: || server::daemon::main(env::args_os().skip(1)),
+    diagnose: server::local::diagnose,
+    verify: server::local::verify,
+    back_up: server::local::back_up,
+    rebuild: server::local::rebuild,
+};
+
 fn main() -> ExitCode {
     let mut arguments = env::args_os().skip(1);
     let first = arguments.next();
@@ -22,6 +31,6 @@ fn main() -> ExitCode {
         Some(first) if bridge::ENTRY[0] == first && arguments.next().is_some_and(|flag| flag == bridge::ENTRY[1]) => {
             bridge::main()
         }
-        _ => cli::run(env::args_os(), || server::daemon::main(env::args_os().skip(1))),
+        _ => cli::run(env::args_os(), LOCAL),
     }
 }

@@ -8,6 +8,7 @@ pub mod daemon;
 mod error;
 pub mod lifetime;
 mod listener;
+pub mod local;
 pub mod lock;
 pub mod log;
 mod person;

@@ -19,7 +19,7 @@ use crate::client::start::Daemon;
 use crate::paths::Paths;
 
 /// A daemon that is there answers at once, and one that is started takes a moment.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(super) struct Context {
     pub(super) output: Output,

@@ -1,8 +1,11 @@
 //! `coppice doctor`: whether everything that must work does.
 
+use super::context::PATIENCE;
 use super::line::{Line, Tone, one_line, visible};
-use super::{Context, Exit, Failure, Format};
+use super::{Context, Exit, Failure, Format, LocalEntries};
 use crate::api::project::{BackendQuery, Check, CheckState, DoctorQuery};
+use crate::client::ClientError;
+use crate::client::start::Daemon;
 
 /// Checks git, the backends, the storage and the sandbox, and says what to do about what is missing.
 #[derive(Debug, clap::Args)]
@@ -15,18 +18,35 @@ pub(super) struct Args {
     format: super::FormatArg,
 }
 
-pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
-    let client = context.client().await?;
+pub(super) async fn run(args: Args, context: &mut Context, local: LocalEntries) -> Result<Exit, Failure> {
     let BackendQuery { cwd, path, .. } = context.backends()?;
+    let query = DoctorQuery { cwd, path };
+    let connected = context.connect(&Daemon::of_this_process()?, PATIENCE).await;
     // Some agents take seconds to tell their version.
     context.output.passing(&[Line::new().dim("looking at the installed agents…")])?;
-    let checks = client.doctor(&DoctorQuery { cwd, path }).await?.items;
+    let checks = match connected {
+        Ok(client) => client.doctor(&query).await?.items,
+        // A daemon that cannot start is what a doctor is for.
+        Err(ClientError::NotStarted { log, hint }) => {
+            let (diagnose, daemon) = (local.diagnose, not_started(log, hint));
+            let diagnosed = tokio::task::spawn_blocking(move || diagnose(query)).await;
+            let mut checks = diagnosed.map_err(|error| Failure::because("the checks ended early", &error))??;
+            checks.push(daemon);
+            checks
+        }
+        Err(error) => return Err(error.into()),
+    };
     match args.format.choice() {
         Format::Json => context.output.json(&checks)?,
         Format::Human => context.output.lines(&checks.iter().flat_map(lines).collect::<Vec<_>>())?,
     }
     let is_bad = checks.iter().any(|check| check.state == CheckState::Bad);
     Ok(if is_bad { Exit::Failed } else { Exit::Done })
+}
+
+fn not_started(log: String, hint: Option<String>) -> Check {
+    let detail = format!("did not start: {log}");
+    Check { name: "daemon".to_owned(), state: CheckState::Bad, detail, hint }
 }
 
 fn lines(check: &Check) -> Vec<Line> {

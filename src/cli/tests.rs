@@ -29,7 +29,7 @@ fn the_commands_are_the_contract() {
          rm, restore, agents, agents list, agents show, agents check, agents init, tools, \
          models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
          config set, config unset, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
-         daemon logs, completions, man"
+         daemon logs, store, store verify, store backup, store rebuild, completions, man"
     );
 }
 

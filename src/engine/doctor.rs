@@ -16,11 +16,13 @@ use crate::config::Config;
 use crate::git;
 use crate::permission::Hold;
 use crate::sandbox::support::Support;
+use crate::store::{self, Depth};
 
-use super::Engine;
 use super::backends::{problem, warning};
 use super::choice;
 use super::fault::Fault;
+use super::worktrees;
+use super::{DATABASE, Engine};
 
 /// How much is written to see whether the disk takes it.
 const WRITTEN_BYTES: usize = 64 * 1024;
@@ -40,7 +42,7 @@ impl Engine {
     /// One check for each thing that must work.
     pub async fn doctor(&self, query: DoctorQuery) -> Result<Vec<Check>, Error> {
         let DoctorQuery { cwd, path } = query;
-        let mut checks = vec![self.check_git().await, self.check_data()];
+        let mut checks = vec![self.check_git().await, self.check_data(), self.check_database().await];
         match self.config_at(ConfigQuery { cwd }).await {
             Ok(config) => {
                 checks.push(good("configuration", self.shared.settings.user_file.display().to_string()));
@@ -66,6 +68,19 @@ impl Engine {
         let written = tempfile::NamedTempFile::new_in(data).and_then(|mut file| file.write_all(&[0; WRITTEN_BYTES]));
         let free = rustix::fs::statvfs(data).map_or(u64::MAX, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
         data_directory(data, written, free)
+    }
+
+    async fn check_database(&self) -> Check {
+        let (data, path) = (self.shared.data.clone(), self.shared.data.join(DATABASE));
+        let shown = path.display().to_string();
+        let admitted = super::actor::blocking(move || {
+            Ok(store::admit(&path, worktrees::find_all(&data).len(), Depth::Start, store::PATIENCE))
+        });
+        match admitted.await {
+            Ok(Ok(())) => good("database", shown),
+            Ok(Err(error)) => bad("database", error.into()),
+            Err(fault) => bad("database", fault),
+        }
     }
 
     fn check_last_crash(&self) -> Option<Check> {

@@ -172,6 +172,8 @@ pub(super) enum Fault {
     Commit(#[from] InvalidOid),
     #[error(transparent)]
     Store(#[from] StoreError),
+    #[error("database `{}` is sound, and needs no rebuild", path.display())]
+    HealthyStore { path: PathBuf },
     #[error(transparent)]
     Record(#[from] Unreadable),
     #[error("the daemon is ending and begins no further turn")]
@@ -232,6 +234,7 @@ impl Fault {
             | Fault::OutputTaken
             | Fault::PromptTaken { .. }
             | Fault::NothingToTrust
+            | Fault::HealthyStore { .. }
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
@@ -347,6 +350,9 @@ impl Fault {
             Fault::GitHub(error) => error.hint(),
             Fault::Git(error) => error.hint(),
             Fault::Store(error) => error.hint().map(str::to_owned),
+            Fault::HealthyStore { .. } => {
+                text("`--force` rebuilds it all the same, and adds the sessions that only git knows")
+            }
             Fault::Quiet(_) => text("try again; `coppice stop` ends what the session runs"),
             Fault::Draining => text(
                 "`coppice daemon stop --now` ends the turns that it waits for; then the next command starts another daemon",

@@ -52,6 +52,7 @@ mod script;
 mod seat;
 mod session;
 mod settings;
+mod store;
 mod supervisor;
 mod switch;
 mod tape;

@@ -1,0 +1,263 @@
+//! A database that is lost, damaged, saved or made again: what git holds is never lost with it.
+
+use std::fs::{self, OpenOptions};
+use std::path::PathBuf;
+
+use insta::assert_snapshot;
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::env::TestEnv;
+use crate::kill::CRASH;
+use crate::script::{say, write};
+
+fn database(env: &TestEnv) -> PathBuf {
+    env.path("coppice/data/coppice.db")
+}
+
+/// Deletes the database with everything that belongs to it, but not the marker.
+fn lose_database(env: &TestEnv) {
+    for suffix in ["", "-wal", "-shm"] {
+        fs::remove_file(env.path(format!("coppice/data/coppice.db{suffix}"))).ok();
+    }
+}
+
+/// The sessions as scripts see them: id, status and title.
+fn sessions(env: &TestEnv, options: &[&str]) -> Vec<(String, String)> {
+    let text = |session: &Value, field: &str| session[field].as_str().unwrap().to_owned();
+    let listed = env.json(&[&["list"], options].concat());
+    let mut found: Vec<_> =
+        listed.as_array().unwrap().iter().map(|session| (text(session, "id"), text(session, "status"))).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn a_lost_database_is_refused_and_not_created_anew() {
+    let env = TestEnv::new();
+    env.create_ready(&write("file.txt", "one"));
+    env.end_daemon(&[]);
+    lose_database(&env);
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is missing, although this data directory had one; branches, worktrees and checkpoints of sessions are safe
+
+    hint: put a backup in its place, or run `coppice store rebuild`, which recovers the sessions from git
+    ");
+    assert!(!database(&env).exists());
+    fs::write(database(&env), "").unwrap();
+    assert!(env.coppice(&["new", "--model", "demo", "hi"]).exits(6).stderr.contains("is empty, although"));
+}
+
+#[test]
+fn worktrees_of_an_older_version_show_that_a_database_is_lost() {
+    let env = TestEnv::new();
+    env.create_ready(&say("hi"));
+    env.end_daemon(&[]);
+    lose_database(&env);
+    fs::remove_file(env.path("coppice/data/coppice.db-marker")).unwrap();
+    assert!(env.coppice(&["list"]).exits(6).stderr.contains("is missing, although"));
+}
+
+#[test]
+fn a_daemon_puts_a_deleted_database_back() {
+    let env = TestEnv::new();
+    let first = env.create_ready(&say("one"));
+    fs::remove_file(database(&env)).unwrap();
+    let second = env.create_ready(&say("two"));
+    fs::remove_file(database(&env)).unwrap();
+    env.end_daemon(&[]);
+    let mut expected = vec![(first, "ready".to_owned()), (second, "ready".to_owned())];
+    expected.sort();
+    assert_eq!(sessions(&env, &[]), expected);
+}
+
+#[test]
+fn a_daemon_refuses_work_while_another_file_has_the_path_of_its_database() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("one"));
+    let other = env.path("other");
+    env.coppice(&["store", "backup", other.to_str().unwrap()]).succeeds();
+    fs::rename(&other, database(&env)).unwrap();
+    let refused = env.coppice(&["new", "--model", "demo", "hi"]).exits(1);
+    assert!(refused.stderr.contains("was replaced while the daemon used it"), "{}", refused.stderr);
+    env.coppice(&["daemon", "stop", "--now"]).succeeds();
+    env.wait_for_ends("daemon run");
+    assert_eq!(sessions(&env, &[]), [(id, "ready".to_owned())]);
+}
+
+#[test]
+fn doctor_works_where_no_daemon_can_start() {
+    let env = TestEnv::new();
+    env.coppice(&["list"]).succeeds();
+    env.end_daemon(&[]);
+    let check = |name: &str| {
+        let output = env.coppice(&["doctor", "--json"]).exits(1);
+        let checks: Vec<Value> = serde_json::from_str(&output.stdout).unwrap();
+        let found = checks.iter().find(|check| check["name"] == name).unwrap_or_else(|| panic!("{checks:#?}"));
+        format!("{}: {}", found["state"].as_str().unwrap(), found["detail"].as_str().unwrap())
+    };
+    fs::write(database(&env), "this is not a database, but long enough to be one".repeat(100)).unwrap();
+    assert!(check("database").contains("is damaged (file is not a database)"), "{}", check("database"));
+    assert!(check("daemon").starts_with("bad: did not start: database"), "{}", check("daemon"));
+    assert!(check("git").starts_with("good"), "{}", check("git"));
+    lose_database(&env);
+    assert!(check("database").contains("is missing, although"), "{}", check("database"));
+}
+
+#[test]
+fn doctor_says_that_the_last_daemon_was_killed() {
+    let env = TestEnv::new();
+    let crash = |env: &TestEnv| {
+        let checks = env.coppice(&["doctor", "--json"]).stdout;
+        let checks: Vec<Value> = serde_json::from_str(&checks).unwrap();
+        checks.into_iter().find(|check| check["name"] == "last crash").map(|check| check["detail"].to_string())
+    };
+    env.coppice(&["list"]).succeeds();
+    env.end_daemon(&[]);
+    assert_eq!(crash(&env), None, "an end is no crash");
+    let pid = env.daemon_pid().unwrap().as_raw_nonzero();
+    env.signal_daemon(Signal::ABORT);
+    env.wait_for_ends("daemon run");
+    let told = crash(&env).unwrap();
+    assert!(told.contains(&format!("the daemon (pid {pid}) ended unexpectedly")), "{told}");
+}
+
+#[test]
+fn a_backup_takes_the_place_of_a_lost_database() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("hi"));
+    let file = env.path("backup.db");
+    let made = env.coppice(&["store", "backup", file.to_str().unwrap()]).stdout();
+    assert_eq!(made.trim(), file.to_str().unwrap());
+    assert!(
+        env.coppice(&["store", "backup", file.to_str().unwrap()]).exits(1).stderr.contains("failed to write the copy")
+    );
+    env.coppice(&["store", "backup"]).succeeds();
+    env.end_daemon(&[]);
+    lose_database(&env);
+    fs::copy(&file, database(&env)).unwrap();
+    assert_eq!(env.last_answer(&id), "hi");
+}
+
+#[test]
+fn verify_names_what_differs() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    assert_snapshot!(env.coppice(&["store", "verify"]).transcript(), @r"
+    exit: 0
+    -- stdout
+    [ROOT]/coppice/data/coppice.db: sound, 1 session
+    ");
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    let tree = env.worktree(&id);
+    env.end_daemon(&[]);
+    fs::rename(&tree, env.path("elsewhere")).unwrap();
+    env.git(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+    env.git(&["branch", "coppice/aaaaaaaa/stranger"]);
+    let shown = env.coppice(&["store", "verify"]).exits(1);
+    for expected in ["its worktree", "its branch", "branch `coppice/aaaaaaaa/stranger` belongs to no known session"] {
+        assert!(shown.stdout.contains(expected), "{expected}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn a_rebuild_recovers_sessions_from_git() {
+    let env = TestEnv::new();
+    let works = env.create_with(&["--model", "demo", "--title", "Add a file"], &write("file.txt", "one"));
+    env.wait_for(&works, "ready");
+    let archived = env.create_with(&["--model", "demo", "--title", "Put away"], &write("other.txt", "two"));
+    env.wait_for(&archived, "ready");
+    let removed = env.create_with(&["--model", "demo", "--title", "Taken back"], &write("third.txt", "three"));
+    env.wait_for(&removed, "ready");
+    env.coppice(&["archive", &archived]).succeeds();
+    env.wait_for_event(&archived, "saved", 0);
+    env.coppice(&["rm", &removed]).succeeds();
+    env.wait_for_event(&removed, "saved", 0);
+    env.end_daemon(&[]);
+    lose_database(&env);
+
+    // Not in the repository: its worktrees lead to it.
+    let rebuilt = env.coppice_in(&env.path("home"), &["store", "rebuild", "--json"]).stdout();
+    let rebuilt: Value = serde_json::from_str(&rebuilt).unwrap();
+    assert_eq!(rebuilt["skipped"], Value::Array(Vec::new()), "{rebuilt:#}");
+    let found = |id: &str| {
+        let found = rebuilt["recovered"].as_array().unwrap().iter().find(|session| session["id"] == id);
+        let found = found.unwrap_or_else(|| panic!("{rebuilt:#}"));
+        format!("{} {} {} from {}", found["state"], found["title"], found["branch"], found["base"]).replace('"', "")
+    };
+    assert_eq!(found(&works), format!("ready add a file coppice/{works}/add-a-file from main"));
+    assert_eq!(found(&archived), format!("archived put away coppice/{archived}/put-away from main"));
+    assert_eq!(found(&removed), format!("removed recovered session coppice/{removed}/recovered from main"));
+
+    env.coppice(&["store", "verify"]).succeeds();
+    env.send_ready(&works, &[], &write("more.txt", "four"));
+    assert_eq!(fs::read_to_string(env.worktree(&works).join("file.txt")).unwrap(), "one\n");
+    env.coppice(&["restore", &removed]).succeeds();
+    assert_eq!(fs::read_to_string(env.worktree(&removed).join("third.txt")).unwrap(), "three\n");
+    env.coppice(&["merge", &works]).succeeds();
+    assert_eq!((env.read("file.txt"), env.read("more.txt")), ("one\n".to_owned(), "four\n".to_owned()));
+}
+
+#[test]
+fn a_rebuild_keeps_what_can_be_read_and_the_old_database() {
+    let env = TestEnv::new();
+    let id = env.create_with(&["--model", "demo", "--title", "A title: kept"], &write("file.txt", "one"));
+    env.wait_for(&id, "ready");
+    env.end_daemon(&[]);
+    let refused = env.coppice(&["store", "rebuild"]).exits(1);
+    assert!(refused.stderr.contains("needs no rebuild") && refused.stderr.contains("--force"), "{}", refused.stderr);
+
+    // The last page is of an index or of events; sessions come first.
+    let bytes = fs::metadata(database(&env)).unwrap().len();
+    let file = OpenOptions::new().write(true).open(database(&env)).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&file, &[0x5a; 4096], bytes - 4096).unwrap();
+    assert!(env.coppice(&["list"]).exits(6).stderr.contains("is damaged ("));
+    let damaged = fs::read(database(&env)).unwrap();
+    let rebuilt = env.json(&["store", "rebuild"]);
+    assert_eq!(
+        (&rebuilt["carried_over"], &rebuilt["recovered"]),
+        (&1.into(), &Value::Array(Vec::new())),
+        "{rebuilt:#}"
+    );
+    assert_eq!(fs::read(rebuilt["kept"].as_str().unwrap()).unwrap(), damaged);
+    assert_eq!(env.session(&id)["title"], "A title: kept");
+}
+
+#[test]
+fn a_rebuild_waits_for_no_running_daemon() {
+    let env = TestEnv::new();
+    env.coppice(&["list"]).succeeds();
+    let refused = env.coppice(&["store", "rebuild", "--force"]).exits(1);
+    assert!(refused.stderr.contains("a daemon is already running"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_rebuild_that_is_killed_leaves_what_was_there() {
+    let mut env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    env.end_daemon(&[]);
+    let before = fs::read(database(&env)).unwrap();
+    env.set(CRASH, "1");
+    let killed = env.coppice(&["store", "rebuild", "--force"]);
+    assert_eq!(killed.status.code(), None, "{}", killed.stderr);
+    env.unset(CRASH);
+    assert_eq!(fs::read(database(&env)).unwrap(), before);
+    env.coppice(&["store", "rebuild", "--force"]).succeeds();
+    assert_eq!(sessions(&env, &[]), [(id, "ready".to_owned())]);
+}
+
+#[test]
+fn a_backup_that_is_killed_leaves_no_file_of_its_name() {
+    let mut env = TestEnv::new();
+    let id = env.create_ready(&say("hi"));
+    let file = env.path("backup");
+    env.set(CRASH, "1");
+    let killed = env.coppice(&["store", "backup", file.to_str().unwrap()]);
+    assert_eq!(killed.status.code(), None, "{}", killed.stderr);
+    env.unset(CRASH);
+    assert!(!file.exists());
+    env.coppice(&["store", "backup", file.to_str().unwrap()]).succeeds();
+    assert_eq!(env.status(&id), "ready");
+}
