@@ -56,6 +56,7 @@ mod permissions;
 mod plan;
 mod posture;
 mod pr;
+mod project;
 mod prompt;
 mod push;
 mod queue;
@@ -169,6 +170,7 @@ enum SessionCommand {
     Doctor(doctor::Args),
     Config(config::Args),
     Trust(trust::Args),
+    Project(project::Args),
     Demo(demo::Args),
     Mcp(mcp::Args),
 }
@@ -302,6 +304,7 @@ async fn perform(command: SessionCommand, context: &mut Context, local: LocalEnt
         SessionCommand::Doctor(args) => doctor::run(args, context, local).await,
         SessionCommand::Config(args) => config::run(args, context).await,
         SessionCommand::Trust(args) => trust::run(args, context).await,
+        SessionCommand::Project(args) => project::run(args, context).await,
         SessionCommand::Demo(args) => demo::run(args, context).await,
         SessionCommand::Mcp(args) => mcp::run(args, context).await,
     }

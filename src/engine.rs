@@ -46,6 +46,7 @@ mod queue;
 mod rebuild;
 mod record;
 mod recover;
+mod relink;
 mod retention;
 mod review;
 mod rules;

@@ -30,6 +30,33 @@ pub struct Project {
     pub has_commits: bool,
 }
 
+/// `GET /v1/project/moved`: a repository that is not where its sessions know it, and whose session branches the repository
+/// of the request has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MovedProject {
+    /// The common git directory that the sessions name.
+    pub project: String,
+    pub sessions: u32,
+}
+
+/// `POST /v1/project/relink`: the repository around `cwd` was moved there.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Relink {
+    pub cwd: String,
+    /// Where it was before; absent: wherever the sessions were whose branches it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+}
+
+/// What a relink came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Relinked {
+    /// The common git directory that the sessions name from now on.
+    pub project: String,
+    pub moved: Vec<MovedProject>,
+}
+
 /// `GET /v1/files`: whose files; exactly one of the two is given.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

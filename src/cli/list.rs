@@ -8,11 +8,12 @@ use super::age::age;
 use super::line::{Line, cut, one_line, table};
 use super::{Context, Exit, Failure, Format, status};
 use crate::api::error::ErrorKind;
+use crate::api::project::Place;
 use crate::api::request::ListSessions;
 use crate::api::session::Session;
 use crate::client::ClientError;
 use crate::client::connection::Connection;
-use crate::look::moved::{checkout, moved_away};
+use crate::look::moved::{checkout, moved_away, moved_here};
 use tree::{Branch, Fold, tree};
 
 /// Longer titles are cut, so that the columns after them stay on the screen.
@@ -48,9 +49,10 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failure> {
     let client = context.client().await?;
     let wanted = ListSessions { removed: args.removed, ..ListSessions::default() };
+    let cwd = context.cwd()?;
     let (mut sessions, scope) = match args.all {
         true => (fetch(&client, wanted.clone()).await?, Scope::EveryRepository),
-        false => here(&client, wanted.clone(), context.cwd()?).await?,
+        false => here(&client, wanted.clone(), cwd.clone()).await?,
     };
     // After the sorting: those that need a person come first, however old they are.
     let limit = args.limit.map_or(usize::MAX, |limit| limit as usize);
@@ -66,7 +68,6 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
                 Scope::EveryRepository => Vec::new(),
             };
             context.output.say(&nothing(args.removed, others.len()))?;
-            context.output.say_all(&moved_away(&others, |directory| Path::new(directory).exists()))?;
         }
         Format::Human => {
             let fold = if args.tree || args.removed { Fold::Nothing } else { Fold::Ended };
@@ -74,6 +75,13 @@ pub(super) async fn run(args: Args, context: &mut Context) -> Result<Exit, Failu
             branches.truncate(limit);
             context.output.rows(&rows(&branches, context.now(), scope))?;
         }
+    }
+    if args.format.choice() == Format::Human {
+        let moved = match scope {
+            Scope::EveryRepository => moved_away(&sessions, |directory| Path::new(directory).exists()),
+            Scope::OneRepository => moved_here(&client.moved_projects(&Place { cwd }).await?.items),
+        };
+        context.output.say_all(&moved)?;
     }
     Ok(Exit::Done)
 }

@@ -28,8 +28,8 @@ fn the_commands_are_the_contract() {
          shell, diff, comment, review, undo, merge, rebase, integrate, push, pr, pr create, pr update, pr show, pr review, archive, \
          rm, restore, agents, agents list, agents show, agents check, agents init, tools, \
          models, permissions, permissions explain, plan, plan list, plan show, plan resume, doctor, config, config get, \
-         config set, config unset, config path, trust, demo, mcp, daemon, daemon run, daemon start, daemon stop, daemon status, \
-         daemon logs, store, store verify, store backup, store rebuild, completions, man"
+         config set, config unset, config path, trust, project, project relink, demo, mcp, daemon, daemon run, daemon start, \
+         daemon stop, daemon status, daemon logs, store, store verify, store backup, store rebuild, completions, man"
     );
 }
 
@@ -82,8 +82,20 @@ fn options_without_an_effect_are_not_offered() {
 
 #[test]
 fn what_prints_data_prints_json() {
-    const TALK: &[&str] =
-        &["attach", "shell", "pr", "config", "daemon", "completions", "man", "demo", "mcp", "coppice"];
+    const TALK: &[&str] = &[
+        "attach",
+        "shell",
+        "pr",
+        "config",
+        "daemon",
+        "store",
+        "project",
+        "completions",
+        "man",
+        "demo",
+        "mcp",
+        "coppice",
+    ];
     for (name, command) in commands() {
         let last = name.split(' ').next_back().unwrap_or_default();
         let has_json = command.get_arguments().any(|option| option.get_long() == Some("json"));

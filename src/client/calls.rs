@@ -14,8 +14,8 @@ use crate::api::event::{Engine, RawEvent};
 use crate::api::handoff::Handoff;
 use crate::api::permission::{Explanation, ListPlans, SavedPlan};
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
-    SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
+    Place, Project, Relink, Relinked, SetConfig, Trust,
 };
 use crate::api::publish::{CreatePull, Pull, PullQuery, Push, Pushed, UpdatePull};
 use crate::api::request::{
@@ -205,6 +205,16 @@ impl Connection {
     /// The repository around a directory, and what is checked out there.
     pub async fn project(&self, place: &Place) -> Result<Project, ClientError> {
         self.get("/v1/project", place).await
+    }
+
+    /// The former places of the repository around a directory, as far as sessions name them.
+    pub async fn moved_projects(&self, place: &Place) -> Result<Page<MovedProject>, ClientError> {
+        self.get("/v1/project/moved", place).await
+    }
+
+    /// Links the sessions of a repository that was moved to its new place.
+    pub async fn relink(&self, relink: &Relink) -> Result<Relinked, ClientError> {
+        self.send(Method::POST, "/v1/project/relink", relink).await
     }
 
     /// The files of a work tree that git does not ignore.

@@ -120,6 +120,10 @@ pub(super) enum Command {
     },
     /// Takes the last undo back.
     Redo,
+    /// The repository was moved.
+    Relink {
+        common_dir: String,
+    },
     Merge(Merge),
     Rebase,
     /// Brings a child's files into its parent's work tree.
@@ -201,6 +205,7 @@ pub(super) async fn ask(
         | Command::Resume(_)
         | Command::Undo { .. }
         | Command::Redo
+        | Command::Relink { .. }
         | Command::Merge(_)
         | Command::Rebase
         | Command::Integrate

@@ -1,6 +1,6 @@
 //! A session comes into being: everything is checked first, then one write makes it a fact, then it begins.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -102,7 +102,7 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
     let repo = here.repo;
     let checked = repo.clone();
     blocking(move || checked.check_namespace()).await?;
-    let project = project_id(&repo);
+    let project = project_id(shared, &repo).await?;
     let plan = match plan {
         Some(id) => Some(plans::find(shared, &project, &id).await?),
         None => None,
@@ -168,7 +168,7 @@ pub(super) async fn write(
 ) -> Result<Record, Fault> {
     let Fresh { at: now, base, body, text, context, images } = fresh;
     let id = free_id(shared).await?;
-    let project = project_id(repo);
+    let project = project_id(shared, repo).await?;
     let branch = format!("coppice/{id}/{}", naming::slug_from(&body.title));
     let common_dir = repo.common_dir().to_string_lossy().into_owned();
     let body = Body {
@@ -238,10 +238,28 @@ async fn free_id(shared: &Shared) -> Result<SessionId, Fault> {
     }
 }
 
-/// Names a repository by its common directory.
-pub(super) fn project_id(repo: &Repo) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    hex(&Sha256::digest(repo.common_dir().as_os_str().as_bytes()))
+/// Names a repository by its common directory. One that was moved keeps the name that it had in its first place.
+pub(super) async fn project_id(shared: &Shared, repo: &Repo) -> Result<String, Fault> {
+    Ok(choose_project_id(&shared.store.projects().await?, repo.common_dir()))
+}
+
+/// The name of a repository among those that are known.
+pub(super) fn choose_project_id(known: &[ProjectRow], common_dir: &Path) -> String {
+    let common_dir = common_dir.to_string_lossy();
+    let is_taken = |id: &str| known.iter().any(|row| row.id == id && row.common_dir != common_dir);
+    let mut name = common_dir.to_string();
+    let mut own = hex(&Sha256::digest(&name));
+    // Another repository lies where a moved one was: nothing of that one's trust and settings is its own.
+    while is_taken(&own) {
+        name.push('\n');
+        own = hex(&Sha256::digest(&name));
+    }
+    let mut here: Vec<_> = known.iter().filter(|row| row.common_dir == common_dir).map(|row| row.id.clone()).collect();
+    here.sort();
+    match here.contains(&own) {
+        true => own,
+        false => here.into_iter().next().unwrap_or(own),
+    }
 }
 
 /// What a prompt wants changed about who works.

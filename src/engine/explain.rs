@@ -114,7 +114,7 @@ impl Engine {
         let here = Standing::find(&self.shared, PathBuf::from(cwd)).await?;
         let commit: Oid = here.base(None).await?.commit;
         let repo = here.repo.clone();
-        let project = project_id(&repo);
+        let project = project_id(&self.shared, &repo).await?;
         let settings = Arc::new(self.shared.settings.project(&project, &repo, commit).await?);
         let registry = self.shared.settings.registry(&settings.config);
         let level = settings.config.sandbox.level;

@@ -136,6 +136,14 @@ pub(super) enum Fault {
     RepositoryGone { id: SessionId, path: PathBuf },
     #[error("{}", changes.describe())]
     UnseenChanges { changes: Box<UnseenChanges>, hint: String },
+    #[error("the repository at `{}` is still there: its sessions belong to it", path.display())]
+    NotMoved { path: PathBuf },
+    #[error("no session belongs to a repository that was at `{}`", path.display())]
+    NothingToRelink { path: PathBuf },
+    #[error("`{}` has no branch of a session whose repository is gone", here.display())]
+    NotRecognised { here: PathBuf },
+    #[error("`{}` is not the repository that was at `{}`: it has none of the commits of its sessions", here.display(), path.display())]
+    OtherRepository { here: PathBuf, path: PathBuf },
     #[error("`{}` is not an absolute directory", path.display())]
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
@@ -198,6 +206,8 @@ impl Fault {
             | Fault::NoPlan { .. }
             | Fault::NotAttached { .. }
             | Fault::NoApproval { .. }
+            | Fault::NothingToRelink { .. }
+            | Fault::NotRecognised { .. }
             | Fault::GitHub(GitHubError::NotFound) => ErrorKind::NotFound,
             Fault::Prefix(PrefixError::Ambiguous { .. })
             | Fault::EmptyPrompt
@@ -218,6 +228,7 @@ impl Fault {
             | Fault::NotAChild { .. }
             | Fault::BadDecision { .. }
             | Fault::NotADirectory { .. }
+            | Fault::OtherRepository { .. }
             | Fault::NoProject
             | Fault::BadComment { .. }
             | Fault::BadCursor { .. }
@@ -235,6 +246,7 @@ impl Fault {
             | Fault::PromptTaken { .. }
             | Fault::NothingToTrust
             | Fault::HealthyStore { .. }
+            | Fault::NotMoved { .. }
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
@@ -341,9 +353,13 @@ impl Fault {
                 ))
             }
             Fault::OtherGrants { .. } => text("run `coppice trust` again and read the difference"),
-            Fault::RepositoryGone { path, .. } => {
-                Some(format!("if you moved it, `ln -s NEW_PLACE '{}'` makes its sessions usable", path.display()))
+            Fault::RepositoryGone { .. } => {
+                text("if you moved it, `coppice project relink` in its new place makes its sessions usable")
             }
+            Fault::NothingToRelink { .. } | Fault::NotRecognised { .. } => {
+                text("`coppice list --all` names the repositories that are gone")
+            }
+            Fault::OtherRepository { .. } => text("run `coppice project relink OLD` in the place that it was moved to"),
             Fault::NotPushed { id, .. } => Some(format!("`coppice push {id}` brings it there")),
             Fault::NoForge { .. } => text("pull requests need a remote `origin` at GitHub; see `github.api_url`"),
             Fault::TokenFile(_) => text("keep the token in a file of yours with mode 0600"),
@@ -372,6 +388,7 @@ impl Fault {
             | Fault::NothingToUndo { .. }
             | Fault::NothingToMerge { .. }
             | Fault::NotADirectory { .. }
+            | Fault::NotMoved { .. }
             | Fault::NothingToTrust
             | Fault::NoProject
             | Fault::BadComment { .. }

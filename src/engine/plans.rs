@@ -23,7 +23,7 @@ impl Engine {
     /// The plans that wait in the repository around a directory, the last one first.
     pub async fn plans(&self, query: ListPlans) -> Result<Page<SavedPlan>, Error> {
         let here = Standing::find(&self.shared, PathBuf::from(query.cwd)).await?;
-        let waiting = waiting(&self.shared, &project_id(&here.repo)).await?;
+        let waiting = waiting(&self.shared, &project_id(&self.shared, &here.repo).await?).await?;
         Ok(Page { items: waiting.into_iter().map(|(saved, _)| saved).collect(), next: None })
     }
 }

@@ -62,13 +62,15 @@ impl Engine {
     async fn place(&self, cwd: String) -> Result<(Repo, Base, Settings), Fault> {
         let here = Standing::find(&self.shared, PathBuf::from(cwd)).await?;
         let base = here.base(None).await?;
-        let settings = self.shared.settings.project(&project_id(&here.repo), &here.repo, base.commit).await?;
+        let project = project_id(&self.shared, &here.repo).await?;
+        let settings = self.shared.settings.project(&project, &here.repo, base.commit).await?;
         Ok((here.repo, base, settings))
     }
 
     async fn store_grant(&self, cwd: String, hash: String) -> Result<TrustView, Fault> {
         let (repo, base, mut settings) = self.place(cwd).await?;
-        let files = Files::of(&self.shared, &project_id(&repo), &repo);
+        let project = project_id(&self.shared, &repo).await?;
+        let files = Files::of(&self.shared, &project, &repo);
         let asked = AskedTrust::new(&settings, &files)?;
         let (found, committed) = (settings::hash(&asked.text()), settings::hash(&asked.committed));
         if hash != found && hash != committed {
@@ -91,7 +93,7 @@ impl Engine {
             let trusted = Some(Trusted { hash: committed, text: asked.committed, branches });
             let record = json(&ProjectRecord { trusted: trusted.clone() });
             let common_dir = repo.common_dir().to_string_lossy().into_owned();
-            let changes = vec![Change::Project(ProjectRow { id: project_id(&repo), common_dir, record })];
+            let changes = vec![Change::Project(ProjectRow { id: project, common_dir, record })];
             self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
             (settings.trusted, settings.trust) = (trusted, Trust::Trusted);
         }
@@ -99,7 +101,8 @@ impl Engine {
     }
 
     async fn trust_view(&self, repo: &Repo, base: &Base, settings: &Settings) -> Result<TrustView, Fault> {
-        let asked = AskedTrust::new(settings, &Files::of(&self.shared, &project_id(repo), repo))?;
+        let project = project_id(&self.shared, repo).await?;
+        let asked = AskedTrust::new(settings, &Files::of(&self.shared, &project, repo))?;
         let (state, text) = (asked.state(settings), asked.text());
         let grants = (state != TrustState::NothingToTrust).then_some(text);
         let difference = match (state, &grants) {
@@ -136,7 +139,8 @@ impl Engine {
             }
             ConfigScope::Project => {
                 let here = Standing::find(&self.shared, PathBuf::from(cwd.clone().ok_or(Fault::NoProject)?)).await?;
-                settings.change(OwnFile::Project(&project_id(&here.repo)), &key, value.as_deref())?;
+                let project = project_id(&self.shared, &here.repo).await?;
+                settings.change(OwnFile::Project(&project), &key, value.as_deref())?;
             }
         }
         let values = config_values(&self.config_at(ConfigQuery { cwd }).await?);

@@ -21,7 +21,7 @@ use crate::store::{Change, Durability, ProjectRow, Removed, Write};
 
 use super::actor::blocking;
 use super::choice;
-use super::create::project_id;
+use super::create::choose_project_id;
 use super::fault::Fault;
 use super::record::{EngineRecord, json};
 use super::settings::ProjectRecord;
@@ -43,7 +43,7 @@ pub(super) async fn recover_sessions(shared: &Arc<Shared>, request: &RebuildRequ
     for removed in [Removed::Without, Removed::Only] {
         known.extend(shared.store.sessions(removed).await?.into_iter().map(|row| row.id));
     }
-    let stored = shared.store.projects().await?.into_iter().map(|row| PathBuf::from(row.common_dir)).collect();
+    let stored = shared.store.projects().await?;
     let (data, request) = (shared.data.clone(), request.clone());
     let (repositories, mut skipped) = blocking(move || Ok(find_repositories(&data, stored, &request))).await?;
     let fallback = default_engine(shared);
@@ -81,17 +81,18 @@ pub(super) async fn recover_sessions(shared: &Arc<Shared>, request: &RebuildRequ
 /// The repositories by their project, and what could not be found.
 fn find_repositories(
     data: &Path,
-    stored: Vec<PathBuf>,
+    stored: Vec<ProjectRow>,
     request: &RebuildRequest,
 ) -> (BTreeMap<String, Repo>, Vec<String>) {
     let (mut found, mut skipped) = (BTreeMap::new(), Vec::new());
+    let project_id = |repo: &Repo| choose_project_id(&stored, repo.common_dir());
     if let Some(repo) = request.here.as_ref().and_then(|here| Repo::discover(Path::new(here)).ok()) {
         found.insert(project_id(&repo), repo);
     }
-    for path in stored {
-        match Repo::discover(&path) {
+    for row in &stored {
+        match Repo::discover(Path::new(&row.common_dir)) {
             Ok(repo) => drop(found.insert(project_id(&repo), repo)),
-            Err(error) => skipped.push(format!("repository `{}`: {error}", path.display())),
+            Err(error) => skipped.push(format!("repository `{}`: {error}", row.common_dir)),
         }
     }
     for name in &request.repositories {

@@ -125,6 +125,13 @@ impl Repo {
         &self.common_dir
     }
 
+    /// Whether one of these commits is in the repository.
+    pub fn has_commit(&self, commits: &[String]) -> Result<bool, GitError> {
+        let repo = self.open()?;
+        let is_there = |id: &String| git2::Oid::from_str(id).is_ok_and(|id| repo.find_commit(id).is_ok());
+        Ok(commits.iter().any(is_there))
+    }
+
     /// The user's main checkout; none for a bare repository.
     pub fn checkout(&self) -> Option<&Path> {
         self.checkout.as_deref()

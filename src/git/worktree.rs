@@ -232,6 +232,11 @@ pub(super) fn checkout(tree: &Worktree, others: OtherWriters) -> Result<(), GitE
     private.install(others)
 }
 
+/// Makes a worktree and its repository know each other again after the repository was moved.
+pub fn link_again(tree: &Worktree) -> Result<(), GitError> {
+    registration::point_to(tree)
+}
+
 /// Makes files and a private index equal to a commit, whatever is there.
 pub(super) fn checkout_into(private: &PrivateIndex, commit: Oid, others: OtherWriters) -> Result<(), GitError> {
     let git = private.checkout("read-tree")?.args(["--reset", "-u", "--no-recurse-submodules"]);

@@ -87,7 +87,9 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         project::files,
         project::grant_trust,
         project::models,
+        project::moved,
         project::read,
+        project::relink,
         project::set_config,
         project::trust,
         publish::create_pull,
@@ -182,6 +184,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/permissions/explain", post(permission::explain))
         .route("/v1/plans", get(permission::plans))
         .route("/v1/project", get(project::read))
+        .route("/v1/project/moved", get(project::moved))
+        .route("/v1/project/relink", post(project::relink))
         .route("/v1/files", get(project::files))
         .route("/v1/trust", get(project::trust).post(project::grant_trust))
         .route("/v1/config", get(project::config).put(project::set_config))

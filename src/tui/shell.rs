@@ -109,9 +109,7 @@ async fn begin(model: &mut Model, desk: &Desk) -> Result<Keep, TuiError> {
             reply => drop(update(model, Msg::Reply(reply))),
         }
     }
-    if model.world.sessions.is_empty() {
-        drop(update(model, Msg::Reply(desk.answer(Request::FindMoved).await)));
-    }
+    drop(update(model, Msg::Reply(desk.answer(Request::FindMoved).await)));
     // It has just answered; the stream says when that is over.
     model.world.link = Link::Connected;
     let mut keep = Keep::of(&desk.daemon.paths.data, &model.world.repository.project);

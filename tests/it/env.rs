@@ -394,7 +394,8 @@ impl TestEnv {
 impl TestEnv {
     /// The daemon's process, if one runs.
     pub(crate) fn daemon_pid(&self) -> Option<Pid> {
-        let output = self.coppice(&["daemon", "status", "--json"]);
+        // The repository may have been moved.
+        let output = self.coppice_in(self.root.path(), &["daemon", "status", "--json"]);
         let status: Value = serde_json::from_str(&output.stdout).ok()?;
         Pid::from_raw(i32::try_from(status["pid"].as_i64()?).ok()?)
     }

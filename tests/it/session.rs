@@ -443,17 +443,62 @@ fn an_archived_session_comes_back_with_its_tree() {
 fn the_sessions_of_a_moved_repository_are_found_again() {
     let env = TestEnv::new();
     let id = env.create_ready(&write("a.txt", "a"));
-    let (old, new) = (env.repo(), env.path("moved"));
+    let (old, new, tree) = (env.repo(), env.path("moved"), env.worktree(&id));
     std::fs::rename(&old, &new).unwrap();
     let told = env.coppice_in(&new, &["list"]).exits(0).stderr;
     let old_name = old.display();
-    let link = format!("ln -s \"$(git rev-parse --show-toplevel)\" '{old_name}'");
-    assert!(told.contains(&format!("1 session of `{old_name}`, which is gone")) && told.contains(&link), "{told}");
+    let offered =
+        format!("1 session of this repository when it was at `{old_name}`: coppice project relink makes them");
+    assert!(told.contains(&offered), "{told}");
     let refused = env.coppice_in(&new, &["merge", &id]).exits(1).stderr;
     let expected = format!("the repository of session `{id}` is no longer at `{old_name}`");
-    assert!(refused.contains(&expected) && refused.contains(&format!("ln -s NEW_PLACE '{old_name}'")), "{refused}");
-    std::os::unix::fs::symlink(&new, &old).unwrap();
+    assert!(refused.contains(&expected) && refused.contains("`coppice project relink` in its new place"), "{refused}");
+
+    // Where another repository is, nothing is said about it, unless all sessions are asked for.
+    let other = env.path("other");
+    std::fs::create_dir(&other).unwrap();
+    for arguments in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "other"]] {
+        env.git_in(&other, arguments);
+    }
+    let told = env.coppice_in(&other, &["list"]).exits(0).stderr;
+    assert!(!told.contains(&old_name.to_string()) && !told.contains("relink"), "{told}");
+    let told = env.coppice_in(&other, &["list", "--all"]).exits(0).stderr;
+    assert!(told.contains(&format!("1 session of `{old_name}`, which is gone")), "{told}");
+    for arguments in [&["project", "relink"][..], &["project", "relink", &old_name.to_string()]] {
+        let refused = env.coppice_in(&other, arguments).transcript();
+        assert!(!refused.starts_with("exit: 0"), "{refused}");
+    }
+
+    let told = env.coppice_in(&new, &["project", "relink"]).exits(0).stderr;
+    assert_eq!(told.trim(), format!("1 session of `{old_name}` relinked to `{}`", new.display()));
     assert!(env.coppice_in(&new, &["list"]).exits(0).stdout.contains(&id));
+    let inside = env.git_in(&tree, &["rev-parse", "--git-common-dir"]);
+    assert_eq!(std::path::Path::new(inside.trim()), new.join(".git"));
+    env.coppice_in(&new, &["send", &id, &write("b.txt", "b")]).succeeds();
+    env.coppice_in(&new, &["wait", &id]).succeeds();
     env.coppice_in(&new, &["merge", &id]).succeeds();
-    assert_eq!(env.read("a.txt"), "a\n");
+    let read = |name: &str| std::fs::read_to_string(new.join(name)).unwrap();
+    assert_eq!((read("a.txt"), read("b.txt")), ("a\n".into(), "b\n".into()));
+    assert!(!env.coppice_in(&new, &["list"]).exits(0).stderr.contains("relink"));
+}
+
+#[test]
+fn a_repository_in_the_place_of_a_moved_one_has_nothing_of_its_trust() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let (old, new) = (env.repo(), env.path("moved"));
+    env.coppice(&["config", "set", "--project", "merge.style", "rebase"]).succeeds();
+    std::fs::rename(&old, &new).unwrap();
+    let from = old.to_str().unwrap();
+    env.coppice_in(&env.path("home"), &["project", "relink", from, new.to_str().unwrap()]).succeeds();
+    let style = |place: &std::path::Path| env.coppice_in(place, &["config", "get", "merge.style"]).stdout();
+    assert_eq!(style(&new).trim(), "rebase");
+    std::fs::create_dir(&old).unwrap();
+    for arguments in [&["init", "-q"][..], &["commit", "-q", "--allow-empty", "-m", "other"]] {
+        env.git(arguments);
+    }
+    assert_eq!(style(&old).trim(), "squash");
+    assert!(!env.coppice(&["list"]).exits(0).stdout.contains(&id));
+    let refused = env.coppice_in(&new, &["project", "relink", from]).transcript();
+    assert!(refused.contains("is still there: its sessions belong to it"), "{refused}");
 }

@@ -152,11 +152,11 @@ fn the_sessions_of_a_repository_that_was_moved_are_told_and_then_shown() {
     };
     for directory in [&moved, &linked] {
         let mut face = face(directory);
-        face.shows(&format!("1 session of `{}`, which is gone; if you moved it here, ln -s", old.display()));
+        face.shows(&format!("1 session of this repository when it was at `{}`: coppice project relink", old.display()));
         leave(face);
     }
-    symlink(&moved, &old).unwrap();
-    for directory in [&moved, &linked, &old] {
+    env.coppice_in(&moved, &["project", "relink"]).succeeds();
+    for directory in [&moved, &linked] {
         assert!(env.coppice_in(directory, &["list"]).stdout().contains(&id));
         let mut face = face(directory);
         face.shows("Fix the parser");

@@ -139,6 +139,7 @@ impl Actor {
             | Command::Note { .. }
             | Command::Attach(_)
             | Command::Restore
+            | Command::Relink { .. }
             | Command::Retitle { .. }
             | Command::Recount { .. }
             | Command::CommitAgain

@@ -30,7 +30,7 @@ impl Actor {
     pub(super) async fn obey(&mut self, command: Command) -> Result<(), Fault> {
         match (&command, self.record.removed_at) {
             (Command::Restore, None) => return Err(Fault::NotRemoved { id: self.id }),
-            (Command::Restore, Some(_)) | (_, None) => {}
+            (Command::Restore | Command::Relink { .. }, Some(_)) | (_, None) => {}
             (_, Some(_)) => return Err(Fault::Removed { id: self.id }),
         }
         self.refuse_while_attached(&command)?;
@@ -53,6 +53,7 @@ impl Actor {
             Command::Resume(setup) => self.resume(setup).await,
             Command::Undo { to } => self.undo(to).await,
             Command::Redo => self.redo().await,
+            Command::Relink { common_dir } => self.relink(common_dir).await,
             Command::Merge(request) => self.merge(request).await,
             Command::Rebase => self.rebase().await,
             Command::Integrate => self.integrate_into_parent().await,

@@ -361,6 +361,7 @@ impl Actor {
             | Command::Abort { .. }
             | Command::Undo { .. }
             | Command::Redo
+            | Command::Relink { .. }
             | Command::SetPosture { .. }
             | Command::Note { .. }
             | Command::Recount { .. }
@@ -440,6 +441,21 @@ impl Actor {
             self.shared.store.write(Write { durability: Durability::Normal, changes }).await?;
         }
         Ok(())
+    }
+
+    /// Takes the repository's new place, and makes the worktree and the repository know each other there. That is no news
+    /// of the session's own, so it is not younger for it.
+    pub(super) async fn relink(&mut self, common_dir: String) -> Result<(), Fault> {
+        self.record.body.common_dir = common_dir;
+        let changes = vec![Change::Session(self.record.row())];
+        self.shared.store.write(Write { durability: Durability::Full, changes }).await?;
+        match self.record.body.tree {
+            Tree::Ready | Tree::Unprepared => {
+                let tree = self.tree().await?;
+                in_quiet_tree(&tree.path.clone(), move || git::worktree::link_again(&tree)).await
+            }
+            Tree::Absent | Tree::Away | Tree::Creating => Ok(()),
+        }
     }
 
     pub(super) fn summary(&self) -> Option<crate::protocol::Summary> {

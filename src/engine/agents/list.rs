@@ -77,7 +77,8 @@ impl Engine {
         };
         let (ground, config) = match here {
             Some((here, commit)) => {
-                let settings = self.shared.settings.project(&project_id(&here.repo), &here.repo, commit).await?;
+                let project = project_id(&self.shared, &here.repo).await?;
+                let settings = self.shared.settings.project(&project, &here.repo, commit).await?;
                 (Ground::of_standing(&here, commit), settings.config)
             }
             None => (Ground::Nowhere, self.shared.settings.user()?),

@@ -6,8 +6,8 @@ use super::{App, Reply, reply};
 use crate::api::Page;
 use crate::api::error::ErrorBody;
 use crate::api::project::{
-    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, Place, Project,
-    SetConfig, Trust,
+    Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
+    Place, Project, Relink, Relinked, SetConfig, Trust,
 };
 use crate::server::error::{Asked, Body};
 
@@ -18,6 +18,24 @@ use crate::server::error::{Asked, Body};
 )]
 pub(super) async fn read(State(app): State<App>, Asked(place): Asked<Place>) -> Reply<Project> {
     reply(app.engine.project(place).await)
+}
+
+/// Lists the former places of a repository that was moved, as far as sessions name them.
+#[utoipa::path(
+    get, path = "/v1/project/moved", params(Place),
+    responses((status = 200, body = Page<MovedProject>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn moved(State(app): State<App>, Asked(place): Asked<Place>) -> Reply<Page<MovedProject>> {
+    reply(app.engine.moved_projects(place).await.map(Page::whole))
+}
+
+/// Links the sessions of a repository that was moved to its new place.
+#[utoipa::path(
+    post, path = "/v1/project/relink", request_body = Relink,
+    responses((status = 200, body = Relinked), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn relink(State(app): State<App>, Body(relink): Body<Relink>) -> Reply<Relinked> {
+    reply(app.engine.relink(relink).await)
 }
 
 /// Lists the files of a work tree that git does not ignore.

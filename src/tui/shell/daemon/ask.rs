@@ -1,7 +1,5 @@
 //! Requests in the words of the API, and its answers in those of the face.
 
-use std::path::Path;
-
 use super::super::look;
 use super::{Desk, END, PAGE};
 use crate::api::agent::AgentPlace;
@@ -19,7 +17,7 @@ use crate::api::session::{Session, Status};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
 use crate::look::line::Line;
-use crate::look::moved::moved_away;
+use crate::look::moved::moved_here;
 use crate::tui::msg::{Reach, Reply, Request, ReviewAct, Scope};
 use crate::tui::world::Repository;
 
@@ -32,9 +30,8 @@ impl Desk {
                 Reply::Removed(self.sessions(to, removed).await?)
             }
             Request::FindMoved => {
-                let all = self.sessions(to, ListSessions::default()).await?;
-                let moved = moved_away(&all, |directory| Path::new(directory).exists());
-                Reply::Moved(moved.iter().map(Line::text).collect())
+                let moved = to.moved_projects(&self.place()).await?.items;
+                Reply::Moved(moved_here(&moved).iter().map(Line::text).collect())
             }
             Request::Read(id) => read(to, id).await?,
             Request::Page { session, before } => self.page(to, session, before).await?,
