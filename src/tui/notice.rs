@@ -32,7 +32,7 @@ const ELSEWHERE: i64 = 15_000;
 const FRESH: i64 = 60_000;
 /// Whoever did something within this time is taken to be in front of a terminal that does not tell whether it is.
 const PRESENT: i64 = 30_000;
-/// So many rows at most, whatever an error has to say.
+/// So many rows at most for what a notice says in its own words.
 const ROWS: usize = 4;
 
 #[derive(Debug, Default)]
@@ -45,6 +45,8 @@ pub(crate) struct State {
 #[derive(Debug)]
 struct Toast {
     lines: Vec<Line>,
+    /// What a program printed, below the first line; its end is shown.
+    output: Vec<Line>,
     stays: Stays,
 }
 
@@ -90,21 +92,31 @@ pub(crate) fn warn_of_act(model: &mut Model, warnings: &[String]) {
 /// Tells what failed, why, and what to do about it.
 pub(crate) fn fail(model: &mut Model, doing: &str, error: &Error) -> Vec<Request> {
     decide::failed(model);
-    let causes: String = error.causes.iter().map(|cause| format!(": {}", one_line(cause))).collect();
+    let (output, causes): (Vec<_>, Vec<_>) = error.causes.iter().partition(|cause| cause.trim_end().contains('\n'));
+    let causes: String = causes.iter().map(|cause| format!(": {}", one_line(cause))).collect();
+    let output =
+        output.iter().flat_map(|text| text.lines()).map(|line| Line::new().dim(format!("  {}", one_line(line))));
+    let output = output.collect();
     let doing = match doing {
         "" => String::new(),
         doing => format!("{}: ", one_line(doing)),
     };
     let mut lines = vec![Line::toned(Tone::Bad, format!("✗ {doing}")).plain(one_line(&error.message)).dim(causes)];
-    lines.extend(error.hint.as_ref().map(|hint| Line::toned(Tone::Accent, "  hint: ").plain(one_line(hint))));
-    // The option of the command line that a hint names has a key here.
-    if error.hint.as_deref().is_some_and(|hint| hint.contains("--no-verify"))
-        && let Some(key) = bar::key(model, Context::Session, Action::Merge)
-    {
-        lines.push(Line::toned(Tone::Accent, "  here: ").plain(format!("{key} and then v turns the hooks off")));
-    }
-    show(model, lines, Stays::UntilKey);
+    let hint = error.hint.as_ref().map(|hint| match bar::key(model, Context::Session, Action::Merge) {
+        Some(key) => name_hook_keys(hint, &key),
+        None => hint.clone(),
+    });
+    lines.extend(hint.map(|hint| Line::toned(Tone::Accent, "  hint: ").plain(one_line(&hint))));
+    model.notices.shown = Some(Toast { lines, output, stays: Stays::UntilKey });
     Vec::new()
+}
+
+/// A hint with the keys in place of the command line that turns the commit hooks off.
+fn name_hook_keys(hint: &str, merge_key: &str) -> String {
+    let is_option = |word: &str| word.starts_with("coppice merge ") && word.ends_with(" --no-verify");
+    let keys = format!("{merge_key}, then v");
+    let parts = hint.split('`').map(|part| if is_option(part) { keys.as_str() } else { part });
+    parts.collect::<Vec<_>>().join("`")
 }
 
 /// Tells of a session that begins to need the person or has come to an end, unless the person looks at it.
@@ -179,7 +191,17 @@ fn rows(model: &Model, width: u16) -> Vec<Line> {
     let said = model.notices.shown.iter().flat_map(|toast| toast.lines.iter().cloned());
     let lines = model.opening.iter().map(|opening| on_its_way(model, opening)).chain(said);
     let wrap = |line: Line| line.wrap(usize::from(width.saturating_sub(2)));
-    lines.flat_map(wrap).take(ROWS).map(|line| Line::new().plain(" ").then(line)).collect()
+    let mut rows: Vec<_> = lines.flat_map(wrap).take(ROWS).collect();
+    let output = model.notices.shown.iter().flat_map(|toast| toast.output.iter().cloned());
+    let mut output: Vec<_> = output.flat_map(wrap).collect();
+    let room = usize::from(model.size.height / 2).saturating_sub(rows.len());
+    if output.len() > room {
+        let hidden = output.len() - room.saturating_sub(1);
+        output.splice(..hidden, [Line::new().dim(format!("  … {} above", count(hidden, "line")))]);
+    }
+    let below = 1.min(rows.len());
+    rows.splice(below..below, output);
+    rows.into_iter().map(|line| Line::new().plain(" ").then(line)).collect()
 }
 
 /// What is about to take the terminal, and how to call it off.
@@ -196,7 +218,7 @@ fn on_its_way(model: &Model, opening: &Opening) -> Line {
 fn show(model: &mut Model, lines: Vec<Line>, stays: Stays) {
     let waits = model.notices.shown.as_ref().is_some_and(|toast| toast.stays == Stays::UntilKey);
     if !waits || stays == Stays::UntilKey {
-        model.notices.shown = Some(Toast { lines, stays });
+        model.notices.shown = Some(Toast { lines, output: Vec::new(), stays });
     }
 }
 

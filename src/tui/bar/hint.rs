@@ -17,13 +17,23 @@ pub(super) fn line(model: &Model, width: usize) -> Line {
     let badge = in_hand(model).map(|session| badge(session, width)).unwrap_or_default();
     let room = width.saturating_sub(badge.width() + 2);
     let mut line = Line::new().plain(" ");
-    for (key, does) in hints(model) {
+    let hints: Vec<_> =
+        hints(model).map(|(key, does)| Line::toned(Tone::Accent, key).dim(format!(" {does}"))).collect();
+    let (most, last) = match (model.context(), hints.split_last()) {
+        // Whoever writes has no other way to find out how to stop.
+        (Context::Composer, Some((last, most))) => (most, Some(last)),
+        _ => (hints.as_slice(), None),
+    };
+    let kept = last.map_or(0, |last| last.width() + 2);
+    for hint in most {
         let gap = if line.width() > 1 { "  " } else { "" };
-        let hint = Line::new().plain(gap).with(Tone::Accent, key).dim(format!(" {does}"));
-        if line.width() + hint.width() > room {
+        if line.width() + gap.len() + hint.width() + kept > room {
             break;
         }
-        line = line.then(hint);
+        line = line.plain(gap).then(hint.clone());
+    }
+    if let Some(last) = last {
+        line = line.plain("  ").then(last.clone());
     }
     let gap = width.saturating_sub(line.width() + badge.width() + 1);
     line.plain(" ".repeat(gap)).then(badge)

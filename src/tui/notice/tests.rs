@@ -216,9 +216,24 @@ fn what_is_being_opened_is_told_and_can_be_called_off() {
 #[test]
 fn a_merge_that_hooks_stopped_names_the_keys_that_turn_them_off() {
     let mut model = model(NARROW, sessions());
-    let error = Error::new(ErrorKind::Failed, "the hook `pre-commit` stopped the merge")
-        .with_hint("merge without hooks: `coppice merge abcd2345 --no-verify`");
+    let output: Vec<_> = (1..=30).map(|number| format!("src/{number}.rs: unused import")).collect();
+    let hint = "fix what the hook reports, or merge without hooks: `coppice merge abcd2345 --no-verify`; hooks find \
+                ignored files only if `worktree.link` names them";
+    let error = Error::new(ErrorKind::Failed, "the hook `pre-commit` stopped the merge").with_hint(hint);
+    let error = Error { causes: vec![output[..3].join("\n")], ..error };
+    update(&mut model, Msg::Reply(Reply::Failed { doing: "merge".into(), error: error.clone() }));
+    let shown = |model: &Model| rows(model, 80).iter().map(Line::text).collect::<Vec<_>>();
+    let told = shown(&model);
+    assert_eq!(told[0], " ✗ merge: the hook `pre-commit` stopped the merge");
+    assert_eq!(told[1..4], [1, 2, 3].map(|number| format!("   src/{number}.rs: unused import")));
+    assert!(
+        told[4].starts_with("   hint: fix what the hook reports, or merge without hooks: `m, then v`; "),
+        "{told:?}"
+    );
+    // Of a longer output the end is shown, where the reason is.
+    let error = Error { causes: vec![output.join("\n")], ..error };
     update(&mut model, Msg::Reply(Reply::Failed { doing: "merge".into(), error }));
-    let shown = screen(&mut model);
-    assert!(shown.contains("here: m and then v turns the hooks off"), "{shown}");
+    let shown = shown(&model).join("\n");
+    assert!(shown.contains("src/30.rs") && shown.contains("lines above") && !shown.contains("src/1.rs"), "{shown}");
+    assert!(shown.contains("merge without hooks: `m, then v`"), "{shown}");
 }
