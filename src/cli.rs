@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::NonEmptyStringValueParser;
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 
 use crate::api::error::Error;
@@ -153,12 +154,16 @@ enum SessionCommand {
     Integrate(integrate::Args),
     Push(push::Args),
     Pr(pr::Args),
-    /// Puts a session away: its worktree goes, its branch and its transcript stay.
-    #[command(after_help = "Examples:\n  coppice archive k3f")]
-    Archive(act::Args),
-    /// Removes a session. Nothing is lost: what was not merged is kept, and `restore` brings it back.
-    #[command(after_help = "Examples:\n  coppice rm k3f\n  coppice list --removed")]
-    Rm(act::Args),
+    /// Puts sessions away: their worktrees go, their branches and transcripts stay.
+    ///
+    /// All of them are tried, and the exit code is that of the first failure.
+    #[command(after_help = "Examples:\n  coppice archive k3f\n  coppice archive k3f m2p x7a")]
+    Archive(act::SeveralArgs),
+    /// Removes sessions. Nothing is lost: what was not merged is kept, and `restore` brings it back.
+    ///
+    /// All of them are tried, and the exit code is that of the first failure.
+    #[command(after_help = "Examples:\n  coppice rm k3f\n  coppice rm k3f m2p x7a\n  coppice list --removed")]
+    Rm(act::SeveralArgs),
     /// Brings a removed session back, uncommitted work included.
     #[command(after_help = "Examples:\n  coppice list --removed\n  coppice restore k3f")]
     Restore(act::Args),
@@ -217,9 +222,16 @@ pub struct LocalEntries {
 
 /// Runs one command.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, local: LocalEntries) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<_> = arguments.into_iter().collect();
+    let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
         Err(refusal) => {
+            if let (ErrorKind::UnknownArgument, Some(Failure::Told(report))) =
+                (refusal.kind(), open::misspelt(&arguments))
+            {
+                Context::new().output.say_all(&report.lines()).ok();
+                return report.exit.into();
+            }
             // Help and version are printed this way as well. Nobody is left to tell when even that cannot be written.
             refusal.print().ok();
             return if refusal.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };

@@ -130,8 +130,8 @@ pub(super) fn savable(approval: &Approval, decision: &Decide) -> Result<(), Fail
             "this call can only be denied once: no rule can be made from it",
         )
         .hint(
-            "leave `--never` out; to deny such calls for good, write a rule like `\"deny\": [\"Bash(rm *)\"]` \
-                     into `.coppice/permissions.local.json`",
+            "leave `--never` out; to deny such calls for good, write a rule into `.coppice/permissions.local.json`: \
+                     `{\"permissions\": {\"deny\": [\"Bash(rm *)\"]}}`",
         )),
     }
 }

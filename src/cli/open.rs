@@ -1,6 +1,7 @@
 //! Bare `coppice`: the terminal interface, or an overview where there is no terminal.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
@@ -36,12 +37,23 @@ fn enter(path: &Path) -> Result<(), Failure> {
     })
 }
 
+/// Why a first word with others behind it does not parse, where it is a misspelt command and no directory.
+pub(super) fn misspelt(arguments: &[OsString]) -> Option<Failure> {
+    let word = arguments.get(1)?.to_str()?;
+    if word.starts_with('-') || Path::new(word).exists() || Cli::command().find_subcommand(word).is_some() {
+        return None;
+    }
+    let hint = format!("did you mean `coppice {}`?", nearest(word)?);
+    Some(Failure::usage(format!("`{word}` is not a command")).hint(hint))
+}
+
 fn nearest(word: &str) -> Option<String> {
-    let likeness = |name: &str| strsim::jaro_winkler(name, word);
+    // Two letters in the wrong order are one mistake.
+    let likeness = |name: &str| strsim::normalized_damerau_levenshtein(name, word);
     let root = Cli::command();
     let names = root.get_subcommands().filter(|command| !command.is_hide_set()).map(|command| command.get_name());
     let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(best) > 0.75).then(|| best.to_owned())
+    (likeness(best) > 0.6).then(|| best.to_owned())
 }
 
 #[cfg(test)]
@@ -52,6 +64,8 @@ mod tests {
     fn a_misspelt_command_is_recognised() {
         assert_eq!(nearest("lst").as_deref(), Some("list"));
         assert_eq!(nearest("aprove").as_deref(), Some("approve"));
+        assert_eq!(nearest("nwe").as_deref(), Some("new"));
+        assert_eq!(nearest("archvie").as_deref(), Some("archive"));
         assert_eq!(nearest("frobnicate"), None);
     }
 }

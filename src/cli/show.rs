@@ -4,6 +4,8 @@ mod family;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use super::age::age;
 use super::card::{self, Length};
 use super::child;
@@ -68,18 +70,22 @@ pub(super) struct Kin {
     /// The delegation that made it.
     origin: Option<Handoff>,
     workflow: Workflow,
+    /// Its worktree is not on the disk: the session has ended, or has not begun.
+    is_without_worktree: bool,
 }
 
 impl Kin {
     pub(super) async fn read(client: &Connection, session: &Session) -> Result<Kin, Failure> {
         let handoffs = client.handoffs(&session.id).await?.items;
+        let is_without_worktree = !Path::new(&session.worktree).exists();
         let Some(parent) = &session.parent else {
-            return Ok(Kin { handoffs, origin: None, workflow: client.workflow(&session.id).await? });
+            let workflow = client.workflow(&session.id).await?;
+            return Ok(Kin { handoffs, origin: None, workflow, is_without_worktree });
         };
         // A parent may be gone before its children.
         let beside = client.handoffs(parent).await.map(|page| page.items).unwrap_or_default();
         let origin = beside.into_iter().find(|handoff| handoff.child_session_id == session.id);
-        Ok(Kin { handoffs, origin, workflow: Workflow::default() })
+        Ok(Kin { handoffs, origin, workflow: Workflow::default(), is_without_worktree })
     }
 }
 
@@ -152,10 +158,14 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
         facts.push(("task", Line::new().plain(one_line(&origin.label))));
         facts.extend(child::integration(origin).map(|files| ("result", files)));
     }
+    let worktree = match kin.is_without_worktree {
+        true => Line::new().dim("none"),
+        false => Line::new().plain(&session.worktree),
+    };
     facts.extend([
         ("base", Line::new().plain(format!("{} at {commit}", session.base.name))),
         ("branch", Line::new().plain(&session.branch)),
-        ("worktree", Line::new().plain(&session.worktree)),
+        ("worktree", worktree),
         ("changes", changes),
         ("turns", Line::new().plain(turns)),
     ]);

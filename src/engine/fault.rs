@@ -122,6 +122,8 @@ pub(super) enum Fault {
     NotAChild { id: SessionId },
     #[error("the merge into `{target}` is refused: {reason}")]
     MergeRefused { target: String, reason: String, hint: String },
+    #[error("the merge into `{target}` failed; nothing was merged")]
+    MergeFailed { id: SessionId, target: String, source: GitError },
     #[error("the hook `{hook}` stopped the merge")]
     HookFailed { id: SessionId, hook: String, output: String },
     #[error("your commit hooks changed the reviewed work: {}", changes.describe())]
@@ -271,7 +273,7 @@ impl Fault {
             | Fault::GitHub(_)
             | Fault::Quiet(_)
             | Fault::File { .. } => ErrorKind::Failed,
-            Fault::Git(error) => git_kind(error),
+            Fault::Git(error) | Fault::MergeFailed { source: error, .. } => git_kind(error),
             Fault::Store(_) | Fault::Draining | Fault::Overloaded => ErrorKind::Unavailable,
             Fault::Commit(_) | Fault::Record(_) | Fault::Random(_) | Fault::Lost(_) => ErrorKind::Internal,
         }
@@ -327,6 +329,9 @@ impl Fault {
                 Some(format!("check out the branch that you want it in, then run `git merge {branch}`"))
             }
             Fault::MergeRefused { hint, .. } | Fault::UnseenChanges { hint, .. } => Some(hint.clone()),
+            Fault::MergeFailed { id, source, .. } => {
+                source.hint().or_else(|| Some(format!("fix the cause, then run `coppice merge {id}` again")))
+            }
             Fault::HookFailed { id, output, .. } => {
                 let says = |words: &[&str]| words.iter().any(|word| output.contains(word));
                 // A guess from the output: it only adds to the hint.

@@ -368,7 +368,10 @@ fn no_git_identity() {
     assert_snapshot!(env.coppice(&["merge", &id]).transcript(), @r#"
     exit: 1
     -- stderr
-    error: no git identity is configured: run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`
+    error: the merge into `main` failed; nothing was merged
+      caused by: no git identity is configured: run `git config --global user.name "Your Name"` and `git config --global user.email you@example.com`
+
+    hint: fix the cause, then run `coppice merge [ID1]` again
     "#);
 }
 
@@ -659,4 +662,16 @@ fn shells_and_readers_are_helped() {
         assert!(env.coppice(&["completions", shell]).stdout().contains("coppice"), "{shell}");
     }
     assert!(env.coppice(&["help", "merge"]).stdout().contains("Examples:"));
+}
+
+#[test]
+fn a_misspelt_command_with_arguments_is_recognised() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.coppice(&["nwe", "fix the test"]).transcript(), @r"
+    exit: 2
+    -- stderr
+    error: `nwe` is not a command
+
+    hint: did you mean `coppice new`?
+    ");
 }

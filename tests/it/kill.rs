@@ -148,7 +148,8 @@ fn what_a_killed_git_left_in_the_checkout_is_named_with_a_way_out() {
     assert_snapshot!(merge(), @r"
     exit: 1
     -- stderr
-    error: another git process works on the index: `[ROOT]/repo/.git/index.lock` exists
+    error: the merge into `main` failed; nothing was merged
+      caused by: another git process works on the index: `[ROOT]/repo/.git/index.lock` exists
 
     hint: if no git process runs there, remove `[ROOT]/repo/.git/index.lock`
     ");
@@ -156,7 +157,8 @@ fn what_a_killed_git_left_in_the_checkout_is_named_with_a_way_out() {
     assert_snapshot!(merge(), @r"
     exit: 1
     -- stderr
-    error: another git process works on the branch: `[ROOT]/repo/.git/refs/heads/main.lock` exists
+    error: the merge into `main` failed; nothing was merged
+      caused by: another git process works on the branch: `[ROOT]/repo/.git/refs/heads/main.lock` exists
 
     hint: if no git process runs there, remove `[ROOT]/repo/.git/refs/heads/main.lock`
     ");

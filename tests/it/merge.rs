@@ -136,6 +136,21 @@ fn an_undo_to_a_turn_with_conflict_marks_is_in_conflict_again() {
 }
 
 #[test]
+fn a_merge_that_a_filter_fails_says_that_nothing_was_merged() {
+    let env = TestEnv::new();
+    env.refuse_dat_files();
+    let id = env.create_ready(&write("a.txt", "a"));
+    fs::write(env.worktree(&id).join("by-hand.dat"), "mine\n").unwrap();
+    let main = env.git(&["rev-parse", "main"]);
+    let refused = env.coppice(&["merge", &id]).exits(1).stderr;
+    assert!(refused.starts_with("error: the merge into `main` failed; nothing was merged\n"), "{refused}");
+    assert!(refused.contains("broken") && refused.contains(&format!("run `coppice merge {id}` again")), "{refused}");
+    assert_eq!(env.git(&["rev-parse", "main"]), main);
+    env.git(&["config", "filter.broken.clean", "cat"]);
+    env.coppice(&["merge", &id]).succeeds();
+}
+
+#[test]
 fn a_daemon_that_dies_leaves_the_conflict_to_the_next() {
     let env = TestEnv::new();
     let id = in_conflict(&env, "ours");

@@ -502,3 +502,35 @@ fn a_repository_in_the_place_of_a_moved_one_has_nothing_of_its_trust() {
     let refused = env.coppice_in(&new, &["project", "relink", from]).transcript();
     assert!(refused.contains("is still there: its sessions belong to it"), "{refused}");
 }
+
+#[test]
+fn several_sessions_are_put_away_at_once_and_each_result_is_told() {
+    let env = TestEnv::new();
+    for (act, word) in [("archive", "archived"), ("rm", "removed")] {
+        let [one, two] = [(), ()].map(|()| env.create_ready(&write("a.txt", "a")));
+        let told = env.coppice(&[act, &one, "zzzzzzzz", &two]).exits(5).stderr;
+        let lines: Vec<_> = told.lines().collect();
+        assert!(lines[0].starts_with(&format!("{one} {word}")), "{told}");
+        assert!(lines[1].starts_with("error: ") && lines[1].contains("`zzzzzzzz`"), "{told}");
+        assert!(lines.last().unwrap().starts_with(&format!("{two} {word}")), "{told}");
+        // The worktrees are gone, and nobody is sent to one.
+        assert!(env.coppice(&["show", &one]).exits(0).stdout.contains("worktree  none\n"));
+    }
+}
+
+#[test]
+fn a_base_branch_that_was_deleted_is_made_again_by_the_command_of_the_hint() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    env.git(&["checkout", "-q", "-b", "other"]);
+    env.git(&["branch", "-q", "-D", "main"]);
+    let mut hinted = String::new();
+    for act in ["rebase", "merge"] {
+        let refused = env.coppice(&[act, &id]).exits(1).stderr;
+        assert!(refused.contains("the branch `main` does not exist any more"), "{refused}");
+        hinted = refused.split('`').find(|word| word.starts_with("git branch ")).unwrap().to_owned();
+    }
+    env.git(&hinted.split(' ').skip(1).collect::<Vec<_>>());
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.git(&["show", "main:a.txt"]), "a");
+}

@@ -108,6 +108,8 @@ fn a_parent_and_its_child() {
     let asked = &mut parent.approvals[0];
     (asked.id, asked.agent) = ("efgh3456/r1".into(), Some("explore".into()));
     let kin = Kin { handoffs: vec![sample::handoff()], ..Kin::default() };
+    let ended = Kin { is_without_worktree: true, ..Kin::default() };
+    assert!(seen(&sample::session(Status::Merged), &[], &ended).contains("worktree  none\n"));
     insta::assert_snapshot!(seen(&parent, &[], &kin), @r"
     abcd2345  Fix the parser
     status    running, explore wants: run `cargo test`

@@ -124,7 +124,7 @@ impl Actor {
         }
     }
 
-    fn base_refused(&self, refusal: &Refusal, target: &str) -> Fault {
+    pub(super) fn base_refused(&self, refusal: &Refusal, target: &str) -> Fault {
         let hint = refusal_hint(refusal, &self.record);
         Fault::MergeRefused { target: short(target).to_owned(), reason: refusal.to_string(), hint }
     }

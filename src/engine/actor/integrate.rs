@@ -52,6 +52,10 @@ impl Actor {
         let result = match self.try_merge(&target, style, request.clone()).await {
             Ok(Tried::Unresolved(left)) => self.tell_unresolved(&left, &target),
             Ok(Tried::Merge(outcome)) => self.merged(outcome, &target, style, &request).await,
+            Err(Fault::Git(source)) => {
+                let (id, target) = (self.id, short(&target).to_owned());
+                (Integration::Refused, Err(Fault::MergeFailed { id, target, source }))
+            }
             Err(fault) => (Integration::Refused, Err(fault)),
         };
         self.integrated(result).await
@@ -329,6 +333,10 @@ impl Actor {
             self.check_unseen(shown, &MergeUnseen::Refuse, |_| hint).await?;
         }
         let tree = self.tree().await?;
+        let (repo, name) = (tree.repo.clone(), target.to_owned());
+        if blocking(move || repo.find_ref(&name)).await?.is_none() {
+            return Err(self.base_refused(&Refusal::TargetMissing { branch: short(target).to_owned() }, target));
+        }
         let (name, session) = (target.to_owned(), self.id);
         let base: Oid = self.record.body.measured_from().parse()?;
         let repo = tree.repo.clone();
@@ -490,9 +498,12 @@ pub(super) fn refusal_hint(refusal: &Refusal, record: &Record) -> String {
     let id = record.id.as_str();
     let worktrees = Path::new(&record.body.worktree).parent();
     match refusal {
-        Refusal::NoTarget | Refusal::TargetMissing { .. } => {
-            format!("the work is on the session's branch: `coppice show {id}`")
-        }
+        Refusal::NoTarget => format!("the work is on the session's branch: `coppice show {id}`"),
+        Refusal::TargetMissing { branch } => format!(
+            "`git branch {branch} {}` makes it again as the session knows it; or check out the branch that you want the \
+             work in, and run `git merge {}`",
+            record.body.base.commit, record.body.branch
+        ),
         Refusal::Unrelated { .. } => format!("`coppice diff {id}` shows the work"),
         // A command of git there would obey what an agent wrote.
         Refusal::LocalChanges { checkout, .. }

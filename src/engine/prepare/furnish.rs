@@ -72,7 +72,10 @@ pub(super) async fn furnish(
         let patterns = settings.include.clone().unwrap_or_default();
         let place = move || include::place(&tree, Include { copy: &copy, link: &link, patterns: &patterns });
         let placed = in_quiet_tree(&path, place).await.map_err(failure)?;
-        let how = Some(format!("{} files", placed.files.len()));
+        let how = Some(match placed.files.len() {
+            1 => "1 file".to_owned(),
+            count => format!("{count} files"),
+        });
         note(shared, record, Payload::Preparing { step: "files".to_owned(), how }).await.map_err(failure)?;
         // Files that an earlier preparation brought are still there.
         let existing = placed.existing.iter().filter(|_| record.body.turns == 0);
