@@ -411,6 +411,7 @@ impl Actor {
             }
         }
         self.shared.live.settle(self.id);
+        self.shared.forget_unsaved(self.id);
         if let Some(done) = self.closing.take() {
             // Whoever waits for the end may be gone.
             done.send(()).ok();

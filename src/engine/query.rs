@@ -65,13 +65,13 @@ impl Engine {
 
     pub(super) async fn records(&self, removed: Removed) -> Result<Vec<Record>, Fault> {
         let rows = self.shared.store.sessions(removed).await?;
-        rows.into_iter().map(|row| Ok(Record::read(row)?)).collect()
+        rows.into_iter().map(|row| Ok(Record::read(self.shared.latest_row(row))?)).collect()
     }
 
     pub(super) async fn record(&self, id: &str) -> Result<Record, Fault> {
         let id = super::find(&self.shared, id).await?;
         let row = self.shared.store.session(id).await?.ok_or(Fault::SessionGone { id })?;
-        Ok(Record::read(row)?)
+        Ok(Record::read(self.shared.latest_row(row))?)
     }
 
     async fn list(&self, query: ListSessions) -> Result<Page<Session>, Fault> {

@@ -16,7 +16,7 @@ use crate::backend::transport::spawn::Spawner;
 use crate::git::program::{absolute_entries, keep_absolute_entries};
 use crate::id::SessionId;
 use crate::sandbox::support::Support;
-use crate::store::{Change, Durability, NewEvent, Store, StoreError, Write};
+use crate::store::{Change, Durability, NewEvent, SessionRow, Store, StoreError, Write};
 
 use super::actor::Message;
 use super::agents::AgentReader;
@@ -78,6 +78,8 @@ pub(super) struct Shared {
     /// How many sessions and background jobs have something going on; the daemon ends only when it is none.
     pub(super) active: watch::Sender<usize>,
     actors: Mutex<HashMap<SessionId, mpsc::Sender<Message>>>,
+    /// The sessions as they are, where the store has not taken that yet.
+    unsaved: Mutex<HashMap<SessionId, SessionRow>>,
     environments: Mutex<HashMap<SessionId, Environment>>,
     repositories: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     families: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
@@ -133,6 +135,7 @@ impl Shared {
             stop,
             active: watch::Sender::new(0),
             actors: Mutex::default(),
+            unsaved: Mutex::default(),
             environments: Mutex::default(),
             repositories: Mutex::default(),
             families: Mutex::default(),
@@ -211,6 +214,21 @@ impl Shared {
     pub(super) fn forget_environment(&self, session: SessionId) {
         lock(&self.environments).remove(&session);
         self.logins.forget(session);
+    }
+
+    /// Shows a session as it is, although the store refused that.
+    pub(super) fn show_unsaved(&self, row: SessionRow) {
+        lock(&self.unsaved).insert(row.id, row);
+    }
+
+    /// What is stored of a session is how it is.
+    pub(super) fn forget_unsaved(&self, session: SessionId) {
+        lock(&self.unsaved).remove(&session);
+    }
+
+    /// A stored session as it is by now.
+    pub(super) fn latest_row(&self, stored: SessionRow) -> SessionRow {
+        lock(&self.unsaved).get(&stored.id).cloned().unwrap_or(stored)
     }
 
     /// The tasks of the sessions that have one.

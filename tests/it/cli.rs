@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
 
 use insta::assert_snapshot;
 
 use crate::env::TestEnv;
-use crate::script::{ask, say, write};
+use crate::script::{ask, fail, say, steps, wait_for_file, write};
 
 /// That a refused command left neither a session nor a branch behind.
 #[track_caller]
@@ -674,4 +675,21 @@ fn a_misspelt_command_with_arguments_is_recognised() {
 
     hint: did you mean `coppice new`?
     ");
+}
+
+#[test]
+fn a_turn_that_failed_is_shown_so_while_the_database_takes_nothing() {
+    let env = TestEnv::new();
+    let go = env.visible_to_agents("go");
+    let id = env.create(&steps(&[wait_for_file(&go), fail("it broke")]));
+    env.wait_for_event(&id, "turn_started", 0);
+    let holder = database(&env);
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    fs::write(&go, "").unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while env.session(&id)["status"] != "failed" {
+        assert!(Instant::now() < deadline, "{:#}", env.session(&id));
+    }
+    holder.execute_batch("ROLLBACK").unwrap();
+    env.wait_for(&id, "failed");
 }

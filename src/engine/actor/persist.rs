@@ -45,6 +45,7 @@ impl Actor {
         match self.shared.store.write(Write { durability, changes: all.clone() }).await {
             Ok(_) => {
                 self.timing.retry = None;
+                self.shared.forget_unsaved(self.id);
                 self.handoff_stored();
                 if before != self.record.status {
                     let (session, status) = (self.id.to_string(), self.record.status);
@@ -55,6 +56,8 @@ impl Actor {
             Err(error) => {
                 // What happened stays here until the store takes it; a session row that follows replaces this one.
                 self.unsaved = all;
+                // The store may refuse for long, and people look meanwhile.
+                self.shared.show_unsaved(self.record.row());
                 let wait = self.timing.retry.map_or(PATIENCE.0, |(_, wait)| (wait * 2).min(PATIENCE.1));
                 self.timing.retry = Some((Instant::now() + wait, wait));
                 Err(error)
@@ -264,6 +267,7 @@ impl Actor {
         self.unsaved.truncate(kept);
         if self.unsaved.is_empty() {
             self.timing.retry = None;
+            self.shared.forget_unsaved(self.id);
         }
     }
 
