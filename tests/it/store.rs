@@ -187,8 +187,8 @@ fn a_rebuild_recovers_sessions_from_git() {
         let found = found.unwrap_or_else(|| panic!("{rebuilt:#}"));
         format!("{} {} {} from {}", found["state"], found["title"], found["branch"], found["base"]).replace('"', "")
     };
-    assert_eq!(found(&works), format!("ready add a file coppice/{works}/add-a-file from main"));
-    assert_eq!(found(&archived), format!("archived put away coppice/{archived}/put-away from main"));
+    assert_eq!(found(&works), format!("ready Add a file coppice/{works}/add-a-file from main"));
+    assert_eq!(found(&archived), format!("archived Put away coppice/{archived}/put-away from main"));
     assert_eq!(found(&removed), format!("removed recovered session coppice/{removed}/recovered from main"));
 
     env.coppice(&["store", "verify"]).succeeds();
