@@ -75,15 +75,15 @@ impl Round {
             numbers.iter().flat_map(|text| text.lines()).map(|line| line.split('\t').collect()).collect();
         let sum = |column: usize| lines.iter().filter_map(|line| line[column].parse::<u64>().ok()).sum();
         let real = Changes { files: lines.len().try_into().unwrap(), insertions: sum(0), deletions: sum(1) };
-        let is_merged = |event: &Value| event["type"] == "merged" && event["session"] == session["id"];
+        let has = |kind: &str| events.values().any(|event| event["type"] == kind && event["session"] == session["id"]);
         let doubt = session["last_error"]["kind"].as_str().filter(|kind| DOUBTS.contains(kind));
         SeenSession {
             id: text("id"),
             directory: text("title"),
             status: text("status"),
             shown: Changes { files, insertions, deletions },
-            // After a merge only what came since counts, and no client is told since when.
-            real: (numbers.is_some() && !events.values().any(is_merged)).then_some(real),
+            // A worktree that no turn began in may be half made, and after a merge only what came since counts.
+            real: (numbers.is_some() && has("turn_started") && !has("merged")).then_some(real),
             paths: lines.iter().map(|line| line[2].to_owned()).collect(),
             doubt: doubt.map(str::to_owned),
         }
