@@ -26,6 +26,7 @@ mod review;
 mod submodule;
 mod tree;
 mod turn;
+mod uncommitted;
 mod unseen;
 mod work;
 

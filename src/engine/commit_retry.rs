@@ -52,23 +52,22 @@ pub(super) async fn schedule_all(shared: &Arc<Shared>) {
         Err(error) => return warn!(%error, "nothing is committed again"),
     };
     let records = rows.into_iter().filter_map(|row| Record::read(row).ok());
-    records.filter(|record| record.body.is_uncommitted()).for_each(|record| schedule(shared, record.id));
+    records.filter(|record| record.body.is_to_be_committed_again()).for_each(|record| schedule(shared, record.id));
 }
 
 async fn retry(shared: &Arc<Shared>, id: SessionId) {
     let [.., last] = PAUSES;
     for pause in PAUSES.into_iter().chain(std::iter::repeat(last)) {
         tokio::time::sleep(pause).await;
-        match delegate::tell(shared, id, Command::CommitAgain).await {
-            Ok(session) if session.uncommitted.is_none() => return,
-            // A turn is at work, and its end commits everything.
-            Ok(_) => {}
-            Err(reason) => debug!(session = %id, reason, "not committed yet"),
+        if let Err(reason) = delegate::tell(shared, id, Command::CommitAgain).await {
+            debug!(session = %id, reason, "not committed yet");
         }
-        match shared.store.session(id).await {
-            Ok(Some(row)) if row.removed_at.is_none() => {}
-            Ok(Some(_) | None) => return,
-            Err(error) => debug!(session = %id, %error, "not committed yet"),
+        let record = match shared.store.session(id).await {
+            Ok(row) => row.and_then(|row| Record::read(row).ok()),
+            Err(_) => continue,
+        };
+        if !record.is_some_and(|record| record.removed_at.is_none() && record.body.is_to_be_committed_again()) {
+            return;
         }
     }
 }

@@ -90,9 +90,9 @@ pub(super) struct Body {
     pub(super) asked: u32,
     pub(super) summary: Option<Summary>,
     pub(super) last_error: Option<TurnError>,
-    /// Why what a turn changed is in no commit; it is tried again until it is.
+    /// Why what a turn changed is in no commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) uncommitted: Option<TurnError>,
+    pub(super) uncommitted: Option<Uncommitted>,
     /// The names of files in conflict, for people.
     pub(super) conflicts: Vec<String>,
     /// The same files as the base was merged into them; it says nothing once there are no names.
@@ -147,6 +147,22 @@ pub(super) struct UndoRecord {
     pub(super) to: u32,
     /// The ref that keeps the state before it.
     pub(super) saved: String,
+}
+
+/// Work of a turn that is in no commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Uncommitted {
+    pub(super) error: TurnError,
+    pub(super) cause: UncommittedCause,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum UncommittedCause {
+    /// Something was in the way, which may go away.
+    Failure,
+    /// It took longer than somebody wanted to wait.
+    GivenUp,
 }
 
 /// Where a session stood before an undo.
@@ -472,7 +488,15 @@ impl Body {
     /// Why what the last turn changed could not be committed. Older versions stored it as the last error alone.
     pub(super) fn uncommitted(&self) -> Option<&TurnError> {
         let last = self.last_error.as_ref().filter(|error| error.kind == TurnError::UNCOMMITTED);
-        self.uncommitted.as_ref().or(last)
+        self.uncommitted.as_ref().map(|uncommitted| &uncommitted.error).or(last)
+    }
+
+    /// Whether it is tried again to commit it, without anybody asking for that.
+    pub(super) fn is_to_be_committed_again(&self) -> bool {
+        self.uncommitted.as_ref().is_some_and(|uncommitted| match uncommitted.cause {
+            UncommittedCause::Failure => true,
+            UncommittedCause::GivenUp => false,
+        })
     }
 
     pub(super) fn is_uncommitted(&self) -> bool {

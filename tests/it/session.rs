@@ -76,7 +76,7 @@ fn work_that_cannot_be_committed_is_not_taken_for_none() {
     assert_eq!(part("status "), "status    ready, its changes are not committed");
     assert!(shown.contains("\nchanges   not committed\n"), "{shown}");
     assert!(part("uncommitted: ").contains("what the turn changed could not be committed"), "{shown}");
-    assert!(part("hint: ").ends_with(&format!("and `coppice merge {id}` does at once")), "{shown}");
+    assert!(part("hint: ").ends_with(&format!("within two minutes, and `coppice merge {id}` at once")), "{shown}");
     assert!(env.coppice(&["wait", &id]).exits(0).stdout.contains("its changes are not committed"));
     assert!(env.coppice(&["list"]).exits(0).stdout.contains("its changes are not committed"));
     assert!(env.coppice(&["merge", &id]).exits(1).stderr.contains("filter"));

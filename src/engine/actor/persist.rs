@@ -13,7 +13,7 @@ use crate::store::{Change, Durability, StoreError, Write};
 use crate::tools::Planning;
 
 use super::super::record::{ChildAccess, QuestionRecord, TurnBody};
-use super::super::{clock, commit_retry, naming, recover, shared, view};
+use super::super::{clock, commit_retry, naming, shared, view};
 use super::Actor;
 use super::child::TurnOver;
 use super::turn::TurnRun;
@@ -233,8 +233,7 @@ impl Actor {
         if ended.is_ok() {
             self.after_turn(outcome, &about).await;
         }
-        if self.record.body.is_uncommitted() && self.access() != Some(ChildAccess::ReadOnly) {
-            self.shared.tasks.spawn(recover::count_all(self.shared.clone(), vec![self.record.clone()]));
+        if self.record.body.is_to_be_committed_again() && self.access() != Some(ChildAccess::ReadOnly) {
             commit_retry::schedule(&self.shared, self.id);
         }
         if let (Some(unworded), Ok(())) = (unworded, &ended) {

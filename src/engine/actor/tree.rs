@@ -22,10 +22,10 @@ use crate::store::{Change, Durability, Write};
 
 use super::super::crash;
 use super::super::fault::{Fault, half_undone_hint};
-use super::super::prepare::{self, failure};
+use super::super::prepare;
 use super::super::record::{BeforeUndo, ChildAccess, Tree, TurnBody, UndoRecord};
 use super::super::shown_work::current_turn;
-use super::{Actor, Command, TurnRun};
+use super::{Actor, Command};
 
 impl Actor {
     /// Ends what the turn left running behind the agent's back. The agent itself stays for the next turn.
@@ -63,43 +63,7 @@ impl Actor {
         };
         self.keep_submodules().await;
         if let Err(fault) = done {
-            self.note_uncommitted(&failure(fault).message);
-        }
-    }
-
-    /// Says that the turn's files are in no commit, and why.
-    fn note_uncommitted(&mut self, reason: &str) {
-        self.not_committed(reason);
-        if let Some(turn) = &mut self.turn {
-            turn.checkpoint_failed = true;
-        }
-        let message = format!("what the turn changed could not be committed: {reason}");
-        warn!(session = %self.id, message, "no checkpoint");
-        let error = TurnError {
-            kind: TurnError::UNCOMMITTED.to_owned(),
-            message: message.clone(),
-            hint: Some(format!(
-                "the changed files are in {}: once the cause is gone, Coppice commits them within two minutes, and \
-                 `coppice merge {}` does at once",
-                self.record.body.worktree, self.id
-            )),
-            ..TurnError::default()
-        };
-        self.record.body.uncommitted = Some(error.clone());
-        self.record.body.last_error = Some(error);
-        let message = format!("{message}; the files are in {}", self.record.body.worktree);
-        self.staged.push(Payload::Warning { message });
-    }
-
-    /// Says so of a turn that ends before its files could be committed.
-    pub(super) fn note_cut_off(&mut self) {
-        let is_settled = |turn: &TurnRun| turn.started.is_none() || turn.checkpoint.is_some() || turn.checkpoint_failed;
-        let may_write = self.access() != Some(ChildAccess::ReadOnly);
-        if let Tree::Ready = self.record.body.tree
-            && may_write
-            && !self.turn.as_ref().is_none_or(is_settled)
-        {
-            self.note_uncommitted("the turn was cut off");
+            self.keep_uncommitted(fault).await;
         }
     }
 
@@ -377,18 +341,6 @@ impl Actor {
         let turn = self.record.body.turns;
         let message = naming::commit_message(self.summary().as_ref(), &self.record.body.title, turn);
         Ok(self.commit_beside_turns(message).await?.map(|(_, changes)| changes))
-    }
-
-    /// Tries again to commit what the last turn changed, if that is still to be done.
-    pub(super) async fn commit_again(&mut self) -> Result<(), Fault> {
-        match (self.state, self.record.body.tree) {
-            (Session::Resting(_), Tree::Ready) if self.record.body.is_uncommitted() => {
-                self.commit_leftovers().await?;
-                Ok(self.persist(Durability::Normal, Vec::new()).await?)
-            }
-            // The end of the turn commits it as well, and what is removed is saved as it is.
-            (Session::Resting(_) | Session::Turning(_) | Session::Integrating(_) | Session::Attached(_), _) => Ok(()),
-        }
     }
 
     /// Stores that no commit of its own holds what the last turn changed.
