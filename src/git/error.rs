@@ -70,6 +70,8 @@ pub enum GitError {
     BranchLocked { path: PathBuf },
     #[error("another daemon is merging into `{}`", path.display())]
     MoveUnderWay { path: PathBuf },
+    #[error("some files in `{}` are those of another commit and could not be put back", path.display())]
+    HalfMoved { path: PathBuf, source: Box<GitError> },
     #[error("`{pattern}` is not a pattern for ignored files: {detail}")]
     InvalidPattern { pattern: String, detail: String },
     #[error("`{commit}` is not a commit of this session")]
@@ -124,6 +126,10 @@ impl GitError {
                 Some(format!("if no git process runs there, remove `{}`", path.display()))
             }
             Self::NoRemote { remote } => Some(format!("`git remote add {remote} URL` says where to push to")),
+            Self::HalfMoved { path, .. } => Some(format!(
+                "fix the cause; `git -C {0} status` then shows these files, and `git -C {0} restore FILE` puts one back",
+                path.display()
+            )),
             Self::NotRegular { path, .. } => Some(format!("delete `{}`", path.display())),
             Self::CannotBeSaved { .. } => Some("make these files readable, rename them or delete them".to_owned()),
             Self::TreeMissing { .. } => Some("`coppice shell ID` or the next prompt makes it again".to_owned()),

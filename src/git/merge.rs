@@ -8,6 +8,7 @@ mod checkout;
 pub(super) mod hook;
 mod recorded_move;
 pub(super) mod replay;
+mod reversal;
 mod user_checkout;
 
 use std::collections::BTreeSet;

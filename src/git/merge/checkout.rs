@@ -17,6 +17,7 @@ use git2::{Delta, Repository};
 use tracing::warn;
 
 use super::recorded_move::RecordedMove;
+use super::reversal::MoveReversal;
 use super::user_checkout::{StagedMove, UserCheckout};
 use super::{Refusal, short};
 use crate::git::command::{self, Git};
@@ -130,6 +131,7 @@ struct GitMove<'a> {
     checkout: &'a Checkout,
     from: Oid,
     to: Oid,
+    reversal: Box<MoveReversal<'a>>,
 }
 
 /// A move that is made, while its branch has not moved yet.
@@ -144,8 +146,29 @@ enum Followed<'a> {
     Refused(Refusal),
 }
 
-impl GitMove<'_> {
+impl<'a> GitMove<'a> {
+    fn prepare(checkout: &'a Checkout, from: Oid, to: Oid) -> Result<Self, GitError> {
+        Ok(Self { checkout, from, to, reversal: Box::new(MoveReversal::prepare(checkout, from, to)?) })
+    }
+
+    /// Takes files and index to the other commit; after an error the files are as they were.
     fn run(&self) -> Result<(), GitError> {
+        self.try_run().map_err(|failure| {
+            // Git has not begun then.
+            if let GitError::IndexLocked { .. } = failure {
+                return failure;
+            }
+            match self.reversal.run() {
+                Ok(()) => failure,
+                Err(error) => {
+                    warn!(%error, "files could not be put back");
+                    GitError::HalfMoved { path: self.checkout.files().to_owned(), source: Box::new(failure) }
+                }
+            }
+        })
+    }
+
+    fn try_run(&self) -> Result<(), GitError> {
         let (from, to) = (self.from, self.to);
         match self.checkout {
             Checkout::User(user) => user.move_by_git(from, to),
@@ -185,7 +208,7 @@ impl FinishedMove<'_> {
     /// Takes files and index back to the commit that they came from.
     fn take_back(self) -> Result<(), GitError> {
         match self {
-            Self::ByGit(GitMove { checkout, from, to }) => GitMove { checkout, from: to, to: from }.run(),
+            Self::ByGit(GitMove { checkout, from, to, .. }) => GitMove::prepare(checkout, to, from)?.run(),
             Self::Recorded(recorded) => recorded.take_back(),
         }
     }
@@ -258,7 +281,7 @@ impl Checkout {
             }
             Self::User(_) | Self::Session(_) => {}
         }
-        Ok(PreparedMove::ByGit(GitMove { checkout: self, from: to.old, to: to.new }))
+        GitMove::prepare(self, to.old, to.new).map(PreparedMove::ByGit)
     }
 
     /// Whether a filter or a missing object can stop git in the midst of the files. Git takes nothing back then, so all

@@ -131,7 +131,7 @@ impl UserCheckout {
     }
 
     /// The paths among these that a sparse checkout has no files of.
-    fn list_absent(&self, edits: &[Edit]) -> Result<HashSet<PathBuf>, GitError> {
+    pub(super) fn list_absent(&self, edits: &[Edit]) -> Result<HashSet<PathBuf>, GitError> {
         let sparse = self.git("config").args(["--type=bool", "--get", "core.sparseCheckout"]).output()?;
         let mut absent = HashSet::new();
         if sparse.stdout.trim_ascii() == b"true" {

@@ -178,6 +178,7 @@ fn refused(flag: &str, error: GitError) -> String {
         | GitError::RefMoved { .. }
         | GitError::MoveUnderWay { .. }
         | GitError::HalfReset { .. }
+        | GitError::HalfMoved { .. }
         | GitError::HookStopped { .. }
         | GitError::IndexLocked { .. }
         | GitError::BranchLocked { .. }

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::super::*;
 use super::{Case, MAIN, run_hook};
-use crate::git::testkit::{run_git, write, write_script};
+use crate::git::testkit::{listing, run_git, write, write_script};
 
 /// A case in which git moves the checkout, and one in which a filter of the user's may run meanwhile.
 fn cases() -> [Case; 2] {
@@ -220,4 +220,55 @@ fn a_filter_that_fails_in_the_midst_leaves_the_checkout_as_it_was() {
     merge(&case.tree, case.order(Style::Squash), &mut run_hook).unwrap_err();
     assert_eq!(state(&case.sandbox.main()), before);
     assert_eq!(fs::read(case.sandbox.main().join("README")).unwrap(), b"hello\n");
+}
+
+/// A name that git can hold and no file system can.
+fn impossible_name() -> String {
+    "m".repeat(300)
+}
+
+#[test]
+fn a_move_that_stops_in_the_midst_of_the_files_leaves_them_as_they_were() {
+    let case = Case::new();
+    for (path, text) in [("changed", "old\n"), ("gone", "old\n"), ("becomes-dir", "old\n"), ("becomes/dir", "old\n")] {
+        case.sandbox.write(path, text);
+    }
+    case.sandbox.commit_all("more");
+    let main = case.sandbox.main();
+    write(&main.join("local"), "mine\n");
+    write(&main.join("other"), "changed by hand\n");
+    let state = || {
+        let mut files = listing(&main);
+        files.retain(|path, _| !path.starts_with(".git"));
+        (files, run_git(&main, &["status", "--porcelain"]))
+    };
+    let before = state();
+
+    // The same files with other content, and one that cannot be written between them.
+    let made = case.sandbox.root().join("made");
+    case.sandbox.git(&["worktree", "add", "--quiet", "--detach", made.to_str().unwrap(), "main"]);
+    fs::remove_file(made.join("becomes-dir")).unwrap();
+    fs::remove_dir_all(made.join("becomes")).unwrap();
+    fs::remove_file(made.join("gone")).unwrap();
+    for (path, text) in [
+        ("changed", "new\n"),
+        ("becomes-dir/file", "new\n"),
+        ("becomes", "new\n"),
+        ("a/new", "new\n"),
+        ("z/new", "new\n"),
+    ] {
+        write(&made.join(path), text);
+    }
+    run_git(&made, &["add", "--all"]);
+    let blob = run_git(&made, &["rev-parse", "HEAD:README"]);
+    let entry = format!("100644,{},{}", blob.trim(), impossible_name());
+    run_git(&made, &["update-index", "--add", "--cacheinfo", &entry]);
+    run_git(&made, &["commit", "--quiet", "--message", "made"]);
+    let (old, new) = (case.sandbox.oid("main"), case.sandbox.oid(run_git(&made, &["rev-parse", "HEAD"]).trim()));
+
+    let to = Advance { name: MAIN, old, new, why: "test" };
+    let failure = checkout::advance(&case.tree.repo, &to, &checkout::showing(&case.tree, MAIN, old)).unwrap_err();
+    assert!(matches!(failure, GitError::Failed { verb: "read-tree", .. }), "{failure:?}");
+    assert_eq!(state(), before);
+    assert_eq!(case.sandbox.oid("main"), old);
 }
