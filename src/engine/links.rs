@@ -1,5 +1,6 @@
 //! Where paths and commands lead on the disk: a link that a repository brings may lead anywhere.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::permission::compact::glob;
@@ -107,6 +108,7 @@ impl Walk<'_> {
             // Some shells go on below what they find, where a link may lead back.
             let is_deep = matches!(part, "**" | "***");
             let mut next = Vec::new();
+            let mut seen: HashSet<PathBuf> = level.iter().cloned().collect();
             let mut at = 0;
             while let Some(directory) = level.get(at).cloned() {
                 at += 1;
@@ -125,11 +127,10 @@ impl Walk<'_> {
                     if is_meant && self.keeps(&if is_link { real(&path) } else { path.clone() }) {
                         return false;
                     }
-                    match (is_deep, is_link) {
+                    match is_deep {
                         _ if !path.is_dir() => {}
-                        (false, _) => next.push(path),
-                        (true, false) => level.push(path),
-                        (true, true) => level.extend(Some(real(&path)).filter(|path| !level.contains(path))),
+                        false => next.push(path),
+                        true => level.extend(Some(real(&path)).filter(|path| seen.insert(path.clone()))),
                     }
                 }
             }
@@ -210,7 +211,9 @@ mod tests {
         symlink("../src", tree.join("more/inner")).unwrap();
         symlink("/usr/bin/nice", tree.join("bin/nice")).unwrap();
         symlink("..", tree.join("bin/dot")).unwrap();
-        symlink("/proc/self/environ", tree.join("notes/a.txt")).unwrap();
+        for name in ["notes/a.txt", "cat", "odd,", "sub/odd,", "@odd"] {
+            symlink("/proc/self/environ", tree.join(name)).unwrap();
+        }
         let own = tree.display();
         for (text, expected) in [
             ("cat src/a sub/new > src/b", true),
@@ -247,6 +250,15 @@ mod tests {
             ("rg --follow x", false),
             ("find -L . -name x", false),
             ("diff -r sub src", false),
+            ("diff sub/deep src", false),
+            ("diff src/a src/b", true),
+            ("cat cat", false),
+            ("cat < cat", false),
+            ("cat head; head cat", false),
+            ("cat a.c > cat", false),
+            ("cat odd,", false),
+            ("cat sub/odd,", false),
+            ("cat @odd", false),
             ("tree -l", false),
             ("cd src && grep -R x .", false),
             ("grep -r x sub", true),
@@ -274,7 +286,7 @@ mod tests {
         fs::create_dir_all(tree.join("sub/deep")).unwrap();
         symlink("..", tree.join("sub/up")).unwrap();
         symlink("../../sub", tree.join("sub/deep/back")).unwrap();
-        for text in ["grep -R x sub", "rg -L x", "diff -r sub sub/deep", "cat */*/x", "ls **/x"] {
+        for text in ["grep -R x sub", "rg -L x", "cat */*/x", "ls **/x"] {
             assert!(leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree)), "{text}");
         }
         (0..=MOST_FILES).for_each(|number| drop(fs::File::create(tree.join(number.to_string())).unwrap()));
@@ -286,10 +298,24 @@ mod tests {
     fn a_command_does_not_lead_inside_by_what_may_not_be_read_nor_by_options_nor_into_repositories() {
         let dir = tempfile::tempdir().unwrap();
         let tree = dir.path().canonicalize().unwrap();
-        for name in ["config", "src/deep", "opt", "repo/sub", "bare/refs"] {
+        for name in
+            ["config", "src/deep", "opt", "repo/sub", "bare/refs", "git/refs", "odd,/refs", "a@1/refs", "s t/refs"]
+        {
             fs::create_dir_all(tree.join(name)).unwrap();
         }
-        for name in ["a.c", "config/key.pem", "config/a.yml", "opt/-f.c", "repo/.git", "bare/HEAD", ".env"] {
+        for name in [
+            "a.c",
+            "config/key.pem",
+            "config/a.yml",
+            "opt/-f.c",
+            "repo/.git",
+            "bare/HEAD",
+            ".env",
+            "git/HEAD",
+            "odd,/HEAD",
+            "a@1/HEAD",
+            "s t/HEAD",
+        ] {
             fs::write(tree.join(name), "").unwrap();
         }
         symlink("config/key.pem", tree.join("notes.txt")).unwrap();
@@ -317,6 +343,10 @@ mod tests {
             ("cd repo && gi\"\"t status", false),
             ("cd bare && git status", false),
             ("cd bare/refs && git status", false),
+            ("cd git && git status", false),
+            ("cd odd, && git status", false),
+            ("cd a@1 && git status", false),
+            ("cd 's t' && git status", false),
             ("cd repo && ls", true),
             ("git show HEAD@{1}", true),
         ] {

@@ -46,8 +46,9 @@ impl Address {
         let url: String = url.trim().chars().filter(|c| !c.is_control()).map(to_ascii).collect();
         let (scheme, rest) = url.split_once(':')?;
         let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.*?".contains(c));
-        // Of a page, any number of slashes is read as two.
-        let rest = rest.strip_prefix(['/', '\\']).filter(|_| is_scheme)?.trim_start_matches(['/', '\\']);
+        // Of a page, any number of slashes is read as two, and no slash as well.
+        let is_page = usual_port(&scheme.to_lowercase()).is_some() || rest.starts_with(['/', '\\']);
+        let rest = Some(rest).filter(|_| is_scheme && is_page)?.trim_start_matches(['/', '\\']);
         let (authority, page) = rest.split_at(rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len()));
         let place = authority.rsplit('@').next().unwrap_or(authority);
         let is_port = |port: &&str| port.chars().all(|c| c.is_ascii_digit() || c == '*');
@@ -134,6 +135,7 @@ mod tests {
             "https://evil.org/a/%2e%2e/private/./x#y",
             "https:\\\\evil.org\\private\\x",
             "https:/evil.org/private/x",
+            "https:evil.org/private/x",
             "https:///evil.org/private/x",
             " https://evil.org/pri\tvate/x",
         ];

@@ -24,11 +24,10 @@ const MATCHING: &str = "ag date diff egrep fd fgrep find git grep jq rg sort";
 const MOVES: &str = "cd pushd -C --chdir --cwd --dir --directory --prefix";
 
 /// Programs that read files in directories, with the letters and the beginning of a long option by which they follow the
-/// links that they find there. `diff` does so by itself.
+/// links that they find there.
 const FOLLOWING: &[(&str, &str, &str)] = &[
     ("ag", "f", "--f"),
     ("cp du ls", "L", "--d"),
-    ("diff", "r", "--r"),
     ("egrep fgrep grep", "R", "--der"),
     ("fd rg", "L", "--fo"),
     ("find", "L", "-follow"),
@@ -95,17 +94,22 @@ fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
     let mut places = Vec::new();
     let mut is_move = false;
     let targets = command.redirects.iter().map(|redirect| &redirect.target);
-    for word in paths(command).chain(targets) {
+    for (at, word) in paths(command).chain(targets).enumerate() {
         let text = word.text.as_str();
-        if programs.contains(&text) {
+        // Behind the first word, what is called like a program may also be a file.
+        if programs.contains(&text) && (at == 0 || is_common_program(Path::new(text))) {
             is_move = is_one_of(MOVES, text);
             if text.contains('/') {
                 places.push(Place::Program(text.to_owned()));
             }
             continue;
         }
-        let whole = pieces(text).nth(1).map(|_| text);
-        for piece in pieces(text).chain(whole).filter(|piece| !is_one_of(DEVICES, piece)) {
+        if at > 0 && command.program() == "diff" && !text.starts_with('-') {
+            // It compares directories file by file.
+            places.push(Place::Within { directory: text.to_owned(), pattern: "**".to_owned() });
+        }
+        let whole = Some(text).filter(|text| !text.is_empty() && pieces(text).next() != Some(text));
+        for piece in whole.into_iter().chain(pieces(text)).filter(|piece| !is_one_of(DEVICES, piece)) {
             let glued = piece.strip_prefix('-').and_then(|option| option.get(1..)).filter(|value| !value.is_empty());
             places.extend(glued.map(|value| place(value, piece.starts_with("-C"))));
             places.push(place(piece, is_move));

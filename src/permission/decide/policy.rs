@@ -99,7 +99,10 @@ impl<'a> Case<'a> {
     fn is_below(&self, pattern: &str, item: &Item, side: Side) -> bool {
         let goes = class::CARRYING.contains(&self.tool()) || self.tool() == "delete_file";
         let Some(spot) = item.spot(side).filter(|_| goes) else { return false };
-        let inside = format!("{}/", spot.spelling(pattern));
+        let inside = match spot.spelling(pattern) {
+            "." => String::new(),
+            inside => format!("{inside}/"),
+        };
         let head = pattern.split(['*', '?', '[', '{']).next().unwrap_or(pattern);
         head.starts_with(&inside) || glob::matches(pattern, &inside)
     }
