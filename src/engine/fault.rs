@@ -146,6 +146,8 @@ pub(super) enum Fault {
     NotRecognised { here: PathBuf },
     #[error("`{}` is not the repository that was at `{}`: it has none of the commits of its sessions", here.display(), path.display())]
     OtherRepository { here: PathBuf, path: PathBuf },
+    #[error("sessions of several repositories that are gone have branches in `{}`: {}", here.display(), places.join(", "))]
+    SeveralMoved { here: PathBuf, places: Vec<String> },
     #[error("`{}` is not an absolute directory", path.display())]
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
@@ -249,6 +251,7 @@ impl Fault {
             | Fault::NothingToTrust
             | Fault::HealthyStore { .. }
             | Fault::NotMoved { .. }
+            | Fault::SeveralMoved { .. }
             | Fault::OtherGrants { .. } => ErrorKind::Conflict,
             Fault::NoBackend(error) => error.kind,
             Fault::NotInstalled { .. }
@@ -364,6 +367,7 @@ impl Fault {
             Fault::NothingToRelink { .. } | Fault::NotRecognised { .. } => {
                 text("`coppice list --all` names the repositories that are gone")
             }
+            Fault::SeveralMoved { .. } => text("run `coppice project relink OLD` with the place that this one was at"),
             Fault::OtherRepository { .. } => text("run `coppice project relink OLD` in the place that it was moved to"),
             Fault::NotPushed { id, .. } => Some(format!("`coppice push {id}` brings it there")),
             Fault::NoForge { .. } => text("pull requests need a remote `origin` at GitHub; see `github.api_url`"),

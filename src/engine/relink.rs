@@ -41,10 +41,16 @@ impl Engine {
         if moved.is_empty() {
             return Err(Fault::NotRecognised { here: here() });
         }
+        if moved.len() > 1 {
+            return Err(Fault::SeveralMoved { here: here(), places: moved.into_keys().collect() });
+        }
         let project = repo.common_dir().to_string_lossy().into_owned();
         // First: a session that a dying daemon leaves behind is found by a further relink, a project would not be.
-        let known = self.shared.store.projects().await?.into_iter().filter(|row| moved.contains_key(&row.common_dir));
-        let rows = known.map(|row| Change::Project(ProjectRow { common_dir: project.clone(), ..row })).collect();
+        let known = self.shared.store.projects().await?;
+        // Where the new place has become a project of its own meanwhile, its trust and settings count.
+        let is_known = known.iter().any(|row| row.common_dir == project);
+        let former = known.into_iter().filter(|row| !is_known && moved.contains_key(&row.common_dir));
+        let rows = former.map(|row| Change::Project(ProjectRow { common_dir: project.clone(), ..row })).collect();
         self.shared.store.write(Write { durability: Durability::Full, changes: rows }).await?;
         for record in moved.values().flatten() {
             let command = Command::Relink { common_dir: project.clone() };

@@ -15,6 +15,9 @@ use super::merge::is_in;
 use super::{Base, GitError, Oid, Repo};
 use crate::id::SessionId;
 
+/// More turns than a session has. Whoever hands over a repository chooses the names of its refs.
+const MOST_TURNS: u32 = 100_000;
+
 /// Everything of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTraces {
@@ -91,7 +94,8 @@ fn read_refs(handle: &Repository, found: &mut BTreeMap<SessionId, SessionTraces>
                     traces.branch = Some(BranchTrace { name, tip: Some(commit), created_at: None, is_merged: false });
                 }
                 ["refs", "coppice", "checkpoints", id, turn] => {
-                    let (Ok(turn), Some(traces)) = (turn.parse(), entry(found, id)) else { continue };
+                    let turn = turn.parse().ok().filter(|turn| *turn <= MOST_TURNS);
+                    let (Some(turn), Some(traces)) = (turn, entry(found, id)) else { continue };
                     traces.checkpoints.insert(turn, commit);
                 }
                 ["refs", "coppice", "salvage", id] => {

@@ -483,6 +483,21 @@ fn the_sessions_of_a_moved_repository_are_found_again() {
 }
 
 #[test]
+fn a_moved_repository_that_is_in_use_again_gets_its_former_sessions() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let new = env.path("moved");
+    fs::rename(env.repo(), &new).unwrap();
+    let other = env.coppice_in(&new, &["new", "--model", "demo", &write("b.txt", "b")]).stdout().trim().to_owned();
+    env.coppice_in(&new, &["wait", &other]).succeeds();
+    env.coppice_in(&new, &["project", "relink"]).succeeds();
+    for id in [&id, &other] {
+        env.coppice_in(&new, &["merge", id]).succeeds();
+    }
+    assert!(new.join("a.txt").exists() && new.join("b.txt").exists());
+}
+
+#[test]
 fn a_repository_in_the_place_of_a_moved_one_has_nothing_of_its_trust() {
     let env = TestEnv::new();
     let id = env.create_ready(&write("a.txt", "a"));
