@@ -223,3 +223,19 @@ fn an_undo_right_after_a_failed_checkpoint_takes_back_that_turn_alone() {
     env.json(&["undo", &id]);
     assert_eq!(files(&env, &id), ["one.txt"]);
 }
+
+#[test]
+fn an_undo_goes_back_to_where_its_turn_began() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("one.txt", "one"));
+    env.coppice(&["undo", &id]).succeeds();
+    env.send_ready(&id, &[], &say("nothing to do"));
+    env.send_ready(&id, &[], &write("two.txt", "two"));
+    assert_eq!(files(&env, &id), ["two.txt"]);
+    env.coppice(&["undo", &id]).succeeds();
+    assert!(files(&env, &id).is_empty());
+    assert_eq!(env.session(&id)["changes"]["files"], 0);
+    // What was undone before comes back only when somebody asks for it.
+    env.coppice(&["undo", &id, "--to", "1"]).succeeds();
+    assert_eq!(files(&env, &id), ["one.txt"]);
+}

@@ -125,15 +125,16 @@ impl Actor {
             (Some(to), _) => to,
             (None, None) => return Err(Fault::NothingToUndo { id: self.id }),
             (None, Some((_, turn))) if self.is_base_merged_since(turn).await? => current_turn(&self.record.body),
-            (None, Some((number, _))) => number - 1,
+            (None, Some((number, _))) => standing_before(&turns, number),
         };
         if to > self.record.body.turns {
             return Err(Fault::NoTurn { id: self.id, turn: to });
         }
         let asked = to;
         let to = last_restorable(&turns, asked);
-        let kept =
-            turns.iter().rev().filter(|(number, ..)| *number <= to).find_map(|(_, turn, _)| turn.checkpoint.clone());
+        let brings_back = turns.iter().any(|(number, turn, _)| *number == to && turn.undone);
+        let standing = turns.iter().rev().filter(|(number, turn, _)| *number <= to && (brings_back || !turn.undone));
+        let kept = standing.filter_map(|(_, turn, _)| turn.checkpoint.clone()).next();
         let target: Oid = kept.unwrap_or_else(|| self.record.body.base.commit.clone()).parse()?;
         self.keep_submodules().await;
         self.warn_of_submodules("are not undone");
@@ -499,6 +500,12 @@ pub(in super::super) fn changes(total: diff::Changes) -> Changes {
 fn last_change(turns: &[(u32, TurnBody, Option<String>)]) -> Option<(u32, &TurnBody)> {
     let changed = |turn: &TurnBody| (turn.checkpoint.is_some() || turn.checkpoint_failed) && !turn.undone;
     turns.iter().rev().find(|(_, turn, _)| changed(turn)).map(|(number, turn, _)| (*number, turn))
+}
+
+/// The turn whose files a turn began with: the last one before it that counts.
+fn standing_before(turns: &[(u32, TurnBody, Option<String>)], number: u32) -> u32 {
+    let earlier = turns.iter().rev().filter(|(earlier, turn, _)| *earlier < number && !turn.undone);
+    earlier.map(|(earlier, ..)| *earlier).next().unwrap_or_default()
 }
 
 /// The last turn up to `to` after which the files are known: a turn whose checkpoint failed left no state of its own.
