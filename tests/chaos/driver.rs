@@ -183,8 +183,9 @@ impl Round {
     fn check(&mut self) {
         let deadline = Instant::now() + patience(ANSWER);
         let seen = loop {
-            let seen = self.observe(&self.sessions);
+            // Before the look: what a daemon does by itself may come at any moment.
             self.known_events.extend(self.follower.seen());
+            let seen = self.observe(&self.sessions);
             let known = Known { checkout: &self.known_checkout, events: &self.known_events, merged: &self.merging };
             let found = violations(&known, &seen);
             if found.is_empty() {

@@ -76,7 +76,8 @@ impl Round {
         let sum = |column: usize| lines.iter().filter_map(|line| line[column].parse::<u64>().ok()).sum();
         let real = Changes { files: lines.len().try_into().unwrap(), insertions: sum(0), deletions: sum(1) };
         let has = |kind: &str| events.values().any(|event| event["type"] == kind && event["session"] == session["id"]);
-        let doubt = session["last_error"]["kind"].as_str().filter(|kind| DOUBTS.contains(kind));
+        let kinds = [&session["last_error"]["kind"], &session["uncommitted"]["kind"]];
+        let doubt = kinds.iter().filter_map(|kind| kind.as_str()).find(|kind| DOUBTS.contains(kind));
         SeenSession {
             id: text("id"),
             directory: text("title"),
