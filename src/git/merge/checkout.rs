@@ -17,7 +17,7 @@ use git2::{Delta, Repository};
 use tracing::warn;
 
 use super::recorded_move::RecordedMove;
-use super::reversal::MoveReversal;
+use super::reversal::{MoveReversal, Reversed};
 use super::user_checkout::{StagedMove, UserCheckout};
 use super::{Refusal, short};
 use crate::git::command::{self, Git};
@@ -158,13 +158,12 @@ impl<'a> GitMove<'a> {
             if let GitError::IndexLocked { .. } = failure {
                 return failure;
             }
-            match self.reversal.run() {
-                Ok(()) => failure,
-                Err(error) => {
-                    warn!(%error, "files could not be put back");
-                    GitError::HalfMoved { path: self.checkout.files().to_owned(), source: Box::new(failure) }
-                }
+            let reversed = self.reversal.run();
+            if let Ok(Reversed::Whole) = reversed {
+                return failure;
             }
+            warn!(?reversed, "files could not be put back");
+            GitError::HalfMoved { path: self.checkout.files().to_owned(), source: Box::new(failure) }
         })
     }
 

@@ -3,10 +3,11 @@
 //!
 //! Everything that needs space is written before the move begins, because a full disk is the usual reason.
 
-use std::os::unix::ffi::OsStrExt;
+use std::fs;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexEntry, IndexTime, ObjectType};
+use git2::{Index, IndexEntry, IndexTime, ObjectType, Repository};
 use tempfile::TempDir;
 
 use super::checkout::Checkout;
@@ -15,15 +16,34 @@ use super::user_checkout::UserCheckout;
 use crate::git::command::Git;
 use crate::git::integrate::plan::{self, Blob, Edit};
 use crate::git::private_index::PrivateIndex;
-use crate::git::{GitError, Oid};
+use crate::git::{GitError, Oid, Repo};
 
 /// The way back from a move that did not finish.
 pub(super) struct MoveReversal<'a> {
     place: Place<'a>,
+    repo: &'a Repo,
+    files: &'a Path,
+    edits: Vec<Edit>,
     /// An index of the files that the move makes or changes.
     made: PathBuf,
     /// An index of the same files, and of those that it deletes, as they were.
     before: PathBuf,
+}
+
+/// What came of putting files back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reversed {
+    /// They are as before the move.
+    Whole,
+    /// Somebody changed one of them, and all stay as they are.
+    Halfway,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FileState {
+    AsBefore,
+    Moved,
+    Foreign,
 }
 
 enum Place<'a> {
@@ -53,17 +73,55 @@ impl<'a> MoveReversal<'a> {
         let (made, before) = (dir.join("made"), dir.join("before"));
         write_index(&made, &edits, |edit| edit.new)?;
         write_index(&before, &edits, |edit| edit.old)?;
-        Ok(Self { place, made, before })
+        Ok(Self { place, repo, files: checkout.files(), edits, made, before })
     }
 
-    /// Deletes what the move made, and writes the files as they were. Nothing of the user's is among them: that was looked
-    /// for right before the move.
-    pub(super) fn run(&self) -> Result<(), GitError> {
+    /// Deletes what the move made, and writes the files as they were. A file that somebody has changed meanwhile stays, and
+    /// then all do.
+    pub(super) fn run(&self) -> Result<Reversed, GitError> {
+        let repo = self.repo.open()?;
+        let mut states = Vec::new();
+        for edit in &self.edits {
+            states.push(self.state_of(&repo, edit)?);
+        }
+        if !states.contains(&FileState::Moved) {
+            return Ok(Reversed::Whole);
+        }
+        if states.contains(&FileState::Foreign) {
+            return Ok(Reversed::Halfway);
+        }
         let nothing = git2::Oid::hash_object(ObjectType::Tree, &[]).map_err(GitError::library("name an empty tree"))?;
         let delete = self.git("read-tree", &self.made)?.args(["--reset", "-u", "--no-recurse-submodules"]);
         // It fails if there is no room for its index, which nobody needs.
         delete.arg(nothing.to_string()).output()?;
-        self.git("checkout-index", &self.before)?.args(["--all", "--force", "--quiet"]).run().map(drop)
+        self.git("checkout-index", &self.before)?.args(["--all", "--force", "--quiet"]).run()?;
+        Ok(Reversed::Whole)
+    }
+
+    /// Whose content a path has. A file that git could not write whole holds the beginning of the new one.
+    fn state_of(&self, repo: &Repository, edit: &Edit) -> Result<FileState, GitError> {
+        let path = self.files.join(&edit.path);
+        let read = match path.symlink_metadata() {
+            Ok(found) if found.is_symlink() => fs::read_link(&path).map(|to| to.into_os_string().into_vec()),
+            Ok(found) if found.is_dir() => {
+                let is_made =
+                    self.edits.iter().any(|other| other.path != edit.path && other.path.starts_with(&edit.path));
+                return Ok(if is_made { FileState::Moved } else { FileState::Foreign });
+            }
+            Ok(_) => fs::read(&path),
+            Err(_) => return Ok(if edit.old.is_some() { FileState::Moved } else { FileState::AsBefore }),
+        };
+        let content = read.map_err(GitError::io("read", &path))?;
+        let blob = |side: Option<Blob>| {
+            let found = side.filter(|blob| !blob.is_gitlink()).map(|blob| repo.find_blob(blob.oid.raw())).transpose();
+            found.map_err(GitError::library("read a file of a commit"))
+        };
+        let (old, new) = (blob(edit.old)?, blob(edit.new)?);
+        Ok(match (old, new) {
+            (Some(old), _) if old.content() == content => FileState::AsBefore,
+            (_, Some(new)) if new.content().starts_with(&content) => FileState::Moved,
+            (_, _) => FileState::Foreign,
+        })
     }
 
     fn git(&self, verb: &'static str, index: &Path) -> Result<Git, GitError> {

@@ -272,3 +272,23 @@ fn a_move_that_stops_in_the_midst_of_the_files_leaves_them_as_they_were() {
     assert_eq!(state(), before);
     assert_eq!(case.sandbox.oid("main"), old);
 }
+
+#[test]
+fn what_somebody_changes_during_a_move_that_fails_stays() {
+    let case = Case::new();
+    let (old, new) = (case.sandbox.oid("main"), case.work(3, "other", "from the session\n"));
+    let main = case.sandbox.main();
+    let shown = checkout::showing(&case.tree, MAIN, old);
+    let reversal = reversal::MoveReversal::prepare(&shown[0], old, new).unwrap();
+    write(&main.join("other"), "mine\n");
+    assert_eq!(reversal.run().unwrap(), reversal::Reversed::Whole, "git has written nothing");
+    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "mine\n");
+    write(&main.join("new/file"), "ne");
+    assert_eq!(reversal.run().unwrap(), reversal::Reversed::Halfway);
+    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "mine\n");
+    write(&main.join("other"), "");
+    assert_eq!(reversal.run().unwrap(), reversal::Reversed::Whole);
+    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "other\n");
+    assert!(!main.join("new").exists());
+    assert_eq!(run_git(&main, &["status", "--porcelain"]), "");
+}
