@@ -27,6 +27,7 @@ mod submodule;
 mod tree;
 mod turn;
 mod uncommitted;
+mod undo;
 mod unseen;
 mod work;
 

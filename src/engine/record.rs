@@ -105,6 +105,8 @@ pub(super) struct Body {
     pub(super) left_out: Vec<String>,
     /// The last commit of the session's branch that a merge took; a later merge brings what came after it.
     pub(super) merged: Option<String>,
+    /// All such commits, the last one included: an undo goes back to an earlier one, and a redo forward again.
+    pub(super) merges: Vec<String>,
     /// The number of the last turn whose work a merge took.
     pub(super) merged_turns: u32,
     pub(super) conversation: Option<ConversationRecord>,
@@ -501,6 +503,12 @@ impl Body {
 
     pub(super) fn is_uncommitted(&self) -> bool {
         self.uncommitted().is_some()
+    }
+
+    /// The commits of the session's branch that merges took, the last one at the end.
+    pub(super) fn merges(&self) -> Vec<String> {
+        // A record of an older version has the last one only.
+        if self.merges.is_empty() { self.merged.iter().cloned().collect() } else { self.merges.clone() }
     }
 
     /// The commit that the session's work is measured from: its base, or what a merge has already taken.

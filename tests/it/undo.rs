@@ -239,3 +239,46 @@ fn an_undo_goes_back_to_where_its_turn_began() {
     env.coppice(&["undo", &id, "--to", "1"]).succeeds();
     assert_eq!(files(&env, &id), ["one.txt"]);
 }
+
+#[test]
+fn an_undo_after_a_kill_takes_back_what_the_cut_off_turn_left() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("one.txt", "one"));
+    env.coppice(&["send", &id, &steps(&[write("two.txt", "two"), run("sleep 3600"), say("done")])]).succeeds();
+    env.wait_for_session(&id, |_| env.worktree(&id).join("two.txt").exists());
+    env.kill_daemon();
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(files(&env, &id), ["one.txt"]);
+    env.coppice(&["undo", &id]).succeeds();
+    assert!(files(&env, &id).is_empty());
+}
+
+#[test]
+fn an_undo_after_a_kill_takes_back_the_turn_before_one_that_left_nothing() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("one.txt", "one"));
+    env.coppice(&["send", &id, &steps(&[run("sleep 3600"), say("done")])]).succeeds();
+    env.wait_for(&id, "running");
+    env.kill_daemon();
+    env.coppice(&["undo", &id]).succeeds();
+    assert!(files(&env, &id).is_empty());
+}
+
+#[test]
+fn work_that_was_merged_stays_merged_when_an_undo_goes_past_it_and_back() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("one.txt", "one"));
+    env.coppice(&["merge", &id]).succeeds();
+    env.send_ready(&id, &[], &write("one.txt", "changed"));
+    env.coppice(&["merge", &id]).succeeds();
+    env.send_ready(&id, &[], &write("one.txt", "changed again"));
+    for to in ["0", "1", "2", "3"] {
+        env.coppice(&["undo", &id, "--to", to]).succeeds();
+    }
+    assert_eq!(env.session(&id)["changes"]["insertions"], 1);
+    env.coppice(&["undo", &id, "--to", "1"]).succeeds();
+    assert_eq!(env.session(&id)["changes"]["files"], 0);
+    env.coppice(&["undo", &id, "--to", "3"]).succeeds();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("one.txt"), "changed again\n");
+}
