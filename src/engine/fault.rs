@@ -136,6 +136,8 @@ pub(super) enum Fault {
     },
     #[error("the repository of session `{id}` is no longer at `{}`", path.display())]
     RepositoryGone { id: SessionId, path: PathBuf },
+    #[error("`{}` is not the repository of session `{id}`: it has nothing of that session", path.display())]
+    RepositoryReplaced { id: SessionId, path: PathBuf },
     #[error("{}", changes.describe())]
     UnseenChanges { changes: Box<UnseenChanges>, hint: String },
     #[error("the repository at `{}` is still there: its sessions belong to it", path.display())]
@@ -270,6 +272,7 @@ impl Fault {
             | Fault::UnseenChanges { .. }
             | Fault::Unstarted(_)
             | Fault::RepositoryGone { .. }
+            | Fault::RepositoryReplaced { .. }
             | Fault::NotPushed { .. }
             | Fault::NoForge { .. }
             | Fault::TokenFile(_)
@@ -364,6 +367,11 @@ impl Fault {
             Fault::RepositoryGone { .. } => {
                 text("if you moved it, `coppice project relink` in its new place makes its sessions usable")
             }
+            Fault::RepositoryReplaced { path, .. } => Some(format!(
+                "if you moved the session's repository, run `coppice project relink` in its new place; if this is a new \
+                 clone of it, run `coppice project relink {}` here",
+                path.display()
+            )),
             Fault::NothingToRelink { .. } | Fault::NotRecognised { .. } => {
                 text("`coppice list --all` names the repositories that are gone")
             }

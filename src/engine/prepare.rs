@@ -5,6 +5,7 @@
 mod converse;
 mod furnish;
 mod launch;
+mod repository;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +42,7 @@ use converse::{converse, usable};
 use furnish::furnish;
 pub(super) use furnish::{SetupChoice, run_command};
 pub(super) use launch::{Start, access, furnished, plan_file};
+pub(super) use repository::{is_repository_lost, open_repo};
 
 /// What to prepare.
 pub(super) struct Plan {
@@ -220,20 +222,6 @@ async fn role(
 
 pub(super) fn unconfigured(backend: &str) -> Failure {
     Failure::new(FailureKind::Setup, format!("backend `{backend}` is not configured any more"))
-}
-
-/// The repository of a session.
-pub(super) async fn open_repo(record: &Record) -> Result<Repo, Fault> {
-    let (id, common_dir) = (record.id, PathBuf::from(&record.body.common_dir));
-    let opened = tokio::task::spawn_blocking(move || match Repo::discover(&common_dir) {
-        Err(GitError::NotARepository { .. }) if !common_dir.exists() => {
-            let is_inner = common_dir.file_name().is_some_and(|name| name == ".git");
-            let path = common_dir.parent().filter(|_| is_inner).unwrap_or(&common_dir).to_owned();
-            Err(Fault::RepositoryGone { id, path })
-        }
-        opened => Ok(opened?),
-    });
-    opened.await?
 }
 
 /// The worktree of a session, wherever it stands.

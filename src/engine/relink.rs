@@ -13,6 +13,7 @@ use crate::store::{Change, Durability, ProjectRow, Removed, Write};
 use super::Engine;
 use super::actor::{self, Command, blocking};
 use super::fault::Fault;
+use super::prepare::is_repository_lost;
 use super::record::Record;
 use super::standing::Standing;
 
@@ -49,7 +50,14 @@ impl Engine {
         let known = self.shared.store.projects().await?;
         // Where the new place has become a project of its own meanwhile, its trust and settings count.
         let is_known = known.iter().any(|row| row.common_dir == project);
-        let former = known.into_iter().filter(|row| !is_known && moved.contains_key(&row.common_dir));
+        // Sessions of a repository that took the place of the moved one keep its project.
+        let stays = self.records(Removed::Without).await?;
+        let is_left = |row: &ProjectRow| {
+            let moves = |record: &Record| moved.values().flatten().any(|moved| moved.id == record.id);
+            !stays.iter().any(|record| record.body.common_dir == row.common_dir && !moves(record))
+        };
+        let is_former = |row: &ProjectRow| !is_known && moved.contains_key(&row.common_dir) && is_left(row);
+        let former = known.into_iter().filter(is_former);
         let rows = former.map(|row| Change::Project(ProjectRow { common_dir: project.clone(), ..row })).collect();
         self.shared.store.write(Write { durability: Durability::Full, changes: rows }).await?;
         for record in moved.values().flatten() {
@@ -85,14 +93,12 @@ impl Engine {
     /// The sessions of the repository that was at `from`. A person has named it, so the commits that its sessions started
     /// from are enough to know it by.
     async fn find_moved(&self, repo: &Repo, from: PathBuf) -> Result<Projects, Fault> {
-        if from.exists() {
-            return Err(Fault::NotMoved { path: from });
-        }
         let is_it = |project: &str| Path::new(project) == from || Path::new(project) == from.join(".git");
         let mut gone = self.gone_projects().await?;
         gone.retain(|project, _| is_it(project));
         if gone.is_empty() {
-            return Err(Fault::NothingToRelink { path: from });
+            let is_there = from.exists();
+            return Err(if is_there { Fault::NotMoved { path: from } } else { Fault::NothingToRelink { path: from } });
         }
         let here = repo.checkout().unwrap_or(repo.common_dir()).to_owned();
         let (repo, commits) = (repo.clone(), gone.values().flatten().map(|record| record.body.base.commit.clone()));
@@ -105,17 +111,30 @@ impl Engine {
 
     /// The sessions whose repository is not where it was, removed ones included.
     async fn gone_projects(&self) -> Result<Projects, Fault> {
-        let mut gone = Projects::new();
+        let mut projects = Projects::new();
         for removed in [Removed::Without, Removed::Only] {
             for record in self.records(removed).await? {
-                gone.entry(record.body.common_dir.clone()).or_default().push(record);
+                projects.entry(record.body.common_dir.clone()).or_default().push(record);
             }
         }
-        blocking(move || {
-            gone.retain(|project, _| !Path::new(project).exists());
-            Ok(gone)
-        })
-        .await
+        let mut gone = Projects::new();
+        for (project, mut records) in projects {
+            records.sort_by_key(|record| record.created_at);
+            // A repository that took the place of another one has sessions of its own, but none that is older.
+            let has_oldest = match records.first() {
+                Some(oldest) => !is_repository_lost(oldest).await,
+                None => true,
+            };
+            if has_oldest {
+                continue;
+            }
+            for record in records {
+                if is_repository_lost(&record).await {
+                    gone.entry(project.clone()).or_default().push(record);
+                }
+            }
+        }
+        Ok(gone)
     }
 }
 

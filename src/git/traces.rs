@@ -70,6 +70,21 @@ struct UserBranch {
     is_head: bool,
 }
 
+/// Whether a repository has a worktree, a branch or a kept commit of a session.
+pub fn knows_session(repo: &Repo, session: SessionId) -> Result<bool, GitError> {
+    if repo.common_dir().join("worktrees").join(session.as_str()).exists() {
+        return Ok(true);
+    }
+    let handle = repo.open()?;
+    for pattern in [format!("refs/heads/coppice/{session}/*"), format!("refs/coppice/*/{session}*")] {
+        let mut refs = handle.references_glob(&pattern).map_err(GitError::library(format!("list `{pattern}`")))?;
+        if refs.next().is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// What is left of every session, in the order of their ids.
 pub fn find_session_traces(repo: &Repo) -> Result<Vec<SessionTraces>, GitError> {
     let handle = repo.open()?;

@@ -232,9 +232,11 @@ pub(super) fn checkout(tree: &Worktree, others: OtherWriters) -> Result<(), GitE
     private.install(others)
 }
 
-/// Makes a worktree and its repository know each other again after the repository was moved.
+/// Makes a worktree and its repository know each other again after the repository was moved or cloned anew.
 pub fn link_again(tree: &Worktree) -> Result<(), GitError> {
-    registration::point_to(tree)
+    let is_new = !tree.mend_history()?.is_empty();
+    registration::point_to(tree)?;
+    if is_new { registration::unlock(&tree.admin) } else { Ok(()) }
 }
 
 /// Makes files and a private index equal to a commit, whatever is there.

@@ -519,6 +519,47 @@ fn a_repository_in_the_place_of_a_moved_one_has_nothing_of_its_trust() {
 }
 
 #[test]
+fn a_session_does_nothing_in_another_repository_at_the_path_of_its_own() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let (old, new) = (env.repo(), env.path("moved"));
+    fs::rename(&old, &new).unwrap();
+    env.git_in(&env.path("home"), &["clone", "-q", new.to_str().unwrap(), old.to_str().unwrap()]);
+    let other = env.create_ready(&write("b.txt", "b"));
+    let expected = format!("is not the repository of session `{id}`");
+    for act in ["merge", "rebase", "undo"] {
+        let refused = env.coppice(&[act, &id]).exits(1).stderr;
+        assert!(refused.contains(&expected), "{act}: {refused}");
+    }
+    env.coppice(&["send", &id, "hi"]).succeeds();
+    env.wait_for(&id, "failed");
+    let failure = env.session(&id)["last_error"]["message"].to_string();
+    assert!(failure.contains(&expected), "{failure}");
+    assert!(!old.join("a.txt").exists());
+    assert!(!env.git(&["branch", "--list"]).contains(&id));
+    env.coppice_in(&new, &["project", "relink"]).succeeds();
+    env.coppice_in(&new, &["merge", &id]).succeeds();
+    env.coppice(&["merge", &other]).succeeds();
+    let has = |place: &std::path::Path| (place.join("a.txt").exists(), place.join("b.txt").exists());
+    assert_eq!((has(&new), has(&old)), ((true, false), (false, true)));
+}
+
+#[test]
+fn the_sessions_of_a_repository_that_was_cloned_anew_go_on_in_the_clone() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    let (old, backup) = (env.repo(), env.path("backup"));
+    env.git_in(&env.path("home"), &["clone", "-q", "--bare", old.to_str().unwrap(), backup.to_str().unwrap()]);
+    fs::remove_dir_all(&old).unwrap();
+    env.git_in(&env.path("home"), &["clone", "-q", backup.to_str().unwrap(), old.to_str().unwrap()]);
+    let refused = env.coppice(&["merge", &id]).exits(1).stderr;
+    assert!(refused.contains(&format!("run `coppice project relink {}` here", old.display())), "{refused}");
+    env.coppice(&["project", "relink", old.to_str().unwrap()]).succeeds();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("a.txt"), "a\n");
+}
+
+#[test]
 fn several_sessions_are_put_away_at_once_and_each_result_is_told() {
     let env = TestEnv::new();
     for (act, word) in [("archive", "archived"), ("rm", "removed")] {
