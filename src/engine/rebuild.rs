@@ -10,11 +10,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tracing::warn;
+
 use crate::api;
 use crate::api::event::Payload;
+use crate::api::session::Changes;
 use crate::api::store::{RebuildRequest, RecoveredSession};
 use crate::backend::spec;
-use crate::git::traces::{claimed_repository, find_session_traces};
+use crate::git::traces::{claimed_repository, find_session_traces, knows_session};
 use crate::git::{Repo, removal};
 use crate::id::SessionId;
 use crate::store::{Change, Durability, ProjectRow, Removed, Write};
@@ -23,10 +26,10 @@ use super::actor::blocking;
 use super::choice;
 use super::create::choose_project_id;
 use super::fault::Fault;
-use super::record::{EngineRecord, json};
+use super::record::{EngineRecord, Record, json};
 use super::settings::ProjectRecord;
 use super::shared::{Shared, event};
-use super::{clock, worktrees};
+use super::{clock, recover as interruption, worktrees};
 use recover::{FoundTree, Recovery, SessionPlace, recover_session};
 
 /// What became of the sessions.
@@ -62,7 +65,8 @@ pub(super) async fn recover_sessions(shared: &Arc<Shared>, request: &RebuildRequ
             // Another data directory has its files.
             let is_elsewhere = traces.registered.as_ref().is_some_and(|path| !path.starts_with(&shared.data));
             match recover_session(&traces, &place).filter(|_| !is_elsewhere) {
-                Some(recovery) => {
+                Some(mut recovery) => {
+                    recovery.record.body.changes = count_changes(&recovery.record).await;
                     recovered.push(describe(&recovery));
                     store_recovery(shared, repo, recovery).await?;
                 }
@@ -106,6 +110,12 @@ fn find_repositories(
         if found.contains_key(&project) {
             continue;
         }
+        // A repository that was moved has another name than the directory of its worktrees.
+        let moved = found.iter().find(|(_, repo)| knows_worktree_in(&root, repo)).map(|(name, _)| name.clone());
+        if let Some(repo) = moved.and_then(|name| found.remove(&name)) {
+            found.insert(project, repo);
+            continue;
+        }
         let trees = [entries(&root), entries(&root.join(".trash")), entries(&root.join(".spare"))].concat();
         let claimed = trees.iter().filter_map(|tree| claimed_repository(tree));
         let mut repositories = claimed.filter_map(|path| Repo::discover(&path).ok());
@@ -118,10 +128,27 @@ fn find_repositories(
     (found, skipped)
 }
 
+/// Whether a repository has something of a session whose worktree lies in `root`.
+fn knows_worktree_in(root: &Path, repo: &Repo) -> bool {
+    let session = |tree: &PathBuf| tree.file_name()?.to_str()?.parse::<SessionId>().ok();
+    entries(root).iter().filter_map(session).any(|id| knows_session(repo, id).unwrap_or_default())
+}
+
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let mut found: Vec<_> = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
     found.sort();
     found
+}
+
+/// What a recovered session changes, as far as that can be counted.
+async fn count_changes(record: &Record) -> Changes {
+    match interruption::count(record).await {
+        Ok(counted) => counted.unwrap_or_default(),
+        Err(fault) => {
+            warn!(session = %record.id, %fault, "what a recovered session changes is not counted");
+            Changes::default()
+        }
+    }
 }
 
 /// What the data directory says about a session.

@@ -123,7 +123,7 @@ pub(super) async fn count_all(shared: Arc<Shared>, cut_off: Vec<Record>) {
 
 /// Counts the files as they are: what was left there by whoever was cut off is on no branch yet. Nothing is stopped for
 /// it: the session may be at work again.
-async fn count(record: &Record) -> Result<Option<Changes>, Fault> {
+pub(super) async fn count(record: &Record) -> Result<Option<Changes>, Fault> {
     let Tree::Ready = record.body.tree else { return Ok(None) };
     // Whoever gives the count up ends its git.
     let (_guard, stop) = stop_signal().map_err(|source| GitError::Spawn { verb: "diff", source })?;

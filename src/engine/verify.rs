@@ -38,6 +38,7 @@ fn compare(
 ) -> Vec<String> {
     let known: BTreeSet<SessionId> = rows.iter().map(|row| row.id).collect();
     let mut differences = Vec::new();
+    let mut expected = BTreeSet::new();
     for row in rows {
         let (id, project) = (row.id, row.project.clone());
         let record = match Record::read(row) {
@@ -48,9 +49,11 @@ fn compare(
             }
         };
         let is_made = matches!(record.body.tree, Tree::Ready | Tree::Unprepared);
-        if is_made && !trees.iter().any(|tree| tree.session == id) {
-            differences.push(format!("session `{id}`: its worktree `{}` is missing", record.body.worktree));
+        let worktree = PathBuf::from(&record.body.worktree);
+        if is_made && !trees.iter().any(|tree| tree.path == worktree) {
+            differences.push(format!("session `{id}`: its worktree `{}` is missing", worktree.display()));
         }
+        expected.insert(worktree);
         let Some(traces) = traces.get(&project) else { continue };
         let found = traces.iter().find(|traces| traces.session == id);
         let has_branch = found.is_some_and(|traces| traces.branch.as_ref().is_some_and(|branch| branch.tip.is_some()));
@@ -65,8 +68,12 @@ fn compare(
             (None | Some(_), _) => {}
         }
     }
-    for tree in trees.iter().filter(|tree| !known.contains(&tree.session)) {
-        differences.push(format!("worktree `{}` belongs to no known session", tree.path.display()));
+    for tree in trees.iter().filter(|tree| !expected.contains(&tree.path)) {
+        let path = tree.path.display();
+        differences.push(match known.contains(&tree.session) {
+            true => format!("worktree `{path}` is not where session `{}` has its files", tree.session),
+            false => format!("worktree `{path}` belongs to no known session"),
+        });
     }
     let is_here = |registered: &Option<PathBuf>| registered.as_ref().is_none_or(|path| path.starts_with(data));
     let unknown = traces.values().flatten().filter(|traces| !known.contains(&traces.session));

@@ -201,6 +201,24 @@ fn a_rebuild_recovers_sessions_from_git() {
 }
 
 #[test]
+fn a_rebuild_finds_the_files_of_a_repository_that_was_moved_as_well() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let (tree, moved) = (env.worktree(&id), env.path("moved"));
+    fs::write(tree.join("by-hand.txt"), "mine\n").unwrap();
+    env.end_daemon(&[]);
+    lose_database(&env);
+    fs::rename(env.repo(), &moved).unwrap();
+    env.coppice_in(&moved, &["store", "rebuild"]).succeeds();
+    env.coppice_in(&moved, &["store", "verify"]).succeeds();
+    let session: Value = serde_json::from_str(&env.coppice_in(&moved, &["show", &id, "--json"]).stdout()).unwrap();
+    assert_eq!((&session["worktree"], &session["changes"]["files"]), (&tree.to_str().unwrap().into(), &2.into()));
+    env.coppice_in(&moved, &["merge", &id]).succeeds();
+    let read = |name: &str| fs::read_to_string(moved.join(name)).unwrap();
+    assert_eq!((read("file.txt"), read("by-hand.txt")), ("one\n".to_owned(), "mine\n".to_owned()));
+}
+
+#[test]
 fn a_rebuild_keeps_what_can_be_read_and_the_old_database() {
     let env = TestEnv::new();
     let id = env.create_with(&["--model", "demo", "--title", "A title: kept"], &write("file.txt", "one"));
