@@ -127,9 +127,10 @@ impl From<ClientError> for Failure {
                 "wait until the turns have ended, or stop it with `coppice daemon stop --now`"
             }
             ClientError::TooNew { .. } => "use the newer program, or stop the daemon with `coppice daemon stop`",
-            ClientError::Silent { .. } => {
-                "`coppice daemon stop --force` kills it, and no work is lost; one that was stopped goes on after `kill -CONT PID`"
-            }
+            ClientError::Silent { pid: Some(pid) } => &format!(
+                "`kill -CONT {pid}` continues a daemon that was suspended; `coppice daemon stop --force` kills it, and no work is lost"
+            ),
+            ClientError::Silent { pid: None } => "`coppice daemon stop --force` kills it, and no work is lost",
             ClientError::OutOfReach { .. } => {
                 "try again in a moment, when it may listen again; `coppice daemon stop` ends it"
             }
