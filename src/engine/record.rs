@@ -5,6 +5,7 @@
 mod approval;
 mod question;
 mod state;
+mod undo;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ use crate::store::{HandoffRow, PromptRow, SessionRow, TurnRow, WorkflowRow};
 pub(super) use approval::{ApprovalRecord, CallOrigin, CallRecord, DecisionRecord};
 pub(super) use question::{PlanModeRecord, ProposalRecord, QuestionCall, QuestionRecord};
 pub(super) use state::State;
+pub(super) use undo::{BeforeUndo, ConflictRecord, MergedBase, UndoRecord};
 
 /// One session as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,15 +144,6 @@ pub(super) struct AgentRecord {
     pub(super) profile: String,
 }
 
-/// An undo that has not ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct UndoRecord {
-    /// The last turn that it keeps.
-    pub(super) to: u32,
-    /// The ref that keeps the state before it.
-    pub(super) saved: String,
-}
-
 /// Work of a turn that is in no commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Uncommitted {
@@ -165,38 +158,6 @@ pub(super) enum UncommittedCause {
     Failure,
     /// It took longer than somebody wanted to wait.
     GivenUp,
-}
-
-/// Where a session stood before an undo.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct BeforeUndo {
-    /// The ref that keeps the files; the branch stood at the parent of its commit.
-    pub(super) saved: String,
-    pub(super) base: String,
-    pub(super) merged: Option<String>,
-    pub(super) conflicts: Vec<String>,
-    pub(super) conflict_files: Vec<ConflictRecord>,
-    pub(super) changes: Changes,
-    pub(super) undone: Option<(u32, u32)>,
-    /// The numbers of the turns whose work was not in the files.
-    pub(super) undone_turns: Vec<u32>,
-}
-
-/// A base branch that was merged into a session's worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MergedBase {
-    pub(super) commit: String,
-    /// The files in conflict, as the merge wrote them.
-    pub(super) files: Vec<ConflictRecord>,
-}
-
-/// A file in conflict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct ConflictRecord {
-    /// In bytes, because a path need not be UTF-8.
-    pub(super) path: Vec<u8>,
-    /// The id of what the merge left there; none as long as no merge has written it.
-    pub(super) content: Option<String>,
 }
 
 /// What happens with calls that no rule decides.
