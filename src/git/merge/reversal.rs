@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Index, IndexEntry, IndexTime, ObjectType, Repository};
@@ -24,6 +25,8 @@ pub(super) struct MoveReversal<'a> {
     repo: &'a Repo,
     files: &'a Path,
     edits: Vec<Edit>,
+    /// The files of these edits before the move.
+    stamps: Vec<Option<FileStamp>>,
     /// An index of the files that the move makes or changes.
     made: PathBuf,
     /// An index of the same files, and of those that it deletes, as they were.
@@ -43,7 +46,24 @@ pub(super) enum Reversed {
 enum FileState {
     AsBefore,
     Moved,
+    /// Changed since the move began, to neither side's content: by somebody else, or by a conversion that is not known here.
     Foreign,
+}
+
+/// What changes when a file is written or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileStamp {
+    inode: u64,
+    length: u64,
+    changed_at: (i64, i64),
+}
+
+impl FileStamp {
+    fn read(path: &Path) -> Option<Self> {
+        let found = path.symlink_metadata().ok()?;
+        let changed_at = (found.ctime(), found.ctime_nsec());
+        Some(Self { inode: found.ino(), length: found.len(), changed_at })
+    }
 }
 
 enum Place<'a> {
@@ -73,34 +93,50 @@ impl<'a> MoveReversal<'a> {
         let (made, before) = (dir.join("made"), dir.join("before"));
         write_index(&made, &edits, |edit| edit.new)?;
         write_index(&before, &edits, |edit| edit.old)?;
-        Ok(Self { place, repo, files: checkout.files(), edits, made, before })
+        let files = checkout.files();
+        let stamps = edits.iter().map(|edit| FileStamp::read(&files.join(&edit.path))).collect();
+        Ok(Self { place, repo, files, edits, stamps, made, before })
     }
 
     /// Deletes what the move made, and writes the files as they were. A file that somebody has changed meanwhile stays, and
     /// then all do.
     pub(super) fn run(&self) -> Result<Reversed, GitError> {
-        let repo = self.repo.open()?;
-        let mut states = Vec::new();
-        for edit in &self.edits {
-            states.push(self.state_of(&repo, edit)?);
+        let states = self.file_states()?;
+        if states.contains(&FileState::Foreign) {
+            return Ok(Reversed::Halfway);
         }
         if !states.contains(&FileState::Moved) {
             return Ok(Reversed::Whole);
-        }
-        if states.contains(&FileState::Foreign) {
-            return Ok(Reversed::Halfway);
         }
         let nothing = git2::Oid::hash_object(ObjectType::Tree, &[]).map_err(GitError::library("name an empty tree"))?;
         let delete = self.git("read-tree", &self.made)?.args(["--reset", "-u", "--no-recurse-submodules"]);
         // It fails if there is no room for its index, which nobody needs.
         delete.arg(nothing.to_string()).output()?;
-        self.git("checkout-index", &self.before)?.args(["--all", "--force", "--quiet"]).run()?;
-        Ok(Reversed::Whole)
+        let restored = self.git("checkout-index", &self.before)?.args(["--all", "--force", "--quiet"]).run();
+        // Git fails where it cannot write a file, also if that one is as it was.
+        let is_whole = self.file_states()?.iter().all(|state| *state == FileState::AsBefore);
+        if is_whole { Ok(Reversed::Whole) } else { restored.map(|_| Reversed::Halfway) }
+    }
+
+    fn file_states(&self) -> Result<Vec<FileState>, GitError> {
+        let repo = self.repo.open()?;
+        self.edits.iter().zip(&self.stamps).map(|(edit, stamp)| self.state_of(&repo, edit, *stamp)).collect()
     }
 
     /// Whose content a path has. A file that git could not write whole holds the beginning of the new one.
-    fn state_of(&self, repo: &Repository, edit: &Edit) -> Result<FileState, GitError> {
+    fn state_of(&self, repo: &Repository, edit: &Edit, stamp: Option<FileStamp>) -> Result<FileState, GitError> {
         let path = self.files.join(&edit.path);
+        if FileStamp::read(&path) == stamp {
+            return Ok(FileState::AsBefore);
+        }
+        let blob = |side: Option<Blob>| {
+            let found = side.filter(|blob| !blob.is_gitlink()).map(|blob| repo.find_blob(blob.oid.raw())).transpose();
+            found.map_err(GitError::library("read a file of a commit"))
+        };
+        let (old, new) = (blob(edit.old)?, blob(edit.new)?);
+        // Git makes no more than a second byte of each line end.
+        let longest = 2 * [&old, &new].into_iter().flatten().map(|blob| blob.size()).max().unwrap_or_default();
+        let is_too_long = |found: &fs::Metadata| usize::try_from(found.len()).is_ok_and(|length| length > longest);
         let read = match path.symlink_metadata() {
             Ok(found) if found.is_symlink() => fs::read_link(&path).map(|to| to.into_os_string().into_vec()),
             Ok(found) if found.is_dir() => {
@@ -108,18 +144,14 @@ impl<'a> MoveReversal<'a> {
                     self.edits.iter().any(|other| other.path != edit.path && other.path.starts_with(&edit.path));
                 return Ok(if is_made { FileState::Moved } else { FileState::Foreign });
             }
+            Ok(found) if !found.is_file() || is_too_long(&found) => return Ok(FileState::Foreign),
             Ok(_) => fs::read(&path),
             Err(_) => return Ok(if edit.old.is_some() { FileState::Moved } else { FileState::AsBefore }),
         };
-        let content = read.map_err(GitError::io("read", &path))?;
-        let blob = |side: Option<Blob>| {
-            let found = side.filter(|blob| !blob.is_gitlink()).map(|blob| repo.find_blob(blob.oid.raw())).transpose();
-            found.map_err(GitError::library("read a file of a commit"))
-        };
-        let (old, new) = (blob(edit.old)?, blob(edit.new)?);
+        let content = with_plain_line_ends(&read.map_err(GitError::io("read", &path))?);
         Ok(match (old, new) {
-            (Some(old), _) if old.content() == content => FileState::AsBefore,
-            (_, Some(new)) if new.content().starts_with(&content) => FileState::Moved,
+            (Some(old), _) if with_plain_line_ends(old.content()) == content => FileState::AsBefore,
+            (_, Some(new)) if with_plain_line_ends(new.content()).starts_with(&content) => FileState::Moved,
             (_, _) => FileState::Foreign,
         })
     }
@@ -131,6 +163,13 @@ impl<'a> MoveReversal<'a> {
         }
         .index(index))
     }
+}
+
+/// A text as `core.autocrlf` and attributes leave it in a commit; a file may be cut off between the two bytes of a line end.
+fn with_plain_line_ends(content: &[u8]) -> Vec<u8> {
+    let next = content.iter().skip(1).map(Some).chain([None]);
+    let is_kept = |(byte, next): &(&u8, Option<&u8>)| **byte != b'\r' || next.is_some_and(|next| *next != b'\n');
+    content.iter().zip(next).filter(is_kept).map(|(byte, _)| *byte).collect()
 }
 
 fn write_index(path: &Path, edits: &[Edit], side: impl Fn(&Edit) -> Option<Blob>) -> Result<(), GitError> {

@@ -279,16 +279,31 @@ fn what_somebody_changes_during_a_move_that_fails_stays() {
     let (old, new) = (case.sandbox.oid("main"), case.work(3, "other", "from the session\n"));
     let main = case.sandbox.main();
     let shown = checkout::showing(&case.tree, MAIN, old);
-    let reversal = reversal::MoveReversal::prepare(&shown[0], old, new).unwrap();
     write(&main.join("other"), "mine\n");
+    let reversal = reversal::MoveReversal::prepare(&shown[0], old, new).unwrap();
     assert_eq!(reversal.run().unwrap(), reversal::Reversed::Whole, "git has written nothing");
-    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "mine\n");
+    write(&main.join("other"), "mine, too\n");
     write(&main.join("new/file"), "ne");
     assert_eq!(reversal.run().unwrap(), reversal::Reversed::Halfway);
-    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "mine\n");
+    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "mine, too\n");
     write(&main.join("other"), "");
     assert_eq!(reversal.run().unwrap(), reversal::Reversed::Whole);
     assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "other\n");
     assert!(!main.join("new").exists());
     assert_eq!(run_git(&main, &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn files_with_converted_line_ends_are_put_back() {
+    let case = Case::new();
+    case.sandbox.git(&["config", "core.autocrlf", "true"]);
+    let (old, new) = (case.sandbox.oid("main"), case.work(3, "other", "from the session\n"));
+    let main = case.sandbox.main();
+    let shown = checkout::showing(&case.tree, MAIN, old);
+    let reversal = reversal::MoveReversal::prepare(&shown[0], old, new).unwrap();
+    write(&main.join("other"), "from the session\r\n");
+    write(&main.join("new/file"), "new\r");
+    assert_eq!(reversal.run().unwrap(), reversal::Reversed::Whole);
+    assert_eq!(fs::read_to_string(main.join("other")).unwrap(), "other\r\n");
+    assert!(!main.join("new").exists());
 }
