@@ -108,6 +108,8 @@ pub(super) enum Fault {
     PromptTaken { id: SessionId, number: u32 },
     #[error("session `{id}` has nothing to resume: the prompt that waited was dropped")]
     NothingToResume { id: SessionId },
+    #[error("the undo of session `{id}` to turn {to} had not finished, and has now")]
+    UndoCompleted { id: SessionId, to: u32 },
     #[error("session `{id}` has nothing to undo")]
     NothingToUndo { id: SessionId },
     #[error("session `{id}` has no undo to take back")]
@@ -150,6 +152,8 @@ pub(super) enum Fault {
     OtherRepository { here: PathBuf, path: PathBuf },
     #[error("sessions of several repositories that are gone have branches in `{}`: {}", here.display(), places.join(", "))]
     SeveralMoved { here: PathBuf, places: Vec<String> },
+    #[error("`{}` is in the data directory of Coppice and belongs to no session", path.display())]
+    InDataDirectory { path: PathBuf },
     #[error("`{}` is not an absolute directory", path.display())]
     NotADirectory { path: PathBuf },
     #[error("the text to trust has changed: it is `{found}`, not `{given}`")]
@@ -233,6 +237,7 @@ impl Fault {
             | Fault::TooManyAnswers { .. }
             | Fault::NotAChild { .. }
             | Fault::BadDecision { .. }
+            | Fault::InDataDirectory { .. }
             | Fault::NotADirectory { .. }
             | Fault::OtherRepository { .. }
             | Fault::NoProject
@@ -259,6 +264,7 @@ impl Fault {
             Fault::NotInstalled { .. }
             | Fault::AgentModel { .. }
             | Fault::NothingToUndo { .. }
+            | Fault::UndoCompleted { .. }
             | Fault::NothingToRedo { .. }
             | Fault::HalfUndone { .. }
             | Fault::NothingToResume { .. }
@@ -367,6 +373,10 @@ impl Fault {
             Fault::RepositoryGone { .. } => {
                 text("if you moved it, `coppice project relink` in its new place makes its sessions usable")
             }
+            Fault::UndoCompleted { id, .. } => {
+                Some(format!("look at what is left with `coppice diff {id}`, then repeat the command"))
+            }
+            Fault::InDataDirectory { .. } => text("run the command in your repository"),
             Fault::RepositoryReplaced { path, .. } => Some(format!(
                 "if you moved the session's repository, run `coppice project relink` in its new place; if this is a new \
                  clone of it, run `coppice project relink {}` here",
@@ -454,7 +464,7 @@ pub(super) fn half_undone_hint(id: SessionId, to: u32) -> String {
 fn git_kind(error: &GitError) -> ErrorKind {
     match error {
         GitError::NotARepository { .. }
-        | GitError::NestedBare { .. }
+        | GitError::NestedGitDirectory { .. }
         | GitError::NoCommits { .. }
         | GitError::UnknownBase { .. }
         | GitError::AmbiguousBase { .. }

@@ -50,9 +50,10 @@ impl Engine {
             None => self.shared.settings.user(),
             Some(cwd) => match self.place(cwd).await {
                 Ok((_, _, settings)) => Ok(settings.config),
-                Err(Fault::Git(GitError::NotARepository { .. } | GitError::NoCommits { .. })) => {
-                    self.shared.settings.user()
-                }
+                Err(
+                    Fault::InDataDirectory { .. }
+                    | Fault::Git(GitError::NotARepository { .. } | GitError::NoCommits { .. }),
+                ) => self.shared.settings.user(),
                 Err(fault) => Err(fault),
             },
         }

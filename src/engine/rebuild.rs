@@ -17,7 +17,7 @@ use crate::api::event::Payload;
 use crate::api::session::Changes;
 use crate::api::store::{RebuildRequest, RecoveredSession};
 use crate::backend::spec;
-use crate::git::traces::{claimed_repository, find_session_traces, knows_session};
+use crate::git::traces::{SessionTraces, claimed_repository, find_session_traces, knows_session};
 use crate::git::{Repo, removal};
 use crate::id::SessionId;
 use crate::store::{Change, Durability, ProjectRow, Removed, Write};
@@ -50,36 +50,56 @@ pub(super) async fn recover_sessions(shared: &Arc<Shared>, request: &RebuildRequ
     let (data, request) = (shared.data.clone(), request.clone());
     let (repositories, mut skipped) = blocking(move || Ok(find_repositories(&data, stored, &request))).await?;
     let fallback = default_engine(shared);
-    let mut recovered = Vec::new();
+    let mut candidates: BTreeMap<SessionId, Vec<Candidate<'_>>> = BTreeMap::new();
     for (project, repo) in &repositories {
         let of = repo.clone();
-        let traces = match blocking(move || find_session_traces(&of)).await {
-            Ok(traces) => traces,
-            Err(fault) => {
-                skipped.push(format!("repository `{}`: {fault}", repo.common_dir().display()));
-                continue;
+        match blocking(move || find_session_traces(&of)).await {
+            Ok(traces) => {
+                for traces in traces.into_iter().filter(|traces| !known.contains(&traces.session)) {
+                    let has_worktree = shared.worktrees(project).join(traces.session.as_str()).is_dir();
+                    let found = candidates.entry(traces.session).or_default();
+                    found.push(Candidate { project, repo, traces, has_worktree });
+                }
             }
-        };
-        for traces in traces.into_iter().filter(|traces| !known.contains(&traces.session)) {
-            let place = place_of(shared, project, repo, traces.session, &fallback);
-            // Another data directory has its files.
-            let is_elsewhere = traces.registered.as_ref().is_some_and(|path| !path.starts_with(&shared.data));
-            match recover_session(&traces, &place).filter(|_| !is_elsewhere) {
-                Some(mut recovery) => {
-                    recovery.record.body.changes = count_changes(&recovery.record).await;
-                    recovered.push(describe(&recovery));
-                    store_recovery(shared, repo, recovery).await?;
-                }
-                None => {
-                    let reason =
-                        if is_elsewhere { "another data directory has it" } else { "no branch of yours has its base" };
-                    skipped.push(format!("session `{}`: {reason}", traces.session));
-                }
+            Err(fault) => skipped.push(format!("repository `{}`: {fault}", repo.common_dir().display())),
+        }
+    }
+    let mut recovered = Vec::new();
+    for (session, mut found) in candidates {
+        found.sort_by_key(|candidate| !candidate.has_worktree);
+        let mut found = found.into_iter();
+        let Some(Candidate { project, repo, traces, .. }) = found.next() else { continue };
+        for Candidate { repo: other, .. } in found {
+            let (other, repo) = (other.common_dir().display(), repo.common_dir().display());
+            skipped.push(format!("session `{session}` of `{other}`: taken from `{repo}`"));
+        }
+        let place = place_of(shared, project, repo, session, &fallback);
+        // Another data directory has its files.
+        let is_elsewhere = traces.registered.as_ref().is_some_and(|path| !path.starts_with(&shared.data));
+        match recover_session(&traces, &place).filter(|_| !is_elsewhere) {
+            Some(mut recovery) => {
+                recovery.record.body.changes = count_changes(&recovery.record).await;
+                recovered.push(describe(&recovery));
+                store_recovery(shared, repo, recovery).await?;
+            }
+            None => {
+                let reason =
+                    if is_elsewhere { "another data directory has it" } else { "no branch of yours has its base" };
+                skipped.push(format!("session `{session}`: {reason}"));
             }
         }
     }
     let repositories = repositories.values().map(|repo| repo.common_dir().display().to_string()).collect();
     Ok(Rebuilt { repositories, carried_over: known.len(), recovered, skipped })
+}
+
+/// A repository that holds something of a session. A copy of a repository holds the same sessions.
+struct Candidate<'a> {
+    project: &'a str,
+    repo: &'a Repo,
+    traces: SessionTraces,
+    /// The session's files are where this repository's worktrees are.
+    has_worktree: bool,
 }
 
 /// The repositories by their project, and what could not be found.
@@ -90,19 +110,14 @@ fn find_repositories(
 ) -> (BTreeMap<String, Repo>, Vec<String>) {
     let (mut found, mut skipped) = (BTreeMap::new(), Vec::new());
     let project_id = |repo: &Repo| choose_project_id(&stored, repo.common_dir());
-    if let Some(repo) = request.here.as_ref().and_then(|here| Repo::discover(Path::new(here)).ok()) {
+    if let Some(repo) = request.here.as_ref().and_then(|here| discover_outside(data, Path::new(here)).ok()) {
         found.insert(project_id(&repo), repo);
     }
-    for row in &stored {
-        match Repo::discover(Path::new(&row.common_dir)) {
+    let named = request.repositories.iter().chain(stored.iter().map(|row| &row.common_dir));
+    for path in named {
+        match discover_outside(data, Path::new(path)) {
             Ok(repo) => drop(found.insert(project_id(&repo), repo)),
-            Err(error) => skipped.push(format!("repository `{}`: {error}", row.common_dir)),
-        }
-    }
-    for name in &request.repositories {
-        match Repo::discover(Path::new(name)) {
-            Ok(repo) => drop(found.insert(project_id(&repo), repo)),
-            Err(error) => skipped.push(format!("`{name}`: {error}")),
+            Err(fault) => skipped.push(format!("repository `{path}`: {fault}")),
         }
     }
     for root in entries(&data.join("worktrees")) {
@@ -110,22 +125,37 @@ fn find_repositories(
         if found.contains_key(&project) {
             continue;
         }
-        // A repository that was moved has another name than the directory of its worktrees.
-        let moved = found.iter().find(|(_, repo)| knows_worktree_in(&root, repo)).map(|(name, _)| name.clone());
-        if let Some(repo) = moved.and_then(|name| found.remove(&name)) {
+        let trees = [entries(&root), entries(&root.join(".trash")), entries(&root.join(".spare"))].concat();
+        let is_named_after = |path: &PathBuf| choose_project_id(&stored, path) == project;
+        let claimed = trees.iter().filter_map(|tree| claimed_repository(tree)).filter(is_named_after);
+        let mut repositories = claimed.filter_map(|path| discover_outside(data, &path).ok());
+        if let Some(repo) = repositories.find(|repo| project_id(repo) == project) {
             found.insert(project, repo);
             continue;
         }
-        let trees = [entries(&root), entries(&root.join(".trash")), entries(&root.join(".spare"))].concat();
-        let claimed = trees.iter().filter_map(|tree| claimed_repository(tree));
-        let mut repositories = claimed.filter_map(|path| Repo::discover(&path).ok());
-        match repositories.find(|repo| project_id(repo) == project) {
+        // A repository that was moved has another name than the directory of its worktrees.
+        let moved = found.iter().find(|(_, repo)| knows_worktree_in(&root, repo)).map(|(name, _)| name.clone());
+        match moved.and_then(|name| found.remove(&name)) {
             Some(repo) => drop(found.insert(project, repo)),
             None if trees.is_empty() => {}
             None => skipped.push(format!("`{}`: its repository is not found; name it", root.display())),
         }
     }
     (found, skipped)
+}
+
+/// The repository around a directory, unless it lies where agents can make one.
+fn discover_outside(data: &Path, directory: &Path) -> Result<Repo, Fault> {
+    let is_inside = |path: &Path| match (path.canonicalize(), data.canonicalize()) {
+        (Ok(path), Ok(data)) => path.starts_with(data),
+        (_, _) => false,
+    };
+    let inside = |path: &Path| Fault::InDataDirectory { path: path.to_owned() };
+    if is_inside(directory) {
+        return Err(inside(directory));
+    }
+    let repo = Repo::discover(directory)?;
+    if is_inside(repo.common_dir()) { Err(inside(repo.common_dir())) } else { Ok(repo) }
 }
 
 /// Whether a repository has something of a session whose worktree lies in `root`.

@@ -52,15 +52,21 @@ impl Standing {
     }
 }
 
-/// The session in whose worktree a client's directory is.
+/// The session in whose worktree a client's directory is. Every other place below the data directory is refused: agents
+/// write there, and a repository that is found there may be one that they made.
 pub(super) async fn session_at(shared: &Shared, cwd: &Path) -> Result<Option<Record>, Fault> {
     if !cwd.is_absolute() || !cwd.is_dir() {
         return Err(Fault::NotADirectory { path: cwd.to_owned() });
     }
-    let worktrees = shared.data.join("worktrees");
-    let (Ok(worktrees), Ok(cwd)) = (worktrees.canonicalize(), cwd.canonicalize()) else { return Ok(None) };
-    let Ok(inside) = cwd.strip_prefix(worktrees) else { return Ok(None) };
-    let Some(id) = inside.iter().nth(1).and_then(|name| name.to_str()?.parse().ok()) else { return Ok(None) };
+    let (Ok(data), Ok(cwd)) = (shared.data.canonicalize(), cwd.canonicalize()) else { return Ok(None) };
+    let Ok(inside) = cwd.strip_prefix(data) else { return Ok(None) };
+    let id = match inside.iter().collect::<Vec<_>>().as_slice() {
+        [worktrees, _, session, ..] if *worktrees == "worktrees" => session.to_str().and_then(|id| id.parse().ok()),
+        _ => None,
+    };
     let rows = shared.store.sessions(Removed::Without).await?;
-    Ok(rows.into_iter().find(|row| row.id == id).map(Record::read).transpose()?)
+    match rows.into_iter().find(|row| Some(row.id) == id) {
+        Some(row) => Ok(Some(Record::read(row)?)),
+        None => Err(Fault::InDataDirectory { path: cwd }),
+    }
 }

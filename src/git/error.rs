@@ -13,8 +13,8 @@ use crate::id::SessionId;
 pub enum GitError {
     #[error("`{}` is not in a git repository", path.display())]
     NotARepository { path: PathBuf },
-    #[error("`{}` is a bare repository among the files of another repository", path.display())]
-    NestedBare { path: PathBuf },
+    #[error("`{}` is a git directory among the files of another repository", path.display())]
+    NestedGitDirectory { path: PathBuf },
     #[error("the `git` program is not on PATH")]
     ProgramMissing,
     #[error("git {found} is too old: at least {needed} is needed")]
@@ -107,7 +107,7 @@ impl GitError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NotARepository { .. } => Some("go to a repository, or make one with `git init`".to_owned()),
-            Self::NestedBare { .. } => {
+            Self::NestedGitDirectory { .. } => {
                 Some("go to the repository around it; if this one is yours, move it out of there".to_owned())
             }
             Self::ProgramMissing | Self::ProgramTooOld { .. } => {
@@ -132,7 +132,9 @@ impl GitError {
             )),
             Self::NotRegular { path, .. } => Some(format!("delete `{}`", path.display())),
             Self::CannotBeSaved { .. } => Some("make these files readable, rename them or delete them".to_owned()),
-            Self::TreeMissing { .. } => Some("`coppice shell ID` or the next prompt makes it again".to_owned()),
+            Self::TreeMissing { .. } => {
+                Some("the next prompt, `coppice merge` and `coppice undo` make it again".to_owned())
+            }
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }
             | Self::NoIdentity

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git2::{BranchType, Repository, RepositoryOpenFlags};
+use git2::{BranchType, Repository};
 
 use super::repo::{self, canonical, has_commits};
 use super::{GitError, Repo};
@@ -34,7 +34,7 @@ pub struct Distance {
 impl Place {
     /// Finds out where `dir` is. A repository without commits is a place too.
     pub fn find(dir: &Path) -> Result<Self, GitError> {
-        let found = repo::open(dir, RepositoryOpenFlags::empty())?;
+        let found = repo::discover_handle(dir)?;
         let branch = checked_out(&found);
         Ok(Self {
             repo: Repo::of(&found)?,

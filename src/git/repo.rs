@@ -66,24 +66,10 @@ impl Repo {
     /// Finds the repository that `dir` is in: a checkout, a linked worktree or a bare repository with a commit.
     pub fn discover(dir: &Path) -> Result<Self, GitError> {
         command::check_version()?;
-        let found = open(dir, RepositoryOpenFlags::empty())?;
-        let repo = Self::of(&found)?;
-        if repo.is_nested_bare()? {
-            return Err(GitError::NestedBare { path: repo.common_dir });
-        }
+        let found = discover_handle(dir)?;
         match has_commits(&found)? {
-            true => Ok(repo),
+            true => Self::of(&found),
             false => Err(GitError::NoCommits { path: dir.to_owned() }),
-        }
-    }
-
-    /// Whether it is a bare repository among the files of another one. Anybody whose work is merged there can write all of
-    /// it, settings that run programs included.
-    fn is_nested_bare(&self) -> Result<bool, GitError> {
-        let (None, Some(parent)) = (&self.checkout, self.common_dir.parent()) else { return Ok(false) };
-        match open(parent, RepositoryOpenFlags::empty()) {
-            Ok(around) => Ok(around.workdir().is_some() && canonical(around.commondir())? != self.common_dir),
-            Err(_) => Ok(false),
         }
     }
 
@@ -181,6 +167,24 @@ impl Repo {
     /// worktree is read.
     pub(crate) fn open(&self) -> Result<Repository, GitError> {
         open_exactly(&self.common_dir)
+    }
+}
+
+/// Opens the repository around a directory of the user. A git directory among the files of another repository is refused:
+/// whoever has work merged there can write all of it, settings that run programs included. Its own settings say nothing
+/// about that; a directory named `.git` is no part of any commit.
+pub(super) fn discover_handle(dir: &Path) -> Result<Repository, GitError> {
+    let found = open(dir, RepositoryOpenFlags::empty())?;
+    let (git_dir, dir) = (canonical(found.path())?, canonical(dir)?);
+    let is_found_by_name = !dir.starts_with(&git_dir) || git_dir.file_name().is_some_and(|name| name == ".git");
+    let is_of_another = |around: &Path| {
+        let has_name = around.join(".git").symlink_metadata().is_ok();
+        let leads_here = || open(around, RepositoryOpenFlags::NO_SEARCH).and_then(|found| canonical(found.commondir()));
+        has_name && !leads_here().is_ok_and(|led_to| led_to == git_dir)
+    };
+    match !is_found_by_name && git_dir.ancestors().skip(1).any(is_of_another) {
+        true => Err(GitError::NestedGitDirectory { path: git_dir }),
+        false => Ok(found),
     }
 }
 

@@ -5,10 +5,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use git2::{BranchType, Repository};
+use rustix::fs::{Mode, OFlags};
 
 use super::branch::is_created_by_session;
 use super::merge::is_in;
@@ -17,6 +19,9 @@ use crate::id::SessionId;
 
 /// More turns than a session has. Whoever hands over a repository chooses the names of its refs.
 const MOST_TURNS: u32 = 100_000;
+
+/// More than a path and a few words.
+const LONGEST_GIT_FILE: u64 = 8192;
 
 /// Everything of one session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,10 +237,20 @@ fn describe_commit(commit: &git2::Commit<'_>) -> CommitTrace {
     }
 }
 
+/// Reads a short, regular file. Anything else could keep a reader waiting, or never end.
+fn read_small_file(path: &Path) -> Option<Vec<u8>> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK, Mode::empty()).ok()?;
+    let file = fs::File::from(file);
+    let found = file.metadata().ok()?;
+    let mut content = Vec::new();
+    file.take(LONGEST_GIT_FILE).read_to_end(&mut content).ok()?;
+    (found.is_file() && found.len() <= LONGEST_GIT_FILE).then_some(content)
+}
+
 /// The repository that a worktree below the data directory says it belongs to. An agent can write what is read here: the
 /// caller compares the answer with something that it cannot.
 pub fn claimed_repository(worktree: &Path) -> Option<PathBuf> {
-    let content = fs::read(worktree.join(".git")).ok()?;
+    let content = read_small_file(&worktree.join(".git"))?;
     let admin = Path::new(OsStr::from_bytes(content.strip_prefix(b"gitdir: ")?.trim_ascii_end())).to_owned();
     Some(admin.parent()?.parent()?.to_owned())
 }

@@ -219,6 +219,53 @@ fn a_rebuild_finds_the_files_of_a_repository_that_was_moved_as_well() {
 }
 
 #[test]
+fn a_rebuild_takes_each_session_from_one_repository() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let tree = env.worktree(&id);
+    fs::write(tree.join("by-hand.txt"), "mine\n").unwrap();
+    let copies = ["copy1", "copy2", "copy3"].map(|name| env.path(name).to_str().unwrap().to_owned());
+    for copy in &copies {
+        let copied = env.command("cp", &env.path("home")).args(["-a", env.repo().to_str().unwrap(), copy]).status();
+        assert!(copied.unwrap().success());
+    }
+    env.end_daemon(&[]);
+    lose_database(&env);
+    let rebuilt = env.json(&["store", "rebuild", &copies[0], &copies[1], &copies[2]]);
+    assert_eq!(rebuilt["recovered"].as_array().unwrap().len(), 1, "{rebuilt:#}");
+    assert_eq!(rebuilt["skipped"].as_array().unwrap().len(), 3, "{rebuilt:#}");
+    assert_eq!(env.session(&id)["worktree"], tree.to_str().unwrap());
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("by-hand.txt"), "mine\n");
+}
+
+#[test]
+fn a_rebuild_obeys_nothing_that_an_agent_left() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    let tree = env.worktree(&id);
+    let made = tree.join("made");
+    env.git_in(
+        &env.path("home"),
+        &["clone", "-q", "--mirror", env.repo().to_str().unwrap(), made.join(".git").to_str().unwrap()],
+    );
+    env.git_in(&made, &["config", "core.bare", "false"]);
+    env.end_daemon(&[]);
+    lose_database(&env);
+    let refused = env.coppice_in(&made, &["store", "rebuild", made.to_str().unwrap(), "--json"]).stdout();
+    assert!(refused.contains("is in the data directory of Coppice"), "{refused}");
+    assert_eq!(env.session(&id)["project"], env.repo().join(".git").to_str().unwrap());
+
+    // Nor does it wait for what never ends.
+    env.end_daemon(&[]);
+    lose_database(&env);
+    fs::remove_file(tree.join(".git")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, tree.join(".git"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    env.coppice(&["store", "rebuild"]).succeeds();
+    assert_eq!(env.status(&id), "ready");
+}
+
+#[test]
 fn a_rebuild_keeps_what_can_be_read_and_the_old_database() {
     let env = TestEnv::new();
     let id = env.create_with(&["--model", "demo", "--title", "A title: kept"], &write("file.txt", "one"));

@@ -1,5 +1,7 @@
 //! What trust covers: on which branches a setup command runs with the user's rights.
 
+use std::fs;
+
 use coppice::permission::Hold;
 use coppice::sandbox::support::support;
 use serde_json::json;
@@ -243,4 +245,25 @@ fn a_hash_is_refused_in_plain_words_where_there_is_nothing_to_trust() {
     -- stderr
     error: there is nothing to trust: neither the commit that is checked out nor your local rules grant anything
     ");
+}
+
+#[test]
+fn a_repository_that_an_agent_made_is_never_discovered() {
+    let env = TestEnv::new();
+    let make = "git init -q made && cd made && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m made";
+    let id = env.create_ready(&steps(&[run(make), say("done")]));
+    let made = env.worktree(&id).join("made");
+    assert!(env.coppice_in(&made, &["list"]).exits(0).stdout.contains(&id), "the session's own repository counts");
+    let root = env.worktree(&id).parent().unwrap().to_owned();
+    env.coppice(&["rm", &id]).succeeds();
+    env.wait_for_event(&id, "saved", 0);
+    let trashed = root.join(".trash");
+    let kept =
+        fs::read_dir(&trashed).unwrap().flatten().map(|entry| entry.path().join("made")).find(|made| made.is_dir());
+    let kept = kept.expect("a tree with a repository in it is kept");
+    for arguments in [&["new", "--model", "demo", "hi"][..], &["trust"], &["permissions"]] {
+        let refused = env.coppice_in(&kept, arguments);
+        assert_ne!(refused.status.code(), Some(0), "{arguments:?}");
+        assert!(refused.stderr.contains("is in the data directory of Coppice"), "{arguments:?}: {}", refused.stderr);
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::*;
+use crate::git::place::Place;
 use crate::git::testkit::{Sandbox, run_git, write};
 
 #[test]
@@ -19,11 +20,21 @@ fn a_checkout_a_directory_in_it_and_a_linked_worktree_are_one_repository() {
 }
 
 #[test]
-fn a_bare_repository_among_the_files_of_another_is_refused() {
+fn a_git_directory_among_the_files_of_another_repository_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.git(&["clone", "--quiet", "--bare", ".", "docs/x.git"]);
     let nested = Repo::discover(&sandbox.main().join("docs/x.git/refs"));
-    assert!(matches!(nested, Err(GitError::NestedBare { .. })), "{nested:?}");
+    assert!(matches!(nested, Err(GitError::NestedGitDirectory { .. })), "{nested:?}");
+    // Whatever its settings say, and whatever is around it.
+    run_git(&sandbox.main().join("docs/x.git"), &["config", "core.bare", "false"]);
+    run_git(&sandbox.main().join("docs/x.git"), &["config", "core.worktree", ".."]);
+    sandbox.git(&["clone", "--quiet", "--bare", ".", "docs/outer"]);
+    sandbox.git(&["clone", "--quiet", "--bare", ".", "docs/outer/inner"]);
+    for place in ["docs/x.git", "docs/outer", "docs/outer/inner"] {
+        let nested = Repo::discover(&sandbox.main().join(place));
+        assert!(matches!(nested, Err(GitError::NestedGitDirectory { .. })), "{place}: {nested:?}");
+        assert!(Place::find(&sandbox.main().join(place)).is_err(), "{place}");
+    }
     // A directory of worktrees around its own bare repository.
     sandbox.git(&["clone", "--quiet", "--bare", ".", "../project/.bare"]);
     let project = sandbox.root().join("project");

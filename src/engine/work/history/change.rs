@@ -158,7 +158,7 @@ fn refused(flag: &str, error: GitError) -> String {
         GitError::Detached { .. } => "detached_head",
         GitError::CannotBeSaved { .. } => "unsaved_files",
         GitError::NotARepository { .. }
-        | GitError::NestedBare { .. }
+        | GitError::NestedGitDirectory { .. }
         | GitError::ProgramMissing
         | GitError::ProgramTooOld { .. }
         | GitError::NoCommits { .. }
