@@ -241,7 +241,7 @@ async fn worktree(
 ) -> Result<Worktree, Fault> {
     let whole = tree_of(record, repo)?;
     if let Tree::Ready | Tree::Unprepared = record.body.tree {
-        return mend(shared, record, whole).await;
+        return mend_and_note(shared, record, whole).await;
     }
     // The sweeper may be saving the tree that is brought back.
     let (tree_lock, repository_lock) = (shared.tree_lock(record.id), shared.repository(&record.project));
@@ -297,22 +297,28 @@ async fn worktree(
     Ok(whole)
 }
 
-/// Looks whether somebody removed part of the worktree by hand, and brings it back.
-pub(super) async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktree, Fault> {
-    let session = record.id;
-    let (tree, mended, warnings) = in_quiet_tree(&tree.path.clone(), move || {
-        let mended = tree.repair()?.mended;
+/// Brings back what somebody removed of the worktree by hand, and stores what that was.
+pub(super) async fn mend_and_note(shared: &Shared, record: &Record, tree: Worktree) -> Result<Worktree, Fault> {
+    let warnings = mend(record, &tree).await?;
+    for message in warnings {
+        note(shared, record, Payload::Warning { message }).await?;
+    }
+    Ok(tree)
+}
+
+/// Looks whether somebody removed part of the worktree by hand, and brings it back; what to say about it.
+pub(super) async fn mend(record: &Record, tree: &Worktree) -> Result<Vec<String>, Fault> {
+    let (session, mended_tree) = (record.id, tree.clone());
+    let (mended, mut warnings) = in_quiet_tree(&tree.path, move || {
+        let mended = mended_tree.repair()?.mended;
         let is_new = mended.contains(&Health::TreeMissing);
-        let warnings = if is_new { git::submodule::fill_or_warn(&tree, session) } else { Vec::new() };
-        Ok((tree, mended, warnings))
+        let warnings = if is_new { git::submodule::fill_or_warn(&mended_tree, session) } else { Vec::new() };
+        Ok((mended, warnings))
     })
     .await?;
     if mended.contains(&Health::TreeMissing) {
         // What was started in the old directory cannot reach the new one.
         quiesce::end_processes(&tree.path).await?;
-    }
-    for message in warnings {
-        note(shared, record, Payload::Warning { message }).await?;
     }
     for health in mended {
         let message = match health {
@@ -322,9 +328,9 @@ pub(super) async fn mend(shared: &Shared, record: &Record, tree: Worktree) -> Re
             Health::GitFileChanged => "the worktree's `.git` file had been changed; it is as it was",
             Health::BranchMissing => "the session's branch was gone and is back at the last checkpoint",
         };
-        note(shared, record, Payload::Warning { message: message.to_owned() }).await?;
+        warnings.push(message.to_owned());
     }
-    Ok(tree)
+    Ok(warnings)
 }
 
 /// Puts a work tree back that a daemon was filling with a child's files when it ended: all of them or none.

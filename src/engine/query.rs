@@ -9,7 +9,7 @@ use crate::api::request::{DiffQuery, ListSessions, ListTurns};
 use crate::api::session::{Diff, FileChange, InboxItem, Session, Turn, WaitingFor};
 use crate::git::capture::Kept;
 use crate::git::diff::{self, Kind, ReviewedWork, Target};
-use crate::git::{Oid, Repo, Worktree};
+use crate::git::{Oid, Repo, Worktree, history, removal};
 use crate::session::Session as SessionState;
 use crate::store::Removed;
 
@@ -204,18 +204,19 @@ fn is_reviewable(record: &Record) -> bool {
 
 /// The session's work: the tree while there is one, else what was saved of it.
 pub(super) fn whole(record: &Record, repo: &Repo) -> Result<Target, Fault> {
-    match record.body.tree {
-        Tree::Ready | Tree::Unprepared => Ok(Target::WorkTree),
-        Tree::Absent | Tree::Away | Tree::Creating => {
-            let saved = crate::git::removal::salvage_ref(record.id.as_str());
-            let branch = format!("refs/heads/{}", record.body.branch);
-            let found = match repo.find_ref(&saved)? {
-                Some(saved) => Some(saved),
-                None => repo.find_ref(&branch)?,
-            };
-            Ok(Target::Commit(found.map_or_else(|| record.body.base.commit.parse().map_err(Fault::from), Ok)?))
+    let (branch, tip) = (format!("refs/heads/{}", record.body.branch), history::tip_ref(record.id));
+    let sources = match record.body.tree {
+        Tree::Ready | Tree::Unprepared if Path::new(&record.body.worktree).is_dir() => return Ok(Target::WorkTree),
+        // Somebody has deleted the files; the next act brings back what is committed.
+        Tree::Ready | Tree::Unprepared => [branch, tip],
+        Tree::Absent | Tree::Away | Tree::Creating => [removal::salvage_ref(record.id.as_str()), branch],
+    };
+    for source in sources {
+        if let Some(commit) = repo.find_ref(&source)? {
+            return Ok(Target::Commit(commit));
         }
     }
+    Ok(Target::Commit(record.body.base.commit.parse()?))
 }
 
 /// The patch as text. One that is cut ends with a line that says so, in the form of git's own remarks.

@@ -18,7 +18,7 @@ use crate::store::{Change, Durability, Removed, Write};
 use super::actor::{Command, blocking, changes};
 use super::fault::Fault;
 use super::handoff::{self, EndedBy};
-use super::record::{ApprovalRecord, PromptBody, Record, State, Tree, TurnBody};
+use super::record::{ApprovalRecord, PromptBody, Record, State, Tree, TurnBody, UndoRecord};
 use super::shared::{Shared, event};
 use super::{clock, delegate, prepare, view};
 
@@ -33,7 +33,7 @@ pub(super) enum Settled {
     CutOff,
 }
 
-/// Settles every session that was in progress, and returns those.
+/// Settles every session that was in progress, and returns those whose files are not settled.
 pub(super) async fn all(shared: &Shared) -> Result<Vec<Record>, Fault> {
     let mut cut_off = Vec::new();
     for row in shared.store.sessions(Removed::Without).await? {
@@ -50,8 +50,8 @@ pub(super) async fn all(shared: &Shared) -> Result<Vec<Record>, Fault> {
             warn!(session = %record.id, %fault, "an integration stays half done until the next turn");
         }
         match settled {
-            Settled::CutOff => cut_off.push(record),
-            Settled::AsItWas => {}
+            Settled::AsItWas if record.body.undoing.is_none() => {}
+            Settled::AsItWas | Settled::CutOff => cut_off.push(record),
         }
     }
     Ok(cut_off)
@@ -97,8 +97,8 @@ pub(super) async fn one(shared: &Shared, record: &mut Record) -> Result<Settled,
     Ok(settled)
 }
 
-/// Counts what was left in the files by those who were cut off, one session after the other, and waits for a while. An
-/// agent decides how long git reads its files, so nobody waits for all of that.
+/// Completes undos, and counts what was left in the files by those who were cut off, one session after the other, and
+/// waits for a while. An agent decides how long git reads its files, so nobody waits for all of that.
 pub(super) async fn count_files(shared: &Arc<Shared>, cut_off: Vec<Record>) {
     let counting = shared.tasks.spawn(count_all(shared.clone(), cut_off));
     // The task goes on.
@@ -107,6 +107,11 @@ pub(super) async fn count_files(shared: &Arc<Shared>, cut_off: Vec<Record>) {
 
 pub(super) async fn count_all(shared: Arc<Shared>, cut_off: Vec<Record>) {
     for record in cut_off {
+        if let Some(UndoRecord { to, .. }) = record.body.undoing {
+            // One that fails says so, and the next act tries again.
+            delegate::tell(&shared, record.id, Command::Undo { to: Some(to) }).await.ok();
+            continue;
+        }
         let counted = shared.stop.run_until_cancelled(count(&record)).await;
         match counted {
             Some(Ok(Some(now))) => {

@@ -56,9 +56,16 @@ fn checkpoint_prefix(session: SessionId) -> String {
     format!("refs/coppice/checkpoints/{session}/")
 }
 
+/// Where the tip of a session's branch is kept, for the day on which somebody deletes the branch.
+pub fn tip_ref(session: SessionId) -> String {
+    format!("refs/coppice/tips/{session}")
+}
+
 /// Keeps a commit that the session's branch was moved to with its base: it is none of a turn.
 pub fn keep_moved(repo: &Repo, session: SessionId, commit: Oid) -> Result<(), GitError> {
-    set_ref(&repo.open()?, &format!("{}moved", checkpoint_prefix(session)), commit, "moved with its base")
+    let repo = repo.open()?;
+    set_ref(&repo, &format!("{}moved", checkpoint_prefix(session)), commit, "moved with its base")?;
+    set_ref(&repo, &tip_ref(session), commit, "moved with its base")
 }
 
 /// Commits everything in the worktree that is not ignored to `ref_name`, on top of the session's branch. The branch,
@@ -154,6 +161,7 @@ pub fn reword(tree: &Worktree, commit: &Oid, about: Checkpoint<'_>) -> Result<Op
         refs.set_target(name, new, Some(&old.committer()), "coppice: reword").map_err(failed)?;
     }
     refs.commit().map_err(failed)?;
+    set_ref(&repo, &tip_ref(about.session), new.into(), "coppice: reword")?;
     Ok(Some(new.into()))
 }
 
@@ -241,7 +249,7 @@ pub fn restore_snapshot(tree: &Worktree, snapshot: &Oid, ref_name: &str) -> Resu
         let private = PrivateIndex::copy_of(tree)?;
         private.git("read-tree").arg(tip.to_string()).run()?;
         private.install(OtherWriters::Possible)?;
-        set_ref(&repo, &tree.branch_ref(), tip, "coppice: restore")
+        reset_branch(&repo, tree, tip, "coppice: restore")
     };
     uncommit().map_err(|source| GitError::HalfReset { saved: ref_name.to_owned(), source: Box::new(source) })?;
     Ok(tip)
@@ -290,7 +298,7 @@ fn put_back(tree: &Worktree, to: &Oid, saved: &str) -> Result<(), GitError> {
     add.input(stage::nul_separated(&untracked)).run()?;
     worktree::checkout_into(&private, *to, OtherWriters::Possible)?;
     private.install(OtherWriters::Possible)?;
-    set_ref(&repo, &tree.branch_ref(), *to, "coppice: reset")
+    reset_branch(&repo, tree, *to, "coppice: reset")
 }
 
 fn find_tree(repo: &Repository, commit: Oid) -> Result<Tree<'_>, GitError> {
@@ -411,10 +419,22 @@ pub(super) fn set_ref(repo: &Repository, name: &str, commit: Oid, why: &str) -> 
     Ok(())
 }
 
+fn reset_branch(repo: &Repository, tree: &Worktree, to: Oid, why: &str) -> Result<(), GitError> {
+    set_ref(repo, &tree.branch_ref(), to, why)?;
+    keep_tip(repo, tree, to, why)
+}
+
+fn keep_tip(repo: &Repository, tree: &Worktree, tip: Oid, why: &str) -> Result<(), GitError> {
+    match tree.session() {
+        Some(session) => set_ref(repo, &tip_ref(session), tip, why),
+        None => Ok(()),
+    }
+}
+
 pub(super) fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid, why: &str) -> Result<(), GitError> {
     let name = format!("refs/heads/{}", tree.branch);
     match repo.reference_matching(&name, to.raw(), true, from.raw(), why) {
-        Ok(_) => Ok(()),
+        Ok(_) => keep_tip(repo, tree, to, why),
         Err(error) if error.code() == git2::ErrorCode::Modified => Err(GitError::RefMoved { name }),
         Err(source) => Err(GitError::Library { act: format!("move `{name}`"), source }),
     }

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use tracing::warn;
 
-use super::history::{self, Recorded};
+use super::history::{self, Recorded, tip_ref};
 use super::merge;
 use super::worktree::{registration, spare};
 use super::{GitError, Oid, Repo, Worktree, integrate, owner_access, status};
@@ -187,7 +187,7 @@ pub fn forget(repo: &Repo, session: SessionId) -> Result<(), GitError> {
 /// Forgets how a session came to where it is; what was put aside on the way stays.
 fn forget_history(repo: &Repo, session: SessionId) -> Result<(), GitError> {
     let checkpoints = format!("refs/coppice/checkpoints/{session}/*");
-    delete(repo, &[salvage_ref(session.as_str()), hidden::refs(session), checkpoints])
+    delete(repo, &[salvage_ref(session.as_str()), hidden::refs(session), checkpoints, tip_ref(session)])
 }
 
 pub(super) fn delete(repo: &Repo, patterns: &[String]) -> Result<(), GitError> {

@@ -111,7 +111,7 @@ fn an_undo_that_changes_nothing_leaves_no_mark() {
 }
 
 #[test]
-fn an_undo_that_is_cut_anywhere_is_completed_by_the_next_act() {
+fn an_undo_that_is_cut_anywhere_is_completed_by_the_next_daemon() {
     for effect in 1..EFFECTS {
         let mut env = TestEnv::new();
         let id = with_two_turns(&env);
@@ -123,10 +123,10 @@ fn an_undo_that_is_cut_anywhere_is_completed_by_the_next_act() {
         // The daemon may die before it can answer.
         env.coppice(&["undo", &id]).transcript();
         let survived = marked.is_some() && env.daemon_pid() == marked;
+        // The next daemon completes what has begun.
         let session = env.session(&id);
-        if session["last_error"]["kind"] == "unfinished_undo" {
-            env.send_ready(&id, &[], &say("done"));
-        } else if session["undone_to"] != 1 {
+        assert_ne!(session["last_error"]["kind"], "unfinished_undo", "at effect {effect}");
+        if session["undone_to"] != 1 {
             env.coppice(&["undo", &id]).succeeds();
         }
         assert_eq!(files(&env, &id), ["one.txt"], "at effect {effect}");
@@ -281,4 +281,19 @@ fn work_that_was_merged_stays_merged_when_an_undo_goes_past_it_and_back() {
     env.coppice(&["undo", &id, "--to", "3"]).succeeds();
     env.coppice(&["merge", &id]).succeeds();
     assert_eq!(env.read("one.txt"), "changed again\n");
+}
+
+#[test]
+fn nothing_is_merged_that_an_unfinished_undo_was_to_take_back() {
+    let mut env = TestEnv::new();
+    let git = FailingGit::install(&mut env);
+    let id = with_two_turns(&env);
+    git.fail_at("read-tree --reset");
+    env.coppice(&["undo", &id]).exits(1).transcript();
+    git.work();
+    let refused = env.coppice(&["merge", &id]).exits(1).stderr;
+    assert!(refused.contains("to turn 1 had not finished, and has now"), "{refused}");
+    assert_eq!(files(&env, &id), ["one.txt"]);
+    env.coppice(&["merge", &id]).succeeds();
+    assert!(env.repo().join("one.txt").exists() && !env.repo().join("two.txt").exists());
 }

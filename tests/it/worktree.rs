@@ -495,3 +495,56 @@ fn a_client_inside_a_worktree_is_told_where_it_is_by_the_store() {
     let base = env.session(next.trim())["base"]["name"].clone();
     assert_eq!(base, env.session(&id)["branch"]);
 }
+
+#[test]
+fn work_comes_back_when_worktree_and_branch_are_both_deleted() {
+    let env = TestEnv::new();
+    let branch_of = |id: &str| format!("refs/heads/{}", env.session(id)["branch"].as_str().unwrap());
+    let lose = |id: &str| {
+        fs::remove_dir_all(env.worktree(id)).unwrap();
+        env.git(&["update-ref", "-d", &branch_of(id)]);
+    };
+    let two_turns = || {
+        let id = env.create_ready(&write("one.txt", "one"));
+        env.send_ready(&id, &[], &write("two.txt", "two"));
+        id
+    };
+    let id = two_turns();
+    lose(&id);
+    assert!(env.coppice(&["diff", &id, "--stat"]).stdout().contains("two.txt"));
+    env.send_ready(&id, &[], &write("three.txt", "three"));
+    assert_eq!(env.session(&id)["changes"]["files"], 3);
+
+    // What was undone does not come back.
+    let id = two_turns();
+    env.coppice(&["undo", &id]).succeeds();
+    lose(&id);
+    env.send_ready(&id, &[], &say("done"));
+    assert_eq!(env.session(&id)["changes"]["files"], 1);
+
+    let id = two_turns();
+    lose(&id);
+    env.coppice(&["rm", &id]).succeeds();
+    env.coppice(&["restore", &id]).succeeds();
+    assert!(env.coppice(&["diff", &id, "--stat"]).stdout().contains("two.txt"));
+
+    let id = two_turns();
+    lose(&id);
+    let merged = env.coppice(&["merge", &id]).exits(0).stderr;
+    assert!(merged.contains("the worktree was gone and is back"), "{merged}");
+    assert_eq!((env.read("one.txt"), env.read("two.txt")), ("one\n".to_owned(), "two\n".to_owned()));
+}
+
+#[test]
+fn a_merge_or_an_undo_brings_back_what_was_deleted_by_hand() {
+    let env = TestEnv::new();
+    for (number, act) in ["merge", "undo", "rebase"].into_iter().enumerate() {
+        let id = env.create_ready(&write(&format!("{number}.txt"), "one"));
+        fs::remove_dir_all(env.worktree(&id)).unwrap();
+        env.coppice(&[act, &id]).succeeds();
+        let id = env.create_ready(&write(&format!("{number}-branch.txt"), "one"));
+        env.git(&["update-ref", "-d", &format!("refs/heads/{}", env.session(&id)["branch"].as_str().unwrap())]);
+        env.coppice(&[act, &id]).succeeds();
+    }
+    assert!(env.repo().join("0.txt").exists() && env.repo().join("0-branch.txt").exists());
+}

@@ -34,6 +34,7 @@ impl Actor {
             (_, Some(_)) => return Err(Fault::Removed { id: self.id }),
         }
         self.refuse_while_attached(&command)?;
+        self.mend_tree(&command).await?;
         self.finish_undo(&command).await?;
         match command {
             Command::Start => {

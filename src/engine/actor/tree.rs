@@ -14,6 +14,7 @@ use crate::api::session::Changes;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::git::diff::{self, CommitChanges, FileChange};
 use crate::git::history::{self, Checkpoint, Recorded};
+use crate::git::worktree::Health;
 use crate::git::{self, GitError, Oid, Repo, Worktree};
 use crate::protocol::naming;
 use crate::sandbox::quiesce;
@@ -23,7 +24,7 @@ use crate::store::{Change, Durability, Write};
 use super::super::fault::Fault;
 use super::super::prepare;
 use super::super::record::{ChildAccess, Tree, TurnBody};
-use super::Actor;
+use super::{Actor, Command};
 
 impl Actor {
     /// Ends what the turn left running behind the agent's back. The agent itself stays for the next turn.
@@ -33,6 +34,45 @@ impl Actor {
             warn!(session = %self.id, message, "leftovers");
             self.staged.push(Payload::Warning { message });
         }
+    }
+
+    /// Brings back what somebody removed by hand of the worktree or the branch, before a command works on the files. A turn
+    /// does the same when it begins.
+    pub(super) async fn mend_tree(&mut self, command: &Command) -> Result<(), Fault> {
+        match command {
+            Command::Merge(_) | Command::Rebase | Command::Integrate | Command::Undo { .. } | Command::Redo => {}
+            Command::Start
+            | Command::Send { .. }
+            | Command::SendReview
+            | Command::DropPrompt { .. }
+            | Command::Answer { .. }
+            | Command::Decide { .. }
+            | Command::Stop
+            | Command::Abort { .. }
+            | Command::Resume(_)
+            | Command::Relink { .. }
+            | Command::SetPosture { .. }
+            | Command::Attach(_)
+            | Command::Note { .. }
+            | Command::Archive
+            | Command::Remove
+            | Command::Restore
+            | Command::Retitle { .. }
+            | Command::Recount { .. }
+            | Command::CommitAgain
+            | Command::Reword { .. } => return Ok(()),
+        }
+        let (Session::Resting(_), Tree::Ready) = (self.state, self.record.body.tree) else { return Ok(()) };
+        let tree = self.tree().await?;
+        let looked_at = tree.clone();
+        if blocking(move || looked_at.health()).await? == Health::Sound {
+            return Ok(());
+        }
+        let lock = self.shared.tree_lock(self.id);
+        let _held = lock.lock().await;
+        let warnings = prepare::mend(&self.record, &tree).await?;
+        self.staged.extend(warnings.into_iter().map(|message| Payload::Warning { message }));
+        Ok(())
     }
 
     /// Whether somebody removed the worktree while the turn worked in it; the turn has failed then.

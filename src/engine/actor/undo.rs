@@ -231,11 +231,13 @@ impl Actor {
             | Command::SendReview
             | Command::Answer { .. }
             | Command::Resume(_)
-            | Command::Merge(_)
-            | Command::Rebase
-            | Command::Integrate
             | Command::Attach(_)
             | Command::Archive => self.undo(Some(to)).await,
+            // Whoever looked at the work before has seen more than is left.
+            Command::Merge(_) | Command::Rebase | Command::Integrate => {
+                self.undo(Some(to)).await?;
+                Err(Fault::UndoCompleted { id: self.id, to })
+            }
             // What is removed is saved as it is.
             Command::Remove
             | Command::Restore

@@ -75,7 +75,7 @@ fn known(record: &Record) -> Option<&ConversationRecord> {
 /// Starts the program on a terminal of its own.
 pub(in super::super) async fn start(shared: &Arc<Shared>, record: &Record, visit: &Visit) -> Result<Running, Fault> {
     let Ground { settings, tree } = Ground::of(shared, record).await?;
-    let tree = prepare::mend(shared, record, tree).await?;
+    let tree = prepare::mend_and_note(shared, record, tree).await?;
     let registry = shared.settings.registry(&settings.config);
     let spec = registry.get(&record.body.backend).cloned();
     let spec = spec.ok_or_else(|| Fault::Unstarted(prepare::unconfigured(&record.body.backend)))?;

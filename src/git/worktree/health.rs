@@ -6,6 +6,7 @@ use std::path::Path;
 use tracing::{info, warn};
 
 use super::{Worktree, checkout, registration};
+use crate::git::history::tip_ref;
 use crate::git::private_index::{OtherWriters, PrivateIndex};
 use crate::git::{GitError, Oid, removal};
 
@@ -106,8 +107,8 @@ impl Worktree {
             .map_err(GitError::library(format!("create the branch `{}`", self.branch)))
     }
 
-    /// Where the branch may have been, the best source first: what was saved at its removal, the history of a head that
-    /// is on it, its checkpoints, a head that is not on it, its base.
+    /// Where the branch may have been, the best source first: what was saved at its removal, its tip as it was kept, or
+    /// commits that somebody made on top of that in the worktree, its checkpoints, a head that is not on it, its base.
     fn last_commits(&self, repo: &git2::Repository) -> Vec<Oid> {
         let head = fs::read(self.admin.join("HEAD")).unwrap_or_default();
         let is_attached = head.trim_ascii_end() == format!("ref: {}", self.branch_ref()).as_bytes();
@@ -116,7 +117,13 @@ impl Worktree {
         let saved = repo.find_reference(&removal::salvage_ref(id)).and_then(|saved| saved.peel_to_commit());
         let saved = saved.and_then(|saved| saved.parent_id(0)).ok().map(Oid::from);
         let logged = last_of_log(&log).filter(|_| is_attached);
-        let found = [saved, logged, newest_checkpoint(repo, id), Oid::from_output(&head), Some(self.base)];
+        let tip = self.session().and_then(|session| repo.refname_to_id(&tip_ref(session)).ok()).map(Oid::from);
+        let kept = tip.or_else(|| newest_checkpoint(repo, id));
+        let is_newer = |logged: &Oid| {
+            let is_above = |kept: Oid| repo.graph_descendant_of(logged.raw(), kept.raw()).unwrap_or_default();
+            kept.is_none_or(is_above)
+        };
+        let found = [saved, logged.filter(is_newer), kept, logged, Oid::from_output(&head), Some(self.base)];
         found.into_iter().flatten().collect()
     }
 }
