@@ -47,7 +47,8 @@ pub(crate) fn is_own() -> bool {
 
 /// Fills the disk below `root` up to `spare_kib`.
 pub(crate) fn fill(root: &Path, spare_kib: u64) {
-    let mut filler = File::create(root.join(FILLER)).unwrap();
+    // Goes on where an earlier call left it.
+    let mut filler = File::options().append(true).create(true).open(root.join(FILLER)).unwrap();
     let block = vec![0; 64 << 10];
     while filler.write(&block).is_ok_and(|written| written > 0) {}
     let length = filler.metadata().unwrap().len();

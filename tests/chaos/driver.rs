@@ -1,7 +1,7 @@
 //! Performs the steps of a round as a person would: starts commands, lets faults strike meanwhile, takes them back, waits
 //! until nothing goes on any more, and then asks `model` whether everything holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,13 +13,14 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::disk;
 use crate::env::{Process, TestEnv};
-use crate::fault::{Remedy, Struck};
-use crate::model::{Checkout, Known, SHARED, violations};
+use crate::fault::{Remedy, Struck, is_victim};
+use crate::model::{Checkout, Known, KnownFiles, SHARED, UNFINISHED_UNDO, violations};
 use crate::observe::USERS_FILES;
-use crate::step::{Act, Pick, Step, Strike, Style, Turn};
+use crate::step::{Act, BACKGROUND, FOREGROUND, Fault, Moment, Pick, Step, Strike, Style, Turn, Victim};
 
-/// The daemon answers within this time on a machine that has nothing else to do.
+/// The daemon answers, and processes that have to end are gone, within this time on a machine that has nothing else to do.
 const ANSWER: Duration = Duration::from_secs(2);
 
 /// No command and no turn that ends by itself takes this long there.
@@ -27,6 +28,9 @@ const ACT: Duration = Duration::from_secs(20);
 
 /// Names the directory that gets a copy of a failed round.
 const KEEP: &str = "COPPICE_CHAOS_KEEP";
+
+/// What an act may take of the disk before it is full.
+const ACT_SPACE_KIB: u64 = 16 << 10;
 
 /// The exit code of a bug.
 const BUG: i32 = 70;
@@ -38,6 +42,8 @@ pub(crate) struct Tally {
     /// Faults that found nothing to strike.
     pub(crate) missed: usize,
     pub(crate) slowest: Duration,
+    /// From a kill to the end of the last process that had to end with it.
+    pub(crate) slowest_end: Duration,
 }
 
 impl Tally {
@@ -45,6 +51,7 @@ impl Tally {
         self.faults += other.faults;
         self.missed += other.missed;
         self.slowest = self.slowest.max(other.slowest);
+        self.slowest_end = self.slowest_end.max(other.slowest_end);
     }
 }
 
@@ -55,6 +62,16 @@ pub(crate) struct Round {
     pub(crate) checkout: PathBuf,
     pub(crate) known_checkout: Checkout,
     known_events: BTreeMap<u64, Value>,
+    /// The daemon that has to be the same at the next check; none where a fault killed it.
+    known_daemon: Option<Pid>,
+    /// The files of each session, by its id.
+    known_files: BTreeMap<String, KnownFiles>,
+    /// The ids of the sessions that something was done with since the last check.
+    touched: BTreeSet<String>,
+    /// The ids of those whose files may go.
+    rewound: BTreeSet<String>,
+    /// The directories of the sessions whose turns write nothing.
+    idle: Vec<String>,
     follower: Follower,
     /// How many sessions were asked for; the number of each is part of its title.
     created: usize,
@@ -86,6 +103,11 @@ impl Round {
             checkout: env.repo(),
             known_checkout: nothing,
             known_events: BTreeMap::new(),
+            known_daemon: None,
+            known_files: BTreeMap::new(),
+            touched: BTreeSet::new(),
+            rewound: BTreeSet::new(),
+            idle: Vec::new(),
             follower,
             created: 0,
             prompts: 0,
@@ -101,16 +123,23 @@ impl Round {
 
     /// Performs a step and checks what must hold after it; what became of it, for the trace.
     pub(crate) fn perform(&mut self, step: &Step) -> String {
+        if step.strike.iter().flat_map(|strike| &strike.faults).any(|fault| matches!(fault, Fault::FullDisk(_))) {
+            // The rest is quick to fill.
+            self.fill_disk(ACT_SPACE_KIB);
+        }
         let mut client = self.begin(step.act);
         let Some(strike) = &step.strike else {
             let outcome = finish(client);
             self.look();
             return outcome;
         };
-        if let Some(client) = &mut client {
-            client.wait_at_most(Duration::from_millis(strike.after_ms));
+        match (strike.moment, &mut client) {
+            (Moment::AfterMs(time), Some(client)) => client.wait_at_most(Duration::from_millis(time)),
+            (Moment::AfterMs(_), None) => {}
+            (Moment::ToolRuns, _) => self.await_tool(),
         }
         let struck = self.strike_all(strike, client);
+        disk::free(&self.env.path(""));
         self.settle();
         self.check();
         struck
@@ -126,6 +155,22 @@ impl Round {
         let left: Vec<_> = self.env.processes().into_iter().filter(|process| !process.ends_before(deadline)).collect();
         assert!(left.is_empty(), "these processes outlived their daemon: {left:#?}");
         self.tally
+    }
+
+    /// Leaves so much of the disk, if it is ours.
+    fn fill_disk(&self, spare_kib: u64) {
+        if disk::is_own() {
+            disk::fill(&self.env.path(""), spare_kib);
+        }
+    }
+
+    /// Waits until both processes of a tool run.
+    fn await_tool(&self) {
+        let deadline = Instant::now() + patience(ACT);
+        let runs = |command: &str| self.env.processes().iter().any(|process| process.command.trim_end() == command);
+        while !(runs(FOREGROUND) && runs(BACKGROUND)) {
+            assert!(Instant::now() < deadline, "the tool of the turn does not start");
+        }
     }
 
     /// Lets the faults happen, then the act under them, and takes them back.
@@ -144,11 +189,21 @@ impl Round {
                 Struck::Doomed(processes) => doomed.extend(processes),
             }
         }
+        self.known_daemon = self.known_daemon.filter(|_| !strike.faults.iter().any(|fault| fault.kills_daemon()));
+        let is_full = strike.faults.iter().any(|fault| matches!(fault, Fault::FullDisk(_))) && !remedies.is_empty();
+        // Another fault may keep the daemon from answering.
+        let answers_while_full = is_full && strike.faults.len() == 1;
+        if answers_while_full {
+            self.list();
+        }
         let under = strike.act.filter(|act| remedies.is_empty() || !act.is_users()).and_then(|act| self.begin(act));
         // A command that cannot end under the fault ends after it.
         let mut clients: Vec<_> = client.into_iter().chain(under).collect();
         for client in &mut clients {
             client.wait_at_most(Duration::from_secs(1));
+        }
+        if answers_while_full {
+            self.list();
         }
         self.heal(remedies);
         said.extend(clients.into_iter().map(|client| finish(Some(client))));
@@ -170,6 +225,22 @@ impl Round {
         assert!(left.is_empty(), "these processes outlived whoever started them: {left:#?}");
     }
 
+    /// That processes end in time after a kill, with nobody there who could start another daemon.
+    pub(crate) fn await_ends_alone(&mut self, doomed: &[Process], killed_at: Instant) {
+        let deadline = killed_at + patience(ANSWER);
+        let left: Vec<_> = doomed.iter().filter(|process| !process.ends_before(deadline)).collect();
+        assert!(left.is_empty(), "these processes run {:?} after the kill: {left:#?}", killed_at.elapsed());
+        self.tally.slowest_end = self.tally.slowest_end.max(killed_at.elapsed());
+        let tools: Vec<_> =
+            self.env.processes().into_iter().filter(|process| is_victim(process, Victim::Tool)).collect();
+        assert!(tools.is_empty(), "these commands of an agent run after the kill: {tools:#?}");
+    }
+
+    /// Ends the client that follows the events: it would start another daemon at once. The next check starts it again.
+    pub(crate) fn end_follower(&mut self) {
+        self.follower.end();
+    }
+
     /// The facts that hold in the midst of turns, too.
     fn look(&mut self) {
         self.list();
@@ -186,7 +257,15 @@ impl Round {
             // Before the look: what a daemon does by itself may come at any moment.
             self.known_events.extend(self.follower.seen());
             let seen = self.observe(&self.sessions);
-            let known = Known { checkout: &self.known_checkout, events: &self.known_events, merged: &self.merging };
+            let known = Known {
+                checkout: &self.known_checkout,
+                events: &self.known_events,
+                daemon: self.known_daemon,
+                files: &self.known_files,
+                rewound: &self.rewound,
+                merged: &self.merging,
+                idle: &self.idle,
+            };
             let found = violations(&known, &seen);
             if found.is_empty() {
                 break seen;
@@ -196,7 +275,21 @@ impl Round {
         };
         self.known_checkout = seen.checkout;
         self.known_events = seen.events;
+        self.known_daemon = seen.daemon;
+        for id in std::mem::take(&mut self.rewound) {
+            self.known_files.remove(&id);
+        }
+        for session in seen.sessions {
+            // The next act with it takes the files away.
+            if session.doubt.as_deref() == Some(UNFINISHED_UNDO) {
+                self.known_files.remove(&session.id);
+            } else if session.real.is_some() {
+                self.known_files
+                    .insert(session.id, KnownFiles { changed: session.paths, committed: session.committed });
+            }
+        }
         self.merging.clear();
+        self.touched.clear();
         if self.follower.has_ended() {
             self.follower = Follower::start(&self.env, *self.known_events.keys().last().unwrap_or(&0));
         }
@@ -281,6 +374,14 @@ impl Round {
         command
     }
 
+    /// Sends a prompt and waits for the end of its turn.
+    fn send_and_wait(&self, id: &str, prompt: &str) -> Command {
+        let program = self.command(&[]).get_program().to_owned();
+        let mut command = self.env.command("sh", &self.checkout);
+        command.args(["-c", r#""$0" send "$1" "$2" && exec "$0" wait "$1""#]).arg(program).args([id, prompt]);
+        command
+    }
+
     pub(crate) fn git_command(&self, directory: &Path, arguments: &[&str]) -> Command {
         let mut command = self.env.command("git", directory);
         command.args(arguments);
@@ -306,11 +407,13 @@ impl Round {
     fn begin(&mut self, act: Act) -> Option<Client> {
         let id = |round: &Self, which| round.session(which).map(|session| session["id"].as_str().unwrap().to_owned());
         let arguments: Vec<String> = match act {
-            Act::New(turn) => {
+            Act::New(turn) | Act::Run(turn) => {
                 self.created += 1;
                 let directory = format!("s{}", self.created);
+                self.idle.extend(matches!(turn, Turn::Idle).then(|| directory.clone()));
                 let prompt = self.prompt(turn, &directory);
-                let fixed = ["new", "--model", "demo", "--agent", "engineer", "--title"].map(str::to_owned);
+                let command = if let Act::Run(_) = act { "run" } else { "new" };
+                let fixed = [command, "--model", "demo", "--agent", "engineer", "--title"].map(str::to_owned);
                 fixed.into_iter().chain([directory, prompt]).collect()
             }
             Act::Send(which, turn) => {
@@ -318,11 +421,18 @@ impl Round {
                 let (id, directory) = (session["id"].as_str()?.to_owned(), session["title"].as_str()?.to_owned());
                 vec!["send".to_owned(), id, self.prompt(turn, &directory)]
             }
+            Act::SendAndWait(which, turn) => {
+                let session = self.session(which)?;
+                let (id, directory) = (session["id"].as_str()?.to_owned(), session["title"].as_str()?.to_owned());
+                let prompt = self.prompt(turn, &directory);
+                self.touched.insert(id.clone());
+                return Some(Client::start(self.send_and_wait(&id, &prompt)));
+            }
             Act::Stop(which) => vec!["stop".to_owned(), id(self, which)?],
             Act::Resume(which) => vec!["resume".to_owned(), id(self, which)?],
-            Act::Undo(which) => vec!["undo".to_owned(), id(self, which)?],
+            Act::Undo(which) => vec!["undo".to_owned(), self.rewind(which)?],
             Act::Rollback(which, turn) => {
-                vec!["undo".to_owned(), id(self, which)?, "--to".to_owned(), turn.to_string()]
+                vec!["undo".to_owned(), self.rewind(which)?, "--to".to_owned(), turn.to_string()]
             }
             Act::Diff(which) => vec!["diff".to_owned(), id(self, which)?],
             Act::Merge(which, style) => {
@@ -330,15 +440,34 @@ impl Round {
                 self.merging.push(directory);
                 vec!["merge".to_owned(), id(self, which)?, style.option().to_owned()]
             }
-            Act::Rebase(which) => vec!["rebase".to_owned(), id(self, which)?],
+            Act::Rebase(which) => vec!["rebase".to_owned(), self.rewind(which)?],
             Act::Archive(which) => vec!["archive".to_owned(), id(self, which)?],
             Act::Remove(which) => vec!["rm".to_owned(), id(self, which)?],
             Act::Restore(which) => vec!["restore".to_owned(), self.removed(which)?],
             Act::TakeMergeBack => return self.take_merge_back(),
             Act::UserCommit => return self.user_commit(),
         };
+        self.touched.extend(arguments.get(1).cloned());
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         Some(Client::start(self.command(&arguments)))
+    }
+
+    /// The id of a session whose files may go.
+    fn rewind(&mut self, which: Pick) -> Option<String> {
+        let id = self.session(which)?["id"].as_str()?.to_owned();
+        self.rewound.insert(id.clone());
+        Some(id)
+    }
+
+    /// Expects no more of a session's files than what is committed, or nothing where a turn may commit what is left.
+    pub(crate) fn expect_committed(&mut self, which: Pick) {
+        let Some(session) = self.session(which) else { return };
+        let (id, is_busy) = (session["id"].as_str().unwrap().to_owned(), is_busy(session));
+        if is_busy || self.touched.contains(&id) {
+            self.rewound.insert(id);
+        } else if let Some(files) = self.known_files.get_mut(&id) {
+            files.changed.clone_from(&files.committed);
+        }
     }
 
     fn prompt(&mut self, turn: Turn, directory: &str) -> String {

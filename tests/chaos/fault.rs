@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 
@@ -38,6 +38,7 @@ impl Round {
     pub(crate) fn strike(&mut self, fault: Fault, client: Option<&mut Client>) -> Struck {
         match fault {
             Fault::Kill(victim, which) => self.kill(victim, which),
+            Fault::KillTurn(first, second) => self.kill_turn(&[first].into_iter().chain(second).collect::<Vec<_>>()),
             Fault::Suspend(milliseconds) => self.suspend(Duration::from_millis(milliseconds), client),
             Fault::FullDisk(_) | Fault::ReadOnlyRepository if !disk::is_own() => Struck::Nothing,
             Fault::FullDisk(spare_kib) => {
@@ -57,6 +58,7 @@ impl Round {
                 Struck::Lasting(Remedy::MoveBack)
             }
             Fault::DeletedWorktree(which) => {
+                self.expect_committed(which);
                 let Some(session) = self.session(which) else { return Struck::Nothing };
                 // What an agent writes meanwhile may stay.
                 if fs::remove_dir_all(session["worktree"].as_str().unwrap()).is_ok() {
@@ -118,6 +120,39 @@ impl Round {
         Struck::Doomed(doomed)
     }
 
+    /// Kills processes of a turn at once, and waits until everything that cannot live without them has ended.
+    fn kill_turn(&mut self, victims: &[Victim]) -> Struck {
+        self.end_follower();
+        let processes = self.env.processes();
+        let targets: Option<Vec<_>> =
+            victims.iter().map(|victim| processes.iter().find(|process| is_victim(process, *victim))).collect();
+        // Without namespaces, the second stage has become the agent.
+        let Some(targets) = targets else { return Struck::Nothing };
+        // Who is stopped does not end the others before they are killed.
+        for target in &targets {
+            kill_process(target.pid, Signal::STOP).unwrap();
+        }
+        let killed_at = Instant::now();
+        for target in targets.iter().rev() {
+            kill_process(target.pid, Signal::KILL).unwrap();
+        }
+        let kills_agent = victims.iter().any(|victim| *victim != Victim::Tool);
+        let kills_daemon = victims.contains(&Victim::Daemon);
+        let is_doomed = |process: &Process| {
+            let is_one_of = |kinds: &[Victim]| kinds.iter().any(|victim| is_victim(process, *victim));
+            let is_agent = is_one_of(&[Victim::Supervisor, Victim::SecondStage, Victim::Agent]);
+            kills_daemon || is_one_of(&[Victim::Tool]) || (kills_agent && is_agent)
+        };
+        let has_namespaces = processes.iter().any(|process| is_victim(process, Victim::SecondStage));
+        let doomed: Vec<_> = processes.into_iter().filter(is_doomed).collect();
+        // Without namespaces, nobody is left who could end the processes of an agent before the next daemon.
+        if !has_namespaces && kills_daemon && victims.contains(&Victim::Supervisor) {
+            return Struck::Doomed(doomed);
+        }
+        self.await_ends_alone(&doomed, killed_at);
+        Struck::Done
+    }
+
     fn suspend(&self, time: Duration, client: Option<&mut Client>) -> Struck {
         let daemons: Vec<_> =
             self.env.processes().into_iter().filter(|process| is_victim(process, Victim::Daemon)).collect();
@@ -131,7 +166,7 @@ impl Round {
     }
 }
 
-fn is_victim(process: &Process, victim: Victim) -> bool {
+pub(crate) fn is_victim(process: &Process, victim: Victim) -> bool {
     let command = process.command.trim_end();
     match victim {
         Victim::Daemon => command.contains(" daemon run"),

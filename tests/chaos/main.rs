@@ -1,7 +1,7 @@
 //! Random acts and faults against a real daemon with the scripted agent: whatever happens, the invariants of `model` hold.
 //!
-//! `tests/chaos/run` starts it; a plain `cargo test` does not. Each round has a home and a repository of its own and a seed
-//! of its own, which decides all of its steps.
+//! `tests/chaos/run` starts it; a plain `cargo test` does not. Each round has a home and a repository of its own. A seed of
+//! its own decides all of its steps, or a directed schedule does.
 
 #![allow(
     clippy::unwrap_used,
@@ -30,11 +30,29 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use driver::{Round, Tally};
+use step::Step;
 
 /// Steps that share one home: enough for sessions to meet, few enough to read when one fails.
 const ROUND: usize = 20;
 
+/// How many times the disk is full in one home.
+const FULL_DISK_ROUND: usize = 10;
+
+enum Schedule {
+    Random,
+    KillPairs,
+    FullDisks(usize),
+}
+
+/// The steps of one home.
+struct Plan {
+    steps: Vec<Step>,
+    /// The arguments that repeat them.
+    arguments: String,
+}
+
 struct Options {
+    schedule: Schedule,
     seed: u64,
     count: usize,
     is_verbose: bool,
@@ -42,18 +60,54 @@ struct Options {
 
 impl Options {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self { seed: u64::from(std::process::id()), count: 100, is_verbose: false };
+        let seed = u64::from(std::process::id());
+        let mut options = Self { schedule: Schedule::Random, seed, count: 100, is_verbose: false };
         while let Some(name) = arguments.next() {
             let mut number =
                 || arguments.next().and_then(|text| text.parse().ok()).ok_or(format!("{name} needs a number"));
             match name.as_str() {
                 "--seed" => options.seed = number()?,
                 "--count" => options.count = usize::try_from(number()?).map_err(|error| error.to_string())?,
+                "--kill-pairs" => options.schedule = Schedule::KillPairs,
+                "--full-disks" => {
+                    let count = usize::try_from(number()?).map_err(|error| error.to_string())?;
+                    options.schedule = Schedule::FullDisks(count);
+                }
                 "--verbose" => options.is_verbose = true,
-                other => return Err(format!("unknown option `{other}`; expected --seed, --count or --verbose")),
+                other => {
+                    let expected = "--seed, --count, --kill-pairs, --full-disks or --verbose";
+                    return Err(format!("unknown option `{other}`; expected {expected}"));
+                }
             }
         }
         Ok(options)
+    }
+
+    fn plans(&self) -> Vec<Plan> {
+        let split = |count: usize, size: usize| {
+            let sizes = (0..count.div_ceil(size)).map(move |round| size.min(count - round * size));
+            sizes.zip(self.seed..)
+        };
+        match self.schedule {
+            Schedule::Random => {
+                let plan = |(count, seed)| Plan {
+                    steps: step::steps(seed, count),
+                    arguments: format!("--seed {seed} --count {count}"),
+                };
+                split(self.count, ROUND).map(plan).collect()
+            }
+            Schedule::KillPairs => {
+                let plan = |steps| Plan { steps, arguments: "--kill-pairs".to_owned() };
+                step::kill_pairs().into_iter().map(plan).collect()
+            }
+            Schedule::FullDisks(count) => {
+                let plan = |(count, seed)| Plan {
+                    steps: step::full_disks(seed, count),
+                    arguments: format!("--full-disks {count} --seed {seed}"),
+                };
+                split(count, FULL_DISK_ROUND).map(plan).collect()
+            }
+        }
     }
 }
 
@@ -69,35 +123,35 @@ fn main() -> ExitCode {
     if let Some(code) = disk::run_again_on_own_disk() {
         return code;
     }
-    let (begun, mut total) = (Instant::now(), Tally::default());
-    let rounds = options.count.div_ceil(ROUND);
-    for (round, seed) in (0..rounds).zip(options.seed..) {
-        let count = ROUND.min(options.count - round * ROUND);
-        let Some(tally) = run_round(seed, count, options.is_verbose) else {
-            println!("repeat it with: tests/chaos/run --seed {seed} --count {count}");
+    let (begun, mut total, mut count) = (Instant::now(), Tally::default(), 0);
+    for plan in options.plans() {
+        let Some(tally) = run_round(&plan, options.is_verbose) else {
+            println!("repeat it with: tests/chaos/run {}", plan.arguments);
             return ExitCode::FAILURE;
         };
         total.add(&tally);
+        count += plan.steps.len();
     }
     println!(
-        "seed {}: {} steps, {} faults, {} without a target, in {} s; the slowest answer took {} ms",
+        "seed {}: {count} steps, {} faults, {} without a target, in {} s; the slowest answer took {} ms",
         options.seed,
-        options.count,
         total.faults,
         total.missed,
         begun.elapsed().as_secs(),
         total.slowest.as_millis()
     );
+    if let Schedule::KillPairs = options.schedule {
+        println!("nothing survived; the last process ended {} ms after a kill", total.slowest_end.as_millis());
+    }
     ExitCode::SUCCESS
 }
 
-/// Performs the steps of one seed in a new home; `None` when an invariant was violated.
-fn run_round(seed: u64, count: usize, is_verbose: bool) -> Option<Tally> {
-    let steps = step::steps(seed, count);
+/// Performs steps in a new home; `None` when an invariant was violated.
+fn run_round(plan: &Plan, is_verbose: bool) -> Option<Tally> {
     let mut trace = Vec::new();
     let played = catch_unwind(AssertUnwindSafe(|| {
         let mut round = Round::new();
-        for (index, step) in steps.iter().enumerate() {
+        for (index, step) in plan.steps.iter().enumerate() {
             trace.push(format!("{index:>3}  {step}"));
             if is_verbose {
                 println!("{}", trace.last().unwrap());
@@ -114,7 +168,8 @@ fn run_round(seed: u64, count: usize, is_verbose: bool) -> Option<Tally> {
         return Some(tally);
     }
     println!(
-        "\nseed {seed}, step {}: an invariant is violated (see above). The steps so far:",
+        "\n{}, step {}: an invariant is violated (see above). The steps so far:",
+        plan.arguments,
         trace.len().saturating_sub(1)
     );
     println!("{}", trace.join("\n"));

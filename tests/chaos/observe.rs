@@ -7,13 +7,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::driver::Round;
-use crate::model::{Changes, Checkout, Observed, SeenSession};
+use crate::model::{Changes, Checkout, Observed, SeenSession, UNFINISHED_UNDO};
 
 /// Uncommitted work of the user: changed, staged and untracked.
 pub(crate) const USERS_FILES: [&str; 3] = ["README.md", "staged.txt", "untracked.txt"];
 
 /// Kinds of errors by which a session says that its files are not as its branch.
-const DOUBTS: [&str; 2] = ["uncommitted", "unfinished_undo"];
+const DOUBTS: [&str; 2] = ["uncommitted", UNFINISHED_UNDO];
 
 impl Round {
     /// Looks at everything.
@@ -33,6 +33,7 @@ impl Round {
             fsck: self.fsck(),
             panics: self.env.log().lines().filter(|line| line.contains("panicked")).map(str::to_owned).collect(),
             sessions: sessions.iter().map(|session| self.session_facts(session, &events)).collect(),
+            daemon: self.env.daemon_pid(),
             checkout,
             events,
         }
@@ -67,7 +68,14 @@ impl Round {
     fn session_facts(&self, session: &Value, events: &BTreeMap<u64, Value>) -> SeenSession {
         let text = |name: &str| session[name].as_str().unwrap().to_owned();
         let base = session["base"]["commit"].as_str().unwrap();
-        let numbers = self.numbers(base, Path::new(session["worktree"].as_str().unwrap()));
+        let worktree = Path::new(session["worktree"].as_str().unwrap());
+        let numbers = self.numbers(base, worktree);
+        let ignored = ["ls-files", "--others", "--ignored", "--exclude-standard"];
+        let branch = format!("refs/heads/{}", session["branch"].as_str().unwrap());
+        let committed =
+            self.git_command(&self.checkout, &["diff", "--name-only", "--no-renames", base, &branch]).output().unwrap();
+        let committed = String::from_utf8(committed.stdout).unwrap().lines().map(str::to_owned).collect();
+        let ignored = if numbers.is_some() { self.paths_in(worktree, &ignored) } else { BTreeSet::new() };
         let shown = &session["changes"];
         let [files, insertions, deletions] =
             ["files", "insertions", "deletions"].map(|name| shown[name].as_u64().unwrap());
@@ -86,6 +94,8 @@ impl Round {
             // A worktree that no turn began in may be half made, and after a merge only what came since counts.
             real: (numbers.is_some() && has("turn_started") && !has("merged")).then_some(real),
             paths: lines.iter().map(|line| line[2].to_owned()).collect(),
+            committed,
+            ignored,
             doubt: doubt.map(str::to_owned),
         }
     }
@@ -109,7 +119,11 @@ impl Round {
     }
 
     fn paths(&self, arguments: &[&str]) -> BTreeSet<String> {
-        self.git(&self.checkout, arguments).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
+        self.paths_in(&self.checkout, arguments)
+    }
+
+    fn paths_in(&self, directory: &Path, arguments: &[&str]) -> BTreeSet<String> {
+        self.git(directory, arguments).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect()
     }
 
     /// What is broken in the repository; nothing when it is sound.

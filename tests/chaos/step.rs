@@ -1,4 +1,4 @@
-//! What a round does: a pure function from a seed to steps.
+//! What a round does: pure functions from a seed to random steps, and to the steps of a directed schedule.
 
 use std::fmt;
 
@@ -11,13 +11,22 @@ pub(crate) struct Step {
     pub(crate) strike: Option<Strike>,
 }
 
-/// One or two faults, so long after the act began or when it has ended, whichever comes first.
+/// Faults that strike during an act.
 #[derive(Debug, Clone)]
 pub(crate) struct Strike {
-    pub(crate) after_ms: u64,
+    pub(crate) moment: Moment,
+    /// Without any, the step waits for the end of its turn.
     pub(crate) faults: Vec<Fault>,
     /// Happens under a fault that lasts.
     pub(crate) act: Option<Act>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Moment {
+    /// So many milliseconds after the act began, or when it has ended, whichever comes first.
+    AfterMs(u64),
+    /// When the processes of [`Turn::Background`] are there.
+    ToolRuns,
 }
 
 /// A number that becomes one of those that are there when it is used.
@@ -26,7 +35,11 @@ pub(crate) type Pick = usize;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Act {
     New(Turn),
+    /// The same, and waits for the end of the turn.
+    Run(Turn),
     Send(Pick, Turn),
+    /// The same, and waits for the end of the turn.
+    SendAndWait(Pick, Turn),
     Stop(Pick),
     Resume(Pick),
     Undo(Pick),
@@ -59,6 +72,10 @@ pub(crate) enum Turn {
     Busy,
     /// Writes a file of its own and waits in a command until somebody stops it.
     Endless,
+    /// The same, and the command has started a process that left its session.
+    Background,
+    /// Writes nothing.
+    Idle,
     /// Writes the file that others write, too.
     Shared,
     /// Lets a child write a file of its own.
@@ -70,6 +87,8 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Kill(Victim, Pick),
+    /// Kills one or two processes of the only turn at once; what was below them ends in time without a new daemon.
+    KillTurn(Victim, Option<Victim>),
     /// The daemon stands still for so many milliseconds.
     Suspend(u64),
     /// The disk has no more than so many KiB left.
@@ -84,6 +103,10 @@ pub(crate) enum Fault {
     // The place for a deleted database file, once the daemon notices it.
 }
 
+/// The two processes of [`Turn::Background`].
+pub(crate) const BACKGROUND: &str = "sleep 3601";
+pub(crate) const FOREGROUND: &str = "sleep 3600";
+
 /// Whose process is killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Victim {
@@ -93,6 +116,60 @@ pub(crate) enum Victim {
     Agent,
     Tool,
     Git,
+}
+
+/// Whose processes [`kill_pairs`] kills.
+const TURN_VICTIMS: [Victim; 5] =
+    [Victim::Daemon, Victim::Supervisor, Victim::SecondStage, Victim::Agent, Victim::Tool];
+
+/// A round for each process of a turn and for each pair of them: they are killed while a tool runs, and a session that is
+/// created afterwards finds nothing but the files of its base.
+pub(crate) fn kill_pairs() -> Vec<Vec<Step>> {
+    let seconds = |first: usize| TURN_VICTIMS[first + 1..].iter().copied().map(Some);
+    let pairs = TURN_VICTIMS.into_iter().enumerate().flat_map(|(index, first)| {
+        std::iter::once(None).chain(seconds(index)).map(move |second| Fault::KillTurn(first, second))
+    });
+    let round = |fault| {
+        let kill = Strike { moment: Moment::ToolRuns, faults: vec![fault], act: None };
+        vec![Step { act: Act::New(Turn::Background), strike: Some(kill) }, undisturbed(Act::New(Turn::Idle))]
+    };
+    pairs.map(round).collect()
+}
+
+/// Fills the disk `count` times, at random moments of the acts that write most: turns and their checkpoints, merges,
+/// removals and undos. The log is written during all of them.
+pub(crate) fn full_disks(seed: u64, count: usize) -> Vec<Step> {
+    let mut random = Random(seed);
+    // The second session stays, so that a removal is not the end of all of them.
+    let mut steps = vec![undisturbed(Act::New(Turn::Quick)), undisturbed(Act::New(Turn::Quick))];
+    for index in 0..count {
+        let style = [Style::Squash, Style::NoFf, Style::Rebase][random.below(3)];
+        // And about how many milliseconds it takes.
+        let (act, time) = match index % 6 {
+            0 => (Act::SendAndWait(1, Turn::Busy), 600),
+            1 => (Act::SendAndWait(1, Turn::Quick), 160),
+            2 => (Act::Undo(1), 60),
+            3 => (Act::Merge(1, style), 120),
+            4 => (Act::Run(Turn::Quick), 300),
+            _ => (Act::Remove(0), 50),
+        };
+        // A merge, an undo and a removal need work of a turn to start with.
+        if let Act::Undo(which) | Act::Merge(which, _) | Act::Remove(which) = act {
+            steps.push(undisturbed(Act::Send(which, Turn::Quick)));
+        }
+        let faults = vec![Fault::FullDisk([0, 4, 16, 64][random.below(4)])];
+        let moment = Moment::AfterMs(u64::try_from(random.below(time)).unwrap());
+        steps.push(Step { act, strike: Some(Strike { moment, faults, act: None }) });
+        if let Act::Remove(_) = act {
+            steps.push(undisturbed(Act::Restore(0)));
+        }
+    }
+    steps
+}
+
+/// An act that nothing strikes, up to the end of its turn.
+fn undisturbed(act: Act) -> Step {
+    Step { act, strike: Some(Strike { moment: Moment::AfterMs(0), faults: Vec::new(), act: None }) }
 }
 
 /// The steps of a seed.
@@ -108,11 +185,11 @@ fn step(random: &mut Random, index: usize) -> Step {
 }
 
 fn strike(random: &mut Random) -> Strike {
-    let after_ms = [0, 5, 20, 60, 120, 250, 500][random.below(7)];
+    let moment = Moment::AfterMs([0, 5, 20, 60, 120, 250, 500][random.below(7)]);
     let count = 1 + random.below(4) / 3;
     let faults = (0..count).map(|_| fault(random)).collect();
     let act = (random.below(2) == 0).then(|| act(random));
-    Strike { after_ms, faults, act }
+    Strike { moment, faults, act }
 }
 
 fn act(random: &mut Random) -> Act {
@@ -168,6 +245,17 @@ fn fault(random: &mut Random) -> Fault {
     }
 }
 
+impl Fault {
+    pub(crate) fn kills_daemon(self) -> bool {
+        matches!(
+            self,
+            Fault::Kill(Victim::Daemon, _)
+                | Fault::KillTurn(Victim::Daemon, _)
+                | Fault::KillTurn(_, Some(Victim::Daemon))
+        )
+    }
+}
+
 impl Turn {
     /// The prompt of a session's turn: it writes no file but those below the session's own directory, and the shared one.
     pub(crate) fn prompt(self, directory: &str, number: usize) -> String {
@@ -181,6 +269,13 @@ impl Turn {
                 script(&[own, run(&command), say("done")])
             }
             Turn::Endless => script(&[own, run("sleep 3600"), say("done")]),
+            Turn::Background => {
+                // An ignored file, too: no status shows it when it comes into another worktree.
+                let command =
+                    format!("mkdir build; touch build/left; setsid {BACKGROUND} >/dev/null 2>&1 & {FOREGROUND}");
+                script(&[own, run(&command), say("done")])
+            }
+            Turn::Idle => say("done"),
             Turn::Shared => script(&[own, write("shared.txt", &format!("{directory} {number}")), say("done")]),
             Turn::Delegate => {
                 let child = write(&format!("{directory}/{number}-child.txt"), "child");
@@ -196,7 +291,11 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.act)?;
         let Some(strike) = &self.strike else { return Ok(()) };
-        write!(f, ", after {} ms {:?}", strike.after_ms, strike.faults)?;
+        match strike.moment {
+            Moment::AfterMs(_) if strike.faults.is_empty() => {}
+            Moment::AfterMs(time) => write!(f, ", after {time} ms {:?}", strike.faults)?,
+            Moment::ToolRuns => write!(f, ", when its tool runs {:?}", strike.faults)?,
+        }
         strike.act.map_or(Ok(()), |act| write!(f, ", then {act:?}"))
     }
 }
