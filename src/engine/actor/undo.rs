@@ -4,6 +4,7 @@ use crate::api::event::Payload;
 use crate::api::session::{TurnError, TurnState};
 use crate::git::diff::{self, CommitChanges, Target};
 use crate::git::{self, GitError, Oid, Worktree, history};
+use crate::sandbox::quiesce::QuietError;
 use crate::session::{Rest, Session, Standing};
 use crate::store::{Change, Durability};
 
@@ -69,17 +70,20 @@ impl Actor {
             crash::point();
             history::reset_after_snapshot(&stoppable, &target, &name)?;
             crash::point();
-            let unsaved = diff::commit_changes(&stoppable, &before.before, before.commit)?.files.len();
-            let tree = whole;
-            let left_out = before.left_out;
-            // A base that was brought in after the turn is not below its commit.
-            let base = match branch {
-                Some(branch) => git::merge::left_base(&tree, &branch, target)?.unwrap_or(tree.base),
-                None => tree.base,
+            let describe = || {
+                let unsaved = diff::commit_changes(&stoppable, &before.before, before.commit)?.files.len();
+                let tree = whole;
+                // A base that was brought in after the turn is not below its commit.
+                let base = match branch {
+                    Some(branch) => git::merge::left_base(&tree, &branch, target)?.unwrap_or(tree.base),
+                    None => tree.base,
+                };
+                let merged = last_merge(&tree, target, base, &merges)?;
+                let changes = diff::commit_changes(&stoppable, &merged.unwrap_or(base), target)?;
+                Ok((changes, base, merged, unsaved, before.left_out))
             };
-            let merged = last_merge(&tree, target, base, &merges)?;
-            let changes = diff::commit_changes(&stoppable, &merged.unwrap_or(base), target)?;
-            Ok((changes, base, merged, unsaved, left_out))
+            // The files have changed: the undo is to be completed, and did not fail to begin.
+            describe().map_err(|source| GitError::HalfReset { saved: name, source: Box::new(source) })
         };
         let undone = self.shared.in_stoppable_tree(self.id, &tree, undo).await;
         let (CommitChanges { files, uncounted }, base, merged, unsaved, left_out) = match undone {
@@ -204,6 +208,8 @@ impl Actor {
                 let saved = self.record.body.undoing.as_ref().map_or(saved, |begun| begun.saved.clone());
                 return Fault::HalfUndone { id: self.id, to, source: GitError::HalfReset { saved, source } };
             }
+            // Git may have changed the files by then.
+            Fault::Quiet(QuietError::Disturbed { .. } | QuietError::Lost(_)) => return fault,
             fault => fault,
         };
         self.restore_before_undo(before);

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat};
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
 
 use super::{state, stray_sleep};
 use crate::env::TestEnv;
@@ -26,16 +28,21 @@ impl HeldGit {
 
     /// Runs `coppice` with these arguments, and `look` while a git with `held` in its arguments waits.
     fn look_during(&self, env: &TestEnv, held: &str, arguments: &[&str], look: impl FnOnce()) {
+        let (code, said) = self.act_during(env, held, arguments, look);
+        assert_eq!(code, Some(0), "{said}");
+    }
+
+    /// The same for a command that may fail: its exit code and what it said.
+    fn act_during(&self, env: &TestEnv, held: &str, arguments: &[&str], act: impl FnOnce()) -> (Option<i32>, String) {
         // Read as a whole or not at all.
         fs::write(self.directory.join("next"), format!("{held}\n")).unwrap();
         fs::rename(self.directory.join("next"), self.directory.join("held")).unwrap();
         let running = env.start(arguments);
         let gate = self.wait_for_reader();
-        look();
+        act();
         fs::remove_file(self.directory.join("held")).unwrap();
         drop(gate);
-        let (code, said) = running.end();
-        assert_eq!(code, Some(0), "{said}");
+        running.end()
     }
 
     /// The end of the pipe that holds git, once git waits at the other one.
@@ -75,6 +82,25 @@ fn a_merge_into_the_branch_of_a_session_stops_that_session() {
     assert!(!is_stopped(&env, "sleep 6021"));
     assert_eq!(fs::read_to_string(env.worktree(&target).join("merged.txt")).unwrap(), "merged\n");
     assert_eq!(env.git_in(&env.worktree(&target), &["status", "--porcelain"]), "");
+}
+
+#[test]
+fn an_undo_whose_session_is_killed_meanwhile_is_completed_by_the_next_act() {
+    let mut env = TestEnv::new();
+    let git = HeldGit::install(&mut env);
+    let id = env.create_ready(&write("undone.txt", "one"));
+    let (code, said) = git.act_during(&env, "read-tree --reset", &["undo", &id], || {
+        let processes = env.processes();
+        let supervisor = processes.iter().find(|process| process.command.trim().ends_with("supervise")).unwrap();
+        kill_process(supervisor.pid, Signal::KILL).unwrap();
+        env.wait_for_ends("demo-agent");
+    });
+    assert_eq!(code, Some(1), "{said}");
+    assert_eq!(env.session(&id)["last_error"]["kind"], "unfinished_undo");
+    env.send_ready(&id, &[], &say("again"));
+    assert!(!env.worktree(&id).join("undone.txt").exists());
+    let session = env.session(&id);
+    assert_eq!((&session["changes"]["files"], &session["last_error"]), (&json!(0), &Value::Null));
 }
 
 #[test]
