@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags, mkdirat, mknodat, open, openat};
+use serde_json::{Value, json};
 
 use crate::env::TestEnv;
 use crate::script::{run, say, steps, wait_for_file, write};
@@ -334,6 +335,21 @@ fn a_branch_deleted_by_hand_comes_back_from_its_checkpoint() {
     env.coppice(&["send", &id, &write("other.txt", "two")]).succeeds();
     env.wait_for(&id, "ready");
     assert_eq!(env.git(&["show", &format!("{branch}:file.txt")]), "one");
+}
+
+#[test]
+fn uncommitted_files_that_are_gone_with_their_worktree_are_not_counted() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("committed.txt", "one"));
+    let git_dir = env.git_in(&env.worktree(&id), &["rev-parse", "--absolute-git-dir"]);
+    fs::write(Path::new(&git_dir).join("index.lock"), "").unwrap();
+    env.send_ready(&id, &[], &write("uncommitted.txt", "two"));
+    env.wait_for_session(&id, |session| session["changes"]["files"] == 2);
+    // The lock goes with the worktree, as whoever puts it back removes it.
+    fs::remove_dir_all(env.worktree(&id)).unwrap();
+    env.send_ready(&id, &[], &say("nothing new"));
+    let session = env.session(&id);
+    assert_eq!((&session["changes"]["files"], &session["uncommitted"]), (&json!(1), &Value::Null));
 }
 
 #[test]

@@ -120,7 +120,10 @@ impl Actor {
         self.record.body.forget_uncommitted();
         self.all_committed();
         self.note_left_out(&left_out);
-        let Some(Kept { recorded, files, own, uncounted }) = kept else { return Ok(()) };
+        let Some(Kept { recorded, files, own, uncounted }) = kept else {
+            self.count_committed(tree).await;
+            return Ok(());
+        };
         self.warn_of_uncounted(uncounted);
         self.record.body.changes = changes(diff::total(&files));
         let commit = recorded.commit.to_string();
@@ -179,7 +182,10 @@ impl Actor {
         self.record.body.forget_uncommitted();
         self.all_committed();
         self.note_left_out(&left_out);
-        let Some(Kept { recorded, files, own, uncounted }) = kept else { return Ok(None) };
+        let Some(Kept { recorded, files, own, uncounted }) = kept else {
+            self.count_committed(tree).await;
+            return Ok(None);
+        };
         self.warn_of_uncounted(uncounted);
         let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));

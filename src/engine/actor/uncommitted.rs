@@ -5,7 +5,7 @@ use tracing::warn;
 
 use crate::api::event::Payload;
 use crate::api::session::TurnError;
-use crate::git::diff::{self, Target};
+use crate::git::diff::{self, CommitChanges, Target};
 use crate::git::{GitError, Worktree};
 use crate::session::Session;
 use crate::store::Durability;
@@ -13,7 +13,7 @@ use crate::store::Durability;
 use super::super::fault::Fault;
 use super::super::prepare::failure;
 use super::super::record::{ChildAccess, Tree, Uncommitted, UncommittedCause};
-use super::tree::changes;
+use super::tree::{blocking, changes};
 use super::{Actor, TurnRun};
 
 impl Actor {
@@ -66,6 +66,24 @@ impl Actor {
         match count.await {
             Ok(total) => self.record.body.changes = changes(total),
             Err(fault) => warn!(session = %self.id, %fault, "what is not committed is not counted"),
+        }
+    }
+
+    /// Counts the files of the session's branch, where nothing is to be committed. What was counted before may be gone
+    /// without having been committed, for example together with its worktree.
+    pub(super) async fn count_committed(&mut self, tree: Worktree) {
+        let count = async {
+            let from = self.record.body.measured_from().parse()?;
+            let read = move || {
+                let tip = tree.repo.find_ref(&tree.branch_ref())?;
+                let tip = tip.ok_or_else(|| GitError::BranchMissing { branch: tree.branch.clone() })?;
+                diff::commit_changes(&tree, &from, tip)
+            };
+            blocking(read).await
+        };
+        match count.await {
+            Ok(CommitChanges { files, .. }) => self.record.body.changes = changes(diff::total(&files)),
+            Err(fault) => warn!(session = %self.id, %fault, "what is committed is not counted"),
         }
     }
 
