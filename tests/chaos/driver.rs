@@ -17,7 +17,7 @@ use crate::disk;
 use crate::env::{Process, TestEnv};
 use crate::fault::{Remedy, Struck, is_victim};
 use crate::model::{Checkout, Known, KnownFiles, SHARED, UNFINISHED_UNDO, violations};
-use crate::observe::USERS_FILES;
+use crate::observe::{LOCKS, USERS_FILES};
 use crate::step::{Act, BACKGROUND, FOREGROUND, Fault, Moment, Pick, Step, Strike, Style, Turn, Victim};
 
 /// The daemon answers, and processes that have to end are gone, within this time on a machine that has nothing else to do.
@@ -141,6 +141,9 @@ impl Round {
         let struck = self.strike_all(strike, client);
         disk::free(&self.env.path(""));
         self.settle();
+        if strike.faults.iter().any(|fault| matches!(fault, Fault::Kill(Victim::Git, _))) {
+            self.remove_locks();
+        }
         self.check();
         struck
     }
@@ -155,6 +158,13 @@ impl Round {
         let left: Vec<_> = self.env.processes().into_iter().filter(|process| !process.ends_before(deadline)).collect();
         assert!(left.is_empty(), "these processes outlived their daemon: {left:#?}");
         self.tally
+    }
+
+    /// Removes the locks of a git that was killed, as a person does who was told about them.
+    fn remove_locks(&self) {
+        for lock in LOCKS {
+            fs::remove_file(self.checkout.join(".git").join(lock)).ok();
+        }
     }
 
     /// Leaves so much of the disk, if it is ours.

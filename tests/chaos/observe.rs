@@ -12,6 +12,9 @@ use crate::model::{Changes, Checkout, Observed, SeenSession, UNFINISHED_UNDO};
 /// Uncommitted work of the user: changed, staged and untracked.
 pub(crate) const USERS_FILES: [&str; 3] = ["README.md", "staged.txt", "untracked.txt"];
 
+/// What git locks in a git directory, and leaves locked when it is killed.
+pub(crate) const LOCKS: [&str; 3] = ["index.lock", "HEAD.lock", "refs/heads/main.lock"];
+
 /// Kinds of errors by which a session says that its files are not as its branch.
 const DOUBTS: [&str; 2] = ["uncommitted", UNFINISHED_UNDO];
 
@@ -42,7 +45,7 @@ impl Round {
     pub(crate) fn checkout_facts(&self) -> Checkout {
         let git = |arguments: &[&str]| self.git(&self.checkout, arguments);
         let git_dir = self.checkout.join(".git");
-        let locks = ["coppice-move", "index.lock", "HEAD.lock", "refs/heads/main.lock"];
+        let litter = LOCKS.into_iter().chain(["coppice-move"]);
         let mut files: Vec<_> =
             USERS_FILES.iter().map(|path| fs::read_to_string(self.checkout.join(path)).unwrap_or_default()).collect();
         files.push(git(&["--no-optional-locks", "diff", "--cached"]));
@@ -51,7 +54,7 @@ impl Round {
             tip: git(&["rev-parse", "refs/heads/main"]),
             status: git(&["--no-optional-locks", "status", "--porcelain"]),
             files,
-            litter: locks.iter().filter(|lock| git_dir.join(lock).exists()).map(ToString::to_string).collect(),
+            litter: litter.filter(|name| git_dir.join(name).exists()).map(str::to_owned).collect(),
         }
     }
 
