@@ -25,6 +25,11 @@ use super::{clock, delegate, prepare, view};
 /// How long the daemon waits for the counts of files before it takes requests: most are there by then.
 const COUNT_PATIENCE: Duration = Duration::from_secs(5);
 
+/// The pauses before a count that failed is tried again: its repository may be away for a moment. The next prompt counts
+/// anyway.
+const COUNT_PAUSES: [Duration; 4] =
+    [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10), Duration::from_secs(60)];
+
 /// Whether a session was in the middle of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settled {
@@ -106,10 +111,28 @@ pub(super) async fn count_files(shared: &Arc<Shared>, cut_off: Vec<Record>) {
 }
 
 pub(super) async fn count_all(shared: Arc<Shared>, cut_off: Vec<Record>) {
+    let uncounted = count_each(&shared, cut_off).await;
+    if !uncounted.is_empty() {
+        drop(shared.tasks.spawn(count_again(shared.clone(), uncounted)));
+    }
+}
+
+async fn count_again(shared: Arc<Shared>, mut uncounted: Vec<Record>) {
+    for pause in COUNT_PAUSES {
+        if shared.stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() || uncounted.is_empty() {
+            return;
+        }
+        uncounted = count_each(&shared, uncounted).await;
+    }
+}
+
+/// Counts the files of each session; those for which that failed.
+async fn count_each(shared: &Arc<Shared>, cut_off: Vec<Record>) -> Vec<Record> {
+    let mut uncounted = Vec::new();
     for record in cut_off {
         if let Some(UndoRecord { to, .. }) = record.body.undoing {
             // One that fails says so, and the next act tries again.
-            delegate::tell(&shared, record.id, Command::Undo { to: Some(to) }).await.ok();
+            delegate::tell(shared, record.id, Command::Undo { to: Some(to) }).await.ok();
             continue;
         }
         let counted = shared.stop.run_until_cancelled(count(&record)).await;
@@ -117,13 +140,17 @@ pub(super) async fn count_all(shared: Arc<Shared>, cut_off: Vec<Record>) {
             Some(Ok(Some(now))) => {
                 let (turn, was) = (record.body.turns, record.body.changes);
                 // A session that has gone on since counts by itself.
-                delegate::tell(&shared, record.id, Command::Recount { turn, was, now }).await.ok();
+                delegate::tell(shared, record.id, Command::Recount { turn, was, now }).await.ok();
             }
             Some(Ok(None)) => {}
-            Some(Err(fault)) => warn!(session = %record.id, %fault, "what was left in the files is not counted"),
-            None => return,
+            Some(Err(fault)) => {
+                warn!(session = %record.id, %fault, "what was left in the files is not counted");
+                uncounted.push(record);
+            }
+            None => return Vec::new(),
         }
     }
+    uncounted
 }
 
 /// Counts the files as they are: what was left there by whoever was cut off is on no branch yet. Nothing is stopped for

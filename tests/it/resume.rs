@@ -24,6 +24,18 @@ fn a_running_turn_is_interrupted_and_its_tree_of_processes_is_gone() {
 }
 
 #[test]
+fn what_a_cut_off_turn_left_is_counted_once_its_repository_is_back() {
+    let env = TestEnv::new();
+    let id = env.create(&steps(&[write("half.txt", "1"), hang()]));
+    env.wait_for_event(&id, "tool_finished", 0);
+    std::fs::rename(env.repo(), env.path("away")).unwrap();
+    env.kill_daemon();
+    env.coppice_in(&env.path("home"), &["daemon", "start"]).succeeds();
+    std::fs::rename(env.path("away"), env.repo()).unwrap();
+    env.wait_for_session(&id, |session| session["changes"]["files"] == 1);
+}
+
+#[test]
 fn a_session_goes_on_with_its_conversation_restored() {
     let env = TestEnv::new();
     let id = env.create_ready(&say("first"));
