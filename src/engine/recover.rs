@@ -12,6 +12,7 @@ use crate::git::GitError;
 use crate::git::diff::{self, Target};
 use crate::git::history;
 use crate::git::stop::stop_signal;
+use crate::id::SessionId;
 use crate::session::{self, Effect, Event, Fact, Rest, Session};
 use crate::store::{Change, Durability, Removed, Write};
 
@@ -113,16 +114,23 @@ pub(super) async fn count_files(shared: &Arc<Shared>, cut_off: Vec<Record>) {
 pub(super) async fn count_all(shared: Arc<Shared>, cut_off: Vec<Record>) {
     let uncounted = count_each(&shared, cut_off).await;
     if !uncounted.is_empty() {
+        let uncounted = uncounted.iter().map(|record| record.id).collect();
         drop(shared.tasks.spawn(count_again(shared.clone(), uncounted)));
     }
 }
 
-async fn count_again(shared: Arc<Shared>, mut uncounted: Vec<Record>) {
+async fn count_again(shared: Arc<Shared>, mut uncounted: Vec<SessionId>) {
     for pause in COUNT_PAUSES {
-        if shared.stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() || uncounted.is_empty() {
+        if uncounted.is_empty() || shared.stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
             return;
         }
-        uncounted = count_each(&shared, uncounted).await;
+        let mut records = Vec::new();
+        for id in uncounted {
+            // As it is by now: a prompt may have failed for the same reason.
+            let row = shared.store.session(id).await.ok().flatten();
+            records.extend(row.and_then(|row| Record::read(row).ok()));
+        }
+        uncounted = count_each(&shared, records).await.iter().map(|record| record.id).collect();
     }
 }
 

@@ -31,6 +31,8 @@ fn what_a_cut_off_turn_left_is_counted_once_its_repository_is_back() {
     std::fs::rename(env.repo(), env.path("away")).unwrap();
     env.kill_daemon();
     env.coppice_in(&env.path("home"), &["daemon", "start"]).succeeds();
+    env.coppice_in(&env.path("home"), &["send", &id, &say("too early")]).succeeds();
+    env.coppice_in(&env.path("home"), &["wait", &id]).exits(1).transcript();
     std::fs::rename(env.path("away"), env.repo()).unwrap();
     env.wait_for_session(&id, |session| session["changes"]["files"] == 1);
 }
