@@ -103,9 +103,10 @@ impl Round {
         }
     }
 
-    /// What changed since the base in the worktree; nothing where somebody deleted it.
+    /// What changed since the base in the worktree; nothing where somebody deleted it, or moved its repository back.
     fn numbers(&self, base: &str, worktree: &Path) -> Option<String> {
-        if !worktree.join(".git").exists() {
+        let pointer = fs::read_to_string(worktree.join(".git")).ok()?;
+        if !pointer.trim().strip_prefix("gitdir: ").is_some_and(|git_dir| Path::new(git_dir).exists()) {
             return None;
         }
         // An index of our own: neither the session's nor the user's may change by a look.
