@@ -18,6 +18,7 @@ pub mod load;
 pub mod offer;
 mod posture;
 mod profile;
+mod reader;
 pub mod rule;
 mod scene;
 mod shell;

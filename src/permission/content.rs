@@ -2,8 +2,9 @@
 //! without its files. A rule for `tail *` is no word about `.env`.
 
 use super::flag;
+use super::reader::READS;
 use super::shell::{SimpleCommand, Word, is_one_of};
-use super::verb::{GIT_READS, READS, names_credentials};
+use super::verb::{GIT_READS, names_credentials};
 use super::{Leads, Places};
 
 /// Programs that only read, and show no content of files.

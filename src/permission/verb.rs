@@ -12,78 +12,8 @@ pub(super) use git::{READS as GIT_READS, reads as git_reads};
 use super::command::is_common_program;
 use super::content::shows_hidden;
 use super::filter::{printed_files, reaches_by_filter};
+use super::reader::{self, READS};
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
-
-/// Programs that read, whatever their arguments are: none writes a file or runs a program.
-pub(super) const READS: &str = ": b2sum basename cat cksum cmp column comm cut df dirname du echo egrep expand expr false \
-                     fgrep fmt fold free grep groups head hexdump id join ls md5sum nl nproc od paste pwd readlink \
-                     realpath rev seq sha1sum sha256sum sha512sum sleep stat sum tac tail tr true tsort type uname \
-                     unexpand uptime wc whereis which whoami";
-
-/// A program that reads as long as it has no other options than these. A long option must be spelled out.
-struct Reader {
-    name: &'static str,
-    /// Letters of options without a value, or whose value is always the next word; the rest of a word behind one of
-    /// `valued` is its value.
-    flags: &'static str,
-    valued: &'static str,
-    long: &'static str,
-}
-
-const READERS: &[Reader] = &[
-    Reader {
-        name: "diff",
-        flags: "abBcdeEinNpqrsTtuwyZ",
-        valued: "CUWxIF",
-        long: "brief color context exclude ignore-all-space ignore-blank-lines ignore-case ignore-space-change new-file \
-               recursive report-identical-files side-by-side strip-trailing-cr suppress-common-lines text unified width",
-    },
-    Reader {
-        name: "fd",
-        flags: "HILa0pgFsiu1q",
-        valued: "tedEcjS",
-        long: "absolute-path case-sensitive changed-before changed-within exact-depth exclude extension fixed-strings \
-               follow full-path glob hidden ignore-case max-depth max-results min-depth no-ignore print0 size type",
-    },
-    Reader {
-        name: "file",
-        flags: "bhiLkNr0",
-        valued: "",
-        long: "brief dereference keep-going mime mime-encoding mime-type no-dereference no-pad raw",
-    },
-    Reader {
-        name: "jq",
-        flags: "nrcsSejaCMR",
-        valued: "",
-        long: "ascii-output color-output compact-output exit-status join-output monochrome-output null-input raw-input \
-               raw-output slurp sort-keys tab",
-    },
-    Reader {
-        name: "rg",
-        flags: "niIlcwvFSsUNHoux0LPqhap",
-        valued: "ABCegmtTMjrEd",
-        long: "after-context before-context case-sensitive color column context count count-matches files \
-               files-with-matches files-without-match fixed-strings glob heading hidden iglob ignore-case invert-match \
-               json line-number max-columns max-count max-depth multiline no-filename no-heading no-ignore \
-               no-ignore-vcs no-line-number null only-matching pcre2 regexp replace smart-case sort stats trim type \
-               type-list type-not vimgrep with-filename word-regexp",
-    },
-    Reader {
-        name: "sort",
-        flags: "bcCdfghiMmnRrsuVz",
-        valued: "kt",
-        long: "check dictionary-order field-separator general-numeric-sort human-numeric-sort ignore-case \
-               ignore-leading-blanks key merge month-sort numeric-sort random-sort reverse stable unique version-sort \
-               zero-terminated",
-    },
-    Reader {
-        name: "tree",
-        flags: "adfxipughsDtrcUCnJQFLPI0123456789",
-        valued: "",
-        long: "dirsfirst du gitignore noreport prune",
-    },
-    Reader { name: "uniq", flags: "cdDuiz", valued: "fsw", long: "all-repeated count ignore-case repeated unique" },
-];
 
 /// Expressions of `find` that only read: tests, and actions that print.
 const FIND_WORDS: &str = "-L -H -P -a -and -daystart -depth -empty -executable -false -follow -group -iname -inum \
@@ -184,7 +114,6 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         return false;
     }
     let has_glob = command.words.iter().any(|word| word.is_glob);
-    let is_operand = |word: &str| !word.starts_with('-') || matches!(word, "-" | "--");
     let are_among = |words: &str| arguments.iter().all(|word| !word.starts_with('-') || is_one_of(words, word));
     match base_name(program) {
         "git" => {
@@ -197,31 +126,20 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "cd" => ground.is_way_to_root(&texts) || matches!(arguments, [to] if !has_glob && is_way_down(to)),
         "command" => matches!(arguments, ["-v" | "-V", _]),
         "date" => are_among("-u -R -I --utc --universal") && arguments.iter().all(|word| word.starts_with(['+', '-'])),
-        "find" => are_among(FIND_WORDS),
+        "find" => arguments.iter().all(|word| !word.starts_with('-') || is_one_of(FIND_WORDS, word) || is_number(word)),
         "[" | "test" => are_among(TEST_WORDS),
         "printf" => arguments.first().is_some_and(|format| prints_texts(format)) && !has_glob,
         "sed" | "awk" | "gawk" | "mawk" => printed_files(command).is_some(),
         "jq" if reaches_by_filter(command) => false,
-        // It writes its second file, which may be anything behind `--`.
-        "uniq" if has_glob || arguments.iter().filter(|word| is_operand(word)).count() > 1 => false,
+        "uniq" if has_glob => false,
         name if ground.has_tree_secret && shows_hidden(name, arguments) => false,
-        name => match READERS.iter().find(|reader| reader.name == name) {
-            Some(reader) => arguments.iter().all(|word| reader.knows(word)),
-            None => is_one_of(READS, name),
-        },
+        name => reader::only_reads(name, arguments),
     }
 }
 
-impl Reader {
-    /// Whether a word is none of the options that this program may not have.
-    fn knows(&self, word: &str) -> bool {
-        let Some(option) = word.strip_prefix('-') else { return true };
-        if let Some(long) = option.strip_prefix('-') {
-            return long.is_empty() || is_one_of(self.long, long.split('=').next().unwrap_or(long));
-        }
-        let end = option.find(|c| self.valued.contains(c)).unwrap_or(option.len());
-        option[..end].chars().all(|c| self.flags.contains(c))
-    }
+/// Whether a word is a number below nothing, as in `find -mtime -1`.
+fn is_number(word: &str) -> bool {
+    word.len() > 1 && word[1..].bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether a directory is below, by its name.

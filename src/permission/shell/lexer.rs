@@ -1,7 +1,7 @@
 //! A strict lexer for the part of the shell's language that every shell reads alike: literal words, quotes without
 //! expansions, lists, pipes and redirections to named files. It stops at everything else and names it.
 
-use super::super::verb::READS;
+use super::super::reader::READS;
 use super::{OpaqueConstruct, Origin, Redirect, SimpleCommand, Word, is_one_of, is_safe_text};
 
 /// Unquoted words that are part of the language where a command may start.

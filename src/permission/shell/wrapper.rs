@@ -2,7 +2,8 @@
 //!
 //! A program that is not in the table may run any of its words, unless it is known to take them for texts.
 
-use super::super::verb::{GIT_READS, READS};
+use super::super::reader::READS;
+use super::super::verb::GIT_READS;
 use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
 /// A program that runs the command behind its own options, numbers and assignments.
