@@ -41,6 +41,7 @@ pub mod status;
 pub mod stop;
 pub mod submodule;
 pub mod traces;
+pub mod tracked;
 pub mod veil;
 pub mod worktree;
 

@@ -72,7 +72,7 @@ impl Engine {
             audience: Audience::Person,
             grants: &grants,
         };
-        let call = judge.call(&name, &reach);
+        let call = judge.call(&name, &reach, permission.as_ref());
         let verdict = judge.decide(&call, &caller);
         let mut warnings = judge::warnings(&call);
         warnings.extend(describe_opaque_command(&call));

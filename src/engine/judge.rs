@@ -106,8 +106,8 @@ impl Judge {
     }
 
     /// The call as the rules see it: with every link on the way followed.
-    pub(super) fn call(&self, tool: &str, reach: &Reach) -> Call {
-        let kept = Kept::of(&self.rules.map, &self.rules.files);
+    pub(super) fn call(&self, tool: &str, reach: &Reach, agent: Option<&CompactPermission>) -> Call {
+        let kept = Kept::for_commands(agent.into_iter().chain(&self.rules.map), &self.rules.files);
         Call { tool: tool.to_owned(), subject: links::follow(reach, &self.tree, &self.places.tree, &kept) }
     }
 
@@ -136,7 +136,7 @@ impl Judge {
             audience: if is_background && denies { Audience::Nobody } else { Audience::Person },
             grants: &grants,
         };
-        let call = self.call(made.tool, made.reach);
+        let call = self.call(made.tool, made.reach, role.permission.as_ref());
         let (verdict, is_spared) = self.in_scene(&caller, |scene| {
             let verdict = permission::decide(&call, scene);
             let is_spared = permission::is_spared(&verdict, &call, scene);

@@ -3,14 +3,20 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use ignore::WalkBuilder;
+
+use crate::git::tracked::tracked_files;
 use crate::permission::compact::glob;
-use crate::permission::{self, Keeper, Kept, Leads, Place, Reach, Subject, Target};
+use crate::permission::{self, Keeper, Kept, Leads, Place, Reach, SearchedFiles, Subject, Target, guard};
 
 /// How many directories a command may change to and still be judged.
 const MOST_MOVES: usize = 64;
 
 /// How many files are looked at for links that a command may reach by its patterns.
 const MOST_FILES: usize = 10_000;
+
+/// How many files are looked at for what may not be read. The search itself reads each of them.
+const MOST_SEARCHED: usize = 100_000;
 
 /// What a call is about, with every link on the way followed. The agent knows its tree by the name `tree`; `real_tree`
 /// is where that is, and `kept` what may not be read in it.
@@ -21,43 +27,27 @@ pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path, kept: &Kept) -
         Reach::Command { text, cwd } => {
             let renamed = text.replace(tree, &real_tree.to_string_lossy());
             let place = target(cwd);
-            let is_inside = leads_inside(&renamed, &place.real, real_tree, &kept.keeper(real_tree));
-            let leads = if is_inside { Leads::Inside } else { Leads::Elsewhere };
+            let leads = follow_command(&renamed, &place.real, real_tree, &kept.keeper(real_tree));
             Subject::Command { text: text.clone(), cwd: place, leads }
         }
         Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => Subject::from(reach),
     }
 }
 
-/// Whether all that a command names is in the tree and may be read: a link that the repository brings may lead anywhere.
-/// Git that runs in a directory below must find the repository of the tree.
-fn leads_inside(text: &str, cwd: &Path, tree: &Path, keeper: &Keeper) -> bool {
-    let Some(places) = permission::places_below(text, cwd, tree) else { return false };
-    // Quotes in the text may hide the name of a program, and are not in its commands.
-    let runs_git = permission::segments(text).is_none_or(|lines| lines.iter().any(|line| line.contains("git")));
-    let mut walk = Walk { tree, keeper, files_left: MOST_FILES };
-    let mut bases = vec![cwd.to_owned()];
-    let mut at = 0;
-    // A name may be meant against each directory that can be reached by the command's own moves, in any order.
-    while let Some(base) = bases.get(at).cloned() {
-        let is_seen = |place: &&Place| {
-            at > 0 && matches!(place, Place::Within { directory, .. } if Path::new(directory).is_absolute())
-        };
-        let mut unseen = places.iter().filter(|place| !is_seen(place));
-        let is_foreign = runs_git && is_in_other_repository(&base, tree);
-        if is_foreign || bases.len() > MOST_MOVES || !unseen.all(|place| walk.leads_place_inside(place, &base)) {
-            return false;
-        }
-        for place in &places {
-            let Place::Move(to) = place else { continue };
-            let next = real(&base.join(to));
-            if next.is_dir() && !bases.contains(&next) {
-                bases.push(next);
-            }
-        }
-        at += 1;
+/// Where all that a command names leads: a link that the repository brings may lead anywhere. Git that runs in a directory
+/// below must find the repository of the tree.
+fn follow_command(text: &str, cwd: &Path, tree: &Path, keeper: &Keeper) -> Leads {
+    let mut walk = Walk { tree, keeper, links_left: MOST_FILES, files_left: MOST_SEARCHED, has_kept: false };
+    if permission::shows_tracked_files(text)
+        && tracked_files(tree).is_none_or(|files| files.iter().any(|file| walk.keeps_inside(file)))
+    {
+        return Leads::Kept;
     }
-    true
+    match (walk.leads_inside(text, cwd), walk.has_kept) {
+        (true, _) => Leads::Inside,
+        (false, true) => Leads::Kept,
+        (false, false) => Leads::Elsewhere,
+    }
 }
 
 /// Whether git may find a repository between a directory and the root of the tree, by a `.git` or without one.
@@ -71,32 +61,95 @@ fn is_in_other_repository(directory: &Path, tree: &Path) -> bool {
 struct Walk<'a> {
     tree: &'a Path,
     keeper: &'a Keeper,
+    /// How many files may yet be looked at for links, and how many for what may not be read.
+    links_left: usize,
     files_left: usize,
+    /// Whether something was found that may not be read.
+    has_kept: bool,
 }
 
 impl Walk<'_> {
+    /// Whether all that a command names is in the tree and may be read.
+    fn leads_inside(&mut self, text: &str, cwd: &Path) -> bool {
+        let Some(places) = permission::places_below(text, cwd, self.tree) else { return false };
+        // Quotes in the text may hide the name of a program, and are not in its commands.
+        let runs_git = permission::segments(text).is_none_or(|lines| lines.iter().any(|line| line.contains("git")));
+        let mut bases = vec![cwd.to_owned()];
+        let mut at = 0;
+        // A name may be meant against each directory that can be reached by the command's own moves, in any order.
+        while let Some(base) = bases.get(at).cloned() {
+            let is_seen = |place: &&Place| {
+                let (Place::Within { directory, .. } | Place::Searched { directory, .. }) = place else { return false };
+                at > 0 && Path::new(directory).is_absolute()
+            };
+            let mut unseen = places.iter().filter(|place| !is_seen(place));
+            let is_foreign = runs_git && is_in_other_repository(&base, self.tree);
+            if is_foreign || bases.len() > MOST_MOVES || !unseen.all(|place| self.leads_place_inside(place, &base)) {
+                return false;
+            }
+            for place in &places {
+                let Place::Move(to) = place else { continue };
+                let next = real(&base.join(to));
+                if next.is_dir() && !bases.contains(&next) {
+                    bases.push(next);
+                }
+            }
+            at += 1;
+        }
+        true
+    }
+
     fn leads_place_inside(&mut self, place: &Place, base: &Path) -> bool {
-        let is_free = |path: &Path| {
-            let real = real(path);
-            permission::is_free(place, &real, self.tree) && !(real.exists() && self.keeps(&real))
-        };
         match place {
-            Place::File(name) | Place::Move(name) | Place::Program(name) => is_free(&base.join(name)),
+            Place::File(name) | Place::Move(name) | Place::Program(name) => self.is_free(place, &base.join(name)),
+            Place::Searched { directory, files } => {
+                let start = base.join(directory);
+                self.is_free(place, &start) && self.finds_nothing_kept(&real(&start), *files)
+            }
             Place::Within { directory, pattern } => {
                 let start = base.join(directory);
                 // A name that begins a word may be an option.
                 let is_option = |name: &str| name.starts_with('-') && may_match(pattern, name);
                 let has_option = || entries(&start).iter().any(|path| is_option(&file_name(path)));
-                is_free(&start)
+                self.is_free(place, &start)
                     && !(directory.is_empty() && has_option())
                     && self.leads_pattern_inside(place, real(&start), pattern)
             }
         }
     }
 
-    /// Whether a rule keeps a file of the tree from being read.
-    fn keeps(&self, path: &Path) -> bool {
-        path.strip_prefix(self.tree).is_ok_and(|inside| self.keeper.keeps(inside))
+    fn is_free(&mut self, place: &Place, path: &Path) -> bool {
+        let real = real(path);
+        permission::is_free(place, &real, self.tree) && !(real.exists() && self.keeps(&real))
+    }
+
+    /// Whether a file of the tree may not be read.
+    fn keeps(&mut self, path: &Path) -> bool {
+        path.strip_prefix(self.tree).is_ok_and(|inside| self.keeps_inside(inside))
+    }
+
+    fn keeps_inside(&mut self, inside: &Path) -> bool {
+        let is_kept = guard::is_tree_secret(inside) || self.keeper.keeps(inside);
+        self.has_kept |= is_kept;
+        is_kept
+    }
+
+    /// Whether a search below a directory reads nothing that may not be read. It follows no links.
+    fn finds_nothing_kept(&mut self, start: &Path, files: SearchedFiles) -> bool {
+        let is_visible = files == SearchedFiles::Visible;
+        let mut walk = WalkBuilder::new(start);
+        walk.standard_filters(is_visible).git_global(false).filter_entry(|entry| entry.file_name() != ".git");
+        if is_visible {
+            walk.add_custom_ignore_filename(".rgignore");
+        }
+        for entry in walk.build().flatten() {
+            let Some(files_left) = self.files_left.checked_sub(1) else { return false };
+            self.files_left = files_left;
+            if entry.file_type().is_some_and(|kind| !kind.is_dir()) && self.keeps(entry.path()) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether everything that a pattern may mean is in the tree and may be read: behind its first part, each level is
@@ -116,8 +169,8 @@ impl Walk<'_> {
                     true => vec![directory.join(part)],
                     false => entries(&directory),
                 };
-                let Some(files_left) = self.files_left.checked_sub(found.len()) else { return false };
-                self.files_left = files_left;
+                let Some(links_left) = self.links_left.checked_sub(found.len()) else { return false };
+                self.links_left = links_left;
                 for path in found {
                     let is_link = path.is_symlink();
                     if is_link && !permission::is_free(place, &real(&path), self.tree) {
@@ -275,7 +328,11 @@ mod tests {
             ("sub/links/docs/run", false),
             ("echo 'open", false),
         ] {
-            assert_eq!(leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree)), expected, "{text}");
+            assert_eq!(
+                follow_command(text, &tree, &tree, &Kept::default().keeper(&tree)) == Leads::Inside,
+                expected,
+                "{text}"
+            );
         }
     }
 
@@ -287,10 +344,10 @@ mod tests {
         symlink("..", tree.join("sub/up")).unwrap();
         symlink("../../sub", tree.join("sub/deep/back")).unwrap();
         for text in ["grep -R x sub", "rg -L x", "cat */*/x", "ls **/x"] {
-            assert!(leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree)), "{text}");
+            assert!(follow_command(text, &tree, &tree, &Kept::default().keeper(&tree)) == Leads::Inside, "{text}");
         }
         (0..=MOST_FILES).for_each(|number| drop(fs::File::create(tree.join(number.to_string())).unwrap()));
-        let leads = |text: &str| leads_inside(text, &tree, &tree, &Kept::default().keeper(&tree));
+        let leads = |text: &str| follow_command(text, &tree, &tree, &Kept::default().keeper(&tree)) == Leads::Inside;
         assert!(!leads("grep -R x sub") && leads("grep -r x sub"));
     }
 
@@ -350,8 +407,57 @@ mod tests {
             ("cd repo && ls", true),
             ("git show HEAD@{1}", true),
         ] {
-            assert_eq!(leads_inside(text, &tree, &tree, &keeper), expected, "{text}");
+            assert_eq!(follow_command(text, &tree, &tree, &keeper) == Leads::Inside, expected, "{text}");
         }
-        assert!(!leads_inside("git status", &tree.join("repo/sub"), &tree, &keeper));
+        assert_eq!(follow_command("git status", &tree.join("repo/sub"), &tree, &keeper), Leads::Elsewhere);
+    }
+
+    #[test]
+    fn a_search_is_judged_by_the_files_that_it_reads() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().canonicalize().unwrap();
+        for name in ["api", "src", "docs", ".git"] {
+            fs::create_dir(tree.join(name)).unwrap();
+        }
+        for name in ["api/.env", "src/a.rs", "docs/key.pem", "docs/a.md", ".env", ".git/x.pem"] {
+            fs::write(tree.join(name), "").unwrap();
+        }
+        fs::write(tree.join(".gitignore"), "key.pem\n").unwrap();
+        let (deny, ask) = (vec!["Read(**/.env)".parse().unwrap()], vec!["Read(**/*.pem)".parse().unwrap()]);
+        let rules = RuleFile { deny, ask, ..RuleFile::default() };
+        let keeper = Kept::for_commands(&[], &[rules]).keeper(&tree);
+        let follow = |text: &str, keeper: &Keeper| follow_command(text, &tree, &tree, keeper);
+        for text in [
+            "grep -r KEY api",
+            "grep -rh '' api/",
+            "cd api && grep -r KEY .",
+            "cd api; grep -r KEY",
+            "grep -r KEY .",
+            "grep --recursive KEY ./",
+            "grep -r KEY src/..",
+            "grep -rm 1 KEY",
+            "grep -rn KEY docs",
+            "cat docs/*",
+            "rg --hidden KEY api",
+            "rg -uu KEY",
+            "rg -g '*' KEY",
+            "rg KEY --iglob='.E*'",
+            "diff -r api src",
+            "diff fixtures .",
+            "cat docs/key.pem",
+        ] {
+            assert_ne!(follow(text, &keeper), Leads::Inside, "{text}");
+        }
+        for text in
+            ["grep -rn foo src", "rg foo", "rg -n foo src docs", "rg -t rust foo", "ls -R", "git status", "git diff"]
+        {
+            assert_eq!(follow(text, &keeper), Leads::Inside, "{text}");
+        }
+        // Secrets of the tree need no rule.
+        let no_rules = Kept::default().keeper(&tree);
+        assert_eq!(follow("grep -r KEY .", &no_rules), Leads::Kept);
+        assert_eq!(follow("grep -r KEY api docs", &no_rules), Leads::Inside);
+        fs::write(tree.join(".rgignore"), "!key.pem\n").unwrap();
+        assert_eq!(follow("rg foo", &keeper), Leads::Kept);
     }
 }

@@ -48,6 +48,8 @@ pub struct Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leads {
     Inside,
+    /// To a file in the tree that may not be read.
+    Kept,
     /// Somewhere else, or nobody can say.
     Elsewhere,
 }

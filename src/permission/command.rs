@@ -6,6 +6,7 @@ mod tests;
 
 use std::path::Path;
 
+use super::content::searched_places;
 use super::filter::printed_files;
 use super::shell::{ArgumentUse, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of, is_safe_text};
 use super::verb::{GIT_READS, git_reads};
@@ -53,7 +54,9 @@ pub(super) fn places_below(text: &str, tree: &Path) -> Option<Vec<Place>> {
         follows_links(command).then(|| Place::Within { directory, pattern: "**".to_owned() })
     };
     stays.then(|| {
-        commands.iter().flat_map(|command| places(command, &programs).into_iter().chain(below(command))).collect()
+        let places =
+            |command| places(command, &programs).into_iter().chain(below(command)).chain(searched_places(command));
+        commands.iter().flat_map(places).collect()
     })
 }
 

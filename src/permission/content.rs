@@ -2,10 +2,10 @@
 //! without its files. A rule for `tail *` is no word about `.env`.
 
 use super::flag;
-use super::reader::READS;
-use super::shell::{SimpleCommand, Word, is_one_of};
-use super::verb::{GIT_READS, names_credentials};
-use super::{Leads, Places};
+use super::reader::{self, READS};
+use super::shell::{ShellText, SimpleCommand, Word, is_one_of};
+use super::verb::{GIT_READS, git_reads_no_files, names_credentials};
+use super::{Leads, Place, SearchedFiles};
 
 /// Programs that only read, and show no content of files.
 const FILELESS: &str = ": basename date df dirname echo expr false free groups id nproc printf pwd seq sleep tr true \
@@ -14,34 +14,43 @@ const FILELESS: &str = ": basename date df dirname echo expr false free groups i
 /// Further programs that show what is in files.
 const SHOWING: &str = "ag awk bat diff file gawk jq less mawk more rg sed sort strings uniq xxd";
 
-/// The operands below which a program reads every file; the directory that it runs in, where its words do not tell.
-pub(super) fn searched_directories<'a>(name: &str, arguments: &[&'a str]) -> Vec<&'a str> {
+/// Subcommands of git that show names and no content, besides those that read no files.
+const GIT_NAMES: &str = "cherry describe ls-files shortlog show-branch status";
+
+/// What a command reads in the directories that it searches.
+pub(super) fn searched_places(command: &SimpleCommand) -> Vec<Place> {
+    let texts = command.texts();
+    let (name, arguments) = (command.program(), texts.get(1..).unwrap_or_default());
     let (options, operands): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.starts_with('-'));
-    let searches = match name {
-        "egrep" | "fgrep" | "grep" => has_letter(&options, &['r', 'R', 'd']),
-        // Two directories are compared file by file, without an option for that.
-        "ag" | "diff" | "rg" => true,
-        _ => false,
+    let has = |letters: &[char]| options.iter().any(|word| !word.starts_with("--") && word.contains(letters));
+    let has_long = |names: &[&str]| options.iter().any(|word| names.iter().any(|name| word.starts_with(name)));
+    let files = match name {
+        "egrep" | "fgrep" | "grep" if has(&['r', 'R', 'd']) || has_long(&["--"]) => SearchedFiles::All,
+        // Of the options that are listed, these are the ones by which it reads more.
+        "rg" if reader::only_reads(name, arguments)
+            && !has(&['u', 'g'])
+            && !has_long(&["--g", "--h", "--ig", "--no-i"]) =>
+        {
+            SearchedFiles::Visible
+        }
+        "ag" | "rg" => SearchedFiles::All,
+        _ => return Vec::new(),
     };
     // A word behind any other option may be its value.
     let is_plain = |word: &&str| word[1..].chars().all(|c| "EFHNRabcdhilnoqrsuvwy".contains(c));
     let is_implied = operands.len() < 2 || !options.iter().all(is_plain);
-    operands.into_iter().chain(is_implied.then_some(".")).filter(|_| searches).collect()
+    let directories = operands.into_iter().chain(is_implied.then_some("."));
+    directories.map(|directory| Place::Searched { directory: directory.to_owned(), files }).collect()
 }
 
-/// Whether a program may show hidden files at the root of the work tree.
-pub(super) fn shows_hidden(name: &str, arguments: &[&str]) -> bool {
-    let leads_up = |path: &&str| {
-        let mut parts = path.split('/');
-        path.starts_with('/') || parts.clone().any(|part| part == "..") || parts.all(|part| matches!(part, "" | "."))
+/// Whether a text runs git so that it shows the content of files that it tracks, whatever its words name.
+pub fn shows_tracked_files(text: &str) -> bool {
+    let shows = |command: &SimpleCommand| {
+        let texts = command.texts();
+        let verb = flag::subcommand(texts.get(1..).unwrap_or_default()).map_or("", |(verb, _)| verb);
+        command.program() == "git" && !git_reads_no_files(command) && !is_one_of(GIT_NAMES, verb)
     };
-    let options: Vec<_> = arguments.iter().copied().filter(|word| word.starts_with('-')).collect();
-    let is_asked_for = !matches!(name, "ag" | "rg") || has_letter(&options, &['u', 'g', '.']);
-    is_asked_for && searched_directories(name, arguments).iter().any(leads_up)
-}
-
-fn has_letter(options: &[&str], letters: &[char]) -> bool {
-    options.iter().any(|word| word.starts_with("--") || word.contains(letters))
+    ShellText::read(text).commands.iter().any(shows)
 }
 
 /// Whether a command shows the content of files that its words name.
@@ -57,7 +66,7 @@ pub(super) fn shows_files(command: &SimpleCommand) -> bool {
 
 /// Whether a command may show secrets, or files outside of the work tree, so that a pattern for its program does not cover
 /// it. `leads` is about the whole line that it is part of; git follows no links.
-pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads, places: &Places) -> bool {
+pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads) -> bool {
     let texts = command.texts();
     let arguments = texts.get(1..).unwrap_or_default();
     let is_git = command.program() == "git";
@@ -68,7 +77,10 @@ pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads, places: &P
         names_credentials(word) || word.text.split(['=', ':']).any(climbs) || is_git && word.text.starts_with("--no-i")
     };
     let names_files = arguments.iter().any(|word| !word.starts_with('-')) || targets.count() > 0;
-    let leads_out = leads == Leads::Elsewhere && names_files && !is_git;
-    let is_hidden = places.has_tree_secret && shows_hidden(command.program(), arguments);
-    shows_files(command) && (command.is_fed || words.any(is_far) || leads_out || is_hidden)
+    let leads_out = match leads {
+        Leads::Inside => false,
+        Leads::Kept => true,
+        Leads::Elsewhere => names_files && !is_git,
+    };
+    shows_files(command) && (command.is_fed || words.any(is_far) || leads_out)
 }

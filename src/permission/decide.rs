@@ -256,8 +256,11 @@ fn tool_class(case: &Case<'_>) -> Verdict {
         }
         Class::Free => (Action::Allow, "it changes nothing outside of the session"),
         Class::Varies if case.only_asks_git() => (Action::Allow, "it only looks at history"),
-        Class::Asked if case.is_held() && case.only_asks_git() => (Action::Allow, "it only looks at history"),
+        Class::Asked if case.is_held() && case.only_asks_git() && !case.shows_more() => {
+            (Action::Allow, "it only looks at history")
+        }
         Class::Asked if case.reads_inside() => (Action::Allow, "it only reads in the work tree"),
+        Class::Asked if case.leads_to_kept_file() => (Action::Ask, "it may show a file that may not be read"),
         Class::Asked if case.only_looks() => {
             (Action::Ask, "it may read outside of the work tree, and no rule allows it")
         }

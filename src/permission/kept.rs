@@ -45,13 +45,25 @@ pub struct Keeper {
 impl Kept {
     /// What keeps files from the tool `search`.
     pub fn of<'m>(maps: impl IntoIterator<Item = &'m CompactPermission>, files: &[RuleFile]) -> Self {
+        Self::from_rules(maps, files.iter().flat_map(|file| &file.deny))
+    }
+
+    /// What keeps a command from being one that only looks: files that are asked about as well.
+    pub fn for_commands<'m>(maps: impl IntoIterator<Item = &'m CompactPermission>, files: &[RuleFile]) -> Self {
+        Self::from_rules(maps, files.iter().flat_map(|file| file.deny.iter().chain(&file.ask)))
+    }
+
+    fn from_rules<'m, 'r>(
+        maps: impl IntoIterator<Item = &'m CompactPermission>,
+        rules: impl Iterator<Item = &'r Rule>,
+    ) -> Self {
         let (read, search) = (Spelled::new("read"), Spelled::new("search"));
         let said = |map: &CompactPermission| {
             let rules = map.rules.iter().filter(|rule| read.is_meant_by(&rule.tool));
             let word = |denied| if denied { Word::Denied } else { Word::Open };
             rules.map(|rule| Said { pattern: rule.pattern.clone(), word: word(rule.keeps_from(&search)) }).collect()
         };
-        let patterns = files.iter().flat_map(|file| &file.deny).filter_map(Rule::kept_pattern);
+        let patterns = rules.filter_map(Rule::kept_pattern);
         Self { maps: maps.into_iter().map(said).collect(), patterns: patterns.map(str::to_owned).collect() }
     }
 

@@ -129,7 +129,7 @@ fn commands(text: &str, leads: Leads, places: &Places) -> Option<Vec<Rule>> {
     let leaves = flag::leaves_repository(commands, &places.tree);
     let kept = |command: &SimpleCommand| match command.program() {
         "git" if leaves => exact_line(command),
-        _ if content::may_show_secrets(command, leads, places) => exact_line(command).filter(|_| !command.is_fed),
+        _ if content::may_show_secrets(command, leads) => exact_line(command).filter(|_| !command.is_fed),
         _ => pattern(command),
     };
     distinct(commands.iter().map(|command| Rule::new("Bash", &kept(command).filter(|_| is_offered(command))?).ok()))

@@ -7,10 +7,9 @@ mod tests;
 
 use std::path::Path;
 
-pub(super) use git::{READS as GIT_READS, reads as git_reads};
+pub(super) use git::{READS as GIT_READS, reads as git_reads, reads_no_files as git_reads_no_files};
 
 use super::command::is_common_program;
-use super::content::shows_hidden;
 use super::filter::{printed_files, reaches_by_filter};
 use super::reader::{self, READS};
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
@@ -39,8 +38,6 @@ pub(super) struct ReadGround<'a> {
     /// Names of the root of the work tree, to which a command may change.
     pub root_names: &'a [&'a str],
     pub drivers: Drivers,
-    /// Whether a search through the whole work tree would show secrets.
-    pub has_tree_secret: bool,
 }
 
 /// Whether git runs programs when it reads files of the work tree.
@@ -51,7 +48,7 @@ pub(super) enum Drivers {
 }
 
 const AT_ROOT: ReadGround<'_> =
-    ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers: Drivers::None, has_tree_secret: false };
+    ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers: Drivers::None };
 
 /// Whether a shell text, run at the root of a work tree, does nothing but read, and reads no credentials.
 pub fn only_reads(text: &str) -> bool {
@@ -132,7 +129,6 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
         "sed" | "awk" | "gawk" | "mawk" => printed_files(command).is_some(),
         "jq" if reaches_by_filter(command) => false,
         "uniq" if has_glob => false,
-        name if ground.has_tree_secret && shows_hidden(name, arguments) => false,
         name => reader::only_reads(name, arguments),
     }
 }

@@ -327,6 +327,31 @@ fn r90_what_nobody_knows_or_can_read_is_asked_about() {
 }
 
 #[test]
+fn a_command_that_shows_what_may_not_be_read_is_asked_about() {
+    let env = TestEnv::new();
+    let verdict = |text: &str| {
+        let said = env.json(&["permissions", "explain", "Bash", text, "--posture", "attended"]);
+        said["verdict"].as_str().unwrap_or_default().to_owned()
+    };
+    fs::create_dir(env.repo().join("api")).unwrap();
+    fs::write(env.repo().join("api/.env"), "KEY=1\n").unwrap();
+    for text in ["grep -r KEY api", "cd api && grep -r KEY .", "rg -uu KEY", "rg --hidden KEY api"] {
+        assert_eq!(verdict(text), "ask", "{text}");
+    }
+    let shown = ["git diff", "git log -p", "git show HEAD", "git grep KEY", "git cat-file -p HEAD"];
+    for text in shown.into_iter().chain(["ls", "git status", "rg foo"]) {
+        assert_eq!(verdict(text), "allow", "{text}");
+    }
+    env.git(&["add", "-f", "api/.env"]);
+    for text in shown {
+        assert_eq!(verdict(text), "ask", "{text}");
+    }
+    for text in ["git status", "git log --oneline -5", "git branch -a"] {
+        assert_eq!(verdict(text), "allow", "{text}");
+    }
+}
+
+#[test]
 fn r88_an_opaque_command_is_explained_by_what_makes_it_opaque() {
     let env = TestEnv::new();
     let explain = |text: &str, posture: &str| env.json(&["permissions", "explain", "Bash", text, "--posture", posture]);

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::permission::SearchedFiles;
 
 const TREE: &str = "/data/tree";
 
@@ -195,10 +196,11 @@ fn places_are_cut_where_only_the_disk_knows_more() {
     let file = |text: &str| Place::File(text.into());
     let within =
         |directory: &str, pattern: &str| Place::Within { directory: directory.into(), pattern: pattern.into() };
+    let searched = |directory: &str| Place::Searched { directory: directory.into(), files: SearchedFiles::All };
     for (text, expected) in [
         ("cat docs/new > out", vec![file("docs/new"), file("out")]),
         ("cat docs/*/x d?", vec![within("docs", "*/x"), within("", "d?")]),
-        ("grep -rR x", vec![file("R"), file("-rR"), file("x"), within(TREE, "**")]),
+        ("grep -rR x", vec![file("R"), file("-rR"), file("x"), within(TREE, "**"), searched("x"), searched(".")]),
         ("/usr/bin/cat a 2>/dev/null", vec![Place::Program("/usr/bin/cat".into()), file("a")]),
         ("cd sub && cat l/x", vec![Place::Move("sub".into()), file("l/x")]),
         ("bash -c 'cat l'", vec![file("l"), file("-c"), file("cat l"), file("cat"), file("l")]),

@@ -280,6 +280,22 @@ impl<'a> Case<'a> {
         }
     }
 
+    /// Whether it leads to a file that may not be read, or may lead anywhere by a pattern that git completes.
+    pub(super) fn shows_more(&self) -> bool {
+        let Subject::Command { leads, .. } = &self.call.subject else { return false };
+        let has_glob = |command: &SimpleCommand| command.words.iter().any(|word| word.text.contains(['*', '?', '[']));
+        match leads {
+            Leads::Inside => false,
+            Leads::Kept => true,
+            Leads::Elsewhere => self.shell.iter().flat_map(|shell| &shell.commands).any(has_glob),
+        }
+    }
+
+    /// Whether it leads to a file of the tree that may not be read.
+    pub(super) fn leads_to_kept_file(&self) -> bool {
+        matches!(self.call.subject, Subject::Command { leads: Leads::Kept, .. })
+    }
+
     /// Whether it is a tool of an external server that says of itself that it only reads.
     pub(super) fn only_reads_elsewhere(&self) -> bool {
         matches!(self.call.subject, Subject::Mcp { effect: Effect::Reads, .. })
@@ -327,7 +343,6 @@ impl<'a> Case<'a> {
 
     fn at_ground_with(&self, drivers: Drivers, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
         let Some(shell) = &self.shell else { return false };
-        let has_tree_secret = self.scene.places.has_tree_secret;
         let tree = self.scene.places.tree.as_path();
         let tree_name = tree.to_string_lossy();
         let passes = match &self.call.subject {
@@ -337,19 +352,14 @@ impl<'a> Case<'a> {
                 // What leads inside runs in no other repository.
                 let knows_moves = *leads == Leads::Inside;
                 let (is_root, root_names) = (is_root || knows_moves, [tree_name.as_ref(), &named]);
-                passes(shell, ReadGround { is_root, knows_moves, root_names: &root_names, drivers, has_tree_secret })
+                passes(shell, ReadGround { is_root, knows_moves, root_names: &root_names, drivers })
             }
-            _ => {
-                let ground =
-                    ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers, has_tree_secret };
-                passes(shell, ground)
-            }
+            _ => passes(shell, ReadGround { is_root: true, knows_moves: false, root_names: &[], drivers }),
         };
         passes && !self.names_kept_file()
     }
 
-    /// Whether a word of a plain command is the path of a file that a rule keeps from `read`, or of a directory that it
-    /// searches and in which such a file may be.
+    /// Whether a word of a plain command is the path of a file that a rule keeps from `read`.
     pub(super) fn names_kept_file(&self) -> bool {
         let places = self.scene.places;
         let directory = match &self.call.subject {
@@ -365,10 +375,7 @@ impl<'a> Case<'a> {
         let names_kept = |command: &SimpleCommand| {
             let targets = command.redirects.iter().map(|redirect| &redirect.target);
             let words = command.words.iter().skip(1).chain(targets);
-            let texts = command.texts();
-            let searched = content::searched_directories(command.program(), texts.get(1..).unwrap_or_default());
             words.flat_map(|word| word.text.split(['=', ':'])).any(is_kept)
-                || searched.iter().any(|place| self.may_keep_below(&guard::plain(&directory.join(place))))
         };
         self.shell.as_ref().and_then(ShellText::understood).is_some_and(|commands| commands.iter().any(names_kept))
     }
@@ -403,7 +410,7 @@ fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Ve
     let lines = shell.commands.iter().map(|command| {
         let line = CommandLine::new(command);
         let shows = match content::shows_files(command) {
-            true if content::may_show_secrets(command, leads, places) => ShownContent::Anything,
+            true if content::may_show_secrets(command, leads) => ShownContent::Anything,
             true => ShownContent::FilesInside,
             false => ShownContent::Nothing,
         };

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::path::Path;
 
 use serde_json::json;
 
@@ -79,20 +78,6 @@ impl<'a> Case<'a> {
         let maps = self.scene.agent.into_iter().chain(self.scene.rules.map.as_ref());
         self.scene.rules.files.iter().any(|file| file.deny.iter().chain(&file.ask).any(takes))
             || maps.into_iter().any(|map| self.read_denial(map, item).is_some())
-    }
-
-    /// Whether a rule of a file may keep something below a directory from being read. What a map keeps there is not known
-    /// without the disk.
-    pub(super) fn may_keep_below(&self, directory: &Path) -> bool {
-        let directory = format!("{}/", directory.display());
-        let may_keep = |rule: &Rule| {
-            rule.kept_pattern().is_some_and(|pattern| {
-                let pattern = self.scene.places.tree.join(pattern).to_string_lossy().into_owned();
-                let head = pattern.split(['*', '?', '[', '{']).next().unwrap_or(&pattern);
-                head.starts_with(&directory) || directory.starts_with(head)
-            })
-        };
-        self.scene.rules.files.iter().any(|file| file.deny.iter().chain(&file.ask).any(may_keep))
     }
 
     /// Whether a pattern means something below a directory that is carried away or removed.

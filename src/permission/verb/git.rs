@@ -71,7 +71,7 @@ pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
 }
 
 /// Whether a call that only looks compares no files, and so runs none of the programs that are set up for that.
-pub(super) fn reads_no_files(command: &SimpleCommand) -> bool {
+pub(in super::super) fn reads_no_files(command: &SimpleCommand) -> bool {
     let texts = command.texts();
     match git_arguments(texts.get(1..).unwrap_or_default()) {
         ["log", words @ ..] => words.iter().all(|word| !word.starts_with('-') || is_one_of(LOG_WITHOUT_PATCH, word)),

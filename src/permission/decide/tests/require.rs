@@ -445,6 +445,21 @@ fn a_command_that_looks_somewhere_else_is_asked_about_whatever_holds_it() {
 }
 
 #[test]
+fn a_command_that_leads_to_a_kept_file_is_asked_about() {
+    for posture in [Posture::Attended, Posture::Edits] {
+        let world = world().posture(posture);
+        for text in ["grep -r KEY .", "rg KEY", "git diff", "git log -p", "git grep KEY", "git show HEAD"] {
+            world.check(&shell(text, Leads::Kept), Action::Ask, Layer::ToolClass);
+            assert_eq!(world.decide(&bash(text)).action, Action::Allow, "{text}");
+        }
+        for text in ["git rev-parse -- /home/*", "git rev-parse -- out/*", "git ls-files 'out/*'"] {
+            world.check(&shell(text, Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+        }
+        assert_eq!(world.decide(&shell("git grep /api/users", Leads::Elsewhere)).action, Action::Allow);
+    }
+}
+
+#[test]
 fn a_pattern_covers_no_subcommand_of_git_that_may_run_another_program() {
     for allow in ["Bash(git *)", "Bash(git*)"] {
         let world = world().shared(&[allow], &[], &[]);
@@ -517,12 +532,7 @@ fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
         (&by_agent, "cat config/prod.env"),
         (&by_rule, "cat private/x"),
         (&by_rule, "cat src/../private/x"),
-        (&by_rule, "grep -r KEY ."),
-        (&by_rule, "grep -rn KEY src private"),
         (&by_rule, "grep -r KEY private/deep"),
-        (&by_rule, "rg KEY"),
-        (&by_rule, "rg -g x KEY src"),
-        (&by_rule, "diff -r src ."),
     ] {
         for posture in [Posture::Attended, Posture::Edits] {
             world.clone().posture(posture).check(&bash(text), Action::Ask, Layer::ToolClass);
@@ -572,8 +582,9 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
         made.check(&shell(text, Leads::Elsewhere), Action::Allow, Layer::Rules);
     }
     let kept = granted.shared(&[], &[], &["Read(private/**)"]);
-    for text in ["cat private/x", "grep -r KEY ."] {
-        kept.check(&bash(text), Action::Ask, Layer::ToolClass);
+    kept.check(&bash("cat private/x"), Action::Ask, Layer::ToolClass);
+    for text in ["grep -r KEY .", "git diff", "git show HEAD"] {
+        kept.check(&shell(text, Leads::Kept), Action::Ask, Layer::ToolClass);
     }
 }
 
