@@ -20,6 +20,7 @@ use crate::backend::spec::{Carrier, ConfinedBy, Spec};
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
+use crate::git::remote::remote_names;
 use crate::git::removal::TreeReuse;
 use crate::git::{Repo, Worktree};
 use crate::id::SessionId;
@@ -314,6 +315,7 @@ pub(super) fn places(shared: &Shared, record: &Record, repo: &Repo, plan: Option
         state: real(&shared.data),
         checkout: repo.checkout().map(real),
         plan,
+        remotes: remote_names(repo).unwrap_or_default(),
         readable: places::readable_by_tools(&env),
     }
 }

@@ -63,6 +63,12 @@ pub fn origin(repo: &Repo) -> Result<Vec<String>, GitError> {
     Ok(vec![written, String::from_utf8_lossy(&used).trim().to_owned()])
 }
 
+/// The names of all remotes.
+pub fn remote_names(repo: &Repo) -> Result<Vec<String>, GitError> {
+    let names = Git::new(repo, "remote").run()?;
+    Ok(String::from_utf8_lossy(&names).lines().map(str::to_owned).collect())
+}
+
 /// Whether a word can be the name of a branch.
 pub fn is_branch_name(name: &str) -> bool {
     !name.starts_with('-') && name != "HEAD" && Reference::is_valid_name(&format!("refs/heads/{name}"))

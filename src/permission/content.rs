@@ -2,9 +2,10 @@
 //! without its files. A rule for `tail *` is no word about `.env`.
 
 use super::flag;
+use super::guard::words;
 use super::reader::{self, READS};
 use super::shell::{ShellText, SimpleCommand, Word, is_one_of};
-use super::verb::{GIT_READS, git_reads_no_files, names_credentials};
+use super::verb::{git_reads_no_files, names_credentials};
 use super::{Leads, Place, SearchedFiles};
 
 /// Programs that only read, and show no content of files.
@@ -53,34 +54,30 @@ pub fn shows_tracked_files(text: &str) -> bool {
     ShellText::read(text).commands.iter().any(shows)
 }
 
-/// Whether a command shows the content of files that its words name.
+/// Whether a command shows, stores or sends the content of files that its words name.
 pub(super) fn shows_files(command: &SimpleCommand) -> bool {
-    let texts = command.texts();
-    match command.program() {
-        "git" => {
-            flag::subcommand(texts.get(1..).unwrap_or_default()).is_some_and(|(verb, _)| is_one_of(GIT_READS, verb))
-        }
-        name => is_one_of(READS, name) && !is_one_of(FILELESS, name) || is_one_of(SHOWING, name),
-    }
+    let name = command.program();
+    name == "git" || is_one_of(READS, name) && !is_one_of(FILELESS, name) || is_one_of(SHOWING, name)
 }
 
 /// Whether a command may show secrets, or files outside of the work tree, so that a pattern for its program does not cover
-/// it. `leads` is about the whole line that it is part of; git follows no links.
+/// it. `leads` is about the whole line that it is part of; git follows links only of files that it is fed.
 pub(super) fn may_show_secrets(command: &SimpleCommand, leads: Leads) -> bool {
     let texts = command.texts();
     let arguments = texts.get(1..).unwrap_or_default();
     let is_git = command.program() == "git";
     let targets = command.redirects.iter().filter(|redirect| redirect.sign == "<").map(|redirect| &redirect.target);
-    let mut words = command.words.iter().skip(1).chain(targets.clone());
+    let is_message = |at: usize| is_git && words::is_text(arguments, at);
+    let operands = command.words.iter().skip(1).enumerate().filter(|(at, _)| !is_message(*at)).map(|(_, word)| word);
     let climbs = |piece: &str| piece.starts_with(['/', '~']) || piece.split('/').any(|part| part == "..");
-    let is_far = |word: &Word| {
-        names_credentials(word) || word.text.split(['=', ':']).any(climbs) || is_git && word.text.starts_with("--no-i")
-    };
-    let names_files = arguments.iter().any(|word| !word.starts_with('-')) || targets.count() > 0;
+    let is_page = |word: &Word| is_git && word.text.contains("://");
+    let is_far = |word: &Word| names_credentials(word) || !is_page(word) && word.text.split(['=', ':']).any(climbs);
+    let is_redirected = targets.clone().next().is_some();
+    let names_files = arguments.iter().any(|word| !word.starts_with('-')) && !is_git || is_redirected;
     let leads_out = match leads {
         Leads::Inside => false,
         Leads::Kept => true,
-        Leads::Elsewhere => names_files && !is_git,
+        Leads::Elsewhere => names_files,
     };
-    shows_files(command) && (command.is_fed || words.any(is_far) || leads_out)
+    shows_files(command) && (command.is_fed || operands.chain(targets).any(is_far) || leads_out)
 }

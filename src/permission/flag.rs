@@ -3,23 +3,17 @@
 //!
 //! A flag means something only together with its subcommand: `commit -f` destroys nothing.
 
+mod option;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
 use super::shell::{ShellText, SimpleCommand, git_arguments, is_one_of};
-use super::verb::{GIT_READS, git_reads};
+use super::verb::{GIT_READS, git_lists, git_reads};
 
 /// Options of git itself that bring in settings, and so programs, of somebody else.
 const FOREIGN_SETTINGS: &str = "-C -c --config-env --exec-path --git-dir --work-tree";
-
-/// Subcommands of git that an allow rule with a pattern covers, besides those that only look. Apart from the flags below, none
-/// takes the command of a program, changes what git runs later, or writes outside of the repository and its work tree.
-const COVERED: &str = "add am apply archive bisect branch checkout checkout-index cherry-pick clean commit fetch \
-                       format-patch fsck gc ls-remote merge mv notes pack-refs prune pull push read-tree rebase \
-                       reflog remote repack rerere reset restore revert rm sparse-checkout stage stash submodule switch \
-                       symbolic-ref tag update-index update-ref";
 
 /// What destroys, overwrites a file or runs a program, in a subcommand of git.
 struct Row {
@@ -53,7 +47,7 @@ const ROWS: &[Row] = &[
     row("blame", ("", ""), OUTPUT, &[]),
     row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
     row("cat-file", ("", ""), &["--filters", "--textconv"], &[]),
-    row("checkout", ("fB", "b"), &["--force"], &["."]),
+    row("checkout", ("fB", "b"), &["--force"], &[]),
     row("checkout-index", ("f", ""), &["--force", "--prefix"], &[]),
     row("clean", ("fdxX", "e"), &["--force"], &[]),
     row("clone", ("cu", "bjo"), &["--config", "--upload-pack"], &[]),
@@ -116,26 +110,36 @@ pub(super) fn in_command(command: &SimpleCommand) -> Vec<String> {
     if command.program() == "git" { in_git(command.texts().get(1..).unwrap_or_default()) } else { Vec::new() }
 }
 
-/// Whether a command is git with a subcommand that may run another program: an alias, one that is not on the list, or one
-/// that works with a repository on this disk, whose hooks and settings are somebody else's.
-pub(super) fn may_run_others(command: &SimpleCommand) -> bool {
+/// Whether a command is git with a subcommand or an option that may run another program: an alias, one that is not on a
+/// list, or one that works with a repository on this disk, whose hooks and settings are somebody else's.
+pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> bool {
     let is_covered = |(verb, words): (&str, &[&str])| {
-        (is_one_of(COVERED, verb) || is_one_of(GIT_READS, verb)) && !names_repository(verb, words)
+        let is_listed = match is_one_of(GIT_READS, verb) {
+            true => git_lists(verb, words),
+            false => option::is_covered(verb, words),
+        };
+        // What destroys is told by itself.
+        (is_listed || !in_git(&[&[verb], words].concat()).is_empty()) && !names_repository(verb, words, remotes)
     };
     command.program() == "git"
         && !subcommand(command.texts().get(1..).unwrap_or_default()).is_none_or(is_covered)
         && !git_reads(command)
 }
 
-/// Whether a subcommand names a repository by its path, or a program that fetches from one (`ext::`).
-fn names_repository(verb: &str, words: &[&str]) -> bool {
-    let is_path = |word: &&str| {
-        let place = word.split_once('=').filter(|_| word.starts_with('-')).map_or(*word, |(_, value)| value);
-        place.starts_with(['/', '.', '~']) || place.starts_with("file:") || place.contains("::")
+/// Whether a subcommand works with a repository that is neither a remote nor on another machine.
+fn names_repository(verb: &str, words: &[&str], remotes: &[String]) -> bool {
+    let is_far = |place: &str| {
+        let (scheme, rest) = place.split_once(':').unwrap_or(("", place));
+        !scheme.is_empty() && !scheme.contains(['/', '.', '~']) && scheme != "file" && !rest.starts_with(':')
     };
+    let mut operands = words.iter().filter(|word| !word.starts_with('-'));
+    let is_known = |place: &&str| remotes.iter().any(|remote| remote == place) || is_far(place);
     match verb {
-        "archive" => words.iter().any(|word| word.starts_with("--rem")),
-        "fetch" | "ls-remote" | "pull" | "push" => words.iter().any(is_path),
+        "fetch" | "ls-remote" | "pull" | "push" => operands.next().is_some_and(|place| !is_known(place)),
+        "remote" | "submodule" => {
+            let adds = operands.next().is_some_and(|verb| is_one_of("add set-url", verb));
+            adds && !operands.any(|place| is_far(place))
+        }
         _ => false,
     }
 }
@@ -181,6 +185,11 @@ fn in_git(words: &[&str]) -> Vec<String> {
     found.extend(first.filter(|word| row.words.contains(word)).map(|word| (*word).to_owned()));
     if verb == "checkout" && paths.len() > 1 {
         found.push(paths.join(" "));
+    } else if verb == "checkout" && !options.iter().any(|word| is_one_of("-b -B --orphan", word)) {
+        // A path, or a commit and a path.
+        let names: Vec<_> = options.iter().filter(|word| !word.starts_with('-')).copied().collect();
+        let is_file = |name: &str| name.rsplit('/').next().is_some_and(|name| name.contains('.') || name.is_empty());
+        found.extend(Some(names.join(" ")).filter(|_| names.len() > 1 || names.iter().any(|name| is_file(name))));
     }
     found
 }

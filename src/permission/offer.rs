@@ -128,6 +128,7 @@ fn commands(text: &str, leads: Leads, places: &Places) -> Option<Vec<Rule>> {
     let commands = read.understood()?;
     let leaves = flag::leaves_repository(commands, &places.tree);
     let kept = |command: &SimpleCommand| match command.program() {
+        _ if flag::may_run_others(command, &places.remotes) => exact_line(command),
         "git" if leaves => exact_line(command),
         _ if content::may_show_secrets(command, leads) => exact_line(command).filter(|_| !command.is_fed),
         _ => pattern(command),

@@ -80,6 +80,8 @@ pub struct Places {
     pub checkout: Option<PathBuf>,
     /// The only file that may be written while a plan is made.
     pub plan: Option<PathBuf>,
+    /// Names of the repository's remotes.
+    pub remotes: Vec<String>,
     /// Whether a file of secrets is at the root of the work tree.
     pub has_tree_secret: bool,
 }

@@ -7,7 +7,9 @@ mod tests;
 
 use std::path::Path;
 
-pub(super) use git::{READS as GIT_READS, reads as git_reads, reads_no_files as git_reads_no_files};
+pub(super) use git::{
+    READS as GIT_READS, lists as git_lists, reads as git_reads, reads_no_files as git_reads_no_files,
+};
 
 use super::command::is_common_program;
 use super::filter::{printed_files, reaches_by_filter};

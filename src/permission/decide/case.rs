@@ -98,11 +98,11 @@ pub(super) enum Side {
 }
 
 impl CommandLine {
-    fn new(command: &SimpleCommand) -> Self {
+    fn new(command: &SimpleCommand, places: &Places) -> Self {
         let line = command.line();
         let destroys = !flag::in_command(command).is_empty();
         let patterns = command.pattern_lines();
-        let may_run_others = flag::may_run_others(command);
+        let may_run_others = flag::may_run_others(command, &places.remotes);
         let (others, writes, shows) = (command.other_lines(&line), command.writes(), ShownContent::Nothing);
         Self { others, line, patterns, writes, destroys, may_run_others, shows }
     }
@@ -397,7 +397,7 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
     }
     match (subject, shell) {
         (Subject::Command { text, .. } | Subject::Name(text), Some(shell)) if tool.canonical() == "git" => {
-            (vec![arguments_of_git(text, shell)], Clarity::Clear)
+            (vec![arguments_of_git(text, shell, places)], Clarity::Clear)
         }
         (Subject::Command { text, leads, .. }, Some(shell)) => commands(text, *leads, shell, places),
         _ => things(tool, subject, places),
@@ -408,7 +408,7 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
 fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
     let leaves = flag::leaves_repository(&shell.commands, &places.tree);
     let lines = shell.commands.iter().map(|command| {
-        let line = CommandLine::new(command);
+        let line = CommandLine::new(command, places);
         let shows = match content::shows_files(command) {
             true if content::may_show_secrets(command, leads) => ShownContent::Anything,
             true => ShownContent::FilesInside,
@@ -425,7 +425,7 @@ fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Ve
         }
     };
     if !shell.possible_commands.is_empty() || !shell.token_bags.is_empty() {
-        let commands = shell.possible_commands.iter().map(CommandLine::new).collect();
+        let commands = shell.possible_commands.iter().map(|command| CommandLine::new(command, places)).collect();
         items.push(Item::Possible(PossibleRuns {
             text: text.to_owned(),
             commands,
@@ -436,15 +436,15 @@ fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Ve
 }
 
 /// The item of a call of the tool for git: its words without the program.
-fn arguments_of_git(text: &str, shell: &ShellText) -> Item {
+fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
     let line = text.trim().strip_prefix("git ").unwrap_or(text).to_owned();
     let mut others = Vec::new();
     for command in shell.commands.iter().chain(&shell.possible_commands) {
-        let known = CommandLine::new(command);
+        let known = CommandLine::new(command, places);
         others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
-    let may_run_others = shell.commands.iter().any(flag::may_run_others);
+    let may_run_others = shell.commands.iter().any(|command| flag::may_run_others(command, &places.remotes));
     let shows = ShownContent::Nothing;
     Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys, may_run_others, shows })
 }

@@ -125,6 +125,7 @@ fn places() -> Places {
         state: "/data/state".into(),
         checkout: Some("/home/me/code".into()),
         plan: Some(PLAN.into()),
+        remotes: vec!["origin".to_owned()],
         has_tree_secret: false,
     }
 }

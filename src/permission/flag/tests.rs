@@ -37,6 +37,10 @@ fn r85_destructive_flags_are_named() {
         ("git checkout -- .", &["-- ."]),
         ("git checkout .", &["."]),
         ("git checkout -f main", &["-f"]),
+        ("git checkout HEAD~1 .", &["HEAD~1 ."]),
+        ("git checkout README.md", &["README.md"]),
+        ("git checkout src/", &["src/"]),
+        ("git checkout main src", &["main src"]),
         ("git restore src/a.rs", &["src/a.rs"]),
         ("git stash drop", &["drop"]),
         ("git stash clear", &["clear"]),
@@ -67,7 +71,9 @@ fn r85_destructive_flags_are_named() {
 
 #[test]
 fn a_repository_on_this_disk_may_run_programs() {
-    let may_run = |text: &str| ShellText::read(text).commands.iter().any(may_run_others);
+    let may_run = |text: &str| {
+        ShellText::read(text).commands.iter().any(|command| may_run_others(command, &["origin".to_owned()]))
+    };
     for text in [
         "git push ./x main",
         "git push ../x main",
@@ -79,10 +85,46 @@ fn a_repository_on_this_disk_may_run_programs() {
         "git ls-remote ./x",
         "git archive --remote=./x HEAD",
         "git archive --remo ./x HEAD",
+        "git push tb side",
+        "git push --repo=tb",
+        "git push -u tb side",
+        "git remote add tb ./tb",
+        "git remote set-url origin tb",
+        "git rebase -s a/b main",
+        "git rebase -sa/b main",
+        "git rebase --strat=a/b main",
+        "git cherry-pick --strategy=a/b x",
+        "git revert -s a/b x",
+        "git merge -s a/b x",
+        "git commit --allow-empty -F .env",
+        "git commit -m -- --template=x",
+        "git add -f .env",
+        "git add --pathspec-from-file=x",
+        "git archive --add-file=x HEAD",
+        "git blame --contents=x a",
+        "git grep --untracked --no-exclude-standard KEY",
+        "git cat-file --batch-all-objects",
     ] {
         assert!(may_run(text), "{text}");
     }
-    for text in ["git push origin main", "git push origin feature/a:b", "git fetch --all", "git archive HEAD ./src"] {
+    for text in [
+        "git push origin main",
+        "git push -u origin feature/a:b",
+        "git push https://host/x main",
+        "git fetch git@host:x",
+        "git fetch --all",
+        "git archive HEAD ./src",
+        "git remote add x https://host/x",
+        "git rebase --onto main a b",
+        "git rebase -i HEAD~3",
+        "git commit -am x --amend",
+        "git commit -qm x",
+        "git cherry-pick -x a",
+        "git merge --no-ff x",
+        "git add -A src",
+        "git stash push -u -m x",
+        "git diff --text",
+    ] {
         assert!(!may_run(text), "{text}");
     }
 }
@@ -100,6 +142,8 @@ fn r85_what_destroys_nothing_is_not_named() {
         "git branch -u force x",
         "git checkout -b feature",
         "git checkout main",
+        "git checkout -b feature origin/main",
+        "git checkout feature/a",
         "git switch -c D",
         "git restore --staged a",
         "git stash push",

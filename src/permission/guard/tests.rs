@@ -11,6 +11,7 @@ fn places() -> Places {
         state: "/data/state".into(),
         checkout: Some("/home/me/code".into()),
         plan: Some("/data/state/plans/p/x.md".into()),
+        remotes: Vec::new(),
         has_tree_secret: false,
     }
 }

@@ -19,10 +19,20 @@ pub(in super::super) fn named(text: &ShellText, tree: &Path) -> Option<PathBuf> 
         let texts = command.texts();
         let (verb, words) = flag::subcommand(texts.get(1..)?)?;
         let pattern = pattern(verb, words);
-        let is_text = |at: usize| pattern == Some(at) || at > 0 && TEXTS.contains(&words[at - 1]);
-        let words = words.iter().enumerate().filter(|(at, _)| !is_text(*at));
+        let words = words.iter().enumerate().filter(|(at, _)| pattern != Some(*at) && !is_text(words, *at));
         words.into_iter().find_map(|(_, word)| secret(word, tree))
     })
+}
+
+/// Whether a word of a call of git is a text, such as a message, or brings one.
+pub(in super::super) fn is_text(words: &[&str], at: usize) -> bool {
+    // Letters may stand before the one that takes a message.
+    let is_bundle = |word: &str| word.starts_with("-a") && word.ends_with('m') && word.len() < 6;
+    let is_glued = |option: &&str| {
+        option.starts_with("--") && words[at].strip_prefix(*option).is_some_and(|rest| rest.starts_with('='))
+    };
+    at > 0 && (TEXTS.contains(&words[at - 1]) || is_bundle(words[at - 1]))
+        || TEXTS.iter().any(|option| is_glued(option))
 }
 
 /// Where the pattern of a search is, unless an option brings it.

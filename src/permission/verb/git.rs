@@ -61,7 +61,7 @@ pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
     let own = &arguments[..arguments.len() - words.len() - 1];
     let is_separate = |word: &&str| is_one_of(FORMATTED, word);
     (own == ["-C", "."] || own.iter().all(|option| is_one_of(MANNERS, option)))
-        && words.iter().all(|word| is_harmless(verb, word))
+        && words.iter().all(|word| is_harmless(verb, word) && !is_text(verb, word))
         // Git compares any files, once one of them is in no repository.
         && !(*verb == "diff" && words.iter().any(|word| word.starts_with('/') || word.split('/').any(|part| part == "..")))
         && !words.iter().any(|word| checks_signatures(word))
@@ -87,11 +87,21 @@ fn is_harmless(verb: &str, word: &str) -> bool {
         return long.is_empty() || is_one_of(OPTIONS, long.split('=').next().unwrap_or(long));
     }
     let Some(letters) = word.strip_prefix('-') else { return true };
-    let is_text = letters.chars().take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a');
     let names_file =
         letters.contains('S') && is_one_of("annotate blame", verb) || letters.contains('f') && verb == "grep";
     // `-O` opens files in a program, and an error shows what is in a file of revisions or expressions.
-    !(letters.contains('O') || names_file || is_text && is_one_of(PATCHES, verb))
+    !(letters.contains('O') || names_file)
+}
+
+/// Whether a word shows everything as text, which an attribute may forbid.
+fn is_text(verb: &str, word: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-')).unwrap_or_default();
+    is_one_of(PATCHES, verb) && letters.chars().take_while(|c| !VALUED.contains(*c)).any(|c| c == 'a')
+}
+
+/// Whether all options of a subcommand that looks are listed, with those that show everything as text.
+pub(in super::super) fn lists(verb: &str, words: &[&str]) -> bool {
+    words.iter().all(|word| is_harmless(verb, word) || is_one_of("--binary --check --text", word))
 }
 
 /// Whether a word is a format, or an order, for which git runs a program that checks signatures.

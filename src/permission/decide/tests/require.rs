@@ -496,6 +496,8 @@ fn a_pattern_covers_no_subcommand_of_git_that_may_run_another_program() {
         for text in [
             "git add .",
             "git commit -m x",
+            "git commit -m 'read .env and /etc/x'",
+            "git commit -am 'read .env'",
             "git fetch origin",
             "git pull --rebase",
             "git push origin main",
@@ -552,7 +554,7 @@ fn a_command_that_names_a_kept_file_does_not_count_as_looking() {
 
 #[test]
 fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
-    let grants = ["cat", "ls", "xargs", "tail", "grep", "sed", "sort", "git diff", "git show", "git log"];
+    let grants = ["cat", "ls", "xargs", "tail", "grep", "sed", "sort", "git"];
     let granted = grants.iter().fold(world(), |world, program| world.grant(&format!("Bash({program}*)")));
     for (text, leads) in [
         ("tail .env", Leads::Inside),
@@ -568,6 +570,10 @@ fn a_pattern_for_a_program_that_reads_covers_no_secret_and_nothing_outside() {
         ("git show HEAD:.env", Leads::Inside),
         ("git diff --no-index a b", Leads::Elsewhere),
         ("git diff --no-ind a b", Leads::Elsewhere),
+        ("git cat-file --batch-check < sub/link", Leads::Elsewhere),
+        ("git add .env", Leads::Elsewhere),
+        ("git commit -m x config/.env", Leads::Elsewhere),
+        ("git apply /tmp/x", Leads::Elsewhere),
     ] {
         for posture in [Posture::Attended, Posture::Edits] {
             granted.clone().posture(posture).check(&shell(text, leads), Action::Ask, Layer::ToolClass);
