@@ -14,6 +14,7 @@ pub mod flag;
 mod floor;
 pub mod guard;
 mod kept;
+mod key_file;
 pub mod load;
 pub mod offer;
 mod posture;

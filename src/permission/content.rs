@@ -3,9 +3,10 @@
 
 use super::flag;
 use super::guard::words;
+use super::key_file::names_credentials;
 use super::reader::{self, READS};
 use super::shell::{ShellText, SimpleCommand, Word, is_one_of};
-use super::verb::{git_reads_no_files, names_credentials};
+use super::verb::git_reads_no_files;
 use super::{Leads, Place, SearchedFiles};
 
 /// Programs that only read, and show no content of files.

@@ -9,10 +9,11 @@ mod tests;
 use std::path::Path;
 
 use super::compact::{glob, tool};
+use super::key_file::names_credentials;
 use super::reader::READS;
 use super::rule::Rule;
 use super::shell::{Redirect, SHELLS, ShellText, SimpleCommand, Word, base_name, is_one_of};
-use super::verb::{GIT_READS, names_credentials};
+use super::verb::GIT_READS;
 use super::{Call, Leads, Places, Subject, Target, content, flag};
 
 /// Beginnings of commands of which a pattern is offered, and the words of which one follows; `*` is any word. These tools run

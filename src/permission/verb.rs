@@ -13,6 +13,7 @@ pub(super) use git::{
 
 use super::command::is_common_program;
 use super::filter::{printed_files, reaches_by_filter};
+use super::key_file::names_credentials;
 use super::reader::{self, READS};
 use super::shell::{ShellText, SimpleCommand, Word, base_name, is_one_of};
 
@@ -24,11 +25,6 @@ const FIND_WORDS: &str = "-L -H -P -a -and -daystart -depth -empty -executable -
 
 /// Conditions that look at files or compare texts. Those about numbers and variables evaluate what they are given.
 const TEST_WORDS: &str = "-a -b -c -d -e -f -h -L -n -o -p -r -s -S -w -x -z";
-
-/// Names of files and directories that hold keys and passwords.
-const CREDENTIALS: &str = ".aws .azure .coppice .docker .env .git-credentials .gnupg .kube .netrc .npmrc \
-                           .password-store .pgpass .pypirc .ssh credentials.json environ gcloud gshadow gshadow- \
-                           hosts.yml shadow shadow-";
 
 /// Where a text runs, as far as git is concerned: it reads the configuration of the repository that it finds there.
 #[derive(Debug, Clone, Copy)]
@@ -150,24 +146,4 @@ fn prints_texts(format: &str) -> bool {
     let converts = |part: &str| part.trim_start_matches(|c: char| c.is_ascii_digit() || "-.".contains(c)).to_owned();
     let format = format.replace("%%", "");
     !format.starts_with('-') && format.split('%').skip(1).all(|part| converts(part).starts_with(['s', 'b', 'q', 'c']))
-}
-
-/// Whether a word may name what holds keys or passwords.
-pub(super) fn names_credentials(word: &Word) -> bool {
-    // Some disks do not tell cases apart.
-    let text = word.text.to_ascii_lowercase();
-    if !text.contains(['.', '/', '_']) {
-        return false;
-    }
-    text.split(|c: char| c.is_whitespace() || "/=:,'\"()`".contains(c)).any(|part| {
-        let is_template = [".example", ".sample", ".template"].iter().any(|end| part.ends_with(end));
-        // A pattern for hidden files.
-        let is_open = word.is_glob && part.contains(['*', '?', '[']) && part.starts_with(['.', '?', '[']);
-        is_one_of(CREDENTIALS, part)
-            || part.starts_with(".env.") && !is_template
-            || part.starts_with('-') && part.contains(".env")
-            || ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| part.starts_with(key))
-            || is_open
-            || part == "credentials" && text.contains('/')
-    })
 }

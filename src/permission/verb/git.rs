@@ -112,10 +112,19 @@ fn checks_signatures(word: &str) -> bool {
         || word.contains("signature") && (word.contains('%') || word.starts_with("--sort"))
 }
 
-/// Whether a setting may hold a token or a password.
-fn names_secret(name: &str) -> bool {
+/// Sections of settings of which each one can be shown, and settings by their section and key. None of them holds a token, a
+/// password or an address, which may have one.
+const SHOWN_SECTIONS: &str = "color column diff fetch format init log merge pager pull push rebase rerere status tag";
+const SHOWN_SETTINGS: &str = "author.email author.name branch.merge branch.rebase commit.gpgsign committer.email committer.name \
+                              core.abbrev core.autocrlf core.bare core.editor core.eol core.excludesfile core.filemode \
+                              core.hookspath core.ignorecase core.pager core.quotepath core.symlinks core.whitespace \
+                              remote.fetch remote.push submodule.active submodule.path submodule.recurse user.email \
+                              user.name user.signingkey";
+
+fn is_shown_setting(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    ["credential.", "header", "password", "proxy", "secret", "token"].iter().any(|word| name.contains(word))
+    let (section, key) = (name.split('.').next().unwrap_or_default(), name.rsplit('.').next().unwrap_or_default());
+    is_one_of(SHOWN_SECTIONS, section) || is_one_of(SHOWN_SETTINGS, &format!("{section}.{key}"))
 }
 
 fn looks(verb: &str, words: &[&str]) -> bool {
@@ -132,8 +141,9 @@ fn looks(verb: &str, words: &[&str]) -> bool {
             !rest.iter().any(|word| word.starts_with('-') && !word.starts_with("--sort="))
         }
         ("tag", _) => only("--sort --format --list -l -n"),
-        ("remote", [] | ["-v" | "--verbose"] | ["get-url", _]) => true,
-        ("config", ["--get" | "--get-all" | "get", name]) => !name.starts_with('-') && !names_secret(name),
+        // An address may hold a token.
+        ("remote", []) => true,
+        ("config", ["--get" | "--get-all" | "get", name]) => is_shown_setting(name),
         ("stash", ["list" | "show", ..]) | ("worktree", ["list", ..]) | ("reflog", [] | ["show", ..]) => true,
         _ => false,
     }
