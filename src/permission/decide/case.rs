@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::slice;
 
 use super::class::{self, Class};
@@ -16,6 +16,9 @@ use crate::permission::rule::Spot;
 use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag};
 use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
+
+/// How many directories a text may go to.
+const MOST_MOVES: usize = 8;
 
 /// What every step starts from.
 pub(super) struct Case<'a> {
@@ -63,8 +66,8 @@ pub(super) struct CommandLine {
     pub others: Vec<String>,
     /// What it may be by patterns in its program, which counts for such a rule as well.
     pub patterns: Vec<CommandPattern>,
-    /// Writes into a file by a redirection.
-    pub writes: bool,
+    /// The files that it writes by redirections, as paths from each directory that the text may go to.
+    pub written: Vec<Item>,
     /// Is git with a flag that throws work away.
     pub destroys: bool,
     /// Is git with a subcommand or in a repository that may run another program.
@@ -103,8 +106,8 @@ impl CommandLine {
         let destroys = !flag::in_command(command).is_empty();
         let patterns = command.pattern_lines();
         let may_run_others = flag::may_run_others(command, &places.remotes);
-        let (others, writes, shows) = (command.other_lines(&line), command.writes(), ShownContent::Nothing);
-        Self { others, line, patterns, writes, destroys, may_run_others, shows }
+        let (others, shows) = (command.other_lines(&line), ShownContent::Nothing);
+        Self { others, line, patterns, written: Vec::new(), destroys, may_run_others, shows }
     }
 
     /// Whether it may be what a rule's pattern means, by patterns of its own.
@@ -132,6 +135,16 @@ impl Item {
                 | Self::Text(_),
                 Side::Named | Side::Real,
             ) => None,
+        }
+    }
+
+    /// The commands that a shell's text runs, or may run.
+    pub(super) fn commands(&self) -> &[CommandLine] {
+        match self {
+            Self::Command(command) => slice::from_ref(command),
+            Self::Opaque { suspects, .. } => suspects,
+            Self::Possible(PossibleRuns { commands, .. }) => commands,
+            Self::Path { .. } | Self::Server(_) | Self::Address { .. } | Self::Text(_) => &[],
         }
     }
 
@@ -399,14 +412,16 @@ fn items(tool: &Spelled<'_>, subject: &Subject, shell: Option<&ShellText>, place
         (Subject::Command { text, .. } | Subject::Name(text), Some(shell)) if tool.canonical() == "git" => {
             (vec![arguments_of_git(text, shell, places)], Clarity::Clear)
         }
-        (Subject::Command { text, leads, .. }, Some(shell)) => commands(text, *leads, shell, places),
+        (Subject::Command { text, cwd, leads }, Some(shell)) => commands(text, &cwd.real, *leads, shell, places),
         _ => things(tool, subject, places),
     }
 }
 
 /// The items of a shell's text.
-fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
+fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Places) -> (Vec<Item>, Clarity) {
     let leaves = flag::leaves_repository(&shell.commands, &places.tree);
+    let bases = directories(cwd, &shell.commands);
+    let path = |path: &Path| item(&Target { named: path.to_owned(), real: guard::plain(path) }, places);
     let lines = shell.commands.iter().map(|command| {
         let line = CommandLine::new(command, places);
         let shows = match content::shows_files(command) {
@@ -414,7 +429,11 @@ fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Ve
             true => ShownContent::FilesInside,
             false => ShownContent::Nothing,
         };
-        CommandLine { may_run_others: line.may_run_others || leaves && command.program() == "git", shows, ..line }
+        let targets = command.redirects.iter().filter(|redirect| redirect.writes());
+        let below = |base: &PathBuf| targets.clone().map(|to| path(&base.join(&to.target.text))).collect::<Vec<_>>();
+        let written = bases.iter().flat_map(below).collect();
+        let may_run_others = line.may_run_others || leaves && command.program() == "git";
+        CommandLine { may_run_others, shows, written, ..line }
     });
     let (mut items, clarity): (Vec<_>, _) = match &shell.opaque {
         None if shell.commands.is_empty() => (Vec::new(), Clarity::Pointless),
@@ -435,6 +454,19 @@ fn commands(text: &str, leads: Leads, shell: &ShellText, places: &Places) -> (Ve
     (items, clarity)
 }
 
+/// The directories that a text may be in, by the calls of `cd` in it.
+fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
+    let mut directories = vec![cwd.to_owned()];
+    let moves = commands.iter().filter(|command| matches!(command.program(), "cd" | "pushd"));
+    for to in moves.filter_map(|command| command.words.get(1)).take(MOST_MOVES) {
+        let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(&to.text))).collect();
+        directories.extend(next);
+        directories.sort();
+        directories.dedup();
+    }
+    directories
+}
+
 /// The item of a call of the tool for git: its words without the program.
 fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
     let line = text.trim().strip_prefix("git ").unwrap_or(text).to_owned();
@@ -446,7 +478,15 @@ fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
     let may_run_others = shell.commands.iter().any(|command| flag::may_run_others(command, &places.remotes));
     let shows = ShownContent::Nothing;
-    Item::Command(CommandLine { line, others, patterns: Vec::new(), writes: false, destroys, may_run_others, shows })
+    Item::Command(CommandLine {
+        line,
+        others,
+        patterns: Vec::new(),
+        written: Vec::new(),
+        destroys,
+        may_run_others,
+        shows,
+    })
 }
 
 fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>, Clarity) {

@@ -50,7 +50,9 @@ impl fmt::Display for Opinion<'_> {
 impl<'a> Case<'a> {
     /// The first of some rules that takes any item of the call, and that item.
     pub(super) fn taking<'r>(&self, rules: &'r [Rule]) -> Option<(&'r Rule, &Item)> {
-        let takes = |rule: &Rule, (at, item): (usize, &Item)| self.takes(rule, item) || self.keeps(rule, at, item);
+        let takes = |rule: &Rule, (at, item): (usize, &Item)| {
+            self.takes(rule, item) || self.keeps(rule, at, item) || self.overwrites(rule, item)
+        };
         rules.iter().find_map(|rule| {
             let mut items = self.items.iter().enumerate();
             Some((rule, items.find(|item| takes(rule, *item))?.1))
@@ -70,6 +72,13 @@ impl<'a> Case<'a> {
         let Some(pattern) = rule.kept_pattern().filter(|_| self.is_read(at)).or(changed) else { return false };
         let sides = item.sides();
         sides.iter().any(|side| self.means(rule, item, *side, Sense::Takes) || self.is_below(pattern, item, *side))
+    }
+
+    /// Whether a command writes a file by a redirection that a rule about edits means.
+    fn overwrites(&self, rule: &Rule, item: &Item) -> bool {
+        let is_meant = |path: &Item| path.sides().iter().any(|side| self.means(rule, path, *side, Sense::Takes));
+        let is_about = ["edit", "write"].iter().any(|tool| rule.is_about(tool));
+        is_about && item.commands().iter().flat_map(|command| &command.written).any(is_meant)
     }
 
     /// Whether a rule or a map keeps a file from being read without a question.
@@ -170,7 +179,7 @@ impl<'a> Case<'a> {
                     ShownContent::FilesInside => self.names_kept_file(),
                     ShownContent::Anything => true,
                 };
-                command.writes && !self.may_redirect(pattern)
+                !command.written.is_empty() && !self.may_redirect(pattern)
                     || command.destroys
                     || (command.may_run_others || shows) && !is_wide
             }
@@ -229,9 +238,10 @@ impl<'a> Case<'a> {
 
     /// The rule of a map that keeps a file from `edit` or `write`, where the call changes or removes it otherwise.
     fn changing_denial<'m>(&self, map: &'m CompactPermission, at: usize, item: &Item) -> Option<&'m compact::Rule> {
-        let spellings =
-            ["edit", "write"].into_iter().filter(|_| class::changes_file(self.tool(), at)).map(Spelled::new);
-        let denials = spellings.filter_map(|tool| self.ruling(map, &tool, item));
+        let changed = Some(item).filter(|_| class::changes_file(self.tool(), at)).into_iter();
+        let changed = changed.chain(item.commands().iter().flat_map(|command| &command.written));
+        let pairs = changed.flat_map(|item| ["edit", "write"].map(|tool| (Spelled::new(tool), item)));
+        let denials = pairs.filter_map(|(tool, item)| self.ruling(map, &tool, item));
         denials.filter(|rule| rule.keeps_from(&self.tool)).max_by_key(|rule| rule.action)
     }
 
@@ -243,12 +253,7 @@ impl<'a> Case<'a> {
             let prefix = if tool == "git" { "git " } else { "" };
             map.ruling(&spelled, |rule| takes(rule) && self.does_same(&format!("{prefix}{}", rule.pattern)))
         });
-        let commands = match item {
-            Item::Command(command) => std::slice::from_ref(command),
-            Item::Opaque { suspects, .. } => suspects,
-            Item::Possible(PossibleRuns { commands, .. }) => commands,
-            Item::Path { .. } | Item::Server(_) | Item::Address { .. } | Item::Text(_) => &[],
-        };
+        let commands = item.commands();
         let by_tool = map.rules.iter().filter(|rule| takes(rule) && !commands.is_empty()).filter(|rule| {
             let spelled = tool::canonical(&rule.tool);
             let patterns: Vec<_> = class::same_commands(&spelled).map(command_pattern).collect();

@@ -445,6 +445,30 @@ fn a_command_that_looks_somewhere_else_is_asked_about_whatever_holds_it() {
 }
 
 #[test]
+fn a_redirection_into_a_file_is_an_edit_of_it() {
+    let rules = |ask: &[&str], deny: &[&str]| world().posture(Posture::Edits).shared(&["Bash(echo *)"], ask, deny);
+    for text in [
+        "echo x > migrations/1.sql",
+        "echo x >> ./migrations/1.sql",
+        "cd migrations && echo x > 1.sql",
+        "echo x 2> src/../migrations/1.sql",
+        "cat > migrations/1.sql <<X\na\nX",
+        "bash -c 'echo x > migrations/1.sql'",
+    ] {
+        for rule in ["Edit(migrations/**)", "Write(migrations/**)"] {
+            rules(&[], &[rule]).yolo().check(&bash(text), Action::Deny, Layer::DenyRule);
+            rules(&[rule], &[]).check(&bash(text), Action::Ask, Layer::HardAsk);
+        }
+        let map = world().posture(Posture::Unattended).map(r#"{"edit":{"migrations/*":"deny"}}"#);
+        map.check(&bash(text), Action::Deny, Layer::DenyRule);
+    }
+    let rules = rules(&[], &["Edit(migrations/**)"]);
+    for text in ["echo x > a.sql", "echo migrations/1.sql > a", "cat < migrations/1.sql"] {
+        assert_ne!(rules.decide(&bash(text)).action, Action::Deny, "{text}");
+    }
+}
+
+#[test]
 fn a_command_that_leads_to_a_kept_file_is_asked_about() {
     for posture in [Posture::Attended, Posture::Edits] {
         let world = world().posture(posture);
