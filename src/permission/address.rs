@@ -15,7 +15,10 @@ struct Address {
 /// Every spelling that a rule may mean: with and without scheme and usual port, and `domain:HOST` for the host and all
 /// domains above it. None of a text that is no address.
 pub(super) fn spellings(url: &str) -> Vec<String> {
-    let Some(Address { scheme, host, port, page }) = Address::read(url) else { return Vec::new() };
+    // A client completes an address without a scheme.
+    let is_bare = url.contains('.') && !url.trim().contains(char::is_whitespace);
+    let read = Address::read(url).or_else(|| Address::read(&format!("https://{url}")).filter(|_| is_bare));
+    let Some(Address { scheme, host, port, page }) = read else { return Vec::new() };
     let usual = usual_port(&scheme).filter(|_| port.is_empty()).into_iter();
     let places: Vec<_> = usual.chain([port.as_str()]).map(|port| format!("{host}{port}{page}")).collect();
     let domains = std::iter::successors(Some(host.as_str()), |host| Some(host.split_once('.')?.1));
@@ -161,6 +164,8 @@ mod tests {
             ("http://evil.org:8080/*", "http://evil.org:8080/x?y=%41"),
             ("domain:evil.org", "https://www.evil.org/"),
             ("http://[::1]/*", "http://[::1]:80/x"),
+            ("domain:evil.org", "evil.org/x"),
+            ("https://evil.org/*", "evil.org/x"),
         ] {
             assert!(means(pattern, url), "{pattern}, {url}");
         }

@@ -8,6 +8,7 @@ mod class;
 mod policy;
 #[cfg(test)]
 mod tests;
+mod word_order;
 
 use std::fmt;
 

@@ -7,13 +7,14 @@ use std::slice;
 
 use super::class::{self, Class};
 use super::policy::Opinion;
+use super::word_order;
 use crate::permission::address;
 use crate::permission::compact::tool::{self, Spelled};
 use crate::permission::content;
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag};
+use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, git_arguments};
 use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
@@ -64,6 +65,8 @@ pub(super) struct CommandLine {
     pub line: String,
     /// Other spellings, which count for a rule that forbids.
     pub others: Vec<String>,
+    /// Its words, without the directory of the program and without the options of git itself.
+    pub words: Vec<String>,
     /// What it may be by patterns in its program, which counts for such a rule as well.
     pub patterns: Vec<CommandPattern>,
     /// The files that it writes by redirections, as paths from each directory that the text may go to.
@@ -107,12 +110,17 @@ impl CommandLine {
         let patterns = command.pattern_lines();
         let may_run_others = flag::may_run_others(command, &places.remotes);
         let (others, shows) = (command.other_lines(&line), ShownContent::Nothing);
-        Self { others, line, patterns, written: Vec::new(), destroys, may_run_others, shows }
+        let texts = command.texts();
+        let arguments = texts.get(1..).unwrap_or_default();
+        let arguments = if command.program() == "git" { git_arguments(arguments) } else { arguments };
+        let words = std::iter::once(&command.program()).chain(arguments).map(|word| (*word).to_owned()).collect();
+        Self { others, line, words, patterns, written: Vec::new(), destroys, may_run_others, shows }
     }
 
-    /// Whether it may be what a rule's pattern means, by patterns of its own.
+    /// Whether it may be what the pattern of a rule that forbids means, by patterns of its own or in another order.
     pub(super) fn meets(&self, pattern: &str) -> bool {
-        self.patterns.iter().any(|own| own.meets(pattern))
+        let words: Vec<_> = self.words.iter().map(String::as_str).collect();
+        self.patterns.iter().any(|own| own.meets(pattern)) || word_order::means(pattern, &words)
     }
 
     /// All spellings of it.
@@ -470,10 +478,11 @@ fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
 /// The item of a call of the tool for git: its words without the program.
 fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
     let line = text.trim().strip_prefix("git ").unwrap_or(text).to_owned();
-    let mut others = Vec::new();
+    let (mut others, mut words) = (Vec::new(), Vec::new());
     for command in shell.commands.iter().chain(&shell.possible_commands) {
         let known = CommandLine::new(command, places);
         others.extend(known.lines().filter_map(|line| line.strip_prefix("git ").map(str::to_owned)));
+        words = if words.is_empty() { known.words } else { words };
     }
     let destroys = shell.commands.iter().any(|command| !flag::in_command(command).is_empty());
     let may_run_others = shell.commands.iter().any(|command| flag::may_run_others(command, &places.remotes));
@@ -481,6 +490,7 @@ fn arguments_of_git(text: &str, shell: &ShellText, places: &Places) -> Item {
     Item::Command(CommandLine {
         line,
         others,
+        words,
         patterns: Vec::new(),
         written: Vec::new(),
         destroys,

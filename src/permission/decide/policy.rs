@@ -282,10 +282,7 @@ impl<'a> Case<'a> {
 
     fn ruling<'m>(&self, map: &'m CompactPermission, tool: &Spelled<'_>, item: &Item) -> Option<&'m compact::Rule> {
         let gives = |rule: &&compact::Rule| rule.action == Action::Allow;
-        let by_pattern = |command: &CommandLine| {
-            let has_patterns = !command.patterns.is_empty();
-            has_patterns.then(|| map.ruling(tool, |rule| !gives(&rule) && command.meets(&rule.pattern))).flatten()
-        };
+        let by_pattern = |command: &CommandLine| map.ruling(tool, |rule| !gives(&rule) && command.meets(&rule.pattern));
         match item {
             Item::Path { named, real } => {
                 let is_at =

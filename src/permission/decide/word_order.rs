@@ -1,0 +1,113 @@
+//! A rule's pattern held against the words of a command in any usual order: options may stand anywhere, in bundles and in
+//! their other spelling, and with a value before a subcommand. For rules that forbid; it finds too much rather than too little.
+
+use crate::permission::compact::glob;
+
+/// Options of git with their letters, and an option that stands for two others.
+const TWINS: &[(&str, &str)] =
+    &[("--all", "-a"), ("--delete", "-d"), ("--force", "-f"), ("--move", "-m"), ("--no-verify", "-n")];
+const BOTH: (&str, [&str; 2]) = ("-D", ["--delete", "--force"]);
+
+/// Up to how many letters an option of a pattern is a bundle and no name.
+const MOST_LETTERS: usize = 3;
+
+/// Whether a pattern means a command, by its program, the words that say what it does, and its options. `words` are those
+/// of the command, without the options of git itself.
+pub(super) fn means(pattern: &str, words: &[&str]) -> bool {
+    let (options, names): (Vec<_>, Vec<_>) = pattern.split_whitespace().partition(|word| word.starts_with('-'));
+    let is_open = names.iter().any(|word| is_star(word)) || pattern.ends_with('*');
+    let names: Vec<_> = names.into_iter().take_while(|word| !is_star(word)).collect();
+    // A pattern without options is held against lines, unless its words may stand apart.
+    if names.is_empty() || options.is_empty() && names.len() < 3 {
+        return false;
+    }
+    let mut wanted = names.iter().peekable();
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| !word.starts_with('-')) {
+        // It may be the value of an option.
+        let may_be_value = at > 0 && words[at - 1].starts_with('-') && !words[at - 1].contains('=');
+        match wanted.peek() {
+            Some(name) if glob::matches(name, word) => drop(wanted.next()),
+            None if is_open => break,
+            Some(_) | None if may_be_value => {}
+            Some(_) | None => return false,
+        }
+    }
+    let is_git = words.first() == Some(&"git");
+    wanted.peek().is_none() && options.iter().all(|option| has_option(option, words, is_git.then_some(TWINS)))
+}
+
+fn has_option(option: &str, words: &[&str], twins: Option<&[(&str, &str)]>) -> bool {
+    let name = option.trim_end_matches('*');
+    let is_long = name.starts_with("--");
+    let is_meant = |word: &&str| {
+        let spelled = word.split('=').next().unwrap_or(word);
+        // Git and others take the beginning of an option for the option.
+        glob::matches(option, word) || is_long && spelled.len() > 3 && name.starts_with(spelled)
+    };
+    let letters = name.trim_start_matches('-');
+    let bundles = || words.iter().filter(|word| word.starts_with('-') && !word.starts_with("--"));
+    let has_letter = |letter: char| bundles().any(|word| word.contains(letter));
+    let is_bundle = !is_long && (1..=MOST_LETTERS).contains(&letters.len());
+    let twin = twins.into_iter().flatten().find_map(|(long, letter)| match name {
+        name if name == *long => Some(*letter),
+        name if name == *letter => Some(*long),
+        _ => None,
+    });
+    words.iter().any(is_meant)
+        || is_bundle && letters.chars().all(has_letter)
+        || twin.is_some_and(|twin| has_option(twin, words, None))
+        || name == BOTH.0 && twins.is_some() && BOTH.1.iter().all(|option| has_option(option, words, twins))
+}
+
+fn is_star(word: &str) -> bool {
+    word.chars().all(|c| c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(expected: bool, rows: &[(&str, &[&str])]) {
+        for (pattern, texts) in rows {
+            for text in *texts {
+                let words: Vec<_> = text.split(' ').collect();
+                assert_eq!(means(pattern, &words), expected, "{pattern}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_count_wherever_they_stand() {
+        check(
+            true,
+            &[
+                (
+                    "git push --force*",
+                    &["git push origin main --force", "git push -f", "git push -uf x", "git push --forc x"],
+                ),
+                ("git push -f*", &["git push origin --force", "git push --tags -f"]),
+                ("git reset --hard*", &["git reset -q --hard", "git reset HEAD~1 --hard"]),
+                ("git commit --amend*", &["git commit -a --amend", "git commit -m x --amend"]),
+                ("git branch -D *", &["git branch -D x", "git branch -q -D x", "git branch --delete --force x"]),
+                ("sed -i*", &["sed -Ei s/a/b/ f", "sed s/a/b/ -i f"]),
+                ("rm -rf *", &["rm -r -f x", "rm x -fr"]),
+                ("docker compose down*", &["docker compose -f x down", "docker --context c compose down -v"]),
+                ("gh pr merge*", &["gh pr -R x merge 1"]),
+                ("aws s3 rm*", &["aws s3 --profile p rm x", "aws --profile p s3 rm x"]),
+            ],
+        );
+        check(
+            false,
+            &[
+                ("git push --force*", &["git push origin main", "git stash push --force", "git push --follow-tags"]),
+                ("git reset --hard*", &["git reset --soft", "git log --hard"]),
+                ("git branch -D *", &["git branch -d x", "git branch x"]),
+                ("sed -i*", &["sed -n 1p f", "grep -i x"]),
+                ("find * -delete*", &["find . -depth -ls"]),
+                ("docker compose down*", &["docker compose logs down", "docker compose up"]),
+                ("npm run build", &["npm run build x"]),
+                ("rm *", &["rm x"]),
+            ],
+        );
+    }
+}
