@@ -190,6 +190,10 @@ fn reach(name: &str, arguments: &[String], tree: &Path) -> (String, Reach) {
         "read" | "write" | "edit" | "patch" | "list" | "search" | "locate" | "mkdir" | "delete_file" => {
             Reach::Paths(arguments.iter().map(|path| tree.join(path)).collect())
         }
+        // The path is the last word; a commit or a position may stand before it.
+        "definition" | "diagnostics" | "git_blame_lines" | "git_log_file" | "git_show" | "refs" | "trace" => {
+            arguments.last().map_or(Reach::Elsewhere, |path| Reach::Paths(vec![tree.join(path)]))
+        }
         _ => Reach::Elsewhere,
     };
     (name.to_owned(), reach)

@@ -47,12 +47,29 @@ pub(super) fn searched_places(command: &SimpleCommand) -> Vec<Place> {
 
 /// Whether a text runs git so that it shows the content of files that it tracks, whatever its words name.
 pub fn shows_tracked_files(text: &str) -> bool {
-    let shows = |command: &SimpleCommand| {
-        let texts = command.texts();
-        let verb = flag::subcommand(texts.get(1..).unwrap_or_default()).map_or("", |(verb, _)| verb);
-        command.program() == "git" && !git_reads_no_files(command) && !is_one_of(GIT_NAMES, verb)
-    };
-    ShellText::read(text).commands.iter().any(shows)
+    ShellText::read(text).commands.iter().any(shows_tracked)
+}
+
+fn shows_tracked(command: &SimpleCommand) -> bool {
+    let texts = command.texts();
+    let verb = flag::subcommand(texts.get(1..).unwrap_or_default()).map_or("", |(verb, _)| verb);
+    command.program() == "git" && !git_reads_no_files(command) && !is_one_of(GIT_NAMES, verb)
+}
+
+/// Whether a command that looks shows nothing but its input and names, so that what ran before it makes no difference.
+pub(super) fn is_filter(command: &SimpleCommand) -> bool {
+    let is_operand = |word: &&Word| !word.text.starts_with('-') && word.text.parse::<u32>().is_err();
+    let operands = command.words.iter().skip(1).filter(is_operand).count();
+    let pattern = usize::from(is_one_of("egrep fgrep grep", command.program()));
+    match command.program() {
+        "git" => !shows_tracked(command),
+        _ if !shows_files(command) => true,
+        _ => {
+            operands <= pattern
+                && searched_places(command).is_empty()
+                && command.redirects.iter().all(|to| to.sign != "<")
+        }
+    }
 }
 
 /// Whether a command shows, stores or sends the content of files that its words name.

@@ -210,6 +210,7 @@ fn soft_layers(case: &Case<'_>) -> Option<Verdict> {
     let word = |(at, item): (usize, &Item)| match (item, last_word(case, at)) {
         // Only rules that forbid are about what may run.
         (Item::Possible(_), None) => None,
+        (Item::Command(_), None) if case.needs_no_word(at) => None,
         (_, word) => Some(word),
     };
     let words: Vec<_> = case.items.iter().enumerate().filter_map(word).collect();

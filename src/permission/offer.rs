@@ -131,6 +131,8 @@ fn commands(text: &str, leads: Leads, places: &Places) -> Option<Vec<Rule>> {
     let kept = |command: &SimpleCommand| match command.program() {
         _ if flag::may_run_others(command, &places.remotes) => exact_line(command),
         "git" if leaves => exact_line(command),
+        // A rule for all of its files would mean those outside as well.
+        "mkdir" | "touch" if leads != Leads::Inside => exact_line(command),
         _ if content::may_show_secrets(command, leads) => exact_line(command).filter(|_| !command.is_fed),
         _ => pattern(command),
     };

@@ -80,6 +80,15 @@ pub(super) fn reads_credentials(text: &ShellText) -> bool {
 }
 
 impl ReadGround<'_> {
+    /// A call of git without the option by which it goes to the root.
+    fn without_root(&self, command: &SimpleCommand) -> SimpleCommand {
+        let mut command = command.clone();
+        if matches!(command.texts().as_slice(), [_, "-C", to, ..] if self.root_names.contains(to)) {
+            command.words.drain(1..3);
+        }
+        command
+    }
+
     /// Whether a call of `cd` stays where it is or goes to the root.
     fn is_way_to_root(&self, texts: &[&str]) -> bool {
         matches!(texts, [_, to] if *to == "." || self.root_names.contains(to))
@@ -116,7 +125,7 @@ fn reads(command: &SimpleCommand, ground: ReadGround<'_>) -> bool {
                 Drivers::None => true,
                 Drivers::Configured => git::reads_no_files(command),
             };
-            ground.is_root && git::reads(command) && runs_no_driver()
+            ground.is_root && git::reads(&ground.without_root(command)) && runs_no_driver()
         }
         "cd" => ground.is_way_to_root(&texts) || matches!(arguments, [to] if !has_glob && is_way_down(to)),
         "command" => matches!(arguments, ["-v" | "-V", _]),

@@ -362,8 +362,30 @@ impl<'a> Case<'a> {
         (would_look && !self.only_looks()).then_some(driver.setting.as_str())
     }
 
+    /// Whether one command of a line needs no consent of its own, because it only looks inside: before anything else runs, or
+    /// as a filter.
+    pub(super) fn needs_no_word(&self, at: usize) -> bool {
+        let commands = self.shell.as_ref().and_then(ShellText::understood).unwrap_or_default();
+        let looks = |command: &SimpleCommand| {
+            let alone = ShellText { commands: vec![command.clone()], ..ShellText::default() };
+            let drivers = if self.scene.git_driver.is_some() { Drivers::Configured } else { Drivers::None };
+            self.passes_at_ground(&alone, drivers, verb::text_only_reads)
+        };
+        let is_inside = matches!(self.call.subject, Subject::Command { leads: Leads::Inside, .. });
+        let Some(command) = commands.get(at).filter(|_| is_inside && self.tool() == "bash") else { return false };
+        looks(command) && !command.is_fed && (content::is_filter(command) || commands[..at].iter().all(looks))
+    }
+
     fn at_ground_with(&self, drivers: Drivers, passes: impl Fn(&ShellText, ReadGround<'_>) -> bool) -> bool {
-        let Some(shell) = &self.shell else { return false };
+        self.shell.as_ref().is_some_and(|shell| self.passes_at_ground(shell, drivers, passes))
+    }
+
+    fn passes_at_ground(
+        &self,
+        shell: &ShellText,
+        drivers: Drivers,
+        passes: impl Fn(&ShellText, ReadGround<'_>) -> bool,
+    ) -> bool {
         let tree = self.scene.places.tree.as_path();
         let tree_name = tree.to_string_lossy();
         let passes = match &self.call.subject {

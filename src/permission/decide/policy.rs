@@ -152,7 +152,12 @@ impl<'a> Case<'a> {
         rule.is_about(self.tool())
             && match item {
                 Item::Path { .. } => self.means(rule, item, Side::Real, Sense::Gives),
-                Item::Command(CommandLine { line: text, .. }) | Item::Server(text) | Item::Text(text) => {
+                // `cargo test *` means `cargo test` as well.
+                Item::Command(CommandLine { line, .. }) => {
+                    let is_meant = rule.means_text(line) || rule.means_text(&format!("{line} "));
+                    is_meant && (rule.is_exact() || !self.is_grave(item, rule.pattern()))
+                }
+                Item::Server(text) | Item::Text(text) => {
                     rule.means_text(text) && (rule.is_exact() || !self.is_grave(item, rule.pattern()))
                 }
                 Item::Address { url, .. } => rule.means_text(url),

@@ -75,6 +75,8 @@ fn r77_a_command_is_kept_by_the_words_that_say_what_it_does() {
         ("cd /data/tree && git log -p", &["Bash(cd /data/tree)", "Bash(git log *)"]),
         ("cat a; cat b", &["Bash(cat *)"]),
         ("touch a", &["Bash(touch *)"]),
+        ("touch /tmp/x", &["Bash(touch /tmp/x)"]),
+        ("mkdir -p /tmp/x", &["Bash(mkdir -p /tmp/x)"]),
         ("./gradlew test", &["Bash(./gradlew *)"]),
         ("go test ./...", &["Bash(go test *)"]),
         ("make 2>/dev/null", &["Bash(make *)"]),

@@ -63,9 +63,13 @@ impl Lexer<'_> {
         is_there
     }
 
-    /// Skips blanks, and line ends that a backslash takes away.
+    /// Skips blanks, line ends that a backslash takes away, and a comment that means nothing else to any shell.
     fn skip_blanks(&mut self) {
         while self.take(" ") || self.take("\t") || self.take("\\\n") {}
+        let is_start = self.text[..self.at].chars().next_back().is_none_or(char::is_whitespace);
+        let comment = self.text[self.at..].split('\n').next().filter(|text| text.starts_with('#') && is_start);
+        let is_plain = |c: char| c.is_alphanumeric() || " #_-./:,+@%=".contains(c);
+        self.at += comment.filter(|comment| comment.chars().all(is_plain)).map_or(0, str::len);
     }
 
     /// The operator behind a command, and whether it wants another command behind it.

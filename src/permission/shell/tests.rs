@@ -22,6 +22,7 @@ fn r77_a_list_is_split_into_its_commands() {
     check("", &[]);
     check("a \\\n  --flag \\\n  && \n b", &["a --flag", "b"]);
     check("git log HEAD~1 HEAD^ a#b @ x=1 ] {}", &["git log HEAD~1 HEAD^ a#b @ x=1 ] {}"]);
+    check("# first, then\nls # all\n  # more\npwd", &["ls", "pwd"]);
     check("[ -f a ]", &["[ -f a ]"]);
     check("cat src/*.rs a?b ./[a-z]", &["cat src/*.rs a?b ./[a-z]"]);
     check("ls * -- -*; grep --include=*.c x .", &["ls * -- -*", "grep --include=*.c x ."]);
@@ -134,8 +135,8 @@ fn r90_every_other_text_is_opaque_and_says_why() {
         ("ls >| x", "an unusual redirection"),
         ("ls <&3", "an unusual redirection"),
         ("cat < /dev/tcp/a/1", "an unusual redirection"),
-        ("# ls", "a comment"),
-        ("ls # x", "a comment"),
+        ("# ls; x", "a comment"),
+        ("ls # it's", "a comment"),
         ("[[ -f a ]]", "a pattern that may become an option or a program"),
         ("if ls; then ls; fi", "the keyword `if`"),
         ("i\\\nf ls", "the keyword `if`"),

@@ -445,6 +445,31 @@ fn a_command_that_looks_somewhere_else_is_asked_about_whatever_holds_it() {
 }
 
 #[test]
+fn a_rule_for_one_command_lets_those_beside_it_look() {
+    let world = world().grant("Bash(cargo test *)").grant("Bash(git switch *)");
+    let there = format!("cd {TREE} && cargo test x");
+    for text in [
+        "cargo test",
+        "cargo test x 2>&1 | tail -20",
+        "cargo test x | grep FAIL | head -n 5",
+        "cargo test x && git status",
+        "cat a && cargo test x # and more",
+        "# first\ncargo test x",
+        there.as_str(),
+    ] {
+        world.check(&bash(text), Action::Allow, Layer::Rules);
+    }
+    for text in
+        ["cargo test x | tee a", "cargo test x; make", "git switch x && cat link", "cargo test x | grep -r KEY ."]
+    {
+        world.check(&bash(text), Action::Ask, Layer::ToolClass);
+    }
+    world.check(&shell("cargo test x | cat link", Leads::Elsewhere), Action::Ask, Layer::ToolClass);
+    let status = format!("git -C {TREE} status");
+    assert_eq!(world.decide(&shell(&status, Leads::Elsewhere)).action, Action::Allow);
+}
+
+#[test]
 fn a_redirection_into_a_file_is_an_edit_of_it() {
     let rules = |ask: &[&str], deny: &[&str]| world().posture(Posture::Edits).shared(&["Bash(echo *)"], ask, deny);
     for text in [
