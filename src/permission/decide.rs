@@ -165,6 +165,9 @@ fn hard_ask(case: &Case<'_>) -> Option<Verdict> {
             None => "the command cannot be read".to_owned(),
         },
         Clarity::Pointless => "the call does not say what it is about".to_owned(),
+        Clarity::ForeignHost => {
+            "the host has letters outside of ASCII, which may stand for others; write it as `xn--…`".to_owned()
+        }
     };
     Some(verdict(Action::Ask, Layer::HardAsk, None, reason))
 }

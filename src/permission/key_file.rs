@@ -1,5 +1,8 @@
 //! Names of files that usually hold keys and passwords, for commands that name one.
 
+#[cfg(test)]
+mod tests;
+
 use super::shell::{Word, is_one_of};
 
 /// Names of files and directories.
@@ -32,32 +35,4 @@ pub(super) fn names_credentials(word: &Word) -> bool {
             || is_open
             || part == "credentials" && text.contains('/')
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::verb::only_reads;
-
-    #[test]
-    fn a_file_that_usually_holds_keys_is_known_by_its_name() {
-        for name in [
-            "certs/server.key",
-            "a.pem",
-            "config/master.key",
-            ".envrc",
-            ".env-local",
-            ".env_prod",
-            ".htpasswd",
-            "prod.tfvars",
-            "a.p12",
-            "a.pfx",
-            ".vault-token",
-            "id_rsa.bak",
-        ] {
-            assert!(!only_reads(&format!("cat {name}")), "{name}");
-        }
-        for name in [".env.example", "id_rsa.pub", "src/key.rs", "docs/keys.md", "environment.yml", "a.env-loader.ts"] {
-            assert!(only_reads(&format!("cat {name}")), "{name}");
-        }
-    }
 }

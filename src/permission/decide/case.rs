@@ -194,6 +194,8 @@ pub(super) enum Clarity {
     Unreadable,
     /// It does not say what it is about.
     Pointless,
+    /// A page of a host with letters that a client may replace by others.
+    ForeignHost,
 }
 
 impl<'a> Case<'a> {
@@ -526,7 +528,9 @@ fn things(tool: &Spelled<'_>, subject: &Subject, places: &Places) -> (Vec<Item>,
         Subject::Paths(paths) if paths.is_empty() => (Vec::new(), Clarity::Pointless),
         Subject::Paths(paths) => (paths.iter().map(|path| item(path, places)).collect(), Clarity::Clear),
         Subject::Url(url) => {
-            (vec![Item::Address { url: url.clone(), others: address::spellings(url) }], Clarity::Clear)
+            let is_plain = tool.canonical() != "web_fetch" || address::host(url).is_ascii();
+            let clarity = if is_plain { Clarity::Clear } else { Clarity::ForeignHost };
+            (vec![Item::Address { url: url.clone(), others: address::spellings(url) }], clarity)
         }
         Subject::Mcp { server, tool, .. } => (vec![Item::Server(format!("{server}/{tool}"))], Clarity::Clear),
         Subject::Command { text: name, .. } | Subject::Name(name) => (vec![Item::Text(name.clone())], Clarity::Clear),

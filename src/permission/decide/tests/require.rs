@@ -445,6 +445,19 @@ fn a_command_that_looks_somewhere_else_is_asked_about_whatever_holds_it() {
 }
 
 #[test]
+fn a_host_with_letters_outside_of_ascii_is_asked_about() {
+    let page = |tool: &str, url: &str| call(tool, Subject::Url(url.to_owned()));
+    let world = world().yolo().grant("Fetch(*)").shared(&[], &[], &["Fetch(domain:evil.org)"]);
+    for url in
+        ["https://\u{24d4}vil.org/x", "https://ev\u{ad}il.org/", "https://m\u{fc}nchen.de/", "https://%C3%BC.de/"]
+    {
+        world.check(&page("web_fetch", url), Action::Ask, Layer::HardAsk);
+    }
+    world.check(&page("web_fetch", "https://a.org/\u{fc}"), Action::Allow, Layer::Yolo);
+    world.check(&page("web_search", "m\u{fc}nchen"), Action::Allow, Layer::Yolo);
+}
+
+#[test]
 fn a_rule_for_one_command_lets_those_beside_it_look() {
     let world = world().grant("Bash(cargo test *)").grant("Bash(git switch *)");
     let there = format!("cd {TREE} && cargo test x");
