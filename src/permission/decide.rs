@@ -66,7 +66,7 @@ pub fn github_tool(verb: &str) -> Option<&'static str> {
 /// 1. What ends a machine or a home.
 fn hard_floor(case: &Case<'_>) -> Option<Verdict> {
     let Subject::Command { text, .. } = &case.call.subject else { return None };
-    floor::catastrophe_in(case.shell.as_ref()?, text)
+    floor::catastrophe_at_home(case.shell.as_ref()?, text, &case.scene.places.home)
         .map(|reason| verdict(Action::Deny, Layer::HardFloor, None, reason))
 }
 

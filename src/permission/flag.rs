@@ -17,7 +17,8 @@ const FOREIGN_SETTINGS: &str = "-C -c --config-env --exec-path --git-dir --work-
 
 /// What destroys, overwrites a file or runs a program, in a subcommand of git.
 struct Row {
-    verb: &'static str,
+    /// Subcommands with the same flags.
+    verbs: &'static str,
     /// Letters that destroy.
     letters: &'static str,
     /// Letters whose value may be glued to them.
@@ -28,33 +29,33 @@ struct Row {
 }
 
 const fn row(
-    verb: &'static str,
+    verbs: &'static str,
     (letters, valued): (&'static str, &'static str),
     flags: &'static [&'static str],
     words: &'static [&'static str],
 ) -> Row {
-    Row { verb, letters, valued, flags, words }
+    Row { verbs, letters, valued, flags, words }
 }
 
 /// What makes a command that shows things overwrite any file with them.
 const OUTPUT: &[&str] = &["--output"];
 
 const ROWS: &[Row] = &[
-    row("annotate", ("", ""), OUTPUT, &[]),
+    row(
+        "annotate blame diff diff-files diff-index diff-tree log range-diff rev-list shortlog show whatchanged",
+        ("", ""),
+        OUTPUT,
+        &[],
+    ),
     row("apply", ("", ""), &["--build-fake-ancestor", "--unsafe-paths"], &[]),
     row("archive", ("o", ""), &["--exec", "--output"], &[]),
     row("bisect", ("", ""), &[], &["run", "view", "visualize"]),
-    row("blame", ("", ""), OUTPUT, &[]),
     row("branch", ("DdfMC", "u"), &["--delete", "--force"], &[]),
     row("cat-file", ("", ""), &["--filters", "--textconv"], &[]),
     row("checkout", ("fB", "b"), &["--force"], &[]),
     row("checkout-index", ("f", ""), &["--force", "--prefix"], &[]),
     row("clean", ("fdxX", "e"), &["--force"], &[]),
     row("clone", ("cu", "bjo"), &["--config", "--upload-pack"], &[]),
-    row("diff", ("", ""), OUTPUT, &[]),
-    row("diff-files", ("", ""), OUTPUT, &[]),
-    row("diff-index", ("", ""), OUTPUT, &[]),
-    row("diff-tree", ("", ""), OUTPUT, &[]),
     row("difftool", ("x", "t"), &["--extcmd"], &[]),
     row("fetch", ("fpP", "jo"), &["--force", "--prune", "--prune-tags", "--upload-pack"], &[]),
     row("filter-branch", ("f", ""), &["--force"], &[]),
@@ -62,7 +63,6 @@ const ROWS: &[Row] = &[
     row("format-patch", ("o", "nvU"), &["--output", "--output-directory"], &[]),
     row("gc", ("", ""), &["--prune"], &[]),
     row("grep", ("O", "ABCefm"), &["--open-files-in-pager"], &[]),
-    row("log", ("", ""), OUTPUT, &[]),
     row("ls-remote", ("", "o"), &["--exec", "--upload-pack"], &[]),
     row("mv", ("f", ""), &["--force"], &[]),
     row("prune", ("", ""), &["--expire"], &[]),
@@ -73,23 +73,18 @@ const ROWS: &[Row] = &[
         &["--delete", "--exec", "--force", "--force-with-lease", "--mirror", "--prune", "--receive-pack"],
         &[],
     ),
-    row("range-diff", ("", ""), OUTPUT, &[]),
     row("read-tree", ("", ""), &["--index-output", "--reset"], &[]),
     row("rebase", ("x", "CsSX"), &["--exec"], &[]),
     row("reflog", ("", ""), &["--expire", "--all", "--output"], &["delete", "expire"]),
     row("remote", ("p", ""), &["--prune"], &["prune", "remove", "rm"]),
     row("reset", ("", ""), &["--hard", "--merge"], &[]),
-    row("rev-list", ("", ""), OUTPUT, &[]),
     row("rm", ("fr", ""), &["--force"], &[]),
-    row("shortlog", ("", ""), OUTPUT, &[]),
-    row("show", ("", ""), OUTPUT, &[]),
     row("stash", ("", ""), OUTPUT, &["clear", "drop"]),
     row("submodule", ("f", ""), &["--force"], &["deinit", "foreach"]),
     row("switch", ("fC", "c"), &["--discard-changes", "--force", "--force-create"], &[]),
     row("symbolic-ref", ("d", "m"), &["--delete"], &[]),
     row("tag", ("df", "mFun"), &["--delete", "--force"], &[]),
     row("update-ref", ("d", "m"), &["--stdin"], &[]),
-    row("whatchanged", ("", ""), OUTPUT, &[]),
     row("worktree", ("f", "bB"), &["--force"], &["prune", "remove"]),
 ];
 
@@ -162,7 +157,7 @@ fn in_git(words: &[&str]) -> Vec<String> {
         found.extend(restored(words));
         return found;
     }
-    let Some(row) = ROWS.iter().find(|row| row.verb == verb) else { return found };
+    let Some(row) = ROWS.iter().find(|row| is_one_of(row.verbs, verb)) else { return found };
     let dashes = words.iter().position(|word| *word == "--").unwrap_or(words.len());
     let (options, paths) = words.split_at(dashes);
     for word in options {

@@ -6,11 +6,13 @@ mod place;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, may_name, printed_words};
 use place::{Loss, is_fatal, loss};
 
 /// Programs that run others with the rights of another user.
-const RIGHTS: &[&str] = &["doas", "pkexec", "run0", "su", "sudo", "sudoedit"];
+const RIGHTS: &[&str] = &["doas", "gosu", "pkexec", "run0", "runuser", "setpriv", "su", "su-exec", "sudo", "sudoedit"];
 
 const ENDINGS: &[&str] = &["halt", "poweroff", "reboot", "shutdown"];
 
@@ -19,10 +21,15 @@ const WRITERS: &[&str] = &[
     "badblocks",
     "blkdiscard",
     "cp",
+    "cryptsetup",
     "dd",
+    "fdisk",
     "install",
     "mkswap",
     "mv",
+    "nvme",
+    "parted",
+    "pvcreate",
     "sfdisk",
     "sgdisk",
     "shred",
@@ -33,17 +40,23 @@ const WRITERS: &[&str] = &[
 
 /// The other programs that are judged below.
 const JUDGED: &[&str] = &[
+    "chmod",
+    "chown",
     "diskutil",
     "find",
     "init",
+    "kill",
     "loginctl",
+    "mkdosfs",
     "mke2fs",
     "mkfs",
     "mkfs.btrfs",
     "mkfs.ext4",
     "mkfs.xfs",
+    "mkntfs",
     "newfs",
     "rm",
+    "rsync",
     "systemctl",
     "telinit",
 ];
@@ -51,6 +64,19 @@ const JUDGED: &[&str] = &[
 /// Why a command must never run; `None` when nothing speaks against it for good.
 pub fn catastrophe(text: &str) -> Option<String> {
     catastrophe_in(&ShellText::read(text), text)
+}
+
+/// The same, of a text in which the home may also stand by its path.
+pub(super) fn catastrophe_at_home(read: &ShellText, text: &str, home: &Path) -> Option<String> {
+    let named = || {
+        let home = home.to_str().filter(|home| home.len() > 1 && text.contains(home))?;
+        let is_name = |c: char| c.is_alphanumeric() || "_.-".contains(c);
+        let parts: Vec<_> = text.split(home).collect();
+        let sign = |behind: &&str| if behind.starts_with(is_name) { home } else { "~" };
+        let rest = parts[1..].iter().flat_map(|behind| [sign(behind), behind]);
+        catastrophe(&std::iter::once(parts[0]).chain(rest).collect::<String>())
+    };
+    catastrophe_in(read, text).or_else(named)
 }
 
 /// The same, of a text that was read before.
@@ -145,8 +171,14 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
             };
             arguments.iter().find(ends).map(|_| format!("`{name}` would stop this machine"))
         }
-        name if name == "mkfs" || name.starts_with("mkfs.") || matches!(name, "mke2fs" | "newfs") => {
+        name if name == "mkfs"
+            || name.starts_with("mkfs.")
+            || matches!(name, "mkdosfs" | "mke2fs" | "mkntfs" | "newfs") =>
+        {
             Some(format!("`{name}` would erase a disk"))
+        }
+        "kill" if arguments.len() > 1 && arguments.last() == Some(&"-1") => {
+            Some("`kill` would end all processes".to_owned())
         }
         "diskutil" if first.is_some_and(|verb| verb.to_ascii_lowercase().starts_with("erase")) => {
             Some("`diskutil` would erase a disk".to_owned())
@@ -159,6 +191,9 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
 fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) -> Option<String> {
     let deletes = |target: &str| Some(format!("`{}` would delete `{target}`", base_name(program)));
     match base_name(program) {
+        name if lost(name, arguments, base).is_some() => {
+            Some(format!("`{name}` would destroy `{}`", lost(name, arguments, base)?))
+        }
         name if WRITERS.contains(&name) => {
             let path = written(name, arguments).into_iter().find(|path| is_fatal(path, base))?;
             Some(format!("it would overwrite `{path}`"))
@@ -167,6 +202,25 @@ fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>)
         "find" => deletes(found(arguments, base)?),
         _ => None,
     }
+}
+
+/// The place that must stay among those that a program moves away, overwrites or closes.
+fn lost<'a>(name: &str, arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
+    let operands: Vec<_> = arguments.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let has = |options: &[&str]| arguments.iter().any(|word| options.iter().any(|option| word.starts_with(option)));
+    let (targets, is_home_lost) = match (name, operands.as_slice()) {
+        ("chgrp" | "chmod" | "chown", targets) if has(&["-R", "--recursive"]) => (targets, false),
+        ("mv", [sources @ .., _]) => (sources, true),
+        ("rsync", [.., _]) if has(&["--del"]) => (&operands[operands.len() - 1..], true),
+        ("shred" | "truncate", targets) => (targets, true),
+        _ => return None,
+    };
+    let is_lost = |target: &&&str| match loss(target, base) {
+        Some(Loss::System) => true,
+        Some(Loss::Home) => is_home_lost,
+        None => false,
+    };
+    targets.iter().find(is_lost).copied()
 }
 
 /// The arguments of a program that it writes to. What `dd` and those that copy take from a disk does it no harm.
@@ -205,7 +259,7 @@ fn removed<'a>(arguments: &[&'a str], fed: &[&'a str], base: Option<&str>) -> Op
 fn found<'a>(arguments: &[&'a str], base: Option<&str>) -> Option<&'a str> {
     let runs = |pair: &[&str]| {
         matches!(pair[0], "-exec" | "-execdir" | "-ok" | "-okdir")
-            && ["rm", "shred", "unlink"].iter().any(|program| may_name(pair[1], program))
+            && ["rm", "shred", "truncate", "unlink"].iter().any(|program| may_name(pair[1], program))
     };
     let deletes = arguments.contains(&"-delete") || arguments.windows(2).any(runs);
     lost_start(arguments, base).filter(|_| deletes)

@@ -69,6 +69,10 @@ pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
     if root.is_empty() && !rest.starts_with('/') {
         return None;
     }
+    // Who climbs out of a home may come back to it.
+    if !root.is_empty() && rest.split('/').any(|part| part == "..") {
+        return Some(Loss::Home);
+    }
     let mut parts = parts(rest);
     // A pattern for everything at the end means the directory.
     while parts.last().is_some_and(|part| matches!(*part, "*" | ".*" | "**" | "?*" | ".[!.]*" | ".??*")) {

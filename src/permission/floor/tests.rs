@@ -275,6 +275,54 @@ fn a_reason_names_what_would_happen() {
     assert_eq!(reason("reboot"), "`reboot` would stop this machine");
 }
 
+#[test]
+fn every_way_to_lose_a_home_or_a_machine_is_known() {
+    for text in [
+        "shred -u ~/*",
+        "truncate -s 0 ~/*",
+        "find ~ -type f -exec truncate -s0 {} +",
+        "rsync -a --delete empty/ ~/",
+        "mv ~ /dev/null",
+        "mv /usr /usr2",
+        "rm -rf ~/../me",
+        "chmod -R 000 /",
+        "chown -R me /etc",
+        "kill -9 -1",
+        "parted /dev/sda mklabel gpt",
+        "fdisk /dev/sda",
+        "cryptsetup luksFormat /dev/sda",
+        "nvme format /dev/nvme0n1",
+        "mkdosfs /dev/sda1",
+        "pvcreate /dev/sdb",
+        "runuser -u root x",
+        "gosu root x",
+    ] {
+        assert!(catastrophe(text).is_some(), "{text}");
+    }
+    for text in [
+        "mv a ~/b",
+        "mv a ~",
+        "mv ~/a b",
+        "rsync -a a/ ~/",
+        "rsync -a --delete a/ ~/backup/",
+        "chmod -R u+w src",
+        "chmod +x /usr/local/bin/x",
+        "kill -9 123",
+        "kill -1 123",
+        "truncate -s 0 log",
+        "rm -rf ../x",
+    ] {
+        assert_eq!(catastrophe(text), None, "{text}");
+    }
+    let at_home = |text: &str| catastrophe_at_home(&ShellText::read(text), text, Path::new("/data/me")).is_some();
+    for text in ["rm -rf /data/me", "rm -rf '/data/me/'", "rm -rf /data/me/*", "cd /data/me && rm -rf *"] {
+        assert!(at_home(text), "{text}");
+    }
+    for text in ["rm -rf /data/me/x", "rm -rf /data/me2", "rm -rf /data/me-old/x", "ls /data/me"] {
+        assert!(!at_home(text), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn r89_no_wrapping_hides_it(

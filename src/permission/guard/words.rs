@@ -31,8 +31,7 @@ pub(in super::super) fn is_text(words: &[&str], at: usize) -> bool {
     let is_glued = |option: &&str| {
         option.starts_with("--") && words[at].strip_prefix(*option).is_some_and(|rest| rest.starts_with('='))
     };
-    at > 0 && (TEXTS.contains(&words[at - 1]) || is_bundle(words[at - 1]))
-        || TEXTS.iter().any(|option| is_glued(option))
+    at > 0 && (TEXTS.contains(&words[at - 1]) || is_bundle(words[at - 1])) || TEXTS.iter().any(is_glued)
 }
 
 /// Where the pattern of a search is, unless an option brings it.
