@@ -214,6 +214,12 @@ impl Store {
         self.read(move |db| one(db, sql, params![session, number], row::turn)).await
     }
 
+    /// The turns of all sessions whose record begins with `prefix`.
+    pub async fn turns_by_prefix(&self, prefix: &'static str) -> Result<Vec<TurnRow>, StoreError> {
+        let sql = "SELECT session, number, record, raw FROM turns WHERE substr(record, 1, length(?1)) = ?1";
+        self.read(move |db| rows(db, sql, [prefix], row::turn)).await
+    }
+
     /// The prompts of a session that no turn has taken, in the order in which they were accepted.
     pub async fn queued_prompts(&self, session: SessionId) -> Result<Vec<PromptRow>, StoreError> {
         let sql = "SELECT session, number, at, body, turn FROM prompts

@@ -112,7 +112,7 @@ impl Engine {
 
     async fn list_turns(&self, id: &str, query: ListTurns) -> Result<Vec<Turn>, Fault> {
         let id = super::find(&self.shared, id).await?;
-        let rows = self.shared.store.turns(id).await?;
+        let rows = self.shared.turns(id).await?;
         rows.into_iter()
             .map(|row| {
                 let body = TurnBody::read(&row)?;
@@ -157,7 +157,7 @@ impl Engine {
 
     /// From the checkpoint before a turn to its own; a turn that changed nothing has an empty range.
     async fn turn_range(&self, record: &Record, turn: u32) -> Result<(Oid, Target), Fault> {
-        let rows = self.shared.store.turns(record.id).await?;
+        let rows = self.shared.turns(record.id).await?;
         let mut before: Oid = record.body.base.commit.parse()?;
         for row in rows {
             let body = TurnBody::read(&row)?;

@@ -31,6 +31,9 @@ const COUNT_PATIENCE: Duration = Duration::from_secs(5);
 const COUNT_PAUSES: [Duration; 4] =
     [Duration::from_millis(500), Duration::from_secs(2), Duration::from_secs(10), Duration::from_secs(60)];
 
+/// How the record of a running turn begins.
+const RUNNING_TURN: &str = "{\"state\":\"running\"";
+
 /// Whether a session was in the middle of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Settled {
@@ -60,7 +63,23 @@ pub(super) async fn all(shared: &Shared) -> Result<Vec<Record>, Fault> {
             Settled::AsItWas | Settled::CutOff => cut_off.push(record),
         }
     }
+    settle_stale_turns(shared).await?;
     Ok(cut_off)
+}
+
+/// Ends the turns that are stored as running although their sessions have gone on: no session works yet.
+async fn settle_stale_turns(shared: &Shared) -> Result<(), Fault> {
+    let mut changes = Vec::new();
+    for row in shared.store.turns_by_prefix(RUNNING_TURN).await? {
+        let Ok(body) = TurnBody::read(&row) else { continue };
+        info!(session = %row.session, turn = row.number, "the end of a turn was not stored");
+        let ended = TurnBody { state: TurnState::Interrupted, ended_at: Some(clock::now()), ..body };
+        changes.push(Change::Turn(ended.row(row.session, row.number, row.raw)));
+    }
+    if !changes.is_empty() {
+        shared.store.write(Write { durability: Durability::Full, changes }).await?;
+    }
+    Ok(())
 }
 
 /// Settles one session that nobody works on, whatever it was in the middle of.

@@ -1,6 +1,6 @@
 //! What all sessions of one daemon share: the store, the slots, the live records, and the doors to the outside.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,7 @@ use crate::backend::transport::spawn::Spawner;
 use crate::git::program::{absolute_entries, keep_absolute_entries};
 use crate::id::SessionId;
 use crate::sandbox::support::Support;
-use crate::store::{Change, Durability, NewEvent, SessionRow, Store, StoreError, Write};
+use crate::store::{Change, Durability, NewEvent, SessionRow, Store, StoreError, TurnRow, Write};
 
 use super::actor::Message;
 use super::agents::AgentReader;
@@ -79,12 +79,18 @@ pub(super) struct Shared {
     pub(super) active: watch::Sender<usize>,
     actors: Mutex<HashMap<SessionId, mpsc::Sender<Message>>>,
     /// The sessions as they are, where the store has not taken that yet.
-    unsaved: Mutex<HashMap<SessionId, SessionRow>>,
+    unsaved: Mutex<HashMap<SessionId, UnsavedRows>>,
     environments: Mutex<HashMap<SessionId, Environment>>,
     repositories: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
     families: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
     trees: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
     reviewed: Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+/// What the store has not taken of a session yet.
+struct UnsavedRows {
+    session: SessionRow,
+    turns: BTreeMap<u32, TurnRow>,
 }
 
 /// The parts that [`Shared`] is made of.
@@ -216,9 +222,23 @@ impl Shared {
         self.logins.forget(session);
     }
 
-    /// Shows a session as it is, although the store refused that.
-    pub(super) fn show_unsaved(&self, row: SessionRow) {
-        lock(&self.unsaved).insert(row.id, row);
+    /// Shows a session and its turns as they are, although the store refused that.
+    pub(super) fn show_unsaved(&self, session: SessionRow, changes: &[Change]) {
+        let turns = changes.iter().filter_map(|change| match change {
+            Change::Turn(row) => Some((row.number, row.clone())),
+            Change::Event(_)
+            | Change::Project(_)
+            | Change::Session(_)
+            | Change::Prompt(_)
+            | Change::TakePrompt { .. }
+            | Change::DropPrompt { .. }
+            | Change::Handoff(_)
+            | Change::Workflow(_)
+            | Change::Review(_)
+            | Change::DeleteSession(_) => None,
+        });
+        let turns = turns.collect();
+        lock(&self.unsaved).insert(session.id, UnsavedRows { session, turns });
     }
 
     /// What is stored of a session is how it is.
@@ -228,7 +248,26 @@ impl Shared {
 
     /// A stored session as it is by now.
     pub(super) fn latest_row(&self, stored: SessionRow) -> SessionRow {
-        lock(&self.unsaved).get(&stored.id).cloned().unwrap_or(stored)
+        lock(&self.unsaved).get(&stored.id).map_or(stored, |unsaved| unsaved.session.clone())
+    }
+
+    /// The turns of a session in their order, as they are by now.
+    pub(super) async fn turns(&self, session: SessionId) -> Result<Vec<TurnRow>, StoreError> {
+        // Taken first: rows that are stored meanwhile are the same.
+        let unsaved = lock(&self.unsaved).get(&session).map(|unsaved| unsaved.turns.clone());
+        let stored = self.store.turns(session).await?;
+        let mut turns: BTreeMap<u32, TurnRow> = stored.into_iter().map(|row| (row.number, row)).collect();
+        turns.extend(unsaved.unwrap_or_default());
+        Ok(turns.into_values().collect())
+    }
+
+    /// One turn of a session, as it is by now.
+    pub(super) async fn turn(&self, session: SessionId, number: u32) -> Result<Option<TurnRow>, StoreError> {
+        let unsaved = lock(&self.unsaved).get(&session).and_then(|unsaved| unsaved.turns.get(&number).cloned());
+        match unsaved {
+            Some(row) => Ok(Some(row)),
+            None => self.store.turn(session, number).await,
+        }
     }
 
     /// The tasks of the sessions that have one.

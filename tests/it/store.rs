@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::env::TestEnv;
 use crate::kill::CRASH;
-use crate::script::{say, write};
+use crate::script::{say, steps, wait_for_file, write};
 
 fn database(env: &TestEnv) -> PathBuf {
     env.path("coppice/data/coppice.db")
@@ -325,4 +325,53 @@ fn a_backup_that_is_killed_leaves_no_file_of_its_name() {
     assert!(!file.exists());
     env.coppice(&["store", "backup", file.to_str().unwrap()]).succeeds();
     assert_eq!(env.status(&id), "ready");
+}
+
+/// Changes the database past the store.
+fn alter_database(env: &TestEnv, sql: &str) {
+    rusqlite::Connection::open(database(env)).unwrap().execute_batch(sql).unwrap();
+}
+
+/// Lets every write of a session fail, as a full disk does.
+const REFUSE: &str = "CREATE TRIGGER refuse BEFORE UPDATE ON sessions BEGIN SELECT RAISE(ABORT, 'no'); END";
+
+fn turn_states(env: &TestEnv, id: &str) -> Vec<String> {
+    let rows = rusqlite::Connection::open(database(env)).unwrap();
+    let mut query = rows.prepare("SELECT record FROM turns WHERE session = ?1 ORDER BY number").unwrap();
+    let records = query.query_map([id], |row| row.get::<_, String>(0)).unwrap();
+    let state = |record: String| serde_json::from_str::<Value>(&record).unwrap()["state"].as_str().unwrap().to_owned();
+    records.map(|record| state(record.unwrap())).collect()
+}
+
+#[test]
+fn the_end_of_a_turn_that_could_not_be_stored_is_stored_once_the_store_writes_again() {
+    let env = TestEnv::new();
+    let gate = env.visible_to_agents("gate");
+    let id = env.create(&steps(&[write("b1", "1"), wait_for_file(&gate), write("b2", "2")]));
+    env.wait_for_event(&id, "tool_finished", 0);
+    alter_database(&env, REFUSE);
+    fs::write(&gate, "").unwrap();
+    env.wait_for_session(&id, |session| session["status"] == "failed");
+    let shown = env.coppice(&["show", &id]).stdout();
+    assert!(shown.contains("1  failed") && !shown.contains("1  running"), "{shown}");
+    alter_database(&env, "DROP TRIGGER refuse");
+    env.wait_for_event(&id, "checkpoint", 0);
+    assert_eq!(turn_states(&env, &id), ["failed"]);
+
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert_eq!(turn_states(&env, &id), ["failed", "completed"]);
+}
+
+#[test]
+fn a_start_ends_turns_that_are_stored_as_running_although_their_session_went_on() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&say("one"));
+    env.send_ready(&id, &[], &say("two"));
+    env.end_daemon(&[]);
+    let sql = "UPDATE turns SET record = replace(record, '\"state\":\"completed\"', '\"state\":\"running\"') WHERE number = 1";
+    alter_database(&env, sql);
+    assert_eq!(turn_states(&env, &id), ["running", "completed"]);
+    assert_eq!(env.status(&id), "ready");
+    assert_eq!(turn_states(&env, &id), ["interrupted", "completed"]);
 }

@@ -349,7 +349,7 @@ impl Actor {
     /// notes around it say what happened to the first attempt.
     async fn last_task(&self) -> Result<PromptBody, Fault> {
         let turn = self.record.body.turns;
-        let row = self.shared.store.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
+        let row = self.shared.turn(self.id, turn).await?.ok_or(Fault::NoTurn { id: self.id, turn })?;
         let TurnBody { prompt: text, images, .. } = TurnBody::read(&row)?;
         let context = delegate::of_unfinished(&self.shared, &self.record).await?;
         Ok(PromptBody { text, images, context, ..PromptBody::default() })

@@ -248,7 +248,7 @@ impl Actor {
     async fn merge_message(&self) -> Result<String, Fault> {
         let body = &self.record.body;
         let mut turns = Vec::new();
-        for row in self.shared.store.turns(self.id).await?.iter().filter(|row| row.number > body.merged_turns) {
+        for row in self.shared.turns(self.id).await?.iter().filter(|row| row.number > body.merged_turns) {
             let turn = TurnBody::read(row)?;
             if turn.checkpoint.is_some() && !turn.undone {
                 let told = turn.response.and_then(|response| response.summary).map(|summary| summary.turn);
@@ -393,7 +393,7 @@ impl Actor {
     /// Lets the turns point at their rebased commits; a turn whose commit has no counterpart cannot be gone back to.
     async fn move_checkpoints(&mut self, moved: &Moved) -> Result<(), Fault> {
         let mut changes = Vec::new();
-        for row in self.shared.store.turns(self.id).await? {
+        for row in self.shared.turns(self.id).await? {
             let mut body = TurnBody::read(&row)?;
             if let Some(commit) = body.checkpoint.take() {
                 body.checkpoint = moved.counterpart(&commit);

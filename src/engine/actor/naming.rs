@@ -51,7 +51,7 @@ impl Actor {
         if !is_open || is_merged || self.record.body.tree != Tree::Ready {
             return Ok(());
         }
-        let Some(row) = self.shared.store.turn(self.id, turn).await? else { return Ok(()) };
+        let Some(row) = self.shared.turn(self.id, turn).await? else { return Ok(()) };
         let mut body = TurnBody::read(&row)?;
         if body.checkpoint.as_deref() != Some(&commit) {
             return Ok(());

@@ -57,7 +57,7 @@ impl Actor {
                 // What happened stays here until the store takes it; a session row that follows replaces this one.
                 self.unsaved = all;
                 // The store may refuse for long, and people look meanwhile.
-                self.shared.show_unsaved(self.record.row());
+                self.shared.show_unsaved(self.record.row(), &self.unsaved);
                 let wait = self.timing.retry.map_or(PATIENCE.0, |(_, wait)| (wait * 2).min(PATIENCE.1));
                 self.timing.retry = Some((Instant::now() + wait, wait));
                 Err(error)
@@ -267,6 +267,8 @@ impl Actor {
         if self.unsaved.is_empty() {
             self.timing.retry = None;
             self.shared.forget_unsaved(self.id);
+        } else {
+            self.shared.show_unsaved(self.record.row(), &self.unsaved);
         }
     }
 

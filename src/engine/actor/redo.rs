@@ -24,7 +24,7 @@ impl Actor {
         let (repo, name) = (tree.repo.clone(), before.saved.clone());
         let Some(snapshot) = blocking(move || repo.find_ref(&name)).await? else { return Err(nothing) };
         let mut turns = Vec::new();
-        for row in self.shared.store.turns(self.id).await? {
+        for row in self.shared.turns(self.id).await? {
             turns.push((row.number, TurnBody::read(&row)?, row.raw));
         }
         self.keep_submodules().await;

@@ -163,7 +163,7 @@ impl Actor {
     /// Stores that no commit of its own holds what the last turn changed.
     pub(super) async fn note_failed_checkpoint(&mut self) -> Result<(), Fault> {
         let turn = self.record.body.turns;
-        let Some(row) = self.shared.store.turn(self.id, turn).await? else { return Ok(()) };
+        let Some(row) = self.shared.turn(self.id, turn).await? else { return Ok(()) };
         let body = TurnBody { checkpoint_failed: true, ..TurnBody::read(&row)? };
         self.persist(Durability::Normal, vec![Change::Turn(body.row(self.id, turn, row.raw))]).await?;
         Ok(())
@@ -190,7 +190,7 @@ impl Actor {
         let commit = recorded.commit.to_string();
         self.record.body.changes = changes(diff::total(&files));
         self.committed(&commit);
-        if let Some(row) = self.shared.store.turn(self.id, turn).await? {
+        if let Some(row) = self.shared.turn(self.id, turn).await? {
             let mut body = TurnBody::read(&row)?;
             body.checkpoint = Some(commit.clone());
             self.staged.push(Payload::Checkpoint { turn, commit: commit.clone(), changes: own });

@@ -28,7 +28,7 @@ impl Actor {
         if !self.can_undo() {
             return Err(self.wrong_state("be undone"));
         }
-        let rows = self.shared.store.turns(self.id).await?;
+        let rows = self.shared.turns(self.id).await?;
         let mut turns = Vec::new();
         for row in &rows {
             turns.push((row.number, TurnBody::read(row)?, row.raw.clone()));

@@ -61,7 +61,7 @@ pub(in super::super) async fn resume_children(shared: &Arc<Shared>, parent: Sess
 
 /// The turns that tried the same prompt, this one the last: its children may be those of an earlier one.
 pub(super) async fn attempts(shared: &Shared, parent: SessionId, turn: u32) -> Result<RangeInclusive<u32>, Fault> {
-    let read = async |number| Ok::<_, Fault>(shared.store.turn(parent, number).await?.map(|row| TurnBody::read(&row)));
+    let read = async |number| Ok::<_, Fault>(shared.turn(parent, number).await?.map(|row| TurnBody::read(&row)));
     let mut first = turn;
     let Some(last) = read(turn).await?.transpose()? else { return Ok(turn..=turn) };
     while let Some(before) = first.checked_sub(1) {

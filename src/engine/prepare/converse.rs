@@ -237,7 +237,7 @@ fn place(rules: Rules) -> Place {
 
 /// The past of a session for a backend that lost it.
 async fn transcript(shared: &Shared, record: &Record) -> Result<Transcript, Fault> {
-    let rows = shared.store.turns(record.id).await?;
+    let rows = shared.turns(record.id).await?;
     let turns: Result<Vec<_>, Fault> = rows
         .iter()
         .map(|row| {
