@@ -16,7 +16,8 @@ pub const HINT: &str = "hint: ";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DaemonStatus {
     pub running: bool,
-    pub pid: u32,
+    /// `null` while no daemon runs.
+    pub pid: Option<u32>,
     pub version: String,
     /// [`crate::api::VERSION`] of the daemon.
     pub api: u32,

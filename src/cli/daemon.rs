@@ -103,11 +103,11 @@ pub(super) async fn run(look: Look, context: &mut Context) -> Result<Exit, Failu
 async fn start(format: Format, context: &mut Context) -> Result<Exit, Failure> {
     let daemon = Daemon::of_this_process()?;
     let mut status = context.client().await?.daemon().await?;
-    if status.draining {
-        let text = format!("waiting for the daemon (pid {}) to end", status.pid);
+    if let (true, Some(pid)) = (status.draining, status.pid) {
+        let text = format!("waiting for the daemon (pid {pid}) to end");
         context.output.say(&Line::new().dim(text))?;
-        if !daemon.wait_for_end(status.pid, END_BEFORE_START).await {
-            let message = format!("the daemon (pid {}) has not ended yet", status.pid);
+        if !daemon.wait_for_end(pid, END_BEFORE_START).await {
+            let message = format!("the daemon (pid {pid}) has not ended yet");
             return Err(Failure::new(Exit::Failed, message)
                 .hint("it ends when its turns have ended; `coppice daemon stop --now` interrupts them"));
         }
@@ -269,7 +269,7 @@ fn signal(daemon: &Daemon, pid: u32, signal: Signal) -> Result<(), Failure> {
 fn absent(paths: &Paths) -> DaemonStatus {
     DaemonStatus {
         running: false,
-        pid: 0,
+        pid: None,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         api: api::VERSION,
         socket: paths.socket.display().to_string(),
@@ -290,10 +290,12 @@ fn show(status: &DaemonStatus, format: Format, context: &mut Context) -> Result<
 
 fn lines(status: &DaemonStatus) -> Vec<Line> {
     let state = match status {
-        DaemonStatus { running: false, .. } => "not running".to_owned(),
-        DaemonStatus { draining: true, .. } => format!("ending, process {}", status.pid),
-        DaemonStatus { .. } => format!("running, process {}", status.pid),
+        DaemonStatus { running: false, .. } => "not running",
+        DaemonStatus { draining: true, .. } => "ending",
+        DaemonStatus { .. } => "running",
     };
+    let process = status.pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
+    let state = format!("{state}{process}");
     let mut facts = vec![("daemon", state), ("socket", status.socket.clone())];
     if status.running {
         facts.push(("version", status.version.clone()));
@@ -332,7 +334,7 @@ mod tests {
         ");
         let busy = DaemonStatus {
             running: true,
-            pid: 42,
+            pid: Some(42),
             uptime_s: 7300,
             clients: 1,
             sessions: 3,

@@ -52,7 +52,7 @@ mod tests {
         ] {
             let daemon = DaemonStatus {
                 running: true,
-                pid: 1,
+                pid: Some(1),
                 version: theirs.0.into(),
                 api: theirs.1,
                 socket: String::new(),

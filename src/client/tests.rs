@@ -29,7 +29,7 @@ use crate::paths::{Paths, Surroundings};
 fn status(version: &str, api: u32) -> DaemonStatus {
     DaemonStatus {
         running: true,
-        pid: 1,
+        pid: Some(1),
         version: version.into(),
         api,
         socket: String::new(),

@@ -213,7 +213,7 @@ async fn a_stop_is_answered_with_what_comes_of_it() {
     verdict.send(life).unwrap();
     let status = asked.await.unwrap().unwrap();
     assert!(status.running && status.draining);
-    assert_eq!((status.clients, status.sessions, status.pid), (1, 0, std::process::id()));
+    assert_eq!((status.clients, status.sessions, status.pid), (1, 0, Some(std::process::id())));
     house.clients.wait_for(|count| *count == 0).await.unwrap();
 }
 

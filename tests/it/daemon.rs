@@ -17,7 +17,9 @@ use crate::seat::Seat;
 #[test]
 fn the_first_command_starts_it_and_status_does_not() {
     let env = TestEnv::new();
-    env.coppice(&["daemon", "status"]).exits(6).transcript();
+    let absent = env.coppice(&["daemon", "status", "--json"]).exits(6).stdout;
+    let absent: serde_json::Value = serde_json::from_str(&absent).unwrap();
+    assert_eq!((&absent["running"], &absent["pid"]), (&false.into(), &serde_json::Value::Null), "{absent:#}");
     assert_eq!(env.daemon_pid(), None);
     env.coppice(&["list"]).succeeds();
     let status = env.json(&["daemon", "status"]);

@@ -40,7 +40,7 @@ async fn describe(app: &App, life: Lifetime) -> Result<DaemonStatus, Error> {
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     Ok(DaemonStatus {
         running: true,
-        pid: std::process::id(),
+        pid: Some(std::process::id()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         api: api::VERSION,
         socket: app.about.socket.clone(),
