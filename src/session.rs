@@ -153,8 +153,8 @@ pub enum Event {
     /// The person left, and what they changed is on the session branch.
     Detach,
     Archive,
-    /// An archived session is wanted again.
-    Unarchive,
+    /// An archived session is wanted again, with its work as it stands.
+    Unarchive(Standing),
     /// An undo or a removal by hand changed the tree of a session at rest.
     Settle,
     /// The daemon starts and finds the session as the last one left it.

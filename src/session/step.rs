@@ -44,8 +44,11 @@ fn from_rest(rest: Rest, event: Event) -> Next {
             | Rest::Conflict
             | Rest::Merged => settle(Rest::Archived),
         },
-        Event::Unarchive => match rest {
-            Rest::Archived => settle(Rest::Ready),
+        Event::Unarchive(standing) => match rest {
+            Rest::Archived => settle(match standing {
+                Standing::Clear | Standing::TreeGone => Rest::Ready,
+                Standing::Conflict => Rest::Conflict,
+            }),
             Rest::Draft
             | Rest::Ready
             | Rest::Asking
@@ -116,7 +119,7 @@ fn from_integrating(before: Rest, event: Event) -> Next {
         | Event::Attach
         | Event::Detach
         | Event::Archive
-        | Event::Unarchive
+        | Event::Unarchive(_)
         | Event::Settle => None,
     }
 }
@@ -143,7 +146,7 @@ fn from_attached(before: Rest, event: Event) -> Next {
         | Event::Integrated(_)
         | Event::Attach
         | Event::Archive
-        | Event::Unarchive
+        | Event::Unarchive(_)
         | Event::Settle => None,
     }
 }
@@ -160,7 +163,7 @@ fn from_turn(turn: Turn, event: Event) -> Next {
         | Event::Attach
         | Event::Detach
         | Event::Archive
-        | Event::Unarchive
+        | Event::Unarchive(_)
         | Event::Settle => None,
         Event::SlotGranted => slot_granted(turn),
         Event::Prepared => prepared(turn),

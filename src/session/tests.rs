@@ -64,7 +64,8 @@ fn events() -> Vec<Event> {
         Event::Attach,
         Event::Detach,
         Event::Archive,
-        Event::Unarchive,
+        Event::Unarchive(Standing::Clear),
+        Event::Unarchive(Standing::Conflict),
         Event::Settle,
         Event::Recover,
     ];
@@ -369,6 +370,13 @@ fn a_refused_merge_changes_nothing() {
         &[Event::Integrate, Event::Integrated(Integration::Refused)],
         &[Status::Integrating, Status::Asking],
     );
+}
+
+#[test]
+fn an_archived_session_comes_back_with_its_conflict() {
+    for (standing, status) in [(Standing::Clear, Status::Ready), (Standing::Conflict, Status::Conflict)] {
+        check(Session::Resting(Rest::Archived), &[Event::Unarchive(standing)], &[status]);
+    }
 }
 
 #[test]

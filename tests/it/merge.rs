@@ -72,6 +72,21 @@ fn a_person_resolves_a_conflict_in_the_worktree() {
 }
 
 #[test]
+fn a_conflict_outlasts_the_archive_and_a_removal() {
+    let env = TestEnv::new();
+    let id = in_conflict(&env, "ours");
+    for (away, back) in [("archive", "resume"), ("rm", "restore")] {
+        env.coppice(&[away, &id]).succeeds();
+        env.coppice(&[back, &id]).succeeds();
+        let session = env.session(&id);
+        assert_eq!((&session["status"], &session["conflicts"]), (&json!("conflict"), &json!(["README.md"])), "{away}");
+    }
+    std::fs::write(env.worktree(&id).join("README.md"), "by hand\n").unwrap();
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!(env.read("README.md"), "by hand\n");
+}
+
+#[test]
 fn a_conflict_can_be_undone_and_met_again() {
     let env = TestEnv::new();
     let id = in_conflict(&env, "ours");

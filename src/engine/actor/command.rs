@@ -325,7 +325,8 @@ impl Actor {
             Session::Resting(Rest::Archived) => {
                 self.bring_tree_back().await?;
                 self.setup = setup;
-                self.step(Event::Unarchive).await;
+                let standing = self.standing().await;
+                self.step(Event::Unarchive(standing)).await;
                 self.start().await;
                 return Ok(());
             }
