@@ -44,7 +44,7 @@ pub fn back_up_store(data: &Path, file: Option<PathBuf>) -> Result<StoreBackup, 
             let directory = data.join("backups");
             let failed = |source| Fault::File { act: "create", path: directory.clone(), source };
             fs::create_dir_all(&directory).map_err(failed)?;
-            directory.join(format!("coppice-{}.db", date()))
+            find_free_path(|date| directory.join(format!("coppice-{date}.db")))
         }
     };
     let prepared = PreparedBackup::write(&data.join(DATABASE), &target, store::PATIENCE).map_err(Fault::from)?;
@@ -87,7 +87,7 @@ pub async fn rebuild_store(options: Options, request: RebuildRequest) -> Result<
     store.close().await;
     let Rebuilt { repositories, carried_over, recovered, skipped } = rebuilt?;
     super::crash::point();
-    let kept = path.with_extension(format!("db.old-{}", date()));
+    let kept = find_free_path(|date| path.with_extension(format!("db.old-{date}")));
     store::exchange(&draft, &path, &kept).map_err(Fault::from)?;
     let kept = kept.exists().then(|| kept.display().to_string());
     Ok(StoreRebuild { database: path.display().to_string(), kept, repositories, carried_over, recovered, skipped })
@@ -111,7 +111,10 @@ fn scratch_directory() -> Result<tempfile::TempDir, Fault> {
     tempfile::tempdir().map_err(|source| Fault::File { act: "write to", path: std::env::temp_dir(), source })
 }
 
-/// The time in a form that is good in the name of a file.
-fn date() -> String {
-    Timestamp::from_millisecond(clock::now()).unwrap_or_default().strftime("%Y%m%d-%H%M%S").to_string()
+/// A path with the time in its name that nothing has yet; a number follows where another one was made in the same second.
+fn find_free_path(name: impl Fn(&str) -> PathBuf) -> PathBuf {
+    let date = Timestamp::from_millisecond(clock::now()).unwrap_or_default().strftime("%Y%m%d-%H%M%S").to_string();
+    let numbered = (2..).map(|number: u32| format!("{date}-{number}"));
+    let mut paths = std::iter::once(date.clone()).chain(numbered).map(|text| name(&text));
+    paths.find(|path| path.symlink_metadata().is_err()).unwrap_or_else(|| name(&date))
 }

@@ -291,6 +291,21 @@ fn a_rebuild_keeps_what_can_be_read_and_the_old_database() {
 }
 
 #[test]
+fn rebuilds_and_backups_in_the_same_second_have_names_of_their_own() {
+    let env = TestEnv::new();
+    env.create_ready(&say("hi"));
+    env.end_daemon(&[]);
+    for act in [["store", "rebuild", "--force"].as_slice(), &["store", "backup"]] {
+        (0..3).for_each(|_| drop(env.coppice(act).stdout()));
+    }
+    let count = |directory: &str, part: &str| {
+        let names = fs::read_dir(env.path(directory)).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().contains(part)).count()
+    };
+    assert_eq!((count("coppice/data", ".db.old-"), count("coppice/data/backups", "coppice-")), (3, 3));
+}
+
+#[test]
 fn a_rebuild_waits_for_no_running_daemon() {
     let env = TestEnv::new();
     env.coppice(&["list"]).succeeds();
