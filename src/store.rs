@@ -29,7 +29,7 @@ pub use carry::{Contents, carry_over, exchange, read_contents};
 pub use change::{Change, Durability, Write, Written};
 pub use error::StoreError;
 pub use file::PreparedBackup;
-pub use health::{Damage, Depth, admit};
+pub use health::{Damage, Depth, admit, require_writable};
 pub use reader::EventFilter;
 pub use row::{HandoffRow, NewEvent, ProjectRow, PromptRow, ReviewRow, SessionRow, StoredEvent, TurnRow, WorkflowRow};
 

@@ -74,7 +74,8 @@ impl Engine {
         let (data, path) = (self.shared.data.clone(), self.shared.data.join(DATABASE));
         let shown = path.display().to_string();
         let admitted = super::actor::blocking(move || {
-            Ok(store::admit(&path, worktrees::find_all(&data).len(), Depth::Start, store::PATIENCE))
+            let admitted = store::admit(&path, worktrees::find_all(&data).len(), Depth::Start, store::PATIENCE);
+            Ok(admitted.and_then(|()| store::require_writable(&path)))
         });
         match admitted.await {
             Ok(Ok(())) => good("database", shown),

@@ -392,7 +392,7 @@ impl Fault {
             Fault::TokenFile(_) => text("keep the token in a file of yours with mode 0600"),
             Fault::GitHub(error) => error.hint(),
             Fault::Git(error) => error.hint(),
-            Fault::Store(error) => error.hint().map(str::to_owned),
+            Fault::Store(error) => error.hint(),
             Fault::HealthyStore { .. } => {
                 text("`--force` rebuilds it all the same, and adds the sessions that only git knows")
             }

@@ -59,13 +59,14 @@ enum DaemonError {
 
 impl DaemonError {
     /// One thing a person can do about it.
-    fn hint(&self) -> Option<&'static str> {
+    fn hint(&self) -> Option<String> {
         match self {
             Self::Engine(StartError::Store(error)) => error.hint(),
+            Self::Engine(StartError::Recover(error)) => error.hint.clone(),
             Self::Paths(_)
             | Self::Lock(_)
             | Self::Socket(_)
-            | Self::Engine(StartError::Directory { .. } | StartError::Recover(_))
+            | Self::Engine(StartError::Directory { .. })
             | Self::Log { .. }
             | Self::Process(_) => None,
         }
@@ -89,7 +90,7 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // Whoever started this reads it from the terminal, or quotes it from the start log.
-            tell(&mut io::stderr(), presence, &error, error.hint()).ok();
+            tell(&mut io::stderr(), presence, &error, error.hint().as_deref()).ok();
             ExitCode::FAILURE
         }
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, Result as SqlResult};
 
-use super::error::StoreError;
+use super::error::{StoreError, find_unwritable, is_unwritable};
 use super::migrate;
 
 /// Every page of a database up to this size is checked at each start.
@@ -136,6 +136,14 @@ pub fn admit(path: &Path, worktrees: usize, depth: Depth, patience: Duration) ->
     }
 }
 
+/// Refuses a database that can be read and not written.
+pub fn require_writable(path: &Path) -> Result<(), StoreError> {
+    match find_unwritable(path, is_unwritable) {
+        Some(unwritable) => Err(StoreError::ReadOnly { path: path.to_owned(), unwritable: Some(unwritable) }),
+        None => Ok(()),
+    }
+}
+
 /// Beside the database: this directory has one.
 const MARKER: &str = "-marker";
 
@@ -179,6 +187,7 @@ fn look(path: &Path, depth: Depth, patience: Duration) -> Result<FoundFile, Stor
     let size = match fs::metadata(path) {
         // SQLite would delete the log beside an empty file.
         Ok(found) if found.is_file() && found.len() == 0 => return Ok(FoundFile::Blank),
+        Ok(found) if found.is_dir() => return Err(StoreError::Directory { path: path.to_owned() }),
         Ok(found) => found.len(),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(FoundFile::Missing),
         Err(source) => return Err(StoreError::Create { path: path.to_owned(), source }),

@@ -165,7 +165,10 @@ impl Writer {
                     warn!(path = %self.path.display(), "the database was deleted; its content is back");
                     return Ok(());
                 }
-                Err(error) => Damage::Deleted(error.to_string()),
+                Err(error) => Damage::Deleted(match self.path.parent().filter(|directory| !directory.exists()) {
+                    Some(directory) => format!("its directory `{}` does not exist any more", directory.display()),
+                    None => error.to_string(),
+                }),
             },
             FileState::Replaced => {
                 if self.saved.is_none() {

@@ -434,7 +434,7 @@ fn a_database_that_is_not_one() {
     assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
     exit: 6
     -- stderr
-    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is damaged (file is not a database); branches, worktrees and checkpoints of sessions are safe
+    error: the daemon did not start: database `[ROOT]/coppice/data/coppice.db` is damaged (file is not a database); branches and checkpoints of sessions are in their repositories
 
     hint: put a backup in its place, or run `coppice store rebuild`, which recovers the sessions from git
     ");

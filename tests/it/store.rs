@@ -88,6 +88,47 @@ fn a_daemon_refuses_work_while_another_file_has_the_path_of_its_database() {
 }
 
 #[test]
+fn a_data_directory_that_was_deleted_under_the_daemon_is_named_with_the_way_back() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("file.txt", "one"));
+    fs::remove_dir_all(env.path("coppice/data")).unwrap();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 1
+    -- stderr
+    error: database `[ROOT]/coppice/data/coppice.db` was deleted while the daemon used it, and is not restored (its directory `[ROOT]/coppice/data` does not exist any more); branches and checkpoints of sessions are in their repositories
+
+    hint: end the daemon with `coppice daemon stop --now`; `coppice store rebuild` in a repository then recovers its sessions from git
+    ");
+    let refused = env.coppice(&["new", "--model", "demo", "hi"]).exits(1).stderr;
+    assert!(refused.contains("coppice store rebuild") && !refused.contains("worktrees"), "{refused}");
+    env.coppice(&["daemon", "stop", "--now"]).succeeds();
+    env.wait_for_ends("daemon run");
+    env.coppice(&["store", "rebuild"]).succeeds();
+    assert_eq!(sessions(&env, &[]), [(id.clone(), "ready".to_owned())]);
+    env.send_ready(&id, &[], &write("more.txt", "two"));
+    env.coppice(&["merge", &id]).succeeds();
+    assert_eq!((env.read("file.txt"), env.read("more.txt")), ("one\n".to_owned(), "two\n".to_owned()));
+}
+
+#[test]
+fn a_directory_in_the_place_of_the_database_is_named_as_one() {
+    let env = TestEnv::new();
+    env.create_ready(&say("hi"));
+    env.end_daemon(&[]);
+    lose_database(&env);
+    fs::create_dir(database(&env)).unwrap();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: the daemon did not start: `[ROOT]/coppice/data/coppice.db` is a directory, not a database
+
+    hint: move the directory away and put a backup in its place, or run `coppice store rebuild`, which recovers the sessions from git
+    ");
+    fs::remove_dir(database(&env)).unwrap();
+    env.coppice(&["store", "rebuild"]).succeeds();
+}
+
+#[test]
 fn doctor_works_where_no_daemon_can_start() {
     let env = TestEnv::new();
     env.coppice(&["list"]).succeeds();

@@ -17,7 +17,7 @@ fn refusal(path: &Path, worktrees: usize) -> String {
     assert!(error.hint().unwrap().contains("coppice store rebuild"), "{error}");
     let text = error.to_string();
     let text = text.strip_prefix(&format!("database `{}` ", path.display())).unwrap_or(&text).to_owned();
-    text.strip_suffix("; branches, worktrees and checkpoints of sessions are safe").unwrap_or(&text).to_owned()
+    text.strip_suffix("; branches and checkpoints of sessions are in their repositories").unwrap_or(&text).to_owned()
 }
 
 #[tokio::test]

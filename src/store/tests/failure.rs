@@ -27,7 +27,7 @@ fn a_full_disk_fails_what_does_not_fit_and_nothing_else() {
     assert_eq!(results.next().unwrap().unwrap().seqs, [1]);
     let error = results.next().unwrap().unwrap_err();
     assert_eq!(error.to_string(), format!("no space left for database `{}`", path.display()));
-    assert_eq!(error.hint(), Some("free some disk space and try again"));
+    assert_eq!(error.hint().as_deref(), Some("free some disk space and try again"));
     assert_eq!(results.next().unwrap().unwrap().seqs, [2]);
 
     writer.db.pragma_update(None, "max_page_count", 1_000_000).unwrap();
@@ -63,10 +63,10 @@ fn a_database_that_cannot_be_used_is_refused_with_its_path() {
 
     let nowhere = dir.path().join("missing/coppice.db");
     assert_eq!(refusal(&nowhere), format!("failed to create database `{}`", nowhere.display()));
-    assert_eq!(refusal(dir.path()), format!("failed to open database `{}`", dir.path().display()));
+    assert_eq!(refusal(dir.path()), format!("`{}` is a directory, not a database", dir.path().display()));
 
     fs::write(&path, "this is a text file and certainly not a database\n".repeat(100)).unwrap();
-    let safe = "branches, worktrees and checkpoints of sessions are safe";
+    let safe = "branches and checkpoints of sessions are in their repositories";
     assert_eq!(refusal(&path), format!("database `{}` is damaged or not a database; {safe}", path.display()));
 
     fs::remove_file(&path).unwrap();
