@@ -10,6 +10,7 @@ mod repository;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::event::{AgentUse, Live, Payload};
@@ -19,7 +20,7 @@ use crate::backend::event::Block;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::git::integrate::{self, Recovered};
 use crate::git::stop::stop_signal;
-use crate::git::worktree::{Health, Method, New, Progress};
+use crate::git::worktree::{Health, Method, New, Phase, Progress};
 use crate::git::{self, GitError, Repo, Worktree};
 
 use crate::sandbox::quiesce;
@@ -245,10 +246,10 @@ async fn worktree(
     }
     // The sweeper may be saving the tree that is brought back.
     let (tree_lock, repository_lock) = (shared.tree_lock(record.id), shared.repository(&record.project));
-    let _held = tokio::select! {
+    let (_tree, repository) = tokio::select! {
         held = async {
             let tree = shared.runs.give_up_until(GivenUp::OfSession(record.id), tree_lock.lock()).await;
-            (tree, repository_lock.lock().await)
+            (tree, repository_lock.lock_owned().await)
         } => held,
         () = abort.cancelled() => return Err(GitError::Stopped { verb: "worktree add" }.into()),
     };
@@ -259,16 +260,9 @@ async fn worktree(
     let slug = record.body.branch.rsplit('/').next().unwrap_or("session").to_owned();
     let (place, away) = (record.body.tree, whole.clone());
     let mut making = tokio::task::spawn_blocking(move || {
-        if place == Tree::Away {
-            git::removal::restore(&away, &root)?;
-            return Ok("restored");
-        }
-        match git::worktree::finish_interrupted(&tree) {
-            Ok(()) => return Ok("finished"),
-            Err(GitError::BranchMissing { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        let mut progress = |Progress { done, total, .. }: Progress| {
+        let mut registering = Registering(Some(repository));
+        let mut progress = |Progress { phase, done, total }: Progress| {
+            registering.follow(phase);
             live.show(Live::Progress {
                 session: id.to_string(),
                 step: "worktree".to_owned(),
@@ -276,6 +270,15 @@ async fn worktree(
                 total: total as u64,
             });
         };
+        if place == Tree::Away {
+            git::removal::restore(&away, &root, &mut progress)?;
+            return Ok("restored");
+        }
+        match git::worktree::finish_interrupted(&tree, &mut progress) {
+            Ok(()) => return Ok("finished"),
+            Err(GitError::BranchMissing { .. }) => {}
+            Err(error) => return Err(error),
+        }
         let new = New { root: &root, id, slug: &slug, base: tree.base, attributes: tree.attributes };
         let created = git::worktree::create(&repo, new, &mut progress)?;
         Ok::<_, GitError>(match created.method {
@@ -295,6 +298,20 @@ async fn worktree(
     let how = made??;
     note(shared, record, Payload::Preparing { step: "worktree".to_owned(), how: Some(how.to_owned()) }).await?;
     Ok(whole)
+}
+
+/// The lock of a repository while a worktree is registered in it. Filters and hooks of the user decide how long the files
+/// take, so nobody else waits for these.
+pub(super) struct Registering(pub(super) Option<OwnedMutexGuard<()>>);
+
+impl Registering {
+    /// Lets the others go on once the worktree is registered.
+    pub(super) fn follow(&mut self, phase: Phase) {
+        match phase {
+            Phase::Registering => {}
+            Phase::Planning | Phase::Copying | Phase::CheckingOut => self.0 = None,
+        }
+    }
 }
 
 /// Brings back what somebody removed of the worktree by hand, and stores what that was.

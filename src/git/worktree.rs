@@ -101,6 +101,7 @@ pub struct Progress {
 /// What a creation is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
+    /// The one phase that others who change the repository must wait for: the later ones write only files of the worktree.
     Registering,
     Planning,
     Copying,
@@ -155,12 +156,13 @@ pub fn open(repo: &Repo, path: &Path, branch: &str, base: Oid, attributes: Oid) 
 }
 
 /// Completes a worktree whose creation was killed at any point after its branch was made.
-pub fn finish_interrupted(tree: &Worktree) -> Result<(), GitError> {
+pub fn finish_interrupted(tree: &Worktree, progress: &mut dyn FnMut(Progress)) -> Result<(), GitError> {
     if tree.repo.find_ref(&tree.branch_ref())?.is_none() {
         return Err(GitError::BranchMissing { branch: tree.branch.clone() });
     }
     registration::remove_locks(&tree.admin)?;
     registration::register_again(tree)?;
+    progress(Progress { phase: Phase::CheckingOut, done: 0, total: 0 });
     if checkout(tree, OtherWriters::None).is_err() {
         // After a power failure the index can be cut short; without one git writes all files.
         registration::remove_index(&tree.admin)?;
@@ -195,7 +197,7 @@ pub(super) fn fill(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Method, GitError> {
     let method = match ways {
-        Ways::Best if spare::take(tree, root)? => Method::Spare,
+        Ways::Best if spare::take(tree, root, progress)? => Method::Spare,
         Ways::Best | Ways::Populate | Ways::Checkout => {
             registration::register(tree)?;
             write_files(tree, ways, progress)?

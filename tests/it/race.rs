@@ -355,7 +355,7 @@ fn a_restore_writes_nothing_outside() {
             removal::retire(&trashed, &arena.root()).unwrap();
             tree.path.clone()
         },
-        |arena, tree| word(removal::restore(tree, &arena.root())),
+        |arena, tree| word(removal::restore(tree, &arena.root(), &mut |_| {})),
     );
 }
 

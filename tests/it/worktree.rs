@@ -278,6 +278,31 @@ fn a_hook_or_filter_that_hangs_while_a_worktree_is_made_can_be_stopped() {
 }
 
 #[test]
+fn a_filter_that_hangs_while_a_worktree_is_made_holds_up_no_other_session() {
+    let env = TestEnv::new();
+    env.write(".gitattributes", "*.dat filter=own\n");
+    env.write("file.dat", "data\n");
+    env.commit("a filter");
+    let pipe = env.repo().join(".git/pipe");
+    mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let (done, away) = (env.create_ready(&write("done.txt", "one")), env.create_ready(&write("away.txt", "two")));
+    let removed = env.create_ready(&write("removed.txt", "three"));
+    env.git(&["config", "filter.own.smudge", &format!("cat '{}'", pipe.display())]);
+    let hanging = env.create(&write("file.txt", "one"));
+    let waiting = wait_for_reader(&pipe);
+    env.git(&["config", "filter.own.smudge", "cat"]);
+    env.coppice(&["merge", &done]).succeeds();
+    env.coppice(&["rm", &removed]).succeeds();
+    env.coppice(&["archive", &away]).succeeds();
+    env.coppice(&["resume", &away]).succeeds();
+    env.create_ready(&write("other.txt", "four"));
+    assert_eq!(env.status(&hanging), "preparing");
+    drop(waiting);
+    env.wait_for(&hanging, "ready");
+    assert_eq!(env.read("done.txt"), "one\n");
+}
+
+#[test]
 fn a_pipe_in_the_place_of_an_ignore_file_holds_up_no_other_session() {
     let env = TestEnv::new();
     let id = env.create_ready(&steps(&[run("mkdir x && mkfifo x/.gitignore && echo kept > x/file"), say("done")]));

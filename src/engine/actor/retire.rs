@@ -108,9 +108,12 @@ impl Actor {
             // The sweeper may be saving it.
             let tree_lock = self.shared.tree_lock(self.id);
             let _tree = self.shared.runs.give_up_until(GivenUp::OfSession(self.id), tree_lock.lock()).await;
-            let lock = self.shared.repository(&self.record.project);
-            let _held = lock.lock().await;
-            blocking(move || git::removal::restore(&tree, &root)).await?;
+            let repository = self.shared.repository(&self.record.project).lock_owned().await;
+            blocking(move || {
+                let mut registering = prepare::Registering(Some(repository));
+                git::removal::restore(&tree, &root, &mut |progress| registering.follow(progress.phase))
+            })
+            .await?;
             self.record.body.tree = Tree::Unprepared;
             self.fill_submodules().await?;
         }

@@ -245,7 +245,7 @@ fn a_child_is_mended_saved_and_restored_although_only_its_refs_hold_the_snapshot
     removal::retire(&trashed, &root(&sandbox)).unwrap();
     sandbox.git(&["gc", "--quiet", "--prune=now"]);
     assert_eq!(sandbox.oid(&salvage_ref(CHILD)), saved.commit);
-    removal::restore(&child, &root(&sandbox)).unwrap();
+    removal::restore(&child, &root(&sandbox), &mut |_| {}).unwrap();
     assert_eq!(text(&child.path.join("README")).as_deref(), Some("unsaved\n"));
     assert_eq!(text(&child.path.join("deep/untracked")).as_deref(), Some("untracked\n"));
     assert_eq!(sandbox.oid(&child.branch), child.base);

@@ -89,7 +89,7 @@ fn give_up<G>(
 ) -> Result<Reclaimed, GitError> {
     let take_back = || {
         let _held = hold_repository();
-        restore(&tree.unstoppable(), root)
+        restore(&tree.unstoppable(), root, &mut |_| {})
     };
     let saved = match salvage(trashed) {
         Ok(saved) => saved,

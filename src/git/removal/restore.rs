@@ -7,17 +7,17 @@ use tracing::warn;
 
 use super::{GitError, Pending, is_empty, pending, salvage_ref, trash_unsaved};
 use crate::git::private_index::{OtherWriters, PrivateIndex};
-use crate::git::worktree::{self, Ways, registration};
+use crate::git::worktree::{self, Progress, Ways, registration};
 use crate::git::{Oid, Worktree};
 
 /// Restores branch, files and uncommitted work. `tree` is the worktree as it was, at the path it had. A restore that was
 /// interrupted is completed by the next one.
-pub fn restore(tree: &Worktree, root: &Path) -> Result<(), GitError> {
+pub fn restore(tree: &Worktree, root: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), GitError> {
     match (tree.path.symlink_metadata().is_ok(), registration::lock_reason(&tree.admin).as_deref()) {
         // Only files that were written from the refs, which still hold everything.
         (true, Some(registration::INITIALIZING)) => {
             trash_unsaved(&tree.path, root)?;
-            rebuild(tree, root)?;
+            rebuild(tree, root, progress)?;
         }
         // Moved, but git was not told.
         (true, Some(registration::REMOVED)) => take_back(tree, &tree.path)?,
@@ -25,7 +25,7 @@ pub fn restore(tree: &Worktree, root: &Path) -> Result<(), GitError> {
         (true, _) => return Err(GitError::PathTaken { path: tree.path.clone() }),
         (false, _) => match find_in_trash(tree, root)? {
             Some(found) => take_back(tree, &found.path)?,
-            None => rebuild(tree, root)?,
+            None => rebuild(tree, root, progress)?,
         },
     }
     // The work is in the worktree: a later removal saves it again.
@@ -62,7 +62,7 @@ fn take_back(tree: &Worktree, from: &Path) -> Result<(), GitError> {
     registration::unlock(&tree.admin)
 }
 
-fn rebuild(tree: &Worktree, root: &Path) -> Result<(), GitError> {
+fn rebuild(tree: &Worktree, root: &Path, progress: &mut dyn FnMut(Progress)) -> Result<(), GitError> {
     let id = tree.branch.split('/').nth(1).unwrap_or_default();
     let repo = tree.repo.open()?;
     let saved = tree.repo.find_ref(&salvage_ref(id))?;
@@ -86,8 +86,8 @@ fn rebuild(tree: &Worktree, root: &Path) -> Result<(), GitError> {
         registration::remove(&tree.admin)?;
     }
     let at_tip = Worktree { base: tip, ..tree.clone() };
-    let put_back = || {
-        worktree::fill(&at_tip, root, Ways::Best, &mut |_| {})?;
+    let mut put_back = || {
+        worktree::fill(&at_tip, root, Ways::Best, progress)?;
         saved.map_or(Ok(()), |saved| put_work_back(tree, tip, saved))?;
         registration::unlock(&tree.admin)
     };

@@ -69,7 +69,7 @@ fn a_removed_session_comes_back_with_its_uncommitted_work() {
     // From the trash, with everything.
     trash(&tree, &root(&repo)).unwrap();
     assert!(!tree.path.exists());
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
     assert!(tree.path.join("ignored.log").exists());
 
@@ -82,7 +82,7 @@ fn a_removed_session_comes_back_with_its_uncommitted_work() {
     assert_eq!(repo.git(&["branch", "--list", "coppice/*"]), "");
     assert!(!tree.admin.exists());
     repo.git(&["gc", "--quiet", "--prune=now"]);
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!((work(&tree), tree.health().unwrap()), (before, Health::Sound));
     assert!(!tree.path.join("ignored.log").exists());
     let status = run_git(&tree.path, &["status", "--porcelain"]);
@@ -117,7 +117,7 @@ fn a_removal_goes_on_after_a_kill_at_any_step() {
         let left = retire(&trashed, &place).unwrap();
         assert_eq!(pending(&place), std::slice::from_ref(&left));
         discard(&left);
-        restore(&tree, &place).unwrap();
+        restore(&tree, &place, &mut |_| {}).unwrap();
         assert_eq!(work(&tree), before, "killed after step {killed_after}");
     }
 }
@@ -131,21 +131,21 @@ fn what_is_left_is_saved_when_parts_were_deleted_by_hand() {
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree), before);
 
     repo.git(&["update-ref", "-d", "refs/heads/coppice/abcdefgh/work"]);
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree), before);
 
     fs::remove_dir_all(&tree.path).unwrap();
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree).0, before.0);
     assert_eq!(run_git(&tree.path, &["status", "--porcelain"]), "");
 }
@@ -176,7 +176,7 @@ fn files_that_were_never_written_are_not_saved_as_deleted() {
             assert_eq!(repo.git(&["diff", "--stat", "HEAD", &saved]), "", "{what}");
         }
         discard(&retire(&trashed, &root(&repo)).unwrap());
-        restore(&tree, &root(&repo)).unwrap();
+        restore(&tree, &root(&repo), &mut |_| {}).unwrap();
         assert_eq!(run_git(&tree.path, &["status", "--porcelain"]), "", "{what}");
     }
 }
@@ -191,7 +191,7 @@ fn work_in_a_worktree_whose_registration_was_mended_halfway_is_saved() {
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree), before);
 }
 
@@ -204,7 +204,7 @@ fn work_that_was_saved_survives_a_removal_in_the_middle_of_its_restore() {
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
     let saved = repo.git(&["for-each-ref", "refs/coppice/salvage/"]);
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     // As a kill in the middle leaves it.
     repo.git(&["update-ref", &salvage_ref("abcdefgh"), saved.split(' ').next().unwrap()]);
     registration::lock(&tree.admin, registration::INITIALIZING).unwrap();
@@ -213,7 +213,7 @@ fn work_that_was_saved_survives_a_removal_in_the_middle_of_its_restore() {
     let trashed = trash(&tree, &root(&repo)).unwrap();
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree), before);
 }
 
@@ -225,11 +225,11 @@ fn a_moved_branch_and_a_lost_session_are_told_apart() {
     salvage(&trashed).unwrap();
     discard(&retire(&trashed, &root(&repo)).unwrap());
     repo.git(&["branch", "--force", &tree.branch, "main"]);
-    let error = restore(&tree, &root(&repo)).unwrap_err();
+    let error = restore(&tree, &root(&repo), &mut |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "`coppice/abcdefgh/work` moved meanwhile");
     repo.git(&["branch", "-D", &tree.branch]);
     forget(&repo.repo(), id(ID)).unwrap();
-    let error = restore(&tree, &root(&repo)).unwrap_err();
+    let error = restore(&tree, &root(&repo), &mut |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "neither the branch `coppice/abcdefgh/work` nor saved work of it exists");
 }
 
@@ -264,15 +264,15 @@ fn an_interrupted_restore_is_completed_by_the_next() {
     // Killed after the tree came back from the trash.
     let trashed = trash(&tree, &root(&repo)).unwrap();
     fs::rename(&trashed.worktree.path, &tree.path).unwrap();
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
     // Killed while it was moved to the trash, or when its git directory was gone already.
     trash(&tree, &root(&repo)).unwrap();
     registration::point_admin_to(&tree.admin, &tree.path).unwrap();
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     trash(&tree, &root(&repo)).unwrap();
     fs::remove_dir_all(&tree.admin).unwrap();
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
     // Killed while files were written from the refs.
     let trashed = trash(&tree, &root(&repo)).unwrap();
@@ -280,13 +280,13 @@ fn an_interrupted_restore_is_completed_by_the_next() {
     discard(&retire(&trashed, &root(&repo)).unwrap());
     registration::register(&tree).unwrap();
     fs::write(tree.path.join("README"), "half").unwrap();
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!((work(&tree), tree.health().unwrap()), (before.clone(), Health::Sound));
     // Killed after everything was done.
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree), before);
     fs::remove_dir_all(&tree.admin).unwrap();
-    assert!(matches!(restore(&tree, &root(&repo)), Err(GitError::PathTaken { .. })));
+    assert!(matches!(restore(&tree, &root(&repo), &mut |_| {}), Err(GitError::PathTaken { .. })));
 }
 
 #[test]
@@ -448,7 +448,7 @@ fn a_spare_is_taken_over_and_shows_nothing_of_the_last_session() {
     assert_eq!(repo.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 2);
 
     // The session whose tree it was comes back from the refs.
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert_eq!(work(&tree), before);
 }
 
@@ -541,7 +541,7 @@ fn nothing_in_a_tree_runs_when_it_is_saved_and_recycled() {
     fs::write(tree.path.join(".git"), format!("gitdir: {}\n", fake.join(".git").display())).unwrap();
     assert!(matches!(recycled(&repo, &tree), Recycled::Doubt { .. }));
     make(&repo, "bbbbbbbb");
-    restore(&tree, &root(&repo)).unwrap();
+    restore(&tree, &root(&repo), &mut |_| {}).unwrap();
     assert!(!trap.exists());
 }
 

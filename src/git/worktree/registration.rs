@@ -46,6 +46,8 @@ pub(crate) fn register(tree: &Worktree) -> Result<(), GitError> {
 pub(crate) fn register_again(tree: &Worktree) -> Result<(), GitError> {
     fs::create_dir_all(&tree.path).map_err(GitError::io("create", &tree.path))?;
     fs::create_dir_all(&tree.admin).map_err(GitError::io("create", &tree.admin))?;
+    // Before the lock: a git directory that is locked and names no files is taken for stale.
+    point_admin_to(&tree.admin, &tree.path)?;
     lock(&tree.admin, INITIALIZING)?;
     replace(&tree.admin.join("commondir"), COMMON_DIR)?;
     point_to(tree)?;

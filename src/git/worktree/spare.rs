@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tracing::{debug, warn};
 
-use super::{Worktree, checkout, registration};
+use super::{Phase, Progress, Worktree, checkout, registration};
 use crate::git::private_index::OtherWriters;
 use crate::git::{GitError, Oid, Repo, attributes, removal};
 use crate::id::SessionId;
@@ -50,7 +50,7 @@ pub(crate) fn all(root: &Path) -> Vec<PathBuf> {
 
 /// Turns the spare into this worktree, whose branch exists. False when there is none or it turned out to be unusable;
 /// it is out of the way then.
-pub(super) fn take(tree: &Worktree, root: &Path) -> Result<bool, GitError> {
+pub(super) fn take(tree: &Worktree, root: &Path, progress: &mut dyn FnMut(Progress)) -> Result<bool, GitError> {
     let Some(spare) = find(&tree.repo, root) else { return Ok(false) };
     let head = fs::read(spare.admin.join("HEAD")).ok().and_then(|head| Oid::from_output(&head));
     let has_attributes =
@@ -68,7 +68,12 @@ pub(super) fn take(tree: &Worktree, root: &Path) -> Result<bool, GitError> {
     if fs::rename(&spare.admin, &tree.admin).is_err() {
         return Ok(false);
     }
-    match move_in(tree, &spare) {
+    let moved_in = move_in(tree, &spare).and_then(|()| {
+        progress(Progress { phase: Phase::CheckingOut, done: 0, total: 0 });
+        // Compares every file and writes only those that differ.
+        checkout(tree, OtherWriters::None)
+    });
+    match moved_in {
         Ok(()) => Ok(true),
         Err(error) => {
             warn!(%error, "spare worktree not usable");
@@ -87,6 +92,5 @@ fn move_in(tree: &Worktree, spare: &Spare) -> Result<(), GitError> {
     registration::point_to(tree)?;
     registration::attach(tree)?;
     debug!(worktree = %tree.path.display(), "spare worktree taken");
-    // Compares every file and writes only those that differ.
-    checkout(tree, OtherWriters::None)
+    Ok(())
 }

@@ -72,10 +72,10 @@ fn an_interrupted_creation_is_completed() {
     let repo = odd_tree();
     let whole = describe(&make(&repo, "bbbbbbbb", Ways::Checkout).worktree.path);
     let tree = open(&repo.repo(), &root(&repo).join(ID), "coppice/abcdefgh/work", repo.head(), repo.head());
-    assert!(matches!(finish_interrupted(&tree), Err(GitError::BranchMissing { .. })));
+    assert!(matches!(finish_interrupted(&tree, &mut |_| {}), Err(GitError::BranchMissing { .. })));
     create_branch(&tree).unwrap();
     let finish = || {
-        finish_interrupted(&tree).unwrap();
+        finish_interrupted(&tree, &mut |_| {}).unwrap();
         assert_eq!(describe(&tree.path), whole);
         assert!(!tree.admin.join("locked").exists());
     };
