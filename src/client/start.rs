@@ -204,7 +204,8 @@ fn keep(connection: Connection, daemon: &DaemonStatus) -> Result<Connection, Cli
 /// Starts a daemon and waits until it listens.
 async fn launch(program: &Path, paths: &Paths) -> Result<(), ClientError> {
     let failed = |source| ClientError::Start { program: program.to_owned(), source };
-    let log = File::create(paths.start_log()).map_err(failed)?;
+    // Only for what a daemon says that cannot say it properly; a full disk keeps none of it.
+    let log = File::create(paths.start_log()).map_or_else(|_| Stdio::null(), Stdio::from);
     let mut daemon = Command::new(program)
         .args(["daemon", "run", DETACHED])
         // These paths need not be those of this process's own environment.
@@ -214,11 +215,17 @@ async fn launch(program: &Path, paths: &Paths) -> Result<(), ClientError> {
         .stderr(log)
         .spawn()
         .map_err(failed)?;
-    let mut words = vec![0; READY.len()];
-    let stdout = daemon.stdout.as_mut().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
-    match tokio::time::timeout(START_LIMIT, stdout.read_exact(&mut words)).await {
-        Ok(Ok(_)) if words == READY => Ok(()),
-        Ok(_) | Err(_) => Err(not_started(&read_tail(&paths.start_log()))),
+    let stdout = daemon.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+    let mut words = Vec::new();
+    let mut said = stdout.take(LOG_TAIL);
+    let listen =
+        async { while !words.starts_with(READY) && said.read_buf(&mut words).await.is_ok_and(|read| read > 0) {} };
+    // What was said until then counts.
+    tokio::time::timeout(START_LIMIT, listen).await.ok();
+    match String::from_utf8_lossy(&words).trim() {
+        _ if words.starts_with(READY) => Ok(()),
+        "" => Err(not_started(&read_tail(&paths.start_log()))),
+        last_words => Err(not_started(last_words)),
     }
 }
 
@@ -254,7 +261,7 @@ fn read_tail(path: &Path) -> String {
         let start = file.metadata()?.len().saturating_sub(LOG_TAIL);
         file.seek(SeekFrom::Start(start))?;
         let mut tail = Vec::new();
-        file.read_to_end(&mut tail)?;
+        file.take(LOG_TAIL).read_to_end(&mut tail)?;
         Ok(tail)
     };
     String::from_utf8_lossy(&read().unwrap_or_default()).trim().to_owned()

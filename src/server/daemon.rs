@@ -60,6 +60,13 @@ enum DaemonError {
 impl DaemonError {
     /// One thing a person can do about it.
     fn hint(&self) -> Option<String> {
+        let mut causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+        let is_full = |cause: &(dyn std::error::Error + 'static)| {
+            cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::StorageFull)
+        };
+        if causes.any(is_full) {
+            return Some("free some disk space and try again".to_owned());
+        }
         match self {
             Self::Engine(StartError::Store(error)) => error.hint(),
             Self::Engine(StartError::Recover(error)) => error.hint.clone(),
@@ -89,8 +96,12 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     match run(presence) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Whoever started this reads it from the terminal, or quotes it from the start log.
-            tell(&mut io::stderr(), presence, &error, error.hint().as_deref()).ok();
+            let hint = error.hint();
+            // Whoever started this reads it from the terminal, or quotes what comes where readiness would be told.
+            match presence {
+                Presence::Attached => tell(&mut io::stderr(), presence, &error, hint.as_deref()).ok(),
+                Presence::Detached => tell(&mut io::stdout(), presence, &error, hint.as_deref()).ok(),
+            };
             ExitCode::FAILURE
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::env::TestEnv;
 use crate::kill::CRASH;
-use crate::script::{say, steps, wait_for_file, write};
+use crate::script::{hang, say, steps, wait_for_file, write};
 
 fn database(env: &TestEnv) -> PathBuf {
     env.path("coppice/data/coppice.db")
@@ -417,6 +417,30 @@ fn the_end_of_a_turn_that_could_not_be_stored_is_stored_once_the_store_writes_ag
     env.coppice(&["resume", &id]).succeeds();
     env.wait_for(&id, "ready");
     assert_eq!(turn_states(&env, &id), ["failed", "completed"]);
+}
+
+#[test]
+fn a_daemon_that_cannot_recover_says_why_where_its_log_cannot_be_written() {
+    let env = TestEnv::new();
+    let id = env.create(&hang());
+    env.wait_for_event(&id, "turn_started", 0);
+    env.kill_daemon();
+    alter_database(&env, REFUSE);
+    let log = env.path("coppice/run/start.log");
+    fs::remove_file(&log).unwrap();
+    std::os::unix::fs::symlink("/dev/full", &log).unwrap();
+    let refused = env.coppice(&["list"]);
+    // It has no end for those who read it.
+    fs::remove_file(&log).unwrap();
+    assert_snapshot!(refused.transcript(), @r"
+    exit: 6
+    -- stderr
+    error: the daemon did not start: failed to recover the sessions: the write contradicts what is stored
+
+    hint: `coppice daemon logs` shows what it said last
+    ");
+    alter_database(&env, "DROP TRIGGER refuse");
+    assert_eq!(env.status(&id), "interrupted");
 }
 
 #[test]
