@@ -25,6 +25,10 @@ pub enum ClientError {
     Unreachable { socket: PathBuf, source: io::Error },
     #[error("the daemon runs (pid {pid}), but nothing listens on its socket `{}`", socket.display())]
     OutOfReach { pid: u32, socket: PathBuf },
+    #[error("`{}` is not a socket: no daemon can listen there", path.display())]
+    NotASocket { path: PathBuf },
+    #[error("a program that is not coppice listens on `{}`", socket.display())]
+    Foreign { socket: PathBuf },
     /// Carries the last words of the daemon.
     #[error("the daemon did not start{}", tail(log))]
     NotStarted { log: String, hint: Option<String> },

@@ -80,6 +80,8 @@ fn unreachable_from_session(error: &ClientError) -> Option<Report> {
         | ClientError::Lost { .. }
         | ClientError::Silent { .. }
         | ClientError::OutOfReach { .. }
+        | ClientError::NotASocket { .. }
+        | ClientError::Foreign { .. }
         | ClientError::Stopped
         | ClientError::Malformed { .. }
         | ClientError::Request { .. }
@@ -110,6 +112,8 @@ impl From<ClientError> for Failure {
             | ClientError::Lost { .. }
             | ClientError::Silent { .. }
             | ClientError::OutOfReach { .. }
+            | ClientError::NotASocket { .. }
+            | ClientError::Foreign { .. }
             | ClientError::Stopped => Exit::DaemonUnreachable,
             ClientError::Malformed { .. } => Exit::Internal,
             ClientError::Request { .. } => Exit::Usage,
@@ -134,6 +138,10 @@ impl From<ClientError> for Failure {
             ClientError::OutOfReach { .. } => {
                 "try again in a moment, when it may listen again; `coppice daemon stop` ends it"
             }
+            ClientError::NotASocket { .. } => {
+                "move it away and try again; a daemon that runs listens there again by itself"
+            }
+            ClientError::Foreign { .. } => "end that program, or name another directory with COPPICE_HOME",
             ClientError::Stopped => "the next command starts it again",
             ClientError::Malformed { .. } => "this is a bug: please report it with the output of `coppice daemon logs`",
             ClientError::Request { .. } => "`coppice list` shows the sessions",

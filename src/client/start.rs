@@ -7,6 +7,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -27,6 +28,8 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 const END_LIMIT: Duration = Duration::from_secs(10);
 /// A daemon answers at once what it is; one that is stopped or stuck never does.
 const ANSWER_LIMIT: Duration = Duration::from_secs(30);
+/// Where no process holds the daemon's lock, whoever listens is somebody else.
+const FOREIGN_LIMIT: Duration = Duration::from_millis(1500);
 /// How often a daemon that somebody else started, or one that ends, is looked for.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 /// How much of a failed daemon's last words is shown.
@@ -64,21 +67,57 @@ impl Daemon {
 
     /// Connects to a daemon that this client can work with.
     pub async fn connect(&self) -> Result<Connection, ClientError> {
-        match self.meet().await {
+        let met = match self.meet().await {
             // It ended between accepting and answering, as after a long idle time.
             Err(ClientError::Lost { .. }) => self.meet().await,
+            result => result,
+        };
+        match met {
+            Err(ClientError::Lost { .. }) if self.holder().is_none() => Err(self.foreign()),
             result => result,
         }
     }
 
+    fn foreign(&self) -> ClientError {
+        ClientError::Foreign { socket: self.paths.socket.clone() }
+    }
+
+    /// Something at the path of the socket that keeps every daemon from listening there.
+    fn find_obstacle(&self, source: &io::Error) -> Option<ClientError> {
+        let path = &self.paths.socket;
+        match path.symlink_metadata() {
+            Ok(found) if !found.file_type().is_socket() && !found.is_symlink() => {
+                Some(ClientError::NotASocket { path: path.clone() })
+            }
+            // Too many wait for a program that accepts nobody.
+            Ok(_) if source.kind() == io::ErrorKind::WouldBlock && self.holder().is_none() => Some(self.foreign()),
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// How long an answer is waited for: a daemon may be suspended, somebody else has nothing to say.
+    fn answer_limit(&self) -> Duration {
+        if self.holder().is_some() { ANSWER_LIMIT } else { FOREIGN_LIMIT }
+    }
+
     async fn meet(&self) -> Result<Connection, ClientError> {
-        let connection = match (self.open().await, &self.absent) {
+        let opened = match self.open().await {
+            Err(ClientError::Unreachable { source, socket }) => match self.find_obstacle(&source) {
+                Some(obstacle) => return Err(obstacle),
+                None => Err(ClientError::Unreachable { source, socket }),
+            },
+            opened => opened,
+        };
+        let connection = match (opened, &self.absent) {
             (Err(ClientError::Unreachable { .. }), Absent::Start { program }) => self.start(program).await?,
             (Err(ClientError::Unreachable { source, .. }), Absent::Fail) => return Err(self.unreachable(source)),
             (result, Absent::Start { .. } | Absent::Fail) => result?,
         };
-        let asked = tokio::time::timeout(ANSWER_LIMIT, connection.daemon()).await;
-        let status = asked.map_err(|_| ClientError::Silent { pid: self.pid() })??;
+        let asked = tokio::time::timeout(self.answer_limit(), connection.daemon()).await;
+        let status = asked.map_err(|_| match self.pid() {
+            Some(pid) => ClientError::Silent { pid: Some(pid) },
+            None => self.foreign(),
+        })??;
         match (judge(env!("CARGO_PKG_VERSION"), api::VERSION, &status), &self.absent) {
             (Verdict::Use, Absent::Start { .. } | Absent::Fail) => Ok(connection.renewed_by(self)),
             (Verdict::Refuse, Absent::Start { .. } | Absent::Fail) => {
@@ -177,7 +216,7 @@ impl Daemon {
     /// A daemon that answers and is not about to end.
     async fn find_lasting(&self) -> Option<Connection> {
         let connection = self.open().await.ok()?;
-        let status = tokio::time::timeout(ANSWER_LIMIT, connection.daemon()).await.ok()?.ok()?;
+        let status = tokio::time::timeout(self.answer_limit(), connection.daemon()).await.ok()?.ok()?;
         (!status.draining).then_some(connection)
     }
 

@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use insta::assert_snapshot;
 use rustix::process::{Resource, Signal, Uid, geteuid, getrlimit, kill_process};
 use rustix::thread::{no_new_privs, set_no_new_privs, set_thread_res_uid};
 
@@ -25,6 +26,42 @@ fn the_first_command_starts_it_and_status_does_not() {
     let status = env.json(&["daemon", "status"]);
     assert_eq!((&status["running"], &status["sessions"]), (&true.into(), &0.into()), "{status:#}");
     assert_eq!(status["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn whatever_has_the_path_of_the_socket_is_named_at_once() {
+    let env = TestEnv::new();
+    let socket = env.path("coppice/run/daemon.sock");
+    fs::create_dir_all(&socket).unwrap();
+    let begun = Instant::now();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: `[ROOT]/coppice/run/daemon.sock` is not a socket: no daemon can listen there
+
+    hint: move it away and try again; a daemon that runs listens there again by itself
+    ");
+    fs::remove_dir(&socket).unwrap();
+    // It listens and accepts nobody.
+    let listener = UnixListener::bind(&socket).unwrap();
+    assert_snapshot!(env.coppice(&["list"]).transcript(), @r"
+    exit: 6
+    -- stderr
+    error: a program that is not coppice listens on `[ROOT]/coppice/run/daemon.sock`
+
+    hint: end that program, or name another directory with COPPICE_HOME
+    ");
+    let stop = env.coppice(&["daemon", "stop", "--force"]).exits(6).stderr;
+    assert!(stop.contains("a program that is not coppice listens on"), "{stop}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    drop(listener);
+    env.coppice(&["list"]).succeeds();
+    // A daemon that runs listens again once the path is free.
+    fs::remove_file(&socket).unwrap();
+    fs::create_dir(&socket).unwrap();
+    env.coppice(&["list"]).exits(6).transcript();
+    fs::remove_dir(&socket).unwrap();
+    env.coppice(&["list"]).succeeds();
 }
 
 #[test]
