@@ -65,10 +65,18 @@ impl Context {
         let directory = env::current_dir().map_err(|error| {
             Failure::because("failed to read the current directory", &error).hint("change to a directory that exists")
         })?;
-        directory.into_os_string().into_string().map_err(|directory| {
-            Failure::usage(format!("the current directory `{}` is not UTF-8", directory.display()))
-                .hint("rename it, or go to it through a link with another name")
-        })
+        let rename = "rename the directory: git and coppice need paths of UTF-8 text on one line";
+        let directory = directory.into_os_string().into_string().map_err(|directory| {
+            Failure::usage(format!("the current directory `{}` is not UTF-8", directory.display())).hint(rename)
+        })?;
+        match directory.contains(['\n', '\r']) {
+            true => {
+                let shown = directory.escape_debug();
+                Err(Failure::usage(format!("the current directory `{shown}` has a line break in its name"))
+                    .hint(rename))
+            }
+            false => Ok(directory),
+        }
     }
 
     /// The directory whose settings count: those of its repository, or the person's own outside of one.

@@ -1,6 +1,7 @@
 //! What bad input gets: the whole message of every case, its exit code, and nothing created.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
@@ -250,6 +251,24 @@ fn a_prompt_that_is_not_utf8() {
 
     hint: convert it first, for example with `iconv -t UTF-8`
     ");
+    assert_nothing_created(&env);
+}
+
+#[test]
+fn a_directory_whose_name_no_request_can_hold() {
+    let env = TestEnv::new();
+    for name in [b"two\nlines".as_slice(), b"caf\xe9"] {
+        let directory = env.path(std::ffi::OsStr::from_bytes(name));
+        fs::create_dir(&directory).unwrap();
+        env.git_in(&directory, &["init", "-q"]);
+        let refused = env.coppice_in(&directory, &["new", "--model", "demo", "hi"]).exits(2).stderr;
+        assert!(refused.contains("hint: rename the directory"), "{refused}");
+        // Neither helps a link to it.
+        let link = env.path("link");
+        std::os::unix::fs::symlink(&directory, &link).unwrap();
+        env.coppice_in(&link, &["list"]).exits(2).transcript();
+        fs::remove_file(&link).unwrap();
+    }
     assert_nothing_created(&env);
 }
 
