@@ -331,7 +331,10 @@ impl Fault {
             Fault::NoPrompt { id, .. } => Some(format!("`coppice queue {id}` lists what waits")),
             Fault::PromptTaken { id, .. } => Some(format!("`coppice stop {id}` stops it")),
             Fault::NothingToResume { id } => Some(format!("`coppice send {id} \"…\"` gives it another prompt")),
-            Fault::HalfUndone { id, to, .. } => Some(half_undone_hint(*id, *to)),
+            Fault::HalfUndone { id, to, source } => Some(match source.hint() {
+                Some(way_out) => format!("{way_out}; {}", half_undone_hint(*id, *to)),
+                None => half_undone_hint(*id, *to),
+            }),
             Fault::NothingToRedo { id } => Some(format!(
                 "`coppice undo {id} --to N` goes to the files of any turn; `coppice show {id}` lists them"
             )),

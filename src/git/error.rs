@@ -135,13 +135,16 @@ impl GitError {
             Self::TreeMissing { .. } => {
                 Some("the next prompt, `coppice merge` and `coppice undo` make it again".to_owned())
             }
+            Self::HalfReset { source, .. } => source.hint(),
+            Self::Failed { stderr, .. } => hint_about_disk(stderr),
+            Self::Io { source, .. } | Self::Spawn { source, .. } => hint_about_disk(&source.to_string()),
+            Self::Library { source, .. } => hint_about_disk(source.message()),
             Self::Unsupported { .. }
             | Self::OtherRepository { .. }
             | Self::NoIdentity
             | Self::BranchMissing { .. }
             | Self::RefMoved { .. }
             | Self::MoveUnderWay { .. }
-            | Self::HalfReset { .. }
             | Self::PathTaken { .. }
             | Self::BranchTaken { .. }
             | Self::BranchOfRemote { .. }
@@ -156,11 +159,7 @@ impl GitError {
             | Self::Stopped { .. }
             | Self::HookStopped { .. }
             | Self::TimedOut { .. }
-            | Self::Spawn { .. }
-            | Self::Failed { .. }
-            | Self::Unreadable { .. }
-            | Self::Io { .. }
-            | Self::Library { .. } => None,
+            | Self::Unreadable { .. } => None,
         }
     }
 
@@ -173,10 +172,71 @@ impl GitError {
     /// For `map_err`: an error of libgit2 with the act it stopped.
     pub(crate) fn library(act: impl Into<String>) -> impl FnOnce(git2::Error) -> Self {
         let act = act.into();
-        move |source| Self::Library { act, source }
+        move |source| match find_lock(&source) {
+            Some(path) => Self::BranchLocked { path },
+            None => Self::Library { act, source },
+        }
+    }
+}
+
+/// The lock file that libgit2 names where another process works on a ref.
+fn find_lock(error: &git2::Error) -> Option<PathBuf> {
+    let quoted = error.message().split('\'').nth(1).filter(|_| error.code() == git2::ErrorCode::Locked)?;
+    quoted.ends_with(".lock").then(|| PathBuf::from(quoted))
+}
+
+/// What helps where the operating system refused to write, by its own words.
+fn hint_about_disk(text: &str) -> Option<String> {
+    let text = text.to_lowercase();
+    let says = |words: &str| text.contains(words);
+    if says("no space left") || says("disk quota exceeded") {
+        Some("free some disk space".to_owned())
+    } else if says("read-only file system") || says("permission denied") {
+        Some("make the repository and its files writable".to_owned())
+    } else {
+        None
     }
 }
 
 fn list_paths(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| format!("`{}`", path.display())).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_takes_nothing_has_a_hint() {
+        let io = |code| GitError::Io { act: "write", path: "/r/x".into(), source: io::Error::from_raw_os_error(code) };
+        let library = |text: &str| GitError::Library {
+            act: "write a commit".to_owned(),
+            source: git2::Error::new(git2::ErrorCode::GenericError, git2::ErrorClass::Os, text),
+        };
+        let (space, writable) = (Some("free some disk space"), Some("make the repository"));
+        for (error, hint) in [
+            (io(rustix::io::Errno::NOSPC.raw_os_error()), space),
+            (io(rustix::io::Errno::DQUOT.raw_os_error()), space),
+            (io(rustix::io::Errno::ROFS.raw_os_error()), writable),
+            (io(rustix::io::Errno::ACCESS.raw_os_error()), writable),
+            (io(rustix::io::Errno::NOENT.raw_os_error()), None),
+            (library("failed to create temporary file '/r/o': No space left on device"), space),
+            (library("failed to create temporary file '/r/o': Read-only file system"), writable),
+            (library("object not found"), None),
+            (
+                GitError::HalfReset {
+                    saved: "refs/x".to_owned(),
+                    source: Box::new(io(rustix::io::Errno::NOSPC.raw_os_error())),
+                },
+                space,
+            ),
+        ] {
+            let found = error.hint();
+            let fits = match (&found, hint) {
+                (Some(found), Some(hint)) => found.starts_with(hint),
+                (found, hint) => found.is_none() && hint.is_none(),
+            };
+            assert!(fits, "{error:?}: {found:?}");
+        }
+    }
 }

@@ -436,7 +436,7 @@ pub(super) fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid
     match repo.reference_matching(&name, to.raw(), true, from.raw(), why) {
         Ok(_) => keep_tip(repo, tree, to, why),
         Err(error) if error.code() == git2::ErrorCode::Modified => Err(GitError::RefMoved { name }),
-        Err(source) => Err(GitError::Library { act: format!("move `{name}`"), source }),
+        Err(source) => Err(GitError::library(format!("move `{name}`"))(source)),
     }
 }
 

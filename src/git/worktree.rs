@@ -264,7 +264,7 @@ fn create_branch(tree: &Worktree) -> Result<(), GitError> {
         Err((_, source)) => {
             // A branch named `coppice` is a file where the branches below it need a directory.
             tree.repo.check_namespace()?;
-            Err(GitError::Library { act: format!("create the branch `{}`", tree.branch), source })
+            Err(GitError::library(format!("create the branch `{}`", tree.branch))(source))
         }
     }
 }

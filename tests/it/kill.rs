@@ -133,6 +133,28 @@ fn a_daemon_that_dies_while_it_moves_the_users_checkout_leaves_it_whole() {
 }
 
 #[test]
+fn a_lock_on_the_branch_of_a_session_is_named_with_a_way_out() {
+    let env = TestEnv::new();
+    let id = env.create_ready(&write("a.txt", "a"));
+    env.send_ready(&id, &[], &write("a.txt", "b"));
+    let branch = env.session(&id)["branch"].as_str().unwrap().to_owned();
+    let lock = env.repo().join(format!(".git/refs/heads/{branch}.lock"));
+    fs::write(&lock, "").unwrap();
+    let refused = env.coppice(&["undo", &id]).exits(1).stderr;
+    let lock_path = lock.display();
+    for expected in [
+        format!("caused by: another git process works on the branch: `{lock_path}` exists"),
+        format!("hint: if no git process runs there, remove `{lock_path}`; `coppice undo {id} --to 1` tries again"),
+    ] {
+        assert!(refused.contains(&expected), "{refused}");
+    }
+    assert!(!refused.contains("class="), "{refused}");
+    fs::remove_file(&lock).unwrap();
+    env.coppice(&["undo", &id]).succeeds();
+    assert_eq!(fs::read_to_string(env.worktree(&id).join("a.txt")).unwrap(), "a\n");
+}
+
+#[test]
 fn what_a_killed_git_left_in_the_checkout_is_named_with_a_way_out() {
     let env = TestEnv::new();
     let id = env.create_ready(&steps(&[write("a.txt", "a"), write("README.md", "new"), say("done")]));

@@ -77,7 +77,7 @@ fn an_undo_that_fails_says_what_to_do_and_can_be_repeated() {
               caused by: not all files could be put back; the state before is kept in `[SAVED]`
               caused by: `git read-tree` failed with exit status: 1: no space left
 
-            hint: `coppice undo [ID1] --to 1` tries again, `coppice undo [ID1] --redo` restores the files from before it
+            hint: free some disk space; `coppice undo [ID1] --to 1` tries again, `coppice undo [ID1] --redo` restores the files from before it
             ");
         }
         let error = env.session(&id)["last_error"].clone();
