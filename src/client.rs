@@ -43,6 +43,9 @@ pub enum ClientError {
     TooNew { ours: u32, theirs: u32 },
     #[error("the daemon went away before it answered")]
     Lost { source: hyper::Error },
+    /// A command about a session was sent, and perhaps performed.
+    #[error("the daemon went away before it answered")]
+    LostAct { session: String, source: hyper::Error },
     #[error("the daemon{} does not answer", numbered(*pid))]
     Silent { pid: Option<u32> },
     #[error("the daemon was stopped")]

@@ -78,6 +78,7 @@ fn unreachable_from_session(error: &ClientError) -> Option<Report> {
         | ClientError::TooOld { .. }
         | ClientError::TooNew { .. }
         | ClientError::Lost { .. }
+        | ClientError::LostAct { .. }
         | ClientError::Silent { .. }
         | ClientError::OutOfReach { .. }
         | ClientError::NotASocket { .. }
@@ -110,6 +111,7 @@ impl From<ClientError> for Failure {
             | ClientError::TooOld { .. }
             | ClientError::TooNew { .. }
             | ClientError::Lost { .. }
+            | ClientError::LostAct { .. }
             | ClientError::Silent { .. }
             | ClientError::OutOfReach { .. }
             | ClientError::NotASocket { .. }
@@ -126,6 +128,9 @@ impl From<ClientError> for Failure {
             ClientError::NotStarted { hint: None, .. } | ClientError::Lost { .. } => {
                 "`coppice daemon logs` shows what it said last"
             }
+            ClientError::LostAct { session, .. } => &format!(
+                "`coppice show {session}` shows whether it was done; `coppice daemon logs` shows what the daemon said last"
+            ),
             ClientError::Start { .. } => "check that the program may be run and that its directories can be written",
             ClientError::TooOld { .. } => {
                 "wait until the turns have ended, or stop it with `coppice daemon stop --now`"

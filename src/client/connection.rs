@@ -80,7 +80,10 @@ impl Connection {
     ) -> Result<T, ClientError> {
         let body =
             serde_json::to_vec(body).map_err(|source| ClientError::Malformed { request: path.to_owned(), source })?;
-        self.exchange(build(method, path, body.into())?).await
+        self.exchange(build(method, path, body.into())?).await.map_err(|error| match (error, session_of(path)) {
+            (ClientError::Lost { source }, Some(session)) => ClientError::LostAct { session, source },
+            (error, _) => error,
+        })
     }
 
     async fn exchange<T: DeserializeOwned>(&self, request: Request<Full<Bytes>>) -> Result<T, ClientError> {
@@ -120,6 +123,12 @@ pub(super) fn build(method: Method, target: &str, body: Bytes) -> Result<Request
         .map_err(|source| ClientError::Request { value: target.to_owned(), source })
 }
 
+/// The session that a path is about.
+fn session_of(path: &str) -> Option<String> {
+    let session = path.strip_prefix("/v1/sessions/")?.split('/').next()?;
+    Some(session.to_owned()).filter(|session| !session.is_empty())
+}
+
 /// Spells one part of a path, whatever characters it holds.
 pub(super) fn segment(text: &str) -> impl std::fmt::Display {
     utf8_percent_encode(text, NON_ALPHANUMERIC)
@@ -137,6 +146,18 @@ pub(super) fn with_query(path: &str, query: &impl Serialize) -> String {
 mod tests {
     use super::*;
     use crate::api::request::{EventQuery, ListSessions};
+
+    #[test]
+    fn a_path_names_the_session_it_is_about() {
+        for (path, session) in [
+            ("/v1/sessions/abcdefgh/merge", Some("abcdefgh")),
+            ("/v1/sessions/abcdefgh", Some("abcdefgh")),
+            ("/v1/sessions", None),
+            ("/v1/daemon/stop", None),
+        ] {
+            assert_eq!(session_of(path).as_deref(), session, "{path}");
+        }
+    }
 
     #[test]
     fn a_target_is_spelled_for_the_wire() {

@@ -91,7 +91,7 @@ impl Spawner for Supervised {
                 match status {
                     Status::Exited(code) => Exit::Code(code),
                     Status::Signalled(signal) => Exit::Signal(signal),
-                    Status::Lost => Exit::Lost("its supervisor is gone".to_owned()),
+                    Status::Lost => Exit::Lost("the loss of its supervisor".to_owned()),
                 }
             };
             Ok(Child {
