@@ -166,12 +166,22 @@ pub struct Subagent {
 /// How far the operating system holds the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Sandbox {
-    /// `off`, `workspace` or `restricted`.
+    /// `off`, `workspace` or `restricted`; `unknown` until a turn ran.
     pub level: String,
     pub enforced: bool,
     /// Why it is not enforced.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+impl Sandbox {
+    /// The level of a session without a turn.
+    pub const UNKNOWN: &str = "unknown";
+
+    /// Whether a turn ran that shows how far the agent is held.
+    pub fn is_known(&self) -> bool {
+        self.level != Self::UNKNOWN
+    }
 }
 
 /// Where the session's branch began.

@@ -79,11 +79,12 @@ fn lines(session: &Session) -> Vec<Line> {
         true => "all goes ahead that no rule forbids or asks about",
         false => meaning(&session.posture),
     };
-    table(&[
+    let mut rows = vec![
         vec![Line::new().dim("posture"), standing(&session.posture, session.yolo)],
         vec![Line::new().dim("means"), Line::new().plain(means)],
-        vec![Line::new().dim("sandbox"), sandbox(&session.sandbox)],
-    ])
+    ];
+    rows.extend(session.sandbox.is_known().then(|| vec![Line::new().dim("sandbox"), sandbox(&session.sandbox)]));
+    table(&rows)
 }
 
 /// The level, and whether the kernel holds the session to it.

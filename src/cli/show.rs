@@ -152,7 +152,7 @@ fn facts(session: &Session, kin: &Kin, now: i64) -> Vec<Vec<Line>> {
         facts.push(("profile", Line::new().plain(one_line(&session.profile))));
     }
     facts.push(("posture", verdict::standing(&session.posture, session.yolo)));
-    facts.push(("sandbox", posture::sandbox(&session.sandbox)));
+    facts.extend(session.sandbox.is_known().then(|| ("sandbox", posture::sandbox(&session.sandbox))));
     facts.extend(session.parent.as_ref().map(|parent| ("parent", Line::new().plain(parent))));
     if let Some(origin) = &kin.origin {
         facts.push(("task", Line::new().plain(one_line(&origin.label))));

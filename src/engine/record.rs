@@ -173,7 +173,7 @@ pub(super) struct PostureRecord {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct ReachRecord {
-    /// Empty in records of sessions that were never held.
+    /// Empty until a turn ran.
     pub(super) level: String,
     pub(super) enforced: bool,
     /// Why it is not enforced.

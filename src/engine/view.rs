@@ -41,7 +41,7 @@ pub(super) fn session(shared: &Shared, record: &Record) -> Session {
         },
         plan_file: plan_mode::is_on(record).then(|| plan_mode::file(shared, record).to_string_lossy().into_owned()),
         sandbox: Sandbox {
-            level: if body.reach.level.is_empty() { "off".to_owned() } else { body.reach.level.clone() },
+            level: if body.reach.level.is_empty() { Sandbox::UNKNOWN.to_owned() } else { body.reach.level.clone() },
             enforced: body.reach.enforced,
             note: body.reach.note.clone(),
         },

@@ -111,7 +111,7 @@ pub(crate) fn marks(session: &Session) -> Line {
     if matches!(session.status, Status::Merged | Status::Archived) || session.removed_at.is_some() {
         return Line::new();
     }
-    match (session.yolo, session.sandbox.enforced) {
+    match (session.yolo, session.sandbox.enforced || !session.sandbox.is_known()) {
         (true, true) => Line::toned(Tone::Bad, "YOLO"),
         (true, false) => Line::toned(Tone::Bad, "YOLO").plain(" ").with(Tone::Warn, "advisory"),
         (false, false) => Line::toned(Tone::Warn, "advisory"),
@@ -275,15 +275,16 @@ mod tests {
 
     #[test]
     fn what_runs_free_is_marked_while_it_can_act() {
-        let advisory = Sandbox { level: "off".into(), enforced: false, note: None };
-        for (status, yolo, enforced, expected) in [
-            (Status::Ready, false, true, ""),
-            (Status::Running, true, true, "YOLO"),
-            (Status::Running, true, false, "YOLO advisory"),
-            (Status::Failed, false, false, "advisory"),
-            (Status::Merged, true, false, ""),
+        for (status, yolo, level, expected) in [
+            (Status::Ready, false, "workspace", ""),
+            (Status::Running, true, "workspace", "YOLO"),
+            (Status::Running, true, "off", "YOLO advisory"),
+            (Status::Failed, false, "off", "advisory"),
+            (Status::Merged, true, "off", ""),
+            (Status::Queued, false, Sandbox::UNKNOWN, ""),
+            (Status::Queued, true, Sandbox::UNKNOWN, "YOLO"),
         ] {
-            let sandbox = if enforced { session(status).sandbox } else { advisory.clone() };
+            let sandbox = Sandbox { level: level.to_owned(), enforced: level == "workspace", note: None };
             assert_eq!(marks(&Session { yolo, sandbox, ..session(status) }).text(), expected);
         }
     }

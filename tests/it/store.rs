@@ -232,8 +232,13 @@ fn a_rebuild_recovers_sessions_from_git() {
     assert_eq!(found(&archived), format!("archived Put away coppice/{archived}/put-away from main"));
     assert_eq!(found(&removed), format!("removed recovered session coppice/{removed}/recovered from main"));
 
+    let shown = env.coppice(&["show", &works]).stdout();
+    assert!(shown.contains("posture") && !shown.contains("sandbox"), "{shown}");
+    let told = env.events(&works)[1]["message"].as_str().unwrap().to_owned();
+    assert!(told.ends_with("posture attended"), "{told}");
     env.coppice(&["store", "verify"]).succeeds();
     env.send_ready(&works, &[], &write("more.txt", "four"));
+    assert!(env.coppice(&["show", &works]).stdout().contains("sandbox"));
     assert_eq!(fs::read_to_string(env.worktree(&works).join("file.txt")).unwrap(), "one\n");
     env.coppice(&["restore", &removed]).succeeds();
     assert_eq!(fs::read_to_string(env.worktree(&removed).join("third.txt")).unwrap(), "three\n");

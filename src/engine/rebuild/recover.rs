@@ -82,6 +82,8 @@ pub(super) fn recover_session(traces: &SessionTraces, place: &SessionPlace) -> O
             place.fallback.clone()
         }
     };
+    // The rules that git does not know: a person is asked about everything.
+    uncertain.push("posture attended");
     let last_turn = traces.checkpoints.keys().next_back().copied().unwrap_or_default();
     let times = || traces.checkpoints.values().chain(&traces.salvage).map(|commit| commit.at);
     let created_at = traces.branch.as_ref().and_then(|branch| branch.created_at).or_else(|| times().min());
@@ -232,7 +234,7 @@ mod tests {
         assert!(!is_untouched && grants.is_empty());
         let checkpoints: Vec<_> = turns.into_iter().map(|turn| turn.checkpoint).collect();
         assert_eq!(checkpoints, [None, Some("2".repeat(40))]);
-        assert_eq!(uncertain, ["state"]);
+        assert_eq!(uncertain, ["state", "posture attended"]);
     }
 
     #[test]
@@ -242,7 +244,7 @@ mod tests {
         poor.base = poor.base.map(|base| BaseTrace { is_recorded: false, is_only_branch: false, ..base });
         let nobody = SessionPlace { backends: Vec::new(), ..place(FoundTree::InPlace) };
         let Recovery { record, uncertain, .. } = recover_session(&poor, &nobody).unwrap();
-        assert_eq!(uncertain, ["title", "base commit", "base branch", "state", "backend"]);
+        assert_eq!(uncertain, ["title", "base commit", "base branch", "state", "backend", "posture attended"]);
         assert_eq!((record.body.title.as_str(), record.body.backend.as_str()), ("fix the bug", "other"));
         assert_eq!(record.body.tree, Tree::Unprepared);
         poor.base = None;

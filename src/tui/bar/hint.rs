@@ -58,6 +58,8 @@ fn open_transcript(model: &Model) -> Option<&Transcript> {
 /// How well the operating system holds the agent; a danger is said in any width.
 fn badge(session: &Session, width: usize) -> Line {
     match (session.yolo, session.sandbox.enforced) {
+        (true, _) if !session.sandbox.is_known() => Line::toned(Tone::Bad, "YOLO"),
+        (false, _) if !session.sandbox.is_known() => Line::new(),
         (true, true) => Line::toned(Tone::Bad, "YOLO"),
         (true, false) => Line::toned(Tone::Bad, "YOLO").plain(" ").with(Tone::Warn, "sandbox advisory"),
         (false, false) => Line::toned(Tone::Warn, "sandbox advisory"),

@@ -280,6 +280,9 @@ fn yolo(model: &Model, session: Option<&Session>) -> Said {
             "The sandbox ({}) still holds what its commands can reach.",
             one_line(&session.sandbox.level)
         )),
+        Some(session) if !session.sandbox.is_known() => {
+            Line::new().plain("How far the sandbox holds it is seen once it runs.")
+        }
         Some(_) => Line::toned(Tone::Bad, "The sandbox is not enforced: nothing but its own manners holds the agent."),
         None => Line::new().plain("How far the sandbox holds it is seen once it runs."),
     };

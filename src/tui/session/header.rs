@@ -1,6 +1,6 @@
 //! The first line of a session: what it is, who works on it, how it stands and since when; and what holds or frees it.
 
-use crate::api::session::{Session, Status, WaitingFor};
+use crate::api::session::{Sandbox, Session, Status, WaitingFor};
 use crate::look::age::age;
 use crate::look::line::{Line, Tone, cut, one_line};
 use crate::look::status;
@@ -93,9 +93,10 @@ fn facts(model: &Model, session: &Session) -> Vec<(u8, Line)> {
     let plain = |text: String| Line::new().plain(text);
     let tokens = session.usage.input_tokens + session.usage.output_tokens;
     let sandbox = match (session.sandbox.enforced, session.sandbox.level.as_str()) {
-        (true, level) => (1, Line::new().dim(format!("sandbox {}", one_line(level)))),
-        (false, "off") => (6, Line::toned(Tone::Warn, "no sandbox")),
-        (false, _) => (6, Line::toned(Tone::Warn, "advisory")),
+        (true, level) => Some((1, Line::new().dim(format!("sandbox {}", one_line(level))))),
+        (false, Sandbox::UNKNOWN) => None,
+        (false, "off") => Some((6, Line::toned(Tone::Warn, "no sandbox"))),
+        (false, _) => Some((6, Line::toned(Tone::Warn, "advisory"))),
     };
     let facts = [
         Some((7, plain(one_line(&status::engine(&session.backend, session.model.as_deref()))))),
@@ -104,7 +105,7 @@ fn facts(model: &Model, session: &Session) -> Vec<(u8, Line)> {
         Some((9, state(model, session))),
         (tokens > 0).then(|| (4, plain(format!("{} tok", status::tokens(tokens))))),
         status::cost(&session.usage).map(|cost| (5, plain(cost))),
-        Some(sandbox),
+        sandbox,
         session.yolo.then(|| (10, Line::toned(Tone::Bad, "YOLO"))),
     ];
     facts.into_iter().flatten().collect()
