@@ -8,58 +8,21 @@ mod tests;
 
 use std::path::Path;
 
-use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, may_name, printed_words};
+use super::shell::{Origin, Redirect, ShellText, SimpleCommand, base_name, is_one_of, may_name, printed_words};
 use place::{Loss, is_fatal, loss};
 
 /// Programs that run others with the rights of another user.
-const RIGHTS: &[&str] = &["doas", "gosu", "pkexec", "run0", "runuser", "setpriv", "su", "su-exec", "sudo", "sudoedit"];
+const RIGHTS: &str = "doas gosu pkexec run0 runuser setpriv su su-exec sudo sudoedit";
 
-const ENDINGS: &[&str] = &["halt", "poweroff", "reboot", "shutdown"];
+const ENDINGS: &str = "halt poweroff reboot shutdown";
 
 /// Programs that write to the disks that they are given.
-const WRITERS: &[&str] = &[
-    "badblocks",
-    "blkdiscard",
-    "cp",
-    "cryptsetup",
-    "dd",
-    "fdisk",
-    "install",
-    "mkswap",
-    "mv",
-    "nvme",
-    "parted",
-    "pvcreate",
-    "sfdisk",
-    "sgdisk",
-    "shred",
-    "tee",
-    "truncate",
-    "wipefs",
-];
+const WRITERS: &str = "badblocks blkdiscard cp cryptsetup dd fdisk install mkswap mv nvme parted pvcreate sfdisk \
+                       sgdisk shred tee truncate wipefs";
 
 /// The other programs that are judged below.
-const JUDGED: &[&str] = &[
-    "chmod",
-    "chown",
-    "diskutil",
-    "find",
-    "init",
-    "kill",
-    "loginctl",
-    "mkdosfs",
-    "mke2fs",
-    "mkfs",
-    "mkfs.btrfs",
-    "mkfs.ext4",
-    "mkfs.xfs",
-    "mkntfs",
-    "newfs",
-    "rm",
-    "rsync",
-    "systemctl",
-    "telinit",
-];
+const JUDGED: &str = "chmod chown diskutil find init kill loginctl mkdosfs mke2fs mkfs mkfs.btrfs mkfs.ext4 mkfs.xfs \
+                      mkntfs newfs rm rsync systemctl telinit";
 
 /// Why a command must never run; `None` when nothing speaks against it for good.
 pub fn catastrophe(text: &str) -> Option<String> {
@@ -101,7 +64,7 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         // What an operator makes of a value may be a part of it.
         let is_made = program.starts_with("${^");
         let is_part = |name: &&str| is_made && read.values.0.iter().any(|(_, value)| is_part_of(name, value));
-        names.extend(RIGHTS.iter().chain(ENDINGS).filter(|name| is_part(name)));
+        names.extend(RIGHTS.split(' ').chain(ENDINGS.split(' ')).filter(is_part));
         let found = std::iter::once(program).chain(&names).find_map(|program| {
             let counts = match command.origin {
                 Origin::Written | Origin::Wrapped | Origin::Suspected | Origin::Fragment => {
@@ -151,7 +114,7 @@ fn possible_names(command: &SimpleCommand) -> (Vec<&'static str>, bool) {
     let is_local = |program: &str| program.contains('/') && !program.starts_with('/');
     let pattern = command.program_pattern().filter(|_| !command.words.first().is_some_and(|word| is_local(&word.text)));
     let Some(pattern) = pattern else { return (Vec::new(), true) };
-    let names = [RIGHTS, ENDINGS, WRITERS, JUDGED].into_iter().flatten().copied();
+    let names = [RIGHTS, ENDINGS, WRITERS, JUDGED].into_iter().flat_map(|list| list.split(' '));
     (names.filter(|name| pattern.meets(name)).collect(), pattern.says_something())
 }
 
@@ -160,14 +123,14 @@ fn judge(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>) ->
     let of_system = !program.contains('/') || program.starts_with('/');
     let first = arguments.first().copied();
     match base_name(program) {
-        name if RIGHTS.contains(&name) => Some(format!("`{name}` takes rights that no agent gets")),
-        name if ENDINGS.contains(&name) && of_system => Some(format!("`{name}` would stop this machine")),
+        name if is_one_of(RIGHTS, name) => Some(format!("`{name}` takes rights that no agent gets")),
+        name if is_one_of(ENDINGS, name) && of_system => Some(format!("`{name}` would stop this machine")),
         name @ ("init" | "telinit") if matches!(first, Some("0" | "6")) => {
             Some(format!("`{name}` would stop this machine"))
         }
         name @ ("systemctl" | "loginctl") => {
             let ends = |word: &&&str| {
-                ENDINGS.contains(&word.trim_end_matches(".target")) || matches!(**word, "kexec" | "emergency")
+                is_one_of(ENDINGS, word.trim_end_matches(".target")) || matches!(**word, "kexec" | "emergency")
             };
             arguments.iter().find(ends).map(|_| format!("`{name}` would stop this machine"))
         }
@@ -194,7 +157,7 @@ fn destroys(program: &str, arguments: &[&str], fed: &[&str], base: Option<&str>)
         name if lost(name, arguments, base).is_some() => {
             Some(format!("`{name}` would destroy `{}`", lost(name, arguments, base)?))
         }
-        name if WRITERS.contains(&name) => {
+        name if is_one_of(WRITERS, name) => {
             let path = written(name, arguments).into_iter().find(|path| is_fatal(path, base))?;
             Some(format!("it would overwrite `{path}`"))
         }

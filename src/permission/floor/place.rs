@@ -5,55 +5,13 @@ use std::borrow::Cow;
 use super::super::compact::glob;
 
 /// Directories that hold a system together, and the homes of its users.
-const SYSTEM: &[&str] = &[
-    "/Applications",
-    "/Library",
-    "/System",
-    "/Users",
-    "/Volumes",
-    "/bin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/home",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/media",
-    "/mnt",
-    "/nix",
-    "/nix/store",
-    "/opt",
-    "/private",
-    "/private/etc",
-    "/private/var",
-    "/proc",
-    "/root",
-    "/run",
-    "/sbin",
-    "/snap",
-    "/srv",
-    "/sys",
-    "/usr",
-    "/usr/bin",
-    "/usr/include",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/local",
-    "/usr/local/bin",
-    "/usr/local/lib",
-    "/usr/sbin",
-    "/usr/share",
-    "/var",
-    "/var/db",
-    "/var/lib",
-    "/var/log",
-];
+const SYSTEM: &str = "/Applications /Library /System /Users /Volumes /bin /boot /dev /etc /home /lib /lib32 /lib64 \
+                      /media /mnt /nix /nix/store /opt /private /private/etc /private/var /proc /root /run /sbin /snap \
+                      /srv /sys /usr /usr/bin /usr/include /usr/lib /usr/lib64 /usr/local /usr/local/bin \
+                      /usr/local/lib /usr/sbin /usr/share /var /var/db /var/lib /var/log";
 
 /// How the names of disks begin, behind `/dev/`.
-const DISKS: &[&str] = &[
-    "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "md", "mapper/", "loop", "nbd", "sr", "block/",
-];
+const DISKS: &str = "sd hd vd xvd nvme mmcblk disk rdisk dm- md mapper/ loop nbd sr block/";
 
 /// What would be lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,7 +39,7 @@ pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
     if !root.is_empty() {
         return parts.is_empty().then_some(Loss::Home);
     }
-    let is_meant = |name: &&str| {
+    let is_meant = |name: &str| {
         let pattern = format!("/{}", parts.join("/"));
         name.matches('/').count() == pattern.matches('/').count() && glob::matches(&pattern, name)
     };
@@ -90,7 +48,7 @@ pub(super) fn loss(path: &str, base: Option<&str>) -> Option<Loss> {
         // A pattern for the first name reaches most of them.
         [first, ..] if is_pattern(first) => Some(Loss::System),
         ["home" | "Users", _] => Some(Loss::Home),
-        [..] => SYSTEM.iter().any(is_meant).then_some(Loss::System),
+        [..] => SYSTEM.split(' ').any(is_meant).then_some(Loss::System),
     }
 }
 
@@ -104,8 +62,8 @@ pub(super) fn is_fatal(path: &str, base: Option<&str>) -> bool {
             let name = names.join("/");
             // Behind the first sign of a pattern may be anything.
             let head = name.split(['*', '?', '[']).next().unwrap_or_default();
-            let may_be = |disk: &&str| head.starts_with(*disk) || head.len() < name.len() && disk.starts_with(head);
-            DISKS.iter().any(may_be)
+            let may_be = |disk: &str| head.starts_with(disk) || head.len() < name.len() && disk.starts_with(head);
+            DISKS.split(' ').any(may_be)
         }
         _ => false,
     }
