@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::config::family::BackgroundApprovals;
 use crate::git::Repo;
 use crate::git::driver::{GlobalConfig, find_read_driver};
+use crate::git::tracked::git_directory;
 use crate::permission::compact::{CompactPermission, tool};
 use crate::permission::rule::{Rule, Rules};
 use crate::permission::{
@@ -21,7 +22,7 @@ use crate::permission::{
 use super::agents::role::{Role, native};
 use super::confine;
 use super::fault::Fault;
-use super::links;
+use super::links::{self, CallerTree};
 use super::record::{CallOrigin, ChildHold, Record};
 use super::rules::{Files, Loaded};
 use super::settings::Settings;
@@ -38,6 +39,7 @@ pub(super) struct Judge {
     places: Places,
     /// The work tree by the name that the agent knows.
     tree: String,
+    git_directory: PathBuf,
     /// What holds the tools that we serve: our own cage, also where the agent confines its own commands.
     served: Hold,
     /// What git runs when it reads.
@@ -102,13 +104,16 @@ impl Judge {
             Hold::Advisory => GlobalConfig::User,
         };
         let git_driver = find_read_driver(repo, global)?.map(|setting| GitDriver { setting });
-        Ok(Self { files, settings, rules, places, tree: record.body.worktree.clone(), served, git_driver })
+        let tree = record.body.worktree.clone();
+        let git_directory = git_directory(repo, Path::new(&tree));
+        Ok(Self { files, settings, rules, places, tree, git_directory, served, git_driver })
     }
 
     /// The call as the rules see it: with every link on the way followed.
     pub(super) fn call(&self, tool: &str, reach: &Reach, agent: Option<&CompactPermission>) -> Call {
         let kept = Kept::for_commands(agent.into_iter().chain(&self.rules.map), &self.rules.files);
-        Call { tool: tool.to_owned(), subject: links::follow(reach, &self.tree, &self.places.tree, &kept) }
+        let tree = CallerTree { name: &self.tree, path: &self.places.tree, git_directory: &self.git_directory };
+        Call { tool: tool.to_owned(), subject: links::follow(reach, tree, &kept) }
     }
 
     /// What the rules say about a call of a session's turn.

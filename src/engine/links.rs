@@ -18,31 +18,44 @@ const MOST_FILES: usize = 10_000;
 /// How many files are looked at for what may not be read. The search itself reads each of them.
 const MOST_SEARCHED: usize = 100_000;
 
-/// What a call is about, with every link on the way followed. The agent knows its tree by the name `tree`; `real_tree`
-/// is where that is, and `kept` what may not be read in it.
-pub(super) fn follow(reach: &Reach, tree: &str, real_tree: &Path, kept: &Kept) -> Subject {
+/// The worktree of the session that makes a call.
+#[derive(Clone, Copy)]
+pub(super) struct CallerTree<'a> {
+    /// The name that the agent knows it by.
+    pub(super) name: &'a str,
+    pub(super) path: &'a Path,
+    pub(super) git_directory: &'a Path,
+}
+
+/// What a call is about, with every link on the way followed. `kept` is what may not be read in the tree.
+pub(super) fn follow(reach: &Reach, tree: CallerTree<'_>, kept: &Kept) -> Subject {
     let target = |path: &PathBuf| Target { named: path.clone(), real: real(path) };
     match reach {
         Reach::Paths(paths) => Subject::Paths(paths.iter().map(target).collect()),
         Reach::Command { text, cwd } => {
-            let renamed = text.replace(tree, &real_tree.to_string_lossy());
-            let place = target(cwd);
-            let leads = follow_command(&renamed, &place.real, real_tree, &kept.keeper(real_tree));
+            let renamed = text.replace(tree.name, &tree.path.to_string_lossy());
+            let (place, keeper) = (target(cwd), kept.keeper(tree.path));
+            let leads = match shows_kept_file(&renamed, tree, &keeper) {
+                true => Leads::Kept,
+                false => follow_command(&renamed, &place.real, tree.path, &keeper),
+            };
             Subject::Command { text: text.clone(), cwd: place, leads }
         }
         Reach::Url(_) | Reach::Mcp { .. } | Reach::Elsewhere => Subject::from(reach),
     }
 }
 
+/// Whether a command of git shows the content of tracked files, and one of them may not be read.
+fn shows_kept_file(text: &str, tree: CallerTree<'_>, keeper: &Keeper) -> bool {
+    let mut walk = Walk::new(tree.path, keeper);
+    permission::shows_tracked_files(text)
+        && tracked_files(tree.git_directory).is_none_or(|files| files.iter().any(|file| walk.keeps_inside(file)))
+}
+
 /// Where all that a command names leads: a link that the repository brings may lead anywhere. Git that runs in a directory
 /// below must find the repository of the tree.
 fn follow_command(text: &str, cwd: &Path, tree: &Path, keeper: &Keeper) -> Leads {
-    let mut walk = Walk { tree, keeper, links_left: MOST_FILES, files_left: MOST_SEARCHED, has_kept: false };
-    if permission::shows_tracked_files(text)
-        && tracked_files(tree).is_none_or(|files| files.iter().any(|file| walk.keeps_inside(file)))
-    {
-        return Leads::Kept;
-    }
+    let mut walk = Walk::new(tree, keeper);
     match (walk.leads_inside(text, cwd), walk.has_kept) {
         (true, _) => Leads::Inside,
         (false, true) => Leads::Kept,
@@ -68,7 +81,11 @@ struct Walk<'a> {
     has_kept: bool,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(tree: &'a Path, keeper: &'a Keeper) -> Self {
+        Self { tree, keeper, links_left: MOST_FILES, files_left: MOST_SEARCHED, has_kept: false }
+    }
+
     /// Whether all that a command names is in the tree and may be read.
     fn leads_inside(&mut self, text: &str, cwd: &Path) -> bool {
         let Some(places) = permission::places_below(text, cwd, self.tree) else { return false };

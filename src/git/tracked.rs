@@ -6,17 +6,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use super::Repo;
 use super::index::Index;
 
-/// The files in the index of a worktree, from its root; `None` when the index cannot be read.
-pub fn tracked_files(tree: &Path) -> Option<Vec<PathBuf>> {
-    let link = tree.join(".git");
-    let directory = match fs::read(&link) {
-        Ok(text) => tree.join(OsStr::from_bytes(text.strip_prefix(b"gitdir: ")?.trim_ascii_end())),
-        Err(error) if error.kind() == ErrorKind::IsADirectory => link,
-        Err(error) => return none_if_missing(&error),
-    };
-    let index = match fs::read(directory.join("index")) {
+/// The git directory of a session's worktree, or of the user's checkout. The `.git` file in a worktree is an agent's, and
+/// is not read.
+pub fn git_directory(repo: &Repo, tree: &Path) -> PathBuf {
+    match (repo.checkout() == Some(tree), tree.file_name()) {
+        (false, Some(session)) => repo.common_dir().join("worktrees").join(session),
+        (true, _) | (false, None) => repo.common_dir().to_owned(),
+    }
+}
+
+/// The files in an index, from the root of its worktree; `None` when the index cannot be read.
+pub fn tracked_files(git_directory: &Path) -> Option<Vec<PathBuf>> {
+    let index = match fs::read(git_directory.join("index")) {
         Ok(bytes) => Index::parse(bytes).ok()?,
         Err(error) => return none_if_missing(&error),
     };
@@ -36,11 +40,16 @@ mod tests {
     #[test]
     fn files_of_the_index_are_tracked() {
         let sandbox = Sandbox::new();
-        let before = tracked_files(&sandbox.main()).unwrap();
-        fs::write(sandbox.main().join(".env"), "KEY=1").unwrap();
-        assert_eq!(tracked_files(&sandbox.main()).unwrap(), before);
+        let tracked = |tree: &Path| tracked_files(&git_directory(&sandbox.repo(), tree)).unwrap();
+        let (main, session) = (sandbox.main(), sandbox.session("abcdefgh"));
+        let before = tracked(&main);
+        fs::write(main.join(".env"), "KEY=1").unwrap();
+        assert_eq!((tracked(&main), tracked(&session.path)), (before.clone(), before.clone()));
         sandbox.git(&["add", "-f", ".env"]);
-        assert!(tracked_files(&sandbox.main()).unwrap().contains(&PathBuf::from(".env")));
+        assert!(tracked(&main).contains(&PathBuf::from(".env")));
+        // Whatever an agent makes of the file that leads there.
+        fs::remove_file(session.path.join(".git")).unwrap();
+        assert_eq!(tracked(&session.path), before);
         assert_eq!(tracked_files(Path::new("/nowhere")), Some(Vec::new()));
     }
 }
