@@ -62,23 +62,12 @@ pub enum Place {
         directory: String,
         pattern: String,
     },
-    /// Every file below a directory that a search reads, without those that links lead to.
-    Searched {
-        directory: String,
-        files: SearchedFiles,
-    },
+    /// Every file below a directory, without those that links lead to: a search may read them.
+    Searched(String),
     /// A directory to work in, against which the others may be meant.
     Move(String),
     /// A program, by its path.
     Program(String),
-}
-
-/// Which files a search reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchedFiles {
-    All,
-    /// All but hidden files and those that `.gitignore` and its like name, as `rg` does.
-    Visible,
 }
 
 /// The places that a command in `cwd` may name; `None` when one of its words points out of `tree`, or it is opaque.
@@ -89,7 +78,7 @@ pub fn places_below(command: &str, cwd: &Path, tree: &Path) -> Option<Vec<Place>
 /// Whether a command may reach what a place is, once its links are followed.
 pub fn is_free(place: &Place, real: &Path, tree: &Path) -> bool {
     match place {
-        Place::File(name) | Place::Within { directory: name, .. } | Place::Searched { directory: name, .. } => {
+        Place::File(name) | Place::Within { directory: name, .. } | Place::Searched(name) => {
             // Whoever searches below such a link searches the whole tree.
             let is_root_by_link = real == tree && !name.starts_with('/') && name.contains(|c| !matches!(c, '.' | '/'));
             is_inside(real, tree) && !is_tree_secret(real, tree) && !is_root_by_link

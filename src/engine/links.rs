@@ -7,7 +7,7 @@ use ignore::WalkBuilder;
 
 use crate::git::tracked::tracked_files;
 use crate::permission::compact::glob;
-use crate::permission::{self, Keeper, Kept, Leads, Place, Reach, SearchedFiles, Subject, Target, guard};
+use crate::permission::{self, Keeper, Kept, Leads, Place, Reach, Subject, Target, guard};
 
 /// How many directories a command may change to and still be judged.
 const MOST_MOVES: usize = 64;
@@ -96,7 +96,7 @@ impl<'a> Walk<'a> {
         // A name may be meant against each directory that can be reached by the command's own moves, in any order.
         while let Some(base) = bases.get(at).cloned() {
             let is_seen = |place: &&Place| {
-                let (Place::Within { directory, .. } | Place::Searched { directory, .. }) = place else { return false };
+                let (Place::Within { directory, .. } | Place::Searched(directory)) = place else { return false };
                 at > 0 && Path::new(directory).is_absolute()
             };
             let mut unseen = places.iter().filter(|place| !is_seen(place));
@@ -119,9 +119,9 @@ impl<'a> Walk<'a> {
     fn leads_place_inside(&mut self, place: &Place, base: &Path) -> bool {
         match place {
             Place::File(name) | Place::Move(name) | Place::Program(name) => self.is_free(place, &base.join(name)),
-            Place::Searched { directory, files } => {
+            Place::Searched(directory) => {
                 let start = base.join(directory);
-                self.is_free(place, &start) && self.finds_nothing_kept(&real(&start), *files)
+                self.is_free(place, &start) && self.finds_nothing_kept(&real(&start))
             }
             Place::Within { directory, pattern } => {
                 let start = base.join(directory);
@@ -152,13 +152,10 @@ impl<'a> Walk<'a> {
     }
 
     /// Whether a search below a directory reads nothing that may not be read. It follows no links.
-    fn finds_nothing_kept(&mut self, start: &Path, files: SearchedFiles) -> bool {
-        let is_visible = files == SearchedFiles::Visible;
+    fn finds_nothing_kept(&mut self, start: &Path) -> bool {
         let mut walk = WalkBuilder::new(start);
-        walk.standard_filters(is_visible).git_global(false).filter_entry(|entry| entry.file_name() != ".git");
-        if is_visible {
-            walk.add_custom_ignore_filename(".rgignore");
-        }
+        // The crate opens ignore files, and a `.git` that names others, whatever they are.
+        walk.standard_filters(false).filter_entry(|entry| entry.file_name() != ".git");
         for entry in walk.build().flatten() {
             let Some(files_left) = self.files_left.checked_sub(1) else { return false };
             self.files_left = files_left;
@@ -465,16 +462,17 @@ mod tests {
         ] {
             assert_ne!(follow(text, &keeper), Leads::Inside, "{text}");
         }
-        for text in
-            ["grep -rn foo src", "rg foo", "rg -n foo src docs", "rg -t rust foo", "ls -R", "git status", "git diff"]
-        {
+        for text in ["grep -rn foo src", "rg -n foo src", "ls -R", "git status", "git diff"] {
             assert_eq!(follow(text, &keeper), Leads::Inside, "{text}");
         }
         // Secrets of the tree need no rule.
         let no_rules = Kept::default().keeper(&tree);
         assert_eq!(follow("grep -r KEY .", &no_rules), Leads::Kept);
         assert_eq!(follow("grep -r KEY api docs", &no_rules), Leads::Inside);
-        fs::write(tree.join(".rgignore"), "!key.pem\n").unwrap();
-        assert_eq!(follow("rg foo", &keeper), Leads::Kept);
+        assert_eq!(follow("rg foo", &keeper), Leads::Kept, "an agent can change what is ignored");
+        // Nobody would ever write to it.
+        let pipe = tree.join("src/.ignore");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(follow("rg -n foo src", &keeper), Leads::Inside);
     }
 }

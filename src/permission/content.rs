@@ -4,10 +4,10 @@
 use super::flag;
 use super::guard::words;
 use super::key_file::names_credentials;
-use super::reader::{self, READS};
+use super::reader::READS;
 use super::shell::{ShellText, SimpleCommand, Word, is_one_of};
 use super::verb::git_reads_no_files;
-use super::{Leads, Place, SearchedFiles};
+use super::{Leads, Place};
 
 /// Programs that only read, and show no content of files.
 const FILELESS: &str = ": basename date df dirname echo expr false free groups id nproc printf pwd seq sleep tr true \
@@ -25,24 +25,21 @@ pub(super) fn searched_places(command: &SimpleCommand) -> Vec<Place> {
     let (name, arguments) = (command.program(), texts.get(1..).unwrap_or_default());
     let (options, operands): (Vec<&str>, Vec<&str>) = arguments.iter().partition(|word| word.starts_with('-'));
     let has = |letters: &[char]| options.iter().any(|word| !word.starts_with("--") && word.contains(letters));
-    let has_long = |names: &[&str]| options.iter().any(|word| names.iter().any(|name| word.starts_with(name)));
-    let files = match name {
-        "egrep" | "fgrep" | "grep" if has(&['r', 'R', 'd']) || has_long(&["--"]) => SearchedFiles::All,
-        // Of the options that are listed, these are the ones by which it reads more.
-        "rg" if reader::only_reads(name, arguments)
-            && !has(&['u', 'g'])
-            && !has_long(&["--g", "--h", "--ig", "--no-i"]) =>
-        {
-            SearchedFiles::Visible
-        }
-        "ag" | "rg" => SearchedFiles::All,
-        _ => return Vec::new(),
+    let has_long = || options.iter().any(|word| word.starts_with("--"));
+    let searches = match name {
+        "egrep" | "fgrep" | "grep" => has(&['r', 'R', 'd']) || has_long(),
+        // They leave out what ignore files name, but an agent writes those.
+        "ag" | "rg" => true,
+        _ => false,
     };
+    if !searches {
+        return Vec::new();
+    }
     // A word behind any other option may be its value.
     let is_plain = |word: &&str| word[1..].chars().all(|c| "EFHNRabcdhilnoqrsuvwy".contains(c));
     let is_implied = operands.len() < 2 || !options.iter().all(is_plain);
     let directories = operands.into_iter().chain(is_implied.then_some("."));
-    directories.map(|directory| Place::Searched { directory: directory.to_owned(), files }).collect()
+    directories.map(|directory| Place::Searched(directory.to_owned())).collect()
 }
 
 /// Whether a text runs git so that it shows the content of files that it tracks, whatever its words name.
@@ -52,8 +49,12 @@ pub fn shows_tracked_files(text: &str) -> bool {
 
 fn shows_tracked(command: &SimpleCommand) -> bool {
     let texts = command.texts();
-    let verb = flag::subcommand(texts.get(1..).unwrap_or_default()).map_or("", |(verb, _)| verb);
-    command.program() == "git" && !git_reads_no_files(command) && !is_one_of(GIT_NAMES, verb)
+    let (verb, words) = flag::subcommand(texts.get(1..).unwrap_or_default()).unwrap_or_default();
+    let is_verbose = |word: &&str| word.starts_with("--v") || !word.starts_with("--") && word.contains('v');
+    // It shows patches then.
+    let is_verbose_status = verb == "status" && words.iter().filter(|word| word.starts_with('-')).any(is_verbose);
+    let shows_names = is_one_of(GIT_NAMES, verb) && !is_verbose_status;
+    command.program() == "git" && !git_reads_no_files(command) && !shows_names
 }
 
 /// Whether a command that looks shows nothing but its input and names, so that what ran before it makes no difference.

@@ -121,6 +121,9 @@ pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> boo
         && !git_reads(command)
 }
 
+/// Options whose value is the next word, which could pass for the remote.
+const VALUED_BEFORE_REMOTE: &str = "--deepen --depth --jobs --push-option --shallow-since --strategy-option -X -j -o";
+
 /// Whether a subcommand works with a repository that is neither a remote nor on another machine.
 fn names_repository(verb: &str, words: &[&str], remotes: &[String]) -> bool {
     let is_far = |place: &str| {
@@ -130,11 +133,17 @@ fn names_repository(verb: &str, words: &[&str], remotes: &[String]) -> bool {
     let mut operands = words.iter().filter(|word| !word.starts_with('-'));
     let is_known = |place: &&str| remotes.iter().any(|remote| remote == place) || is_far(place);
     match verb {
-        "fetch" | "ls-remote" | "pull" | "push" => operands.next().is_some_and(|place| !is_known(place)),
-        "remote" | "submodule" => {
-            let adds = operands.next().is_some_and(|verb| is_one_of("add set-url", verb));
-            adds && !operands.any(|place| is_far(place))
+        "fetch" | "ls-remote" | "pull" | "push" => {
+            let hides_place = words.iter().any(|word| is_one_of(VALUED_BEFORE_REMOTE, word));
+            let is_path = operands.clone().any(|word| word.starts_with(['/', '.', '~']));
+            hides_place || is_path || operands.next().is_some_and(|place| !is_known(place))
         }
+        "remote" | "submodule" => match (operands.next(), operands.next(), operands.next()) {
+            (Some(&"add"), Some(address), None) => !is_far(address),
+            (Some(&"add"), Some(first), Some(second)) => !is_far(if verb == "remote" { second } else { first }),
+            (Some(&"set-url"), _, address) => !address.is_some_and(|address| is_far(address)),
+            (_, _, _) => false,
+        },
         _ => false,
     }
 }

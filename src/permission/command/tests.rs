@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::permission::SearchedFiles;
 
 const TREE: &str = "/data/tree";
 
@@ -196,7 +195,7 @@ fn places_are_cut_where_only_the_disk_knows_more() {
     let file = |text: &str| Place::File(text.into());
     let within =
         |directory: &str, pattern: &str| Place::Within { directory: directory.into(), pattern: pattern.into() };
-    let searched = |directory: &str| Place::Searched { directory: directory.into(), files: SearchedFiles::All };
+    let searched = |directory: &str| Place::Searched(directory.into());
     for (text, expected) in [
         ("cat docs/new > out", vec![file("docs/new"), file("out")]),
         ("cat docs/*/x d?", vec![within("docs", "*/x"), within("", "d?")]),
