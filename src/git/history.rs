@@ -10,6 +10,8 @@ use std::thread;
 
 use git2::{Delta, ObjectType, Repository, Signature, Tree};
 
+use tracing::warn;
+
 use super::owner_access::{self, OwnerAccess};
 use super::private_index::{OtherWriters, PrivateIndex};
 use super::stage::{self, Purpose, Staged};
@@ -161,7 +163,9 @@ pub fn reword(tree: &Worktree, commit: &Oid, about: Checkpoint<'_>) -> Result<Op
         refs.set_target(name, new, Some(&old.committer()), "coppice: reword").map_err(failed)?;
     }
     refs.commit().map_err(failed)?;
-    set_ref(&repo, &tip_ref(about.session), new.into(), "coppice: reword")?;
+    if let Err(error) = set_ref(&repo, &tip_ref(about.session), new.into(), "coppice: reword") {
+        warn!(branch, %error, "the tip of a branch is not kept");
+    }
     Ok(Some(new.into()))
 }
 
@@ -434,7 +438,14 @@ fn keep_tip(repo: &Repository, tree: &Worktree, tip: Oid, why: &str) -> Result<(
 pub(super) fn move_branch(repo: &Repository, tree: &Worktree, from: Oid, to: Oid, why: &str) -> Result<(), GitError> {
     let name = format!("refs/heads/{}", tree.branch);
     match repo.reference_matching(&name, to.raw(), true, from.raw(), why) {
-        Ok(_) => keep_tip(repo, tree, to, why),
+        // The branch has moved, whatever becomes of the second ref.
+        Ok(_) => match keep_tip(repo, tree, to, why) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                warn!(branch = name, %error, "the tip of a branch is not kept");
+                Ok(())
+            }
+        },
         Err(error) if error.code() == git2::ErrorCode::Modified => Err(GitError::RefMoved { name }),
         Err(source) => Err(GitError::library(format!("move `{name}`"))(source)),
     }

@@ -176,13 +176,15 @@ impl Repo {
 pub(super) fn discover_handle(dir: &Path) -> Result<Repository, GitError> {
     let found = open(dir, RepositoryOpenFlags::empty())?;
     let (git_dir, dir) = (canonical(found.path())?, canonical(dir)?);
-    let is_found_by_name = !dir.starts_with(&git_dir) || git_dir.file_name().is_some_and(|name| name == ".git");
-    let is_of_another = |around: &Path| {
-        let has_name = around.join(".git").symlink_metadata().is_ok();
-        let leads_here = || open(around, RepositoryOpenFlags::NO_SEARCH).and_then(|found| canonical(found.commondir()));
-        has_name && !leads_here().is_ok_and(|led_to| led_to == git_dir)
+    let is_below_name = git_dir.components().any(|part| part.as_os_str() == ".git");
+    let is_found_by_name = !dir.starts_with(&git_dir) || is_below_name;
+    let leads_here = |around: &Path| {
+        let found = open(around, RepositoryOpenFlags::NO_SEARCH).and_then(|found| canonical(found.commondir()));
+        found.is_ok_and(|led_to| led_to == git_dir)
     };
-    match !is_found_by_name && git_dir.ancestors().skip(1).any(is_of_another) {
+    // The nearest one decides: it is no part of a commit either.
+    let nearest = git_dir.ancestors().skip(1).find(|around| around.join(".git").symlink_metadata().is_ok());
+    match !is_found_by_name && nearest.is_some_and(|around| !leads_here(around)) {
         true => Err(GitError::NestedGitDirectory { path: git_dir }),
         false => Ok(found),
     }

@@ -25,6 +25,7 @@ use crate::git::integrate::apply::{Gate, Stopped};
 use crate::git::integrate::{plan, unstopped};
 use crate::git::private_index::{OtherWriters, PrivateIndex};
 use crate::git::reach::may_fetch;
+use crate::git::worktree::registration;
 use crate::git::{GitError, Oid, Repo, Worktree, driver, stage, status};
 
 /// A checkout: files with an index and a head.
@@ -318,6 +319,12 @@ impl Checkout {
 
     /// Why this checkout cannot go from one tree to the other without losing something local.
     pub(super) fn refusal(&self, repo: &Repository, before: Oid, after: Oid) -> Result<Option<Refusal>, GitError> {
+        if let Self::Session(tree) = self
+            && registration::lock_reason(&tree.admin).as_deref() == Some(registration::INITIALIZING)
+        {
+            // Whoever writes its files would put them over those that are moved now.
+            return Ok(Some(Refusal::Busy { checkout: tree.path.clone(), operation: "checkout" }));
+        }
         let paths = self.submodules_in_the_way(repo, before, after)?;
         if !paths.is_empty() {
             return Ok(Some(Refusal::SubmodulesReplaced { checkout: self.files().to_owned(), paths }));

@@ -80,6 +80,7 @@ fn a_separate_git_directory_and_a_submodule_keep_their_checkout() {
     let sub = Repo::discover(&sandbox.main().join("sub")).unwrap();
     assert_eq!(sub.checkout(), Some(sandbox.main().join("sub").as_path()));
     assert_eq!(sub.common_dir(), sandbox.main().join(".git/modules/sub"));
+    assert_eq!(Repo::discover(sub.common_dir()).unwrap(), sub);
     run_git(&sandbox.main().join("sub"), &["worktree", "add", "--quiet", "-b", "side", "../../linked"]);
     assert_eq!(Repo::discover(&sandbox.root().join("linked")).unwrap(), sub);
 }

@@ -51,6 +51,10 @@ impl Worktree {
     pub fn repair(&self) -> Result<Repaired, GitError> {
         let mut repaired = Repaired::default();
         if self.health()? == Health::Sound {
+            // A repair that was killed leaves its lock.
+            if registration::lock_reason(&self.admin).as_deref() == Some(registration::INITIALIZING) {
+                registration::unlock(&self.admin)?;
+            }
             return Ok(repaired);
         }
         let is_tree_missing = self.health()? == Health::TreeMissing;
