@@ -167,6 +167,7 @@ impl Actor {
         };
         if let Outcome::Merged { .. } = outcome {
             let body = &mut self.record.body;
+            body.merges = body.merges();
             (body.merged, body.merged_turns) = (tip.map(|tip| tip.to_string()), body.turns);
             body.merges.extend(body.merged.clone());
         }

@@ -90,6 +90,7 @@ impl Actor {
             Ok(undone) => undone,
             Err(fault) => return Err(self.end_failed_undo(to, fault, earlier).await),
         };
+        let was_unfinished = earlier.undoing.is_some();
         if let Some(UndoRecord { saved, .. }) = earlier.undoing {
             let message = format!("an undo before this one did not finish; the state before it is kept in `{saved}`");
             self.staged.push(Payload::Warning { message });
@@ -106,10 +107,11 @@ impl Actor {
         self.set_left_out(&left_out);
         self.warn_of_left_out("not undone");
         if unsaved > 0 {
-            let message = format!(
-                "changes that no turn had committed are kept in `{saved}`; `coppice undo {} --redo` brings them back",
-                self.id
-            );
+            let way_back = match was_unfinished {
+                true => format!("`git checkout {saved} -- FILE` brings one back"),
+                false => format!("`coppice undo {} --redo` brings them back", self.id),
+            };
+            let message = format!("changes that no turn had committed are kept in `{saved}`; {way_back}");
             self.staged.push(Payload::Warning { message });
         }
         let body = &mut self.record.body;
