@@ -335,11 +335,11 @@ fn a_command_that_shows_what_may_not_be_read_is_asked_about() {
     };
     fs::create_dir(env.repo().join("api")).unwrap();
     fs::write(env.repo().join("api/.env"), "KEY=1\n").unwrap();
-    for text in ["grep -r KEY api", "cd api && grep -r KEY .", "rg -uu KEY", "rg --hidden KEY api"] {
+    for text in ["grep -r KEY api", "cd api && grep -r KEY .", "rg -uu KEY", "rg foo", "rg --hidden KEY api"] {
         assert_eq!(verdict(text), "ask", "{text}");
     }
     let shown = ["git diff", "git log -p", "git show HEAD", "git grep KEY", "git cat-file -p HEAD"];
-    for text in shown.into_iter().chain(["ls", "git status", "rg foo"]) {
+    for text in shown.into_iter().chain(["ls", "git status", "rg foo src"]) {
         assert_eq!(verdict(text), "allow", "{text}");
     }
     env.git(&["add", "-f", "api/.env"]);
