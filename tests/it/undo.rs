@@ -1,7 +1,7 @@
 //! An undo that fails in the midst or is killed: the state before it is kept, and the next act completes it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use insta::assert_snapshot;
 
@@ -240,13 +240,21 @@ fn an_undo_goes_back_to_where_its_turn_began() {
     assert_eq!(files(&env, &id), ["one.txt"]);
 }
 
+/// A session whose second turn is cut off by a kill of the daemon, once it has begun and `has_written`.
+fn with_killed_turn(env: &TestEnv, before_kill: &[String], has_written: impl Fn(&Path) -> bool) -> String {
+    let id = env.create_ready(&write("one.txt", "one"));
+    let endless = [before_kill, &[run("sleep 3600"), say("done")]].concat();
+    env.coppice(&["send", &id, &steps(&endless)]).succeeds();
+    env.wait_for(&id, "running");
+    env.wait_for_session(&id, |_| has_written(&env.worktree(&id)));
+    env.kill_daemon();
+    id
+}
+
 #[test]
 fn an_undo_after_a_kill_takes_back_what_the_cut_off_turn_left() {
     let env = TestEnv::new();
-    let id = env.create_ready(&write("one.txt", "one"));
-    env.coppice(&["send", &id, &steps(&[write("two.txt", "two"), run("sleep 3600"), say("done")])]).succeeds();
-    env.wait_for_session(&id, |_| env.worktree(&id).join("two.txt").exists());
-    env.kill_daemon();
+    let id = with_killed_turn(&env, &[write("two.txt", "two")], |tree| tree.join("two.txt").exists());
     env.coppice(&["undo", &id]).succeeds();
     assert_eq!(files(&env, &id), ["one.txt"]);
     env.coppice(&["undo", &id]).succeeds();
@@ -256,10 +264,7 @@ fn an_undo_after_a_kill_takes_back_what_the_cut_off_turn_left() {
 #[test]
 fn an_undo_after_a_kill_takes_back_the_turn_before_one_that_left_nothing() {
     let env = TestEnv::new();
-    let id = env.create_ready(&write("one.txt", "one"));
-    env.coppice(&["send", &id, &steps(&[run("sleep 3600"), say("done")])]).succeeds();
-    env.wait_for(&id, "running");
-    env.kill_daemon();
+    let id = with_killed_turn(&env, &[], |_| true);
     env.coppice(&["undo", &id]).succeeds();
     assert!(files(&env, &id).is_empty());
 }
