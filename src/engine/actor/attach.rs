@@ -63,8 +63,8 @@ impl Actor {
         };
         if let Err(error) = leased {
             // Nobody works where nobody is known to.
-            self.forget_refused(kept);
             (self.state, self.record.body.attached) = (before, None);
+            self.forget_refused(kept);
             return Err(error.into());
         }
         info!(session = %self.id, program = visit.program.as_str(), "attached");

@@ -148,8 +148,8 @@ impl Actor {
         let changes = std::iter::once(Change::Prompt(row)).chain(with).collect();
         if let Err(error) = self.persist(Durability::Full, changes).await {
             // The client is told that the prompt was not taken, so it must not appear later.
-            self.forget_refused(kept);
             (self.record.body.prompts, self.record.body.order) = before;
+            self.forget_refused(kept);
             return Err(error.into());
         }
         Ok(())
@@ -209,8 +209,8 @@ impl Actor {
             None => self.persist(Durability::Full, Vec::new()).await.map_err(Fault::from),
         };
         if stored.is_err() {
-            self.forget_refused(kept);
             self.record.body.questions = before;
+            self.forget_refused(kept);
         }
         stored?;
         if spoken.is_some() {

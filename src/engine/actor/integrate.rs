@@ -78,8 +78,8 @@ impl Actor {
         let (before, kept) = (self.state, self.unsaved.len());
         if let Err(error) = self.try_step(Event::Integrate).await {
             // Nothing is merged that could not be told.
-            self.forget_refused(kept);
             self.state = before;
+            self.forget_refused(kept);
             return Err(error.into());
         }
         match self.state {

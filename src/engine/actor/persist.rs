@@ -261,7 +261,7 @@ impl Actor {
         }
     }
 
-    /// Forgets changes that the store refused and that a client was told did not happen.
+    /// Forgets changes that the store refused and that a client is told did not happen; the record is as before them again.
     pub(super) fn forget_refused(&mut self, kept: usize) {
         self.unsaved.truncate(kept);
         if self.unsaved.is_empty() {

@@ -165,8 +165,8 @@ impl Actor {
             }
         };
         if stored.is_err() {
-            self.forget_refused(kept);
             (self.state, self.record.body) = before;
+            self.forget_refused(kept);
         }
         stored?;
         if follows {

@@ -29,8 +29,8 @@ impl Actor {
         crash::point();
         if let Err(error) = self.persist(Durability::Full, vec![Change::DropPrompt { session: id, number }]).await {
             // The client is told that the prompt still waits, so it must.
-            self.forget_refused(kept);
             (self.record.body.order, self.record.body.withdrawn) = before;
+            self.forget_refused(kept);
             return Err(error.into());
         }
         crash::point();

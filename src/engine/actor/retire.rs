@@ -26,8 +26,8 @@ impl Actor {
         self.staged.push(Payload::Archived {});
         let kept = self.unsaved.len();
         if let Err(error) = self.try_step(Event::Archive).await {
-            self.forget_refused(kept);
             self.state = before;
+            self.forget_refused(kept);
             return Err(error.into());
         }
         self.close_family();
@@ -74,8 +74,8 @@ impl Actor {
         self.staged.push(Payload::Removed { salvage });
         let kept = self.unsaved.len();
         if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
-            self.forget_refused(kept);
             (self.record.removed_at, self.record.body.salvage) = before;
+            self.forget_refused(kept);
             return Err(error.into());
         }
         crash::point();

@@ -26,6 +26,47 @@ use super::super::prepare;
 use super::super::record::{ChildAccess, Tree, TurnBody};
 use super::{Actor, Command};
 
+/// What a command does with the session's files.
+pub(super) enum FileUse {
+    /// It works on, or puts them away, as they are.
+    Continue,
+    /// It brings them together with another branch.
+    Integrate,
+    /// It puts them back to an earlier state.
+    Reset,
+    /// Nothing that depends on their state; what is removed is saved as it is.
+    Nothing,
+}
+
+impl Command {
+    pub(super) fn file_use(&self) -> FileUse {
+        match self {
+            Self::Start
+            | Self::Send { .. }
+            | Self::SendReview
+            | Self::Answer { .. }
+            | Self::Resume(_)
+            | Self::Attach(_)
+            | Self::Archive => FileUse::Continue,
+            Self::Merge(_) | Self::Rebase | Self::Integrate => FileUse::Integrate,
+            Self::Undo { .. } | Self::Redo => FileUse::Reset,
+            Self::Remove
+            | Self::Restore
+            | Self::DropPrompt { .. }
+            | Self::Decide { .. }
+            | Self::Stop
+            | Self::Abort { .. }
+            | Self::Relink { .. }
+            | Self::SetPosture { .. }
+            | Self::Note { .. }
+            | Self::Recount { .. }
+            | Self::CommitAgain
+            | Self::Retitle { .. }
+            | Self::Reword { .. } => FileUse::Nothing,
+        }
+    }
+}
+
 impl Actor {
     /// Ends what the turn left running behind the agent's back. The agent itself stays for the next turn.
     pub(super) async fn end_leftovers(&mut self) {
@@ -39,28 +80,9 @@ impl Actor {
     /// Brings back what somebody removed by hand of the worktree or the branch, before a command works on the files. A turn
     /// does the same when it begins.
     pub(super) async fn mend_tree(&mut self, command: &Command) -> Result<(), Fault> {
-        match command {
-            Command::Merge(_) | Command::Rebase | Command::Integrate | Command::Undo { .. } | Command::Redo => {}
-            Command::Start
-            | Command::Send { .. }
-            | Command::SendReview
-            | Command::DropPrompt { .. }
-            | Command::Answer { .. }
-            | Command::Decide { .. }
-            | Command::Stop
-            | Command::Abort { .. }
-            | Command::Resume(_)
-            | Command::Relink { .. }
-            | Command::SetPosture { .. }
-            | Command::Attach(_)
-            | Command::Note { .. }
-            | Command::Archive
-            | Command::Remove
-            | Command::Restore
-            | Command::Retitle { .. }
-            | Command::Recount { .. }
-            | Command::CommitAgain
-            | Command::Reword { .. } => return Ok(()),
+        match command.file_use() {
+            FileUse::Integrate | FileUse::Reset => {}
+            FileUse::Continue | FileUse::Nothing => return Ok(()),
         }
         let (Session::Resting(_), Tree::Ready) = (self.state, self.record.body.tree) else { return Ok(()) };
         let tree = self.tree().await?;

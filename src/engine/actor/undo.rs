@@ -12,7 +12,7 @@ use super::super::crash;
 use super::super::fault::{Fault, half_undone_hint};
 use super::super::record::{BeforeUndo, TurnBody, UndoRecord};
 use super::super::shown_work::current_turn;
-use super::tree::changes;
+use super::tree::{FileUse, changes};
 use super::{Actor, Command};
 
 /// What an undo replaces in the record while it goes on.
@@ -196,8 +196,8 @@ impl Actor {
         };
         let kept = self.unsaved.len();
         if let Err(error) = self.persist(Durability::Full, Vec::new()).await {
-            self.forget_refused(kept);
             self.restore_before_undo(before);
+            self.forget_refused(kept);
             return Err(error.into());
         }
         Ok(before)
@@ -233,35 +233,14 @@ impl Actor {
             Some(begun) if self.can_undo() => begun.to,
             Some(_) | None => return Ok(()),
         };
-        match command {
-            Command::Start
-            | Command::Send { .. }
-            | Command::SendReview
-            | Command::Answer { .. }
-            | Command::Resume(_)
-            | Command::Attach(_)
-            | Command::Archive => self.undo(Some(to)).await,
+        match command.file_use() {
+            FileUse::Continue => self.undo(Some(to)).await,
             // Whoever looked at the work before has seen more than is left.
-            Command::Merge(_) | Command::Rebase | Command::Integrate => {
+            FileUse::Integrate => {
                 self.undo(Some(to)).await?;
                 Err(Fault::UndoCompleted { id: self.id, to })
             }
-            // What is removed is saved as it is.
-            Command::Remove
-            | Command::Restore
-            | Command::DropPrompt { .. }
-            | Command::Decide { .. }
-            | Command::Stop
-            | Command::Abort { .. }
-            | Command::Undo { .. }
-            | Command::Redo
-            | Command::Relink { .. }
-            | Command::SetPosture { .. }
-            | Command::Note { .. }
-            | Command::Recount { .. }
-            | Command::CommitAgain
-            | Command::Retitle { .. }
-            | Command::Reword { .. } => Ok(()),
+            FileUse::Reset | FileUse::Nothing => Ok(()),
         }
     }
 }
@@ -305,8 +284,8 @@ fn last_restorable(turns: &[(u32, TurnBody, Option<String>)], to: u32) -> u32 {
 
 /// The turns that the agent still believes in and that do not count after an undo to `to`.
 fn undone_range(turns: &[(u32, TurnBody, Option<String>)], to: u32) -> Option<(u32, u32)> {
-    let told = |turn: &TurnBody| turn.state != TurnState::Running;
+    let has_ended = |turn: &TurnBody| turn.state != TurnState::Running;
     let gone: Vec<u32> =
-        turns.iter().filter(|(number, turn, _)| *number > to && told(turn)).map(|(number, ..)| *number).collect();
+        turns.iter().filter(|(number, turn, _)| *number > to && has_ended(turn)).map(|(number, ..)| *number).collect();
     Some((*gone.first()?, *gone.last()?))
 }
