@@ -113,7 +113,7 @@ pub(super) fn may_run_others(command: &SimpleCommand, remotes: &[String]) -> boo
             true => git_lists(verb, words),
             false => option::is_covered(verb, words),
         };
-        // What destroys is told by itself.
+        // Destructive flags have a check of their own.
         (is_listed || !in_git(&[&[verb], words].concat()).is_empty()) && !names_repository(verb, words, remotes)
     };
     command.program() == "git"

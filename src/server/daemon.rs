@@ -97,7 +97,7 @@ pub fn main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let hint = error.hint();
-            // Whoever started this reads it from the terminal, or quotes what comes where readiness would be told.
+            // A person reads stderr; the client that started a detached daemon reads stdout, and shows what is not `READY`.
             match presence {
                 Presence::Attached => tell(&mut io::stderr(), presence, &error, hint.as_deref()).ok(),
                 Presence::Detached => tell(&mut io::stdout(), presence, &error, hint.as_deref()).ok(),

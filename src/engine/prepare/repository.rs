@@ -1,4 +1,4 @@
-//! The repository of a session, told from another one that has taken its place on the disk.
+//! Opens the repository of a session, and refuses another repository at the same path.
 
 use std::path::{Path, PathBuf};
 use std::slice;

@@ -24,7 +24,7 @@ pub(in super::super) fn named(text: &ShellText, tree: &Path) -> Option<PathBuf> 
     })
 }
 
-/// Whether a word of a call of git is a text, such as a message, or brings one.
+/// Whether an argument of git is free text, such as a commit message, or an option with such a text.
 pub(in super::super) fn is_text(words: &[&str], at: usize) -> bool {
     // Letters may stand before the one that takes a message.
     let is_bundle = |word: &str| word.starts_with("-a") && word.ends_with('m') && word.len() < 6;
