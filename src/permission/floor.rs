@@ -55,7 +55,8 @@ pub(super) fn catastrophe_in(read: &ShellText, text: &str) -> Option<String> {
         }
         let mut fed = if command.is_fed { input_words(read) } else { Vec::new() };
         let texts = command.texts();
-        fed.extend(texts.iter().flat_map(|word| read.values.of_word(word)).flat_map(str::split_whitespace));
+        let values: Vec<_> = texts.iter().flat_map(|word| read.values.of_word(word)).collect();
+        fed.extend(values.iter().flat_map(|value| value.split_whitespace()));
         let Some((program, arguments)) = texts.split_first() else { continue };
         if let Some(place) = listed_place(read, command, base) {
             return Some(format!("`{}` would delete `{place}`", command.program()));

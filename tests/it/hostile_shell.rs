@@ -340,6 +340,9 @@ fn no_spelling_hides_a_program_from_a_rule_that_forbids_it() {
         texts.push((&pushes, text.to_owned(), is_held_up));
         texts.push((&asks, text.to_owned(), is_held_up));
     }
+    for text in ["fd --exec=rm", "fd -xrm", "fd . src --exec-batch=rm"] {
+        texts.push((&removes, text.to_owned(), is_denied));
+    }
     let publishes = file(&[], &[], &["Bash(npm publish*)", "Bash(cargo publish *)"]);
     for text in [
         "npm -s publish",

@@ -14,7 +14,9 @@ use crate::permission::content;
 use crate::permission::flag;
 use crate::permission::guard::{self, Act, Refusal};
 use crate::permission::rule::Spot;
-use crate::permission::shell::{CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, git_arguments};
+use crate::permission::shell::{
+    CommandPattern, OpaqueConstruct, ShellText, SimpleCommand, TokenBag, Word, git_arguments,
+};
 use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
@@ -490,7 +492,8 @@ fn commands(text: &str, cwd: &Path, leads: Leads, shell: &ShellText, places: &Pl
 fn directories(cwd: &Path, commands: &[SimpleCommand]) -> Vec<PathBuf> {
     let mut directories = vec![cwd.to_owned()];
     let moves = commands.iter().filter(|command| matches!(command.program(), "cd" | "pushd"));
-    for to in moves.filter_map(|command| command.words.get(1)).take(MOST_MOVES) {
+    let is_operand = |word: &&Word| !word.text.starts_with('-');
+    for to in moves.filter_map(|command| command.words.iter().skip(1).find(is_operand)).take(MOST_MOVES) {
         let next: Vec<_> = directories.iter().map(|base| guard::plain(&base.join(&to.text))).collect();
         directories.extend(next);
         directories.sort();

@@ -36,6 +36,8 @@ fn r89_what_ends_a_machine_or_a_home_never_runs() {
         "[[ -v 'a[$(rm -rf $HOME)]' ]]; git log",
         "cat > x <<'EOF'\nsudo rm -rf /\nEOF",
         "x='-rf /'; rm $x",
+        "D=$HOME; rm -rf \"$D\"/*",
+        "d=/usr; rm -r $d/lib",
         "\\rm -rf /",
         "'rm' -rf '/'",
         "r\"m\" -r'f' /",

@@ -105,7 +105,7 @@ fn programs(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
                 let program: Vec<_> = program.split_whitespace().map(Word::literal).collect();
                 behind([&program, &words[at + 1..]].concat())
             };
-            let mut named = values.of_word(text).map(from).peekable();
+            let mut named = values.of_word(text).map(|value| from(&value)).peekable();
             let unnamed = named.peek().is_none().then(|| from(text));
             found.extend(named.chain(unnamed));
         }

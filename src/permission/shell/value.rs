@@ -25,10 +25,10 @@ impl Values {
         values
     }
 
-    /// What a word may become, if it is nothing but a variable.
-    pub(in super::super) fn of_word<'a>(&'a self, word: &'a str) -> impl Iterator<Item = &'a str> {
-        let name = word.strip_prefix("${").and_then(|name| name.strip_suffix('}'));
-        self.0.iter().filter(move |(known, _)| Some(known.as_str()) == name).map(|(_, value)| value.as_str())
+    /// What a word that begins with a variable may become; `${x}/a` begins with one.
+    pub(in super::super) fn of_word<'a>(&'a self, word: &'a str) -> impl Iterator<Item = String> + 'a {
+        let (name, rest) = word.strip_prefix("${").and_then(|name| name.split_once('}')).unwrap_or_default();
+        self.0.iter().filter(move |(known, _)| known == name).map(move |(_, value)| format!("{value}{rest}"))
     }
 
     /// Adds what a command assigns, and what a loop goes through.

@@ -66,6 +66,9 @@ const SEARCH_RUNS: [&str; 2] = ["--hostname", "--p"];
 const GIT_TEXTUAL: &str = "add branch checkout cherry-pick commit init merge mv notes reflog remote reset restore revert \
                            rm stash switch tag worktree";
 
+/// Other ways of git to push, by the words that they begin with.
+const GIT_PUSHES: &[&[&str]] = &[&["http-push"], &["lfs", "push"], &["send-pack"], &["subtree", "push"]];
+
 /// Options of git itself whose value is the next word.
 const GIT_VALUED: &str = "--attr-source --config-env --exec-path --git-dir --namespace --shallow-file \
                           --super-prefix --work-tree -C -c";
@@ -193,6 +196,14 @@ impl Runs {
         let interprets = is_one_of(INTERPRETERS, base_name(texts[0]).trim_end_matches(is_version));
         self.possible_input |= interprets && reads_input(&words[1..]);
         self.add_possible(words, from);
+        if base_name(texts[0]) == "git" {
+            let verb = git_arguments(&texts[1..]);
+            let pushed = GIT_PUSHES.iter().find_map(|push| verb.strip_prefix(*push));
+            let push =
+                |behind: &[&str]| ["git", "push"].iter().chain(behind).map(|word| Word::literal(*word)).collect();
+            let push = pushed.map(|behind| SimpleCommand::of_words(push(behind), Origin::Possible));
+            self.possible_commands.extend(push);
+        }
         let is_alias = |text: &str| texts[0].ends_with("git") && text.to_ascii_lowercase().starts_with("alias.");
         for (at, alias) in texts.iter().enumerate().filter(|(_, text)| is_alias(text)) {
             let value = alias.split_once('=').map(|(_, value)| value).or_else(|| texts.get(at + 1).copied());
@@ -278,11 +289,20 @@ impl Runs {
 
     /// The commands behind `-exec` of `find` and `--exec` of `fd`.
     fn resolve_search(&mut self, words: &[Word], depth: usize) {
-        let runs = |word: &Word| is_one_of("-exec -execdir -ok -okdir -x -X --exec --exec-batch", &word.text);
-        for at in (0..words.len()).filter(|at| runs(&words[*at])) {
+        let runs = |word: &str| is_one_of("-exec -execdir -ok -okdir -x -X --exec --exec-batch", word);
+        for at in 0..words.len() {
+            let text = words[at].text.as_str();
+            let glued = text.split_once('=').filter(|(option, _)| runs(option)).map(|(_, program)| program);
+            let glued = glued.or_else(|| text.strip_prefix("-x").or_else(|| text.strip_prefix("-X")));
+            let program = glued.filter(|program| !program.is_empty()).map(Word::literal);
+            if program.is_none() && !runs(text) {
+                continue;
+            }
             let behind = &words[at + 1..];
             let end = behind.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-            self.start(&behind[..end.unwrap_or(behind.len())], Behind::FedProgram, depth);
+            let command: Vec<_> =
+                program.into_iter().chain(behind[..end.unwrap_or(behind.len())].iter().cloned()).collect();
+            self.start(&command, Behind::FedProgram, depth);
         }
     }
 

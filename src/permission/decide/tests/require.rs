@@ -489,6 +489,7 @@ fn a_redirection_into_a_file_is_an_edit_of_it() {
         "echo x > migrations/1.sql",
         "echo x >> ./migrations/1.sql",
         "cd migrations && echo x > 1.sql",
+        "cd -P migrations && echo x > 1.sql",
         "echo x 2> src/../migrations/1.sql",
         "cat > migrations/1.sql <<X\na\nX",
         "bash -c 'echo x > migrations/1.sql'",
