@@ -7,6 +7,7 @@ use crate::agent;
 use crate::api::error::Error;
 use crate::api::permission::Explanation;
 use crate::api::request::ExplainPermission;
+use crate::backend::transport::lines::run_blocking;
 use crate::git::{Oid, Repo};
 use crate::permission::compact::{Action, tool};
 use crate::permission::rule::Rule;
@@ -72,7 +73,7 @@ impl Engine {
             audience: Audience::Person,
             grants: &grants,
         };
-        let call = judge.call(&name, &reach, permission.as_ref());
+        let call = run_blocking(|| judge.call(&name, &reach, permission.as_ref()));
         let verdict = judge.decide(&call, &caller);
         let mut warnings = judge::warnings(&call);
         warnings.extend(describe_opaque_command(&call));

@@ -71,10 +71,14 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
 
 /// Handles a text of so many bytes; the other tasks of this thread go on elsewhere while a long one is read.
 pub(crate) fn handle_text<T>(bytes: usize, handle: impl FnOnce() -> T) -> T {
-    let has_other_threads = || Handle::try_current().is_ok_and(|at| at.runtime_flavor() == RuntimeFlavor::MultiThread);
-    match bytes > LONG_LINE && has_other_threads() {
-        true => tokio::task::block_in_place(handle),
-        false => handle(),
+    if bytes > LONG_LINE { run_blocking(handle) } else { handle() }
+}
+
+/// Does something slow on this thread, whose other tasks go on elsewhere if the runtime has other threads.
+pub(crate) fn run_blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().is_ok_and(|at| at.runtime_flavor() == RuntimeFlavor::MultiThread) {
+        true => tokio::task::block_in_place(work),
+        false => work(),
     }
 }
 

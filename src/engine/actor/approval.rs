@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 use crate::api::event::Payload;
 use crate::api::request::{AllowScope, Decide, DenyScope};
 use crate::backend::event::{ApprovalRequest, Command as BackendCommand, Decision};
+use crate::backend::transport::lines::run_blocking;
 use crate::permission::compact::Action;
 use crate::permission::load::List;
 use crate::permission::rule::Rule;
@@ -144,7 +145,8 @@ impl Actor {
     fn verdict(&self, tool: &str, reach: &Reach, origin: CallOrigin) -> Option<Judged> {
         let turn = self.turn.as_ref()?;
         let (judge, role) = (turn.judge.as_ref()?, turn.role.as_ref()?);
-        Some(judge.verdict(&self.record, role, &turn.config, Made { tool, reach, origin }))
+        // A search is judged by the files that it would read, which may be many.
+        Some(run_blocking(|| judge.verdict(&self.record, role, &turn.config, Made { tool, reach, origin })))
     }
 
     /// A person's decision about one call, and about all like it if they say so.
