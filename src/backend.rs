@@ -18,6 +18,7 @@ mod hold;
 pub mod hosts;
 pub(crate) mod install;
 pub mod interactive;
+pub mod key_helper;
 mod output;
 mod posture;
 #[cfg(test)]
@@ -25,6 +26,7 @@ mod promise;
 pub mod registry;
 pub mod spec;
 pub mod transport;
+pub mod user_login;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

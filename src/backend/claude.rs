@@ -20,6 +20,7 @@ mod surface;
 mod tests;
 mod tool;
 mod turn;
+mod user_settings;
 
 use std::io;
 use std::path::Path;
@@ -32,8 +33,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::backend::claude::argv::Begin;
 use crate::backend::claude::client::{Client, Opening, Wishes};
 use crate::backend::claude::login::Keeper;
+use crate::backend::claude::user_settings::UserSettings;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::key_helper::KeyHelper;
 use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Reasoning, Resume, Rules, Spec,
     StopLadder, Todos, ToolList, Transport, Version, Versions,
@@ -41,6 +44,7 @@ use crate::backend::spec::{
 use crate::backend::transport::drive;
 use crate::backend::transport::machine::{Input, Machine};
 use crate::backend::transport::spawn::{Child, Needs, SpawnRequest};
+use crate::backend::user_login::{UserLogin, cloud_files};
 use crate::backend::{Launch, install, posture};
 use crate::protocol::SchemaDialect;
 
@@ -81,7 +85,8 @@ pub(crate) fn spec() -> Spec {
                 model("claude-sonnet-4-6", &[Reasoning::Low, Reasoning::Medium, Reasoning::High]),
                 model(haiku, &[]),
             ],
-            fallback: Some(opus.to_owned()),
+            // The user's own settings choose it, or the program does.
+            fallback: None,
             small: Some(haiku.to_owned()),
             renamed: vec![("claude-opus-4-6".to_owned(), opus.to_owned())],
         },
@@ -108,6 +113,16 @@ pub(crate) fn spec() -> Spec {
         login: Some("claude auth login".to_owned()),
         scripted: false,
     }
+}
+
+/// How the user's own settings log the program in.
+pub(crate) fn user_login(env: &[(String, String)]) -> UserLogin {
+    let settings = UserSettings::read(env);
+    let file = user_settings::path(env).unwrap_or_default();
+    let variable = argv::KEY_VARIABLE;
+    let key_helper =
+        settings.api_key_helper.map(|command| KeyHelper { command, setting: "apiKeyHelper", file, variable });
+    UserLogin { env: settings.env, key_helper }
 }
 
 /// Runs a conversation from its process's start to its end, and keeps its login in step with the user's meanwhile.
@@ -229,13 +244,17 @@ async fn start(
     let (home, env) = (home::dir(&launch.state_dir), launch.environment());
     let path = home.path().to_owned();
     // Files are read and written, so this is no work for the runtime's own threads.
-    let furnished = tokio::task::spawn_blocking(move || home::furnish(&home, &env)).await;
-    if let Err(error) = furnished.map_err(io::Error::other).and_then(|furnished| furnished) {
-        refuse(format!("failed to prepare the agent's own directory: {error}"), events).await;
-        return None;
-    }
+    let furnished =
+        tokio::task::spawn_blocking(move || home::furnish(&home, &env).map(|()| UserSettings::read(&env))).await;
+    let settings = match furnished.map_err(io::Error::other).and_then(|furnished| furnished) {
+        Ok(settings) => settings,
+        Err(error) => {
+            refuse(format!("failed to prepare the agent's own directory: {error}"), events).await;
+            return None;
+        }
+    };
     let request = SpawnRequest {
-        argv: argv::argv(launch, &begin),
+        argv: argv::argv(launch, &settings, &begin),
         env: argv::environment(launch, &path, login),
         cwd: launch.cwd.clone(),
         needs: needs(launch, login),
@@ -246,7 +265,7 @@ async fn start(
         cwd: launch.cwd.clone(),
         purpose: launch.purpose,
         native: posture::left(launch),
-        model: argv::model(launch).map(str::to_owned),
+        model: argv::model(launch).or(settings.model(&launch.environment())).map(str::to_owned),
         has_schema: launch.schema.is_some(),
         tools: launch.tools.clone(),
         stop: launch.spec.stop,
@@ -259,6 +278,7 @@ async fn start(
 /// What the process must reach besides the session's own places. A login that stays with the user is only read.
 fn needs(launch: &Launch, login: Option<&Path>) -> Needs {
     let mut needs = install::needs(launch);
+    needs.read.extend(cloud_files(&launch.environment()));
     match login {
         Some(dir) => needs.write.push(dir.to_owned()),
         None => needs.read.extend(login::users_file(&launch.environment())),

@@ -109,7 +109,7 @@ impl Discovery {
         let request = SpawnRequest { argv, env: surroundings.env.to_vec(), cwd: surroundings.cwd.to_owned(), needs };
         debug!(program = %program.display(), "asking for the version");
         // Dropping the process ends it, so one that hangs is gone when this returns.
-        let told = match tokio::time::timeout(LIMIT, run(&*self.spawn, request)).await {
+        let told = match tokio::time::timeout(LIMIT, run_program(&*self.spawn, request)).await {
             Ok(told) => told?,
             Err(_) => return Err(format!("it did not end within {} seconds", LIMIT.as_secs())),
         };
@@ -162,20 +162,21 @@ pub fn judge(versions: &Versions, told: Result<Version, String>) -> Verdict {
     }
 }
 
-/// How a program answered.
-struct Told {
-    stdout: String,
-    stderr: String,
-    exit: Exit,
+/// What a short program printed, up to a bound, and how it ended.
+pub(crate) struct ProgramOutput {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) exit: Exit,
 }
 
-async fn run(spawn: &dyn Spawner, request: SpawnRequest) -> Result<Told, String> {
+/// Runs a program without input to its end.
+pub(crate) async fn run_program(spawn: &dyn Spawner, request: SpawnRequest) -> Result<ProgramOutput, String> {
     let child = spawn.spawn(request).await.map_err(|failure| failure.message)?;
     let Child { stdin, stdout, stderr, exit, control, .. } = child;
     drop(stdin);
     let (stdout, stderr, exit) = tokio::join!(read_some(stdout), read_some(stderr), exit);
     drop(control);
-    Ok(Told { stdout, stderr, exit })
+    Ok(ProgramOutput { stdout, stderr, exit })
 }
 
 async fn read_some(stream: Box<dyn AsyncRead + Send + Unpin>) -> String {
@@ -186,9 +187,9 @@ async fn read_some(stream: Box<dyn AsyncRead + Send + Unpin>) -> String {
 }
 
 /// The version in what a program printed, or what it said instead.
-fn read_version(told: &Told) -> Result<Version, String> {
-    let Told { stdout, stderr, exit } = told;
-    let said = [stderr, stdout].into_iter().find_map(|text| summary(text));
+fn read_version(told: &ProgramOutput) -> Result<Version, String> {
+    let ProgramOutput { stdout, stderr, exit } = told;
+    let said = [stderr, stdout].into_iter().find_map(|text| summarize_output(text));
     match (exit, Version::parse(stdout), said) {
         (Exit::Code(0), Some(version), _) => Ok(version),
         (Exit::Code(0), None, Some(said)) => Err(format!("it told no version but `{said}`")),
@@ -199,7 +200,7 @@ fn read_version(told: &Told) -> Result<Version, String> {
 }
 
 /// The first line that says something, bounded.
-fn summary(text: &str) -> Option<String> {
+pub(crate) fn summarize_output(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     let kept: String = line.chars().filter(|c| !c.is_control()).take(SAID).collect();
     Some(kept)

@@ -36,6 +36,7 @@ use crate::backend::spec::{
     StopLadder, Todos, ToolList, Transport, Version, Versions,
 };
 use crate::backend::transport::spawn::SpawnRequest;
+use crate::backend::user_login::cloud_files;
 use crate::backend::{Launch, Native, Purpose, ServedTool, acp, install, posture};
 use crate::permission::Posture;
 
@@ -56,8 +57,8 @@ pub(crate) fn spec() -> Spec {
         env: Vec::new(),
         models: Models {
             known: vec![model(PRO), model(FLASH)],
-            // Left to itself, the CLI asks another model first which one to take.
-            fallback: Some(PRO.to_owned()),
+            // The user's own settings choose it, or the CLI does.
+            fallback: None,
             small: Some(FLASH.to_owned()),
             renamed: Vec::new(),
         },
@@ -169,6 +170,7 @@ async fn prepare(launch: &mut Launch, entrance: Option<Entrance>, home: AgentDir
     argv.extend(plan_dir(launch).into_iter().flat_map(|dir| ["--include-directories".to_owned(), dir]));
     let mut needs = install::needs(launch);
     needs.read.push(launch.neutral_dir.clone());
+    needs.read.extend(cloud_files(&launch.environment()));
     // The CLI renews a token in place, through the link that its home has.
     needs.write.extend(login);
     Ok(SpawnRequest { argv, env, cwd: launch.neutral_dir.clone(), needs })

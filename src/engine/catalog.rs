@@ -17,6 +17,7 @@ use crate::backend::spec::{Spec, Version};
 use crate::backend::transport::spawn::Spawner;
 use crate::backend::{Launch, Purpose};
 
+use super::confine;
 use super::shared::Shared;
 
 /// Long enough for a program on Node to start on a loaded machine.
@@ -98,6 +99,8 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
     for path in [&state_dir, &neutral_dir] {
         std::fs::create_dir_all(path).map_err(|error| format!("failed to create `{}`: {error}", path.display()))?;
     }
+    let env = env.iter().cloned().collect();
+    let env = confine::backend_environment(shared, env, spec).await.map_err(|failure| failure.message)?;
     let mut argv = spec.command.clone();
     if let Some(first) = argv.first_mut() {
         *first = program.to_string_lossy().into_owned();
@@ -107,7 +110,7 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
         spec: spec.clone(),
         argv,
         cwd: neutral_dir.clone(),
-        env: env.to_vec(),
+        env: env.into_iter().collect(),
         purpose: Purpose::Survey,
         resume: None,
         model: None,
@@ -134,7 +137,7 @@ async fn ask(shared: &Shared, spec: &Spec, program: &Path, env: &[(String, Strin
             Some(Event::Started(started)) if started.models.is_empty() => return Err("it lists none".to_owned()),
             Some(Event::Started(started)) => {
                 let marked = started.models.iter().find(|model| model.is_default).map(|model| model.id.clone());
-                return Ok(Offer { models: started.models, default: marked.or(started.model) });
+                return Ok(Offer { models: started.models, default: started.model.or(marked) });
             }
             Some(Event::Failed(failure)) => return Err(failure.message),
             Some(Event::Exited { .. }) | None => return Err("it ended before it was ready".to_owned()),

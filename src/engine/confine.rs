@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::api::request::Environment;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Carrier, ConfinedBy, Spec};
+use crate::backend::user_login::UserLogin;
 use crate::backend::{self, Access, Confines, Hosts, Limits};
 use crate::config::Config;
 use crate::config::confine::Sandbox;
@@ -71,7 +72,7 @@ pub(super) struct Confined {
 /// Composes what a session's backend is started with.
 pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environment) -> Result<Confined, Failure> {
     let (sandbox, servers) = (&subject.settings.config.sandbox, subject.servers.cloned());
-    let env = own_keys(env, subject.spec);
+    let env = backend_environment(shared, env, subject.spec).await?;
     let worktree = match subject.spec.confined_by {
         ConfinedBy::Coppice => Some(subject.tree.path.clone()),
         // Its one process works in the trees of all sessions.
@@ -123,13 +124,27 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
     Ok(Confined { confines: Confines { limits: Some(limits), temp: Some(own.temp) }, env, spawn })
 }
 
-/// The environment with the keys of one backend alone.
-fn own_keys(env: Environment, spec: &Spec) -> Environment {
-    match spec.keys.is_empty() {
+/// The environment with the keys of one backend alone, and with what the user's own settings of its program say about
+/// its login.
+pub(super) async fn backend_environment(
+    shared: &Shared,
+    mut env: Environment,
+    spec: &Spec,
+) -> Result<Environment, Failure> {
+    let given: Vec<_> = env.clone().into_iter().collect();
+    let UserLogin { env: set, key_helper } = UserLogin::read(spec, &given);
+    // They may switch on the cloud whose keys are needed.
+    env.extend(set.clone());
+    if !spec.keys.is_empty() {
         // An agent of no vendor may work with the models of any.
-        true => env,
-        false => variables::without_secrets(env, &spec.keys),
+        env = variables::without_secrets(env, &spec.keys);
+        env.extend(set);
     }
+    if let Some(helper) = key_helper {
+        let key = helper.run(&*shared.spawner, given, &shared.neutral_dir()).await?;
+        env.insert(helper.variable.to_owned(), key);
+    }
+    Ok(env)
 }
 
 /// What clients are told about a session of a backend.

@@ -26,6 +26,7 @@ mod edge;
 mod env;
 mod fault;
 mod gate;
+mod home;
 mod hostile;
 mod kill;
 mod login;

@@ -5,8 +5,9 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::backend::claude::user_settings::UserSettings;
 use crate::backend::claude::{mcp, surface};
 use crate::backend::spec::Reasoning;
 use crate::backend::{Launch, Purpose, posture};
@@ -35,9 +36,21 @@ const DEEPEST: &str = "claude-opus-4-7";
 /// How long a served tool may take, in milliseconds: a day. The engine's own limit ends a turn long before.
 const TOOL_TIMEOUT: &str = "86400000";
 
-/// What keeps a repository from running or setting anything.
-pub(crate) const WALLS: &[&str] =
-    &["--setting-sources", "", "--settings", r#"{"disableAllHooks":true}"#, "--strict-mcp-config"];
+/// The variable that holds what the user's `apiKeyHelper` printed, and the helper that hands it to the program.
+pub(crate) const KEY_VARIABLE: &str = "COPPICE_API_KEY";
+const KEY_HELPER: &str = "printf '%s\\n' \"$COPPICE_API_KEY\"";
+
+/// What keeps a repository from running or setting anything: no file is read for settings, and these are the whole of
+/// them.
+pub(crate) fn walls(launch: &Launch, settings: &UserSettings) -> [String; 5] {
+    let mut passed = settings.passed.clone();
+    passed.insert("disableAllHooks".to_owned(), json!(true));
+    if value(&launch.environment(), KEY_VARIABLE).is_some() {
+        passed.insert("apiKeyHelper".to_owned(), json!(KEY_HELPER));
+    }
+    ["--setting-sources", "", "--settings", &Value::Object(passed).to_string(), "--strict-mcp-config"]
+        .map(str::to_owned)
+}
 
 /// The variable that keeps commands from outliving their turn.
 pub(crate) const NO_BACKGROUND: &str = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS";
@@ -66,7 +79,7 @@ pub(crate) fn model(launch: &Launch) -> Option<&str> {
 }
 
 /// The program and its arguments. Prompts come over the pipe, never from here.
-pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
+pub(crate) fn argv(launch: &Launch, settings: &UserSettings, begin: &Begin) -> Vec<String> {
     let mut argv = launch.argv.clone();
     let mut add = |words: &[&str]| argv.extend(words.iter().map(|&word| word.to_owned()));
     add(&["-p", "--input-format", "stream-json", "--output-format", "stream-json"]);
@@ -78,7 +91,7 @@ pub(crate) fn argv(launch: &Launch, begin: &Begin) -> Vec<String> {
         add(&["--effort", effort(level, model(launch))]);
     }
     add(&["--permission-mode", mode(launch.posture), "--permission-prompt-tool", "stdio"]);
-    add(WALLS);
+    add(&walls(launch, settings).each_ref().map(String::as_str));
     match launch.purpose {
         Purpose::Session => {
             add(&["--add-dir", &launch.cwd.to_string_lossy()]);

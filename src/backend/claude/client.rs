@@ -174,7 +174,7 @@ impl Client {
             restored: matches!(self.wishes.begin, Begin::Resume(_)),
             exec_at_ms: self.wishes.exec_at_ms,
             models: model::models(&ready),
-            model: self.wishes.model.clone(),
+            model: model::choose(&ready, self.wishes.model.as_deref()),
             modes: Vec::new(),
             mode: None,
             info: AgentInfo { name: "claude".to_owned(), version: String::new() },

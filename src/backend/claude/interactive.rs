@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 
 use crate::backend::Launch;
 use crate::backend::claude::login::Keeper;
+use crate::backend::claude::user_settings::UserSettings;
 use crate::backend::claude::{argv, home, needs};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::interactive::Interactive;
@@ -23,14 +24,15 @@ pub(crate) async fn prepare(launch: Launch) -> Result<Interactive, Failure> {
     let path = own.path().to_owned();
     let furnished = tokio::task::spawn_blocking(move || {
         home::furnish(&own, &env)?;
-        home::welcome(&own, &env, &tree)
+        home::welcome(&own, &env, &tree)?;
+        Ok(UserSettings::read(&env))
     });
-    furnished.await.map_err(io::Error::other).and_then(|done| done).map_err(|error| {
+    let settings = furnished.await.map_err(io::Error::other).and_then(|done| done).map_err(|error| {
         Failure::new(FailureKind::Setup, format!("failed to prepare the agent's own directory: {error}"))
     })?;
     let login = keeper.as_ref().map(|keeper| keeper.dir().to_owned());
     let request = SpawnRequest {
-        argv: arguments(&launch),
+        argv: arguments(&launch, &settings),
         env: environment(&launch, &path, login.as_deref()),
         cwd: launch.cwd.clone(),
         needs: needs(&launch, login.as_deref()),
@@ -41,7 +43,7 @@ pub(crate) async fn prepare(launch: Launch) -> Result<Interactive, Failure> {
 }
 
 /// The mode that asks, in every posture: the person is there to be asked.
-fn arguments(launch: &Launch) -> Vec<String> {
+fn arguments(launch: &Launch, settings: &UserSettings) -> Vec<String> {
     let mut words = launch.argv.clone();
     let mut add = |more: &[&str]| words.extend(more.iter().map(|&word| word.to_owned()));
     if let Some(model) = argv::model(launch) {
@@ -51,7 +53,7 @@ fn arguments(launch: &Launch) -> Vec<String> {
         add(&["--effort", argv::effort(level, argv::model(launch))]);
     }
     add(&["--permission-mode", "default"]);
-    add(argv::WALLS);
+    add(&argv::walls(launch, settings).each_ref().map(String::as_str));
     add(&["--add-dir", &launch.cwd.to_string_lossy()]);
     words.extend(launch.opening());
     words
@@ -86,7 +88,7 @@ mod tests {
         for posture in crate::permission::Posture::ALL {
             let bare = Launch::bare("/state".into(), Arc::new(Nobody));
             let launch = Launch { spec: spec(), posture, resume: Some("id".to_owned()), ..bare };
-            let words = arguments(&launch).join(" ");
+            let words = arguments(&launch, &UserSettings::default()).join(" ");
             assert!(words.contains("--permission-mode default --setting-sources  --settings"), "{words}");
             assert!(words.ends_with("--resume id"), "{words}");
             assert!(!words.contains("-p ") && !words.contains("skip-permissions"), "{words}");

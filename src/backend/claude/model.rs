@@ -49,6 +49,14 @@ pub(crate) fn models(ready: &Value) -> Vec<Model> {
     models
 }
 
+/// The model of a conversation: the one that is named, by its full name, or the one that the program takes otherwise.
+pub(crate) fn choose(ready: &Value, named: Option<&str>) -> Option<String> {
+    let wanted = named.unwrap_or("default");
+    let offered = ready["models"].as_array().into_iter().flatten().find(|model| model["value"] == wanted);
+    let full = offered.and_then(|model| model["resolvedModel"].as_str());
+    full.or(named).map(str::to_owned)
+}
+
 fn name(offered: &Value, id: &str) -> String {
     offered["displayName"].as_str().unwrap_or(id).to_owned()
 }
@@ -71,6 +79,21 @@ mod tests {
         check(json!({"tokenSource": "none", "apiKeySource": "ANTHROPIC_API_KEY"}), Login::Key);
         check(json!({"tokenSource": "none", "apiKeySource": "none", "apiProvider": "bedrock"}), Login::Key);
         check(json!({"tokenSource": "CLAUDE_CODE_OAUTH_TOKEN", "apiProvider": "firstParty"}), Login::Token);
+    }
+
+    #[test]
+    fn a_conversation_has_the_named_model_or_the_default() {
+        let ready = json!({"models": [{"value": "default", "resolvedModel": "opus-9"},
+            {"value": "haiku", "resolvedModel": "haiku-9"}, {"value": "odd"}]});
+        for (named, expected) in [
+            (None, Some("opus-9")),
+            (Some("haiku"), Some("haiku-9")),
+            (Some("odd"), Some("odd")),
+            (Some("x"), Some("x")),
+        ] {
+            assert_eq!(choose(&ready, named).as_deref(), expected, "{named:?}");
+        }
+        assert_eq!(choose(&json!({}), None), None);
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn what_a_program_prints_is_a_version_or_a_complaint() {
         ("", "", Exit::Signal(11), Err("signal 11")),
         (&long, "", Exit::Code(2), Err(cut.as_str())),
     ] {
-        let told = Told { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit };
+        let told = ProgramOutput { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit };
         assert_eq!(read_version(&told), expected.map_err(str::to_owned));
     }
 }

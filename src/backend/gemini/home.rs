@@ -40,7 +40,7 @@ pub(super) struct Furniture<'a> {
 pub(super) fn furnish(home: &AgentDir, furniture: Furniture<'_>) -> Result<PathBuf, HomeError> {
     let Furniture { purpose, native, login, instructions, served } = furniture;
     let commands = served.map(|served| served.furnish(home)).transpose()?;
-    put(home, ".gemini/settings.json", PRIVATE, &settings_text(&login.kind, commands.as_ref()))?;
+    put(home, ".gemini/settings.json", PRIVATE, &settings_text(login, commands.as_ref()))?;
     let names = served.map(Served::names).unwrap_or_default();
     let policy = put(home, "policy.toml", PRIVATE, &policy::text(purpose, native, &names))?;
     put(home, ".gemini/GEMINI.md", PRIVATE, instructions.unwrap_or_default())?;
@@ -62,8 +62,11 @@ pub(super) fn put(home: &AgentDir, name: &str, mode: Mode, text: &str) -> Result
     }
 }
 
-fn settings_text(login: &str, commands: Option<&Commands>) -> String {
-    let mut settings = settings(login);
+fn settings_text(login: &Login, commands: Option<&Commands>) -> String {
+    let mut settings = settings(&login.kind);
+    if let Some(model) = &login.model {
+        settings["model"] = json!({"name": model});
+    }
     if let Some(Commands { discovery, call }) = commands {
         settings["tools"]["discoveryCommand"] = json!(discovery);
         settings["tools"]["callCommand"] = json!(call);
@@ -104,7 +107,7 @@ mod tests {
     use crate::permission::Effect;
 
     fn login(files: Vec<PathBuf>) -> Login {
-        Login { kind: "gemini-api-key".to_owned(), env: Vec::new(), files }
+        Login { kind: "gemini-api-key".to_owned(), files, ..Login::default() }
     }
 
     fn furnish(

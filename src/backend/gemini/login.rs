@@ -26,8 +26,8 @@ const API_KEY: &str = "gemini-api-key";
 const VERTEX: &str = "vertex-ai";
 const GOOGLE: &str = "oauth-personal";
 
-/// A login that a conversation can use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A login that a conversation can use, and the model that the user chose with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Login {
     /// The CLI's word for the kind of login.
     pub(super) kind: String,
@@ -35,6 +35,8 @@ pub(super) struct Login {
     pub(super) env: Vec<(String, String)>,
     /// Files that the CLI reads, and writes when it renews a token.
     pub(super) files: Vec<PathBuf>,
+    /// The model that the user's settings name.
+    pub(super) model: Option<String>,
 }
 
 /// Whether the CLI holds a Google account's login.
@@ -50,16 +52,17 @@ pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
     let is_set = |name: &str| env.iter().any(|(known, _)| known == name);
     let stored: Vec<_> = stored.into_iter().filter(|(name, _)| !is_set(name)).collect();
     let settings = fs::read(dir.join("settings.json")).ok();
-    let settings: Option<Value> = settings.and_then(|text| serde_json::from_slice(&text).ok());
-    let chosen = settings.and_then(|settings| Some(settings["security"]["auth"]["selectedType"].as_str()?.to_owned()));
+    let settings: Value = settings.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+    let chosen = settings["security"]["auth"]["selectedType"].as_str();
+    let model = settings["model"]["name"].as_str().map(str::to_owned);
     let variables: Vec<(&str, &str)> =
         env.iter().chain(&stored).map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let files: Vec<PathBuf> = FILES.iter().map(|name| dir.join(name)).filter(|path| path.is_file()).collect();
     let google = if dir.join(FILES[0]).is_file() { Google::LoggedIn } else { Google::LoggedOut };
-    let kind = choose(chosen.as_deref(), &variables, google);
+    let kind = choose(chosen, &variables, google);
     // A key in the environment is all that its user needs, and the files stay out of reach.
     let needs_files = kind != API_KEY || !variables.iter().any(|(name, value)| is_key(name, value));
-    Login { kind, env: stored, files: if needs_files { files } else { Vec::new() } }
+    Login { kind, env: stored, files: if needs_files { files } else { Vec::new() }, model }
 }
 
 /// The kind of login: what the user chose, then what the environment says, then what is there. The same order as the
@@ -136,7 +139,7 @@ mod tests {
         let creds = dir.path().join("oauth_creds.json");
         fs::write(&creds, "{}").unwrap();
         let key = || vec![("GEMINI_API_KEY".to_owned(), "k".to_owned())];
-        let login = |kind: &str, env, files| Login { kind: kind.to_owned(), env, files };
+        let login = |kind: &str, env, files| Login { kind: kind.to_owned(), env, files, model: None };
         assert_eq!(find(dir.path(), &[]), login("oauth-personal", Vec::new(), vec![creds.clone()]));
         assert_eq!(find(dir.path(), &key()), login("gemini-api-key", Vec::new(), Vec::new()));
         fs::write(dir.path().join(".env"), "GEMINI_API_KEY=k\n").unwrap();

@@ -22,7 +22,7 @@ use super::super::prepare::failure;
 use super::super::shared::Shared;
 use super::super::spawn::{Kept, Supervised};
 use super::variables::{self, Private};
-use super::{backend_paths, hosts, listed, no_proxy, own_keys, places};
+use super::{backend_environment, backend_paths, hosts, listed, no_proxy, places};
 
 /// Everything that the start of a question's program needs to be confined.
 pub(in super::super) struct ConfinedQuestion {
@@ -39,7 +39,7 @@ pub(in super::super) async fn compose_question(
     scratch: &Path,
     env: Environment,
 ) -> Result<ConfinedQuestion, Failure> {
-    let env = own_keys(env, spec);
+    let env = backend_environment(shared, env, spec).await?;
     match (config.sandbox.level, spec.confined_by) {
         (Level::Workspace | Level::Restricted, ConfinedBy::Coppice) => {}
         // A program that confines its own commands is given none for a question.

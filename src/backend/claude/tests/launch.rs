@@ -10,6 +10,7 @@ use super::delegate;
 use crate::backend::claude::argv::{Begin, argv, environment};
 use crate::backend::claude::login::Keeper;
 use crate::backend::claude::spec;
+use crate::backend::claude::user_settings::UserSettings;
 use crate::backend::failure::Failure;
 use crate::backend::spec::Reasoning;
 use crate::backend::transport::spawn::{Child, SpawnRequest, Spawner};
@@ -46,7 +47,7 @@ fn a_session_is_launched_safely() {
         tools: vec![delegate()],
         ..launch()
     };
-    let lines = argv(&launch, &fresh()).join("\n");
+    let lines = argv(&launch, &UserSettings::default(), &fresh()).join("\n");
     insta::assert_snapshot!(lines, @r#"
     /bin/claude
     -p
@@ -56,8 +57,6 @@ fn a_session_is_launched_safely() {
     stream-json
     --verbose
     --include-partial-messages
-    --model
-    claude-opus-4-7
     --effort
     medium
     --permission-mode
@@ -87,14 +86,14 @@ fn a_session_is_launched_safely() {
 #[test]
 fn a_side_question_has_no_tools_and_leaves_nothing() {
     let launch = Launch { purpose: Purpose::Utility, model: Some("small".to_owned()), ..launch() };
-    insta::assert_snapshot!(argv(&launch, &fresh()).join(" "), @r#"/bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --model small --permission-mode default --permission-prompt-tool stdio --setting-sources  --settings {"disableAllHooks":true} --strict-mcp-config --tools  --no-session-persistence"#);
+    insta::assert_snapshot!(argv(&launch, &UserSettings::default(), &fresh()).join(" "), @r#"/bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --model small --permission-mode default --permission-prompt-tool stdio --setting-sources  --settings {"disableAllHooks":true} --strict-mcp-config --tools  --no-session-persistence"#);
     let survey = Launch { purpose: Purpose::Survey, model: Some("small".to_owned()), ..launch };
-    assert!(argv(&survey, &fresh()).contains(&"--no-session-persistence".to_owned()));
+    assert!(argv(&survey, &UserSettings::default(), &fresh()).contains(&"--no-session-persistence".to_owned()));
 }
 
 #[track_caller]
 fn follows(launch: &Launch, begin: &Begin, flag: &str, expected: Option<&str>) {
-    let words = argv(launch, begin);
+    let words = argv(launch, &UserSettings::default(), begin);
     let place = words.iter().position(|word| word == flag);
     assert_eq!(place.map(|place| words[place + 1].as_str()), expected, "{flag}");
 }
@@ -116,7 +115,7 @@ fn nothing_of_the_repository_or_the_user_is_configuration() {
         follows(&launch(), &begin, "--add-dir", Some("/tree"));
         follows(&launch(), &begin, "--permission-mode", Some("default"));
         follows(&launch(), &begin, "--mcp-config", None);
-        let words = argv(&launch(), &begin);
+        let words = argv(&launch(), &UserSettings::default(), &begin);
         assert!(words.contains(&"--strict-mcp-config".to_owned()));
         for banned in ["--allowedTools", "--dangerously-skip-permissions", "bypassPermissions", "acceptEdits", "auto"] {
             assert!(!words.contains(&banned.to_owned()), "{banned}");
@@ -134,7 +133,7 @@ fn a_surface_is_told_at_every_start() {
         follows(&restricted, &begin, "--tools", Some("Bash,Read"));
         follows(&reading, &begin, "--tools", Some(""));
         for launch in [&launch(), &restricted, &reading] {
-            let words = argv(launch, &begin);
+            let words = argv(launch, &UserSettings::default(), &begin);
             let never = words.iter().position(|word| word == "--disallowedTools").map(|place| &words[place + 1]);
             assert!(never.is_some_and(|names| names.contains("Task,") && names.contains("Agent,")), "{never:?}");
         }
@@ -180,6 +179,23 @@ fn r91_a_plan_is_made_by_reading_and_written_to_one_file() {
 }
 
 #[test]
+fn the_users_login_and_model_are_the_only_settings_besides_ours() {
+    let passed = json!({"model": "opus", "awsAuthRefresh": "aws sso login"});
+    let settings = UserSettings { passed: passed.as_object().unwrap().clone(), ..UserSettings::default() };
+    let with_key = Launch { env: vec![("COPPICE_API_KEY".to_owned(), "key".to_owned())], ..launch() };
+    let words = argv(&with_key, &settings, &fresh());
+    let at = words.iter().position(|word| word == "--settings").unwrap();
+    let given: serde_json::Value = serde_json::from_str(&words[at + 1]).unwrap();
+    let helper = "printf '%s\\n' \"$COPPICE_API_KEY\"";
+    assert_eq!(
+        given,
+        json!({"model": "opus", "awsAuthRefresh": "aws sso login", "disableAllHooks": true,
+        "apiKeyHelper": helper})
+    );
+    assert_eq!(&words[at - 2..at], ["--setting-sources", ""]);
+}
+
+#[test]
 fn levels_have_the_names_that_the_agent_knows() {
     for (model, level, expected) in [
         ("claude-opus-4-7", Reasoning::Xhigh, "max"),
@@ -194,7 +210,8 @@ fn levels_have_the_names_that_the_agent_knows() {
     follows(&launch(), &fresh(), "--effort", None);
     let old = Launch { model: Some("claude-opus-4-6".to_owned()), ..launch() };
     follows(&old, &fresh(), "--model", Some("claude-opus-4-7"));
-    follows(&launch(), &fresh(), "--model", Some("claude-opus-4-7"));
+    // Without a name the user's own settings or the program choose.
+    follows(&launch(), &fresh(), "--model", None);
 }
 
 #[test]

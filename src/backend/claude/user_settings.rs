@@ -1,0 +1,95 @@
+//! What belongs to login and model in the user's own `settings.json`. Hooks, plugins, permissions and everything else in
+//! it is not taken over, and nothing is read from a repository.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::backend::claude::argv::value;
+
+/// Settings that the program gets as they are.
+const PASSED: &[&str] = &["awsAuthRefresh", "awsCredentialExport", "model"];
+
+/// The part of the user's settings that sessions use.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct UserSettings {
+    /// Variables for the program; they replace those of the shell, as they do when the user starts it.
+    pub(crate) env: Vec<(String, String)>,
+    /// A command that prints a key.
+    pub(crate) api_key_helper: Option<String>,
+    pub(crate) passed: Map<String, Value>,
+}
+
+impl UserSettings {
+    /// Reads the settings of the user with this environment. A file that is missing or broken sets nothing.
+    pub(crate) fn read(env: &[(String, String)]) -> Self {
+        let text = path(env).and_then(|path| std::fs::read(path).ok());
+        text.and_then(|text| serde_json::from_slice(&text).ok())
+            .map(|settings| Self::select(&settings))
+            .unwrap_or_default()
+    }
+
+    fn select(settings: &Value) -> Self {
+        let text = |value: &Value| match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        };
+        let env = settings["env"].as_object().into_iter().flatten();
+        let passed = PASSED.iter().filter_map(|&name| Some((name.to_owned(), settings.get(name)?.clone())));
+        Self {
+            env: env.filter_map(|(name, value)| Some((name.clone(), text(value)?))).collect(),
+            api_key_helper: settings["apiKeyHelper"].as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned),
+            passed: passed.filter(|(_, value)| value.is_string()).collect(),
+        }
+    }
+
+    /// The model that the program takes when none is named, as far as the user chose one.
+    pub(crate) fn model<'a>(&'a self, env: &'a [(String, String)]) -> Option<&'a str> {
+        value(env, "ANTHROPIC_MODEL").or_else(|| self.passed.get("model").and_then(Value::as_str))
+    }
+}
+
+/// Where the user's settings are.
+pub(crate) fn path(env: &[(String, String)]) -> Option<PathBuf> {
+    let named = value(env, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    let dir = named.or_else(|| value(env, "HOME").map(|home| Path::new(home).join(".claude")));
+    dir.map(|dir| dir.join("settings.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn login_and_model_are_taken_over_and_the_rest_is_not() {
+        let settings = json!({
+            "env": {"ANTHROPIC_BASE_URL": "http://gateway", "CLAUDE_CODE_USE_BEDROCK": 1, "A": true, "B": {"x": 1}},
+            "apiKeyHelper": "/bin/key", "model": "opus", "awsAuthRefresh": "aws sso login",
+            "hooks": {"SessionStart": []}, "permissions": {"allow": ["Bash(*)"]}, "enabledPlugins": {"x": true}});
+        let found = UserSettings::select(&settings);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            found.env,
+            [pair("ANTHROPIC_BASE_URL", "http://gateway"), pair("CLAUDE_CODE_USE_BEDROCK", "1"), pair("A", "true")]
+        );
+        assert_eq!(found.api_key_helper.as_deref(), Some("/bin/key"));
+        assert_eq!(Value::Object(found.passed.clone()), json!({"awsAuthRefresh": "aws sso login", "model": "opus"}));
+        assert_eq!(found.model(&[]), Some("opus"));
+        assert_eq!(found.model(&[pair("ANTHROPIC_MODEL", "haiku")]), Some("haiku"));
+        for odd in [json!(null), json!([]), json!({"env": [], "apiKeyHelper": " ", "model": 3})] {
+            assert_eq!(UserSettings::select(&odd), UserSettings::default(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn the_settings_are_found_where_the_program_looks() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let home = pair("HOME", "/h");
+        assert_eq!(path(std::slice::from_ref(&home)), Some("/h/.claude/settings.json".into()));
+        assert_eq!(path(&[home, pair("CLAUDE_CONFIG_DIR", "/c")]), Some("/c/settings.json".into()));
+        assert_eq!(path(&[]), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! A command of the user's that prints the key of a service. It runs with the user's own rights, as it does outside of
+//! Coppice: it is named by their own settings, and key chains and logins of other programs are out of reach in a cage.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::backend::discovery::{ProgramOutput, run_program, summarize_output};
+use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::transport::spawn::{Exit, Needs, SpawnRequest, Spawner};
+
+/// How long a helper may take.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A helper that the user's settings of a program name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyHelper {
+    pub command: String,
+    /// The name of the setting, and the file that it is in.
+    pub setting: &'static str,
+    pub file: PathBuf,
+    /// The variable by which the program gets the key.
+    pub variable: &'static str,
+}
+
+impl KeyHelper {
+    /// Runs the helper; the key that it prints.
+    pub async fn run(&self, spawn: &dyn Spawner, env: Vec<(String, String)>, cwd: &Path) -> Result<String, Failure> {
+        let argv = ["/bin/sh", "-c", &self.command].map(str::to_owned).to_vec();
+        let request = SpawnRequest { argv, env, cwd: cwd.to_owned(), needs: Needs::default() };
+        // Dropping the process ends it, so one that hangs is gone when this returns.
+        match tokio::time::timeout(LIMIT, run_program(spawn, request)).await {
+            Ok(output) => read_key(&output.map_err(|message| self.fail(&message))?).map_err(|why| self.fail(&why)),
+            Err(_) => Err(self.fail(&format!("it did not end within {} seconds", LIMIT.as_secs()))),
+        }
+    }
+
+    fn fail(&self, why: &str) -> Failure {
+        let Self { command, setting, file, .. } = self;
+        let message = format!("`{setting}` in `{}` gives no key: {why}", file.display());
+        let hint =
+            format!("run `{command}` in a shell until it prints one line with the key, then run `coppice resume`");
+        Failure::new(FailureKind::Auth, message).with_hint(hint)
+    }
+}
+
+/// The key in what a helper printed: its only line.
+fn read_key(output: &ProgramOutput) -> Result<String, String> {
+    let ProgramOutput { stdout, stderr, exit } = output;
+    let lines: Vec<_> = stdout.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match (exit, lines.as_slice()) {
+        (Exit::Code(0), [key]) => Ok((*key).to_owned()),
+        (Exit::Code(0), []) => Err("it printed nothing".to_owned()),
+        (Exit::Code(0), lines) => Err(format!("it printed {} lines", lines.len())),
+        (Exit::Code(_) | Exit::Signal(_) | Exit::Lost(_), _) => Err(match summarize_output(stderr) {
+            Some(said) => format!("{exit}: {said}"),
+            None => exit.to_string(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_only_line() {
+        for (code, stdout, stderr, expected) in [
+            (0, "sk-1\n", "", Ok("sk-1")),
+            (0, "\n  sk-1  \n\n", "warning", Ok("sk-1")),
+            (0, "", "", Err("it printed nothing")),
+            (0, "a\nb\n", "", Err("it printed 2 lines")),
+            (3, "sk-1\n", "no such vault\n", Err("exit status 3: no such vault")),
+            (3, "", "", Err("exit status 3")),
+        ] {
+            let output = ProgramOutput { stdout: stdout.to_owned(), stderr: stderr.to_owned(), exit: Exit::Code(code) };
+            assert_eq!(read_key(&output), expected.map(str::to_owned).map_err(str::to_owned), "{stdout:?}");
+        }
+    }
+}

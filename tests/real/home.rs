@@ -1,0 +1,97 @@
+//! Homes as people have them: the login, the gateway and the model are in the programs' own settings, and nowhere else.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+
+use crate::agent::Agent;
+use crate::model::script::answer;
+use crate::stage::Stage;
+
+/// A stage whose shell knows nothing about Claude's service.
+fn without_variables() -> Stage {
+    let mut stage = Stage::new();
+    stage.unset("ANTHROPIC_API_KEY");
+    stage.unset("ANTHROPIC_BASE_URL");
+    stage
+}
+
+fn url(stage: &Stage) -> String {
+    stage.model(Agent::Claude).url()
+}
+
+/// Runs a first turn on Claude without a named model, and a resumed one after the daemon ended.
+#[track_caller]
+fn runs_and_resumes(stage: &Stage) {
+    stage.model(Agent::Claude).plays([answer("one"), answer("two")]);
+    let id = stage.create_with(&["--model", "claude"], "the first task");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "one");
+    stage.end_daemon(&[]);
+    stage.send(&id, "the second task", "ready");
+    assert_eq!(stage.last_answer(&id), "two");
+    stage.assert_only_the_asked_ran();
+    stage.assert_settings_untouched();
+}
+
+#[test]
+fn a_gateway_of_the_settings_file_is_used_with_its_token_and_model() {
+    let mut stage = without_variables();
+    let env = json!({"ANTHROPIC_BASE_URL": url(&stage), "ANTHROPIC_AUTH_TOKEN": "token-of-the-gateway"});
+    let settings = json!({"env": env, "model": "claude-haiku-4-5-20251001",
+        "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "touch ~/hook-of-claude-ran"}]}]}});
+    stage.settle(".claude/settings.json", &settings.to_string());
+    runs_and_resumes(&stage);
+    for call in stage.model(Agent::Claude).calls() {
+        assert!(call.request.mentions("Bearer token-of-the-gateway"));
+        assert_eq!(call.model(), "claude-haiku-4-5-20251001");
+    }
+}
+
+#[test]
+fn a_key_helper_runs_with_the_rights_of_the_user() {
+    let mut stage = without_variables();
+    // Neither the script nor the key is within reach of a cage.
+    let script = stage.path("home/private/key.sh");
+    fs::create_dir_all(script.parent().unwrap()).unwrap();
+    fs::write(stage.path("home/private/key"), "key-of-the-helper\n").unwrap();
+    fs::write(&script, "#!/bin/sh\ncat \"$HOME/private/key\"\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = json!({"apiKeyHelper": script, "env": {"ANTHROPIC_BASE_URL": url(&stage)}});
+    stage.settle(".claude/settings.json", &settings.to_string());
+    runs_and_resumes(&stage);
+    assert!(stage.model(Agent::Claude).calls().iter().all(|call| call.request.mentions("key-of-the-helper")));
+}
+
+#[test]
+fn a_key_helper_that_fails_is_named_and_its_hint_helps() {
+    let mut stage = without_variables();
+    let file = stage.path("home/key");
+    let command = format!("cat {}", file.display());
+    let settings = json!({"apiKeyHelper": command, "env": {"ANTHROPIC_BASE_URL": url(&stage)}});
+    stage.settle(".claude/settings.json", &settings.to_string());
+    stage.model(Agent::Claude).plays([answer("hello")]);
+    let id = stage.create_with(&["--model", "claude"], "greet");
+    stage.rests(&id, "failed");
+    let failure = stage.session(&id)["last_error"].clone();
+    let text = failure.to_string();
+    assert!(text.contains("`apiKeyHelper` in") && text.contains("No such file"), "{text}");
+    assert!(text.contains(&format!("run `{command}` in a shell")), "{text}");
+    assert_eq!(failure["kind"], "auth", "{text}");
+
+    fs::write(&file, "key\n").unwrap();
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "hello");
+}
+
+#[test]
+fn gemini_takes_the_model_of_the_users_settings() {
+    let stage = Stage::new();
+    stage.model(Agent::Gemini).plays([answer("hello")]);
+    let id = stage.create_with(&["--model", "gemini"], "greet");
+    stage.rests(&id, "ready");
+    let models: Vec<_> = stage.model(Agent::Gemini).calls().iter().map(|call| call.model().to_owned()).collect();
+    assert_eq!(models, ["gemini-2.5-flash"]);
+}
