@@ -27,10 +27,14 @@ use super::{GitError, Oid, Repo, Worktree, removal, status};
 use crate::id::SessionId;
 use overlay::Overlay;
 pub(super) use walk::entries as read_entries;
+use write::Unfilled;
 
 /// The file in a worktree's git directory that says which commits its submodules were filled from. A tree that has one
 /// is never used again for another session.
 const RECORD: &str = "coppice-submodules";
+
+/// Directories of a submodule below this depth are left out.
+const DEEPEST: usize = 100;
 
 pub(super) const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -107,12 +111,21 @@ fn fill(tree: &Worktree, session: SessionId) -> Result<Vec<String>, GitError> {
         };
         match store {
             Some(store) => {
-                let nested = write::fill(&store, commit, &target)?;
-                let inside = nested.iter().map(|nested| format!("`{}`", path.join(nested).display()));
-                let inside: Vec<_> = inside.collect();
-                if !inside.is_empty() {
-                    warnings
-                        .push(format!("submodules inside of the submodule `{shown}` are empty: {}", inside.join(", ")));
+                let Unfilled { nested, too_deep } = write::fill(&store, commit, &target, tree.repo.stop())?;
+                let inside = |empty: &[PathBuf]| {
+                    let paths = empty.iter().map(|inside| format!("`{}`", path.join(inside).display()));
+                    paths.collect::<Vec<_>>().join(", ")
+                };
+                if !nested.is_empty() {
+                    let inside = inside(&nested);
+                    warnings.push(format!("submodules inside of the submodule `{shown}` are empty: {inside}"));
+                }
+                if !too_deep.is_empty() {
+                    warnings.push(format!(
+                        "directories of the submodule `{shown}` are empty, because they are more than {DEEPEST} levels \
+                         deep: {}",
+                        inside(&too_deep)
+                    ));
                 }
                 filled.retain(|(other, _)| *other != path);
                 filled.push((path.clone(), commit));
@@ -184,7 +197,7 @@ fn keep_readable(tree: &Worktree, session: SessionId) -> Result<KeptSubmodules, 
                 .push(SubmoduleChanges { path, files: walked.files.into_iter().map(|file| file.change).collect() });
         }
     }
-    overlay::write(&own, session, &found)?;
+    kept.left_out.extend(overlay::write(&own, session, found)?);
     Ok(kept)
 }
 

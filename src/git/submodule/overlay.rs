@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use git2::build::TreeUpdateBuilder;
-use git2::{FileMode, ObjectType, Repository, Signature, Tree};
+use git2::{ErrorClass, FileMode, ObjectType, Repository, Signature, Tree};
 
 use super::walk::Walked;
 use super::{plain, submodules_ref};
@@ -18,11 +18,14 @@ use crate::id::SessionId;
 const BASE: &str = "Coppice-Submodule: ";
 const DELETED: &str = "Coppice-Deleted: ";
 
+/// A file by its path in the worktree, with its content and mode.
+type KeptFile = (PathBuf, Oid, FileMode);
+
 /// Changed and deleted files of submodules, by their paths in the worktree.
 #[derive(Default)]
 pub(super) struct Overlay {
     bases: Vec<(PathBuf, Option<Oid>)>,
-    files: Vec<(PathBuf, Oid, FileMode)>,
+    files: Vec<KeptFile>,
     deleted: Vec<PathBuf>,
 }
 
@@ -86,12 +89,7 @@ pub(super) fn read(repo: &Repository, session: SessionId) -> Result<Option<Overl
     Ok(Some(overlay))
 }
 
-fn collect(
-    repo: &Repository,
-    tree: &Tree<'_>,
-    at: &Path,
-    files: &mut Vec<(PathBuf, Oid, FileMode)>,
-) -> Result<(), GitError> {
+fn collect(repo: &Repository, tree: &Tree<'_>, at: &Path, files: &mut Vec<KeptFile>) -> Result<(), GitError> {
     for entry in tree {
         let path = at.join(OsStr::from_bytes(entry.name_bytes()));
         if entry.kind() == Some(ObjectType::Tree) {
@@ -104,20 +102,24 @@ fn collect(
     Ok(())
 }
 
-/// Keeps it on top of what was kept before, unless it is the same.
-pub(super) fn write(repo: &Repository, session: SessionId, overlay: &Overlay) -> Result<(), GitError> {
+/// Keeps it on top of what was kept before, unless it is the same; the paths of files that no tree can hold.
+pub(super) fn write(repo: &Repository, session: SessionId, mut overlay: Overlay) -> Result<Vec<PathBuf>, GitError> {
     let name = submodules_ref(session);
     let last = repo.find_reference(&name).and_then(|found| found.peel_to_commit()).ok();
     if overlay.bases.is_empty() && last.is_none() {
-        return Ok(());
+        return Ok(Vec::new());
+    }
+    let is_refused = |error: &git2::Error| error.class() == ErrorClass::Tree;
+    let mut refused = Vec::new();
+    if write_tree(repo, &overlay.files).is_err_and(|error| is_refused(&error)) {
+        let is_fit =
+            |file: &KeptFile| !write_tree(repo, std::slice::from_ref(file)).is_err_and(|error| is_refused(&error));
+        let (fit, unfit) = overlay.files.into_iter().partition::<Vec<_>, _>(is_fit);
+        overlay.files = fit;
+        refused.extend(unfit.into_iter().map(|(path, ..)| path));
     }
     let make = || {
-        let empty = repo.find_tree(repo.treebuilder(None)?.write()?)?;
-        let mut update = TreeUpdateBuilder::new();
-        for (path, content, mode) in &overlay.files {
-            update.upsert(path.as_os_str().as_bytes(), content.raw(), *mode);
-        }
-        let tree = repo.find_tree(update.create_updated(repo, &empty)?)?;
+        let tree = repo.find_tree(write_tree(repo, &overlay.files)?)?;
         let message = overlay.message(session);
         if last.as_ref().is_some_and(|last| last.tree_id() == tree.id() && last.message_bytes() == message.as_bytes()) {
             return Ok(None);
@@ -127,9 +129,20 @@ pub(super) fn write(repo: &Repository, session: SessionId, overlay: &Overlay) ->
         repo.commit(None, &author, &author, &message, &tree, &parents).map(|commit| Some(Oid::from(commit)))
     };
     match make().map_err(GitError::library("keep the files of submodules"))? {
-        Some(commit) => history::set_ref(repo, &name, commit, "submodules"),
-        None => Ok(()),
+        Some(commit) => history::set_ref(repo, &name, commit, "submodules")?,
+        None => {}
     }
+    Ok(refused)
+}
+
+/// Writes a tree of files. Names that mean `.git` on some system are refused.
+fn write_tree(repo: &Repository, files: &[KeptFile]) -> Result<git2::Oid, git2::Error> {
+    let empty = repo.find_tree(repo.treebuilder(None)?.write()?)?;
+    let mut update = TreeUpdateBuilder::new();
+    for (path, content, mode) in files {
+        update.upsert(path.as_os_str().as_bytes(), content.raw(), *mode);
+    }
+    update.create_updated(repo, &empty)
 }
 
 /// A path on one line.

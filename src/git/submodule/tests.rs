@@ -265,6 +265,41 @@ fn entries_called_git_are_left_out_and_named_but_for_the_submodules_own() {
 }
 
 #[test]
+fn a_name_that_no_tree_can_hold_keeps_nothing_else_from_being_kept() {
+    let case = Case::filled();
+    write(&case.sub("git~1"), "odd\n");
+    write(&case.sub("work.txt"), "important\n");
+    let kept = keep(&case.tree, id()).unwrap();
+    assert_eq!(kept.left_out, [PathBuf::from("deep/sub/git~1")]);
+    assert_eq!(case.git(&["show", &format!("{}:deep/sub/work.txt", submodules_ref(id()))]), "important\n");
+}
+
+#[test]
+fn a_submodule_of_endless_depth_is_filled_as_far_as_a_directory_may_be_deep() {
+    let case = Case::new();
+    let library = case.library.repo().open().unwrap();
+    let mut tree = library.treebuilder(None).unwrap();
+    tree.insert("file", library.blob(b"deep").unwrap(), 0o100_644).unwrap();
+    let mut tree = tree.write().unwrap();
+    for _ in 0..20_000 {
+        let mut above = library.treebuilder(None).unwrap();
+        above.insert("d", tree, 0o040_000).unwrap();
+        tree = above.write().unwrap();
+    }
+    let (tree, author) = (library.find_tree(tree).unwrap(), library.signature().unwrap());
+    let commit = library.commit(None, &author, &author, "deep", &tree, &[]).unwrap().into();
+    let target = open(&case.tree, Path::new("deep/sub"), Missing::Create).unwrap();
+    let unfilled = write::fill(&library, commit, &target, case.tree.repo.stop()).unwrap();
+    let depths: Vec<_> = unfilled.too_deep.iter().map(|path| path.components().count()).collect();
+    assert_eq!(depths, [DEEPEST + 1]);
+    let own = case.tree.repo.open().unwrap();
+    let walked = walk::compare(&own, Some((&library, commit)), Some(&target), case.tree.repo.stop()).unwrap();
+    assert_eq!((walked.files.len(), walked.left_out), (0, unfilled.too_deep));
+    let deleted = walk::compare(&own, Some((&library, commit)), None, case.tree.repo.stop()).unwrap();
+    assert_eq!(deleted.files.len(), 0);
+}
+
+#[test]
 fn the_comparison_of_a_submodule_can_be_stopped() {
     let case = Case::filled();
     write(&case.sub("empty"), "");

@@ -14,25 +14,21 @@ use git2::{FileMode, ObjectType, Repository, Tree};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{Dir, FileType, Mode, OFlags};
 
-use super::{DIRECTORY, SubmoduleFile, SubmoduleFileKind, is_dot_git};
+use super::write::VERB;
+use super::{DEEPEST, DIRECTORY, SubmoduleFile, SubmoduleFileKind, is_dot_git};
 use crate::git::stop::StopSignal;
 use crate::git::{GitError, Oid};
 
 const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
-/// What an error says was stopped.
-const VERB: &str = "submodule";
-
 /// How much is read or written before somebody can stop it.
 const PIECE: u64 = 1 << 20;
 /// A larger file is left out.
-const LARGEST: u64 = 512 << 20;
+const LARGEST: u64 = 128 << 20;
 /// A larger file has no line counts.
 const COUNTED: usize = 1 << 20;
 /// A larger ignore file counts for nothing.
 const LARGEST_IGNORE: u64 = 64 << 10;
-/// Directories below this depth are left out.
-const DEEPEST: usize = 100;
 
 /// What differs in one submodule.
 #[derive(Default)]
@@ -198,7 +194,10 @@ impl Walk<'_> {
     fn deleted(&mut self, path: &Path, id: git2::Oid, kind: Option<ObjectType>) -> Result<(), GitError> {
         let Some(store) = self.store else { return Ok(()) };
         match kind {
+            // It was never filled.
+            Some(ObjectType::Tree) if path.components().count() > DEEPEST => {}
             Some(ObjectType::Tree) => {
+                self.stop.check(VERB)?;
                 let below = store.find_tree(id).map_err(GitError::library("read the submodule's commit"))?;
                 for known in &below {
                     self.deleted(&path.join(OsStr::from_bytes(known.name_bytes())), known.id(), known.kind())?;

@@ -12,20 +12,32 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::overlay::Overlay;
-use super::{DIRECTORY, file_mode, is_dot_git};
+use super::{DEEPEST, DIRECTORY, file_mode, is_dot_git};
 use crate::git::include::place::{Missing, descend};
+use crate::git::stop::StopSignal;
 use crate::git::{GitError, Oid};
+
+/// What an error says was stopped.
+pub(super) const VERB: &str = "submodule";
 
 const NEW: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// Writes the files of a commit into an empty directory; the paths of submodules inside, which stay empty.
-pub(super) fn fill(store: &Repository, commit: Oid, target: &OwnedFd) -> Result<Vec<PathBuf>, GitError> {
+/// Directories that stay empty.
+#[derive(Default)]
+pub(super) struct Unfilled {
+    /// Submodules inside.
+    pub(super) nested: Vec<PathBuf>,
+    pub(super) too_deep: Vec<PathBuf>,
+}
+
+/// Writes the files of a commit into an empty directory. A signal stops it.
+pub(super) fn fill(store: &Repository, commit: Oid, target: &OwnedFd, stop: &StopSignal) -> Result<Unfilled, GitError> {
     let tree = store.find_commit(commit.raw()).and_then(|commit| commit.tree());
     let tree = tree.map_err(GitError::library(format!("read the submodule's commit `{commit}`")))?;
-    let mut nested = Vec::new();
-    write_tree(store, &tree, target, Path::new(""), &mut nested)?;
-    Ok(nested)
+    let mut unfilled = Unfilled::default();
+    write_tree((store, stop), &tree, target, Path::new(""), &mut unfilled)?;
+    Ok(unfilled)
 }
 
 /// Writes what was kept of a submodule over the files of its commit.
@@ -51,13 +63,14 @@ pub(super) fn put_back(own: &Repository, kept: &Overlay, path: &Path, target: &O
 }
 
 fn write_tree(
-    store: &Repository,
+    (store, stop): (&Repository, &StopSignal),
     tree: &Tree<'_>,
     target: &OwnedFd,
     at: &Path,
-    nested: &mut Vec<PathBuf>,
+    unfilled: &mut Unfilled,
 ) -> Result<(), GitError> {
     for entry in tree {
+        stop.check(VERB)?;
         let name = OsStr::from_bytes(entry.name_bytes());
         let path = at.join(name);
         // A tree object can hold any name.
@@ -70,13 +83,14 @@ fn write_tree(
             rustix::fs::mkdirat(target, name, Mode::from_raw_mode(0o777)).map_err(|errno| failed(errno.into()))?;
         }
         match entry.kind() {
+            Some(ObjectType::Tree) if at.components().count() >= DEEPEST => unfilled.too_deep.push(path),
             Some(ObjectType::Tree) => {
                 let opened = rustix::fs::openat(target, name, DIRECTORY, Mode::empty());
                 let opened = opened.map_err(|errno| GitError::io("open", &path)(errno.into()))?;
                 let below = store.find_tree(entry.id()).map_err(GitError::library("read the submodule's commit"))?;
-                write_tree(store, &below, &opened, &path, nested)?;
+                write_tree((store, stop), &below, &opened, &path, unfilled)?;
             }
-            Some(ObjectType::Commit) => nested.push(path.clone()),
+            Some(ObjectType::Commit) => unfilled.nested.push(path),
             _ => {
                 let blob = store.find_blob(entry.id()).map_err(GitError::library("read the submodule's commit"))?;
                 write_file(target, name, blob.content(), file_mode(entry.filemode())).map_err(failed)?;
