@@ -29,6 +29,7 @@ mod idle_agents;
 mod image;
 mod judge;
 mod links;
+mod listed_model;
 mod live;
 mod mark;
 mod naming;

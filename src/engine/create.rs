@@ -28,6 +28,7 @@ use super::agents::{self, Ground, Picked};
 use super::choice::{self, Chosen, Wish, resolve_reasoning};
 use super::fault::Fault;
 use super::image::Picture;
+use super::listed_model::qualify_model;
 use super::record::{AgentRecord, BaseRecord, Body, EngineRecord, PromptBody, Record, Switch, json};
 use super::settings::hex;
 use super::shared::{Shared, event};
@@ -113,6 +114,10 @@ pub(super) async fn check(shared: &Arc<Shared>, request: CreateSession) -> Resul
     let installed = |spec: &spec::Spec| spec::resolve(spec, path.as_deref(), &shared.neutral_dir()).is_ok();
     let agents = agents::read(shared, ground).await?;
     let picked = agents::pick(&agents, agent.as_deref(), &settings.config.default_agent)?;
+    let model = match model {
+        Some(model) => Some(qualify_model(shared, &settings.config, &registry, &installed, &env, model).await?),
+        None => None,
+    };
     let Routed { chosen, warning } = route(&settings.config, &registry, &installed, model.as_deref(), &picked)?;
     let Chosen { spec: backend, model } = match chosen {
         Some(chosen) => chosen,
@@ -297,6 +302,10 @@ pub(super) async fn switch(
             let agents = agents::read(shared, Ground::of_session(&record, &repo)?).await?;
             Some(agents::pick(&agents, Some(agent), &config.default_agent)?)
         }
+        None => None,
+    };
+    let model = match model {
+        Some(model) => Some(qualify_model(shared, config, &registry, &installed, env, model).await?),
         None => None,
     };
     let routed = match (&picked, model.as_deref()) {

@@ -24,12 +24,13 @@ fn wishes(env: Vec<(String, String)>, tree: &Path, resume: Option<String>) -> Wi
 }
 
 #[test]
-fn a_concrete_model_and_our_policy_are_on_every_command_line() {
+fn a_named_model_and_our_policy_are_on_the_command_line() {
     let command = spec().command;
     let argv = arguments(&command, Some("flash"), Path::new("/home/policy.toml"));
     let expected = ["gemini", "--acp", "-m", "flash", "--policy", "/home/policy.toml", "--approval-mode", "default"];
     assert_eq!(argv, expected);
-    assert_eq!(spec().models.fallback.as_deref(), Some(PRO));
+    let unnamed = arguments(&command, None, Path::new("/home/policy.toml"));
+    assert_eq!(unnamed[..3], ["gemini", "--acp", "--policy"]);
 }
 
 #[test]

@@ -148,7 +148,7 @@ async fn the_process_stands_in_the_neutral_directory_and_the_session_in_the_work
     let request = stage.agent.started.lock().unwrap()[0].clone();
     let home = stage.path("state").join("gemini");
     assert_eq!(request.cwd, stage.path("neutral"));
-    assert_eq!(request.argv[..4], ["gemini", "--acp", "-m", PRO]);
+    assert_eq!(request.argv[..3], ["gemini", "--acp", "--policy"]);
     assert!(request.env.contains(&pair("GEMINI_CLI_HOME", home.to_str().unwrap())));
     assert_eq!(stage.asked()[1]["params"]["cwd"], stage.path("tree").to_str().unwrap());
     assert_eq!(stage.methods(), ["initialize", "session/new"]);
