@@ -95,3 +95,14 @@ fn gemini_takes_the_model_of_the_users_settings() {
     let models: Vec<_> = stage.model(Agent::Gemini).calls().iter().map(|call| call.model().to_owned()).collect();
     assert_eq!(models, ["gemini-2.5-flash"]);
 }
+
+#[test]
+fn a_model_that_only_codex_lists_is_found_by_its_name() {
+    let stage = Stage::new();
+    stage.model(Agent::Codex).plays([answer("hello")]);
+    let id = stage.create_with(&["--model", "gpt-5.5"], "greet");
+    stage.rests(&id, "ready");
+    assert_eq!(stage.session(&id)["backend"], "codex");
+    let unknown = stage.coppice(&["new", "--model", "nosuch-1", "greet"]).exits(1);
+    assert!(unknown.transcript().contains("nosuch-1"), "{}", unknown.transcript());
+}
