@@ -5,6 +5,7 @@
 
 mod address;
 mod call;
+pub mod claude_rules;
 mod command;
 pub mod compact;
 mod content;

@@ -12,9 +12,11 @@ use std::sync::{Mutex, PoisonError};
 use rustix::fs::{Mode, OFlags};
 
 use crate::api::permission::RuleFileInfo;
+use crate::api::request::Environment;
 use crate::config::Trust;
 use crate::config::confine::Hints;
 use crate::git::Repo;
+use crate::permission::claude_rules::{ClaudeRules, read_claude_rules};
 use crate::permission::load::{self, List, LoadError};
 use crate::permission::rule::{Rule, RuleFile, Rules};
 
@@ -28,6 +30,9 @@ pub(super) const SHARED_FILE: &str = ".coppice/permissions.json";
 const LOCAL_FILE: &str = ".coppice/permissions.local.json";
 /// Keeps the user's file out of the repository's sight, and itself.
 const IGNORE: &str = "permissions.local.json\n.gitignore\n";
+
+/// A larger file of rules is refused.
+const LARGEST_RULE_FILE: u64 = 1 << 20;
 
 /// Why what a file allows does not count.
 const NEEDS_TRUST: &str = "what it allows does not count before `coppice trust`";
@@ -52,6 +57,8 @@ pub(super) struct Files {
     /// The rules of the local file that a person agreed to, in a place that no repository reaches.
     consent: PathBuf,
     map: PathBuf,
+    /// The user's settings of Claude Code, whose rules that forbid count as well.
+    claude: PathBuf,
     home: String,
     /// The directory that is certain to be the user's, above the local file.
     local_base: PathBuf,
@@ -85,6 +92,7 @@ impl Files {
             local,
             consent: place.join("permissions.agreed.json"),
             map: place.join("permissions.jsonc"),
+            claude: claude_settings(&shared.own_environment),
             home: shared.own_environment.get("HOME").cloned().unwrap_or_default(),
             local_base,
         }
@@ -96,6 +104,7 @@ impl Files {
         let user = read_text(&self.user).map_err(|source| fault("read", &self.user, source))?;
         let user = user.map(|text| self.parse(&self.user, &text)).transpose()?;
         loaded.add(self.user.display().to_string(), user, None);
+        self.add_claude_rules(&mut loaded);
         let (shared, note) = match (&settings.rules, settings.trust) {
             (Some(file), Trust::Untrusted) if !file.allow.is_empty() => {
                 (Some(RuleFile { allow: Vec::new(), ..file.clone() }), Some(NEEDS_TRUST))
@@ -118,6 +127,25 @@ impl Files {
         let believed = settings.config.mcp_servers.iter().filter(|(_, server)| server.hints == Hints::Believed);
         loaded.rules.trusted_servers = believed.map(|(name, _)| name.clone()).collect();
         Ok(loaded)
+    }
+
+    /// Adds what Claude Code's own settings of the user deny or ask about. A file of another program that cannot be read
+    /// stops no session, and is named.
+    fn add_claude_rules(&self, loaded: &mut Loaded) {
+        let name = self.claude.display().to_string();
+        let text = match read_text(&self.claude) {
+            Ok(Some(text)) => text,
+            Ok(None) => return,
+            Err(error) => return loaded.add(name, None, Some(&format!("cannot be read: {error}"))),
+        };
+        match read_claude_rules(&name, &text, &self.home) {
+            Ok(ClaudeRules { file, skipped }) if file.ask.is_empty() && file.deny.is_empty() && skipped.is_empty() => {}
+            Ok(ClaudeRules { file, skipped }) => {
+                let note = (!skipped.is_empty()).then(|| format!("not understood: {}", skipped.join(", ")));
+                loaded.add(name, Some(file), note.as_deref());
+            }
+            Err(error) => loaded.add(name, None, Some(&format!("is no JSON: {error}"))),
+        }
     }
 
     /// Adds rules to the user's own file of the repository, whole or not at all. Others in it stay as agreed as they were.
@@ -211,12 +239,22 @@ fn read_without_links(base: &Path, path: &Path) -> io::Result<Option<String>> {
     read_regular(place).map(Some)
 }
 
-fn read_regular(mut file: File) -> io::Result<String> {
+/// Where the user's settings of Claude Code are.
+fn claude_settings(env: &Environment) -> PathBuf {
+    let named = env.get("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let home = || PathBuf::from(env.get("HOME").map(String::as_str).unwrap_or("/nonexistent")).join(".claude");
+    named.unwrap_or_else(home).join("settings.json")
+}
+
+fn read_regular(file: File) -> io::Result<String> {
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
-    file.read_to_string(&mut text)?;
+    let read = file.take(LARGEST_RULE_FILE + 1).read_to_string(&mut text)?;
+    if read as u64 > LARGEST_RULE_FILE {
+        return Err(io::Error::other("it is larger than 1 MiB"));
+    }
     Ok(text)
 }
 
@@ -297,6 +335,7 @@ mod tests {
             local: sandbox.main().join(LOCAL_FILE),
             consent: directory.join("data/permissions.agreed.json"),
             map: directory.join("data/permissions.jsonc"),
+            claude: directory.join("claude/settings.json"),
             home: "/home/u".into(),
             local_base: sandbox.main(),
         }

@@ -250,6 +250,26 @@ fn explained(env: &TestEnv, arguments: &[&str]) -> String {
 }
 
 #[test]
+fn what_the_users_settings_of_claude_code_forbid_is_forbidden_on_every_backend() {
+    let env = TestEnv::new();
+    let settings = env.path("home/.claude/settings.json");
+    fs::create_dir_all(settings.parent().unwrap()).unwrap();
+    let text = r#"{"permissions":{"allow":["Bash(make *)"],"ask":["WebFetch"],"deny":["Bash(rm:*)","Odd[(x)"]}}"#;
+    fs::write(&settings, text).unwrap();
+    let rm = explained(&env, &["Bash", "rm notes", "--posture", "unattended"]);
+    assert!(
+        rm.contains("deny  bash  rm notes") && rm.contains("Bash(rm *) in [ROOT]/home/.claude/settings.json"),
+        "{rm}"
+    );
+    assert!(rm.contains("not understood: Odd[(x)"), "{rm}");
+    let make = explained(&env, &["Bash", "make all", "--posture", "attended"]);
+    assert!(make.contains("ask  bash  make all"), "{make}");
+    fs::write(&settings, "{ broken").unwrap();
+    let make = explained(&env, &["Bash", "make all", "--posture", "attended"]);
+    assert!(make.contains("ask  bash  make all") && make.contains("is no JSON"), "{make}");
+}
+
+#[test]
 fn r88_a_verdict_is_explained_with_its_step_and_its_rule() {
     let env = TestEnv::new();
     env.write(OWN, r#"{"permissions":{"allow":["Bash(make *)"],"ask":["Fetch(*)"],"deny":["Edit(src/**)"]}}"#);
