@@ -19,6 +19,7 @@ pub mod hosts;
 pub(crate) mod install;
 pub mod interactive;
 pub mod key_helper;
+pub(crate) mod login;
 mod output;
 mod posture;
 #[cfg(test)]

@@ -67,6 +67,11 @@ const KEYS: &[&str] = &[
     "VERTEX_ if CLAUDE_CODE_USE_VERTEX",
 ];
 
+/// The user's login, as far as only another login changes it.
+pub(crate) fn describe_login(env: &[(String, String)]) -> String {
+    format!("{:?} {}", login::is_logged_in(env), home::describe_account(env))
+}
+
 /// The registry row.
 pub(crate) fn spec() -> Spec {
     let model = |id: &str, reasoning: &[Reasoning]| KnownModel { id: id.to_owned(), reasoning: reasoning.to_vec() };

@@ -13,6 +13,7 @@ pub(crate) mod interactive;
 mod item;
 mod layer;
 mod litter;
+mod login;
 mod pool;
 mod profile;
 mod server;
@@ -53,6 +54,13 @@ const UNLOAD: &str = "thread_unload_delay_secs=0";
 
 /// The variable that says where temporary files go.
 const TEMP: &str = "TMPDIR";
+
+/// The user's login and configuration, as far as a process keeps them; reads files.
+pub(crate) fn describe_login(env: &[(String, String)]) -> String {
+    let home = environment::home(env);
+    let read = |name: &str| home.path().and_then(|home| std::fs::read_to_string(home.join(name)).ok()).unwrap_or_default();
+    login::describe(&read("auth.json"), &read("config.toml"))
+}
 
 /// The row of the registry.
 pub(crate) fn spec() -> Spec {

@@ -195,6 +195,11 @@ struct Wishes {
     entrance: Option<Entrance>,
 }
 
+/// The user's login, as far as only another login changes it.
+pub(crate) fn describe_login(env: &[(String, String)]) -> String {
+    login::find(&users_dir(env), env).describe()
+}
+
 struct Furnished {
     env: Vec<(String, String)>,
     policy: PathBuf,

@@ -124,27 +124,35 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
     Ok(Confined { confines: Confines { limits: Some(limits), temp: Some(own.temp) }, env, spawn })
 }
 
-/// The environment with the keys of one backend alone, and with what the user's own settings of its program say about
-/// its login.
+/// The environment of a backend's program: its own keys, and the key that a helper of the user's prints.
 pub(super) async fn backend_environment(
     shared: &Shared,
-    mut env: Environment,
+    env: Environment,
     spec: &Spec,
 ) -> Result<Environment, Failure> {
     let given: Vec<_> = env.clone().into_iter().collect();
-    let UserLogin { env: set, key_helper } = UserLogin::read(spec, &given);
-    // They may switch on the cloud whose keys are needed.
-    env.extend(set.clone());
-    if !spec.keys.is_empty() {
-        // An agent of no vendor may work with the models of any.
-        env = variables::without_secrets(env, &spec.keys);
-        env.extend(set);
-    }
-    if let Some(helper) = key_helper {
+    let helper = UserLogin::read(spec, &given).key_helper;
+    let mut env = own_keys(env, spec);
+    if let Some(helper) = helper {
         let key = helper.run(&*shared.spawner, given, &shared.neutral_dir()).await?;
         env.insert(helper.variable.to_owned(), key);
     }
     Ok(env)
+}
+
+/// The environment with the keys of one backend alone, and with what the user's own settings of its program set.
+pub(super) fn own_keys(mut env: Environment, spec: &Spec) -> Environment {
+    let given: Vec<_> = env.clone().into_iter().collect();
+    let set = UserLogin::read(spec, &given).env;
+    // They may switch on the cloud whose keys are needed.
+    env.extend(set.clone());
+    let mut own = match spec.keys.is_empty() {
+        // An agent of no vendor may work with the models of any.
+        true => env,
+        false => variables::without_secrets(env, &spec.keys),
+    };
+    own.extend(set);
+    own
 }
 
 /// What clients are told about a session of a backend.

@@ -282,6 +282,10 @@ pub(super) struct ConversationRecord {
     pub(super) engine: EngineRecord,
     /// The model that the backend says it uses.
     pub(super) model: Option<String>,
+    /// Hash of the environment, settings and login that its process was started with; `None` once the login was refused.
+    /// Never stored: it is made from keys.
+    #[serde(skip)]
+    pub(super) start_fingerprint: Option<String>,
 }
 
 /// Who works, and how.

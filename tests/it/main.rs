@@ -31,6 +31,7 @@ mod hostile_shell;
 mod http;
 mod kill;
 mod limits;
+mod login;
 mod mcp;
 mod merge;
 mod models;

@@ -17,6 +17,9 @@ const MAIN: &str = ".claude.json";
 /// The members of the main file that are a login: the key, and whose it is.
 const LOGIN: &[&str] = &["primaryApiKey", "oauthAccount"];
 
+/// What of an account tells it from another; the agent updates the rest by itself.
+const ACCOUNT: &[&str] = &["accountUuid", "emailAddress", "organizationUuid"];
+
 /// How many letters of a key's end the agent remembers it by.
 const KEY_END: usize = 20;
 
@@ -56,6 +59,13 @@ pub(crate) fn welcome(home: &AgentDir, env: &[(String, String)], tree: &Path) ->
         return Ok(());
     }
     home.write(MAIN, PRIVATE, main.to_string().as_bytes())
+}
+
+/// Whose login the user's main file holds.
+pub(crate) fn describe_account(env: &[(String, String)]) -> String {
+    let user = Value::Object(parse(user_main(env).and_then(|path| fs::read(path).ok()).as_deref()));
+    let account: Vec<&Value> = ACCOUNT.iter().map(|member| &user["oauthAccount"][*member]).collect();
+    json!([user["primaryApiKey"], account]).to_string()
 }
 
 /// Where the agent's main file is when the user starts it.
@@ -123,6 +133,21 @@ mod tests {
         fs::write(user.join(MAIN), "not json").unwrap();
         furnish(&home, &env(&[("HOME", dir.path()), ("CLAUDE_CONFIG_DIR", &user)])).unwrap();
         assert_eq!(main_of(&home), json!({"numStartups": 3}));
+    }
+
+    #[test]
+    fn another_account_is_told_from_news_about_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let account_of = |main: Value| {
+            fs::write(dir.path().join(MAIN), main.to_string()).unwrap();
+            describe_account(&env(&[("HOME", dir.path())]))
+        };
+        let main = |uuid: &str, starts: u32| json!({"numStartups": starts, "oauthAccount": {"accountUuid": uuid, "billingType": starts}});
+        let mine = account_of(main("mine", 1));
+        assert_eq!(account_of(main("mine", 2)), mine);
+        assert_ne!(account_of(main("other", 1)), mine);
+        assert_ne!(account_of(json!({"primaryApiKey": "a"})), account_of(json!({"primaryApiKey": "b"})));
+        assert_eq!(account_of(json!("no object")), account_of(json!({})));
     }
 
     #[test]

@@ -93,6 +93,12 @@ pub(crate) fn users_file(env: &[(String, String)]) -> Option<PathBuf> {
     users_dir(env).map(|dir| dir.join(FILE))
 }
 
+/// Whether the user's file holds a token that was not refused. The token itself is renewed again and again.
+pub(crate) fn is_logged_in(env: &[(String, String)]) -> bool {
+    let side = users_file(env).map_or(Side::Empty, |path| side(read(&path)));
+    matches!(side, Side::Token(Token { life: Life::Alive, .. }))
+}
+
 impl Keeper {
     /// The login of a conversation; `None` where it stays with the user: where nothing is confined, and where the file
     /// holds none.

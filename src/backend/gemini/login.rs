@@ -20,7 +20,11 @@ const VARIABLES: &[&str] = &[
 ];
 
 /// The files of a login; the CLI keeps them beside its settings.
-const FILES: &[&str] = &["oauth_creds.json", "google_accounts.json", "gemini-credentials.json"];
+const FILES: &[&str] = &["oauth_creds.json", ACCOUNTS, STORE];
+/// Whose login it is.
+const ACCOUNTS: &str = "google_accounts.json";
+/// The CLI's own store of keys and tokens.
+const STORE: &str = "gemini-credentials.json";
 
 const API_KEY: &str = "gemini-api-key";
 const VERTEX: &str = "vertex-ai";
@@ -63,6 +67,19 @@ pub(super) fn find(dir: &Path, env: &[(String, String)]) -> Login {
     // A key in the environment is all that its user needs, and the files stay out of reach.
     let needs_files = kind != API_KEY || !variables.iter().any(|(name, value)| is_key(name, value));
     Login { kind, env: stored, files: if needs_files { files } else { Vec::new() }, model }
+}
+
+impl Login {
+    /// The login in words, with its keys but without the tokens that the CLI renews; reads files.
+    pub(super) fn describe(&self) -> String {
+        let is_lasting = |path: &&PathBuf| match path.file_name().and_then(|name| name.to_str()) {
+            Some(ACCOUNTS) => true,
+            Some(STORE) => self.kind == API_KEY,
+            Some(_) | None => false,
+        };
+        let lasting: Vec<_> = self.files.iter().filter(is_lasting).map(|path| fs::read(path).ok()).collect();
+        format!("{self:?} {lasting:?}")
+    }
 }
 
 /// The kind of login: what the user chose, then what the environment says, then what is there. The same order as the
@@ -151,5 +168,26 @@ mod tests {
         assert_eq!(find(dir.path(), &[]), login("gemini-api-key", Vec::new(), vec![creds]));
         let nowhere = dir.path().join("nowhere");
         assert_eq!(find(&nowhere, &[]), login("gemini-api-key", Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn another_account_is_told_from_a_renewed_token() {
+        let dir = tempfile::tempdir().unwrap();
+        let describe_with = |file: &str, text: &str| {
+            fs::write(dir.path().join(file), text).unwrap();
+            find(dir.path(), &[]).describe()
+        };
+        let logged_out = find(dir.path(), &[]).describe();
+        describe_with(FILES[0], "{\"access_token\": 1}");
+        let mine = describe_with(ACCOUNTS, "{\"active\": \"me\"}");
+        assert_ne!(mine, logged_out);
+        assert_eq!(describe_with(FILES[0], "{\"access_token\": 2}"), mine);
+        assert_ne!(describe_with(ACCOUNTS, "{\"active\": \"you\"}"), mine);
+        // The store holds tokens too, unless a key was chosen.
+        let stored = describe_with(STORE, "a");
+        assert_eq!(describe_with(STORE, "b"), stored);
+        describe_with("settings.json", r#"{"security":{"auth":{"selectedType":"gemini-api-key"}}}"#);
+        assert_ne!(describe_with(STORE, "c"), describe_with(STORE, "d"));
+        assert_ne!(describe_with(".env", "GEMINI_API_KEY=a"), describe_with(".env", "GEMINI_API_KEY=b"));
     }
 }

@@ -396,6 +396,10 @@ impl Actor {
     }
 
     async fn failed(&mut self, failure: Failure) {
+        if let (FailureKind::Auth, Some(open)) = (&failure.kind, &mut self.open) {
+            // A program may keep a login that was refused; the next turn starts another process.
+            open.start_fingerprint = None;
+        }
         let Some(turn) = &mut self.turn else { return };
         // What it said so far is all there is of it.
         let (number, ended) = (turn.number, turn.blocks.interlude());

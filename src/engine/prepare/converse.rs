@@ -7,7 +7,7 @@ use crate::backend::discovery::Verdict;
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Resume, Rules, Spec, ToolList};
-use crate::backend::{Access, Conversation};
+use crate::backend::{self, Access, Conversation};
 use crate::git::Worktree;
 use crate::protocol::prompt::{
     self, Delivery, Hearing, Loaded, Note, PastTurn, Place, Profile, Request, Transcript, Turn, TurnEnd,
@@ -26,6 +26,9 @@ use super::{Company, Plan, Prepared, Told, environment, failure, unconfigured};
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
 
+/// Variables that differ between the terminals of one person and mean nothing to an agent.
+const TERMINAL: &[&str] = &["TERM", "COLORTERM"];
+
 /// Opens or continues the conversation and builds the prompt that fits what it knows.
 pub(super) async fn converse(
     shared: &Shared,
@@ -41,7 +44,8 @@ pub(super) async fn converse(
     // Who comes after another may not be able to think as hard.
     engine.reasoning = choice::possible(&spec, engine.model.as_deref(), engine.reasoning.as_deref());
     let access = access(&role, &record);
-    let wanted = wanted(&role, &engine, confined(&record, settings, tree, access));
+    let fingerprint = fingerprint_start(shared, &record, &spec).await;
+    let wanted = wanted(&role, &engine, confined(&record, settings, tree, access), fingerprint);
     let known = record.body.conversation.as_ref();
     let place = place(spec.rules);
     let reach = confine::reach(shared, &spec, settings.config.sandbox.level);
@@ -123,7 +127,7 @@ pub(super) async fn converse(
 }
 
 /// What a conversation for this turn would have been told and given; which one it is stays open.
-fn wanted(role: &Role, engine: &EngineRecord, confined: String) -> ConversationRecord {
+fn wanted(role: &Role, engine: &EngineRecord, confined: String, start_fingerprint: Option<String>) -> ConversationRecord {
     let words = role.told();
     let definition = [&role.id, role.persona.as_deref().unwrap_or_default(), &role.sha256].join("\n");
     let served: Vec<_> = role.served.iter().map(|tool| format!("{tool:?}")).collect();
@@ -136,7 +140,21 @@ fn wanted(role: &Role, engine: &EngineRecord, confined: String) -> ConversationR
         confined,
         engine: engine.clone(),
         model: None,
+        start_fingerprint,
     }
+}
+
+/// Hashes what a process of the session's backend would be started with now: the variables it gets, its command, and
+/// whose login and which settings it finds. A key that was replaced needs another process.
+async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec) -> Option<String> {
+    let (env, spec) = (environment(shared, record), spec.clone());
+    let hash_start = move || {
+        let env = confine::own_keys(env, &spec);
+        let login = backend::login::fingerprint_login(&spec, &env);
+        let env: Vec<_> = env.iter().filter(|(name, _)| !TERMINAL.contains(&name.as_str())).collect();
+        settings::hash(&format!("{env:?} {:?} {:?} {login}", spec.env, spec.command))
+    };
+    tokio::task::spawn_blocking(hash_start).await.ok()
 }
 
 /// Names what a process was started with: another posture or sandbox needs another process, and so do directories that
@@ -158,7 +176,11 @@ fn goes_on(open: &ConversationRecord, wanted: &ConversationRecord, place: Place)
     let given = |record: &ConversationRecord| {
         [&record.marker, &record.served, &record.native, &record.confined].map(Clone::clone)
     };
-    has_role && open.engine == wanted.engine && given(open) == given(wanted)
+    has_role
+        && open.engine == wanted.engine
+        && given(open) == given(wanted)
+        && open.start_fingerprint.is_some()
+        && open.start_fingerprint == wanted.start_fingerprint
 }
 
 /// The conversation to go on with: one with the same backend in which the model has heard the same rules, and which can
@@ -307,6 +329,7 @@ mod tests {
             confined: String::new(),
             engine: EngineRecord { backend: backend.into(), ..EngineRecord::default() },
             model: None,
+            start_fingerprint: Some("start".into()),
         }
     }
 
@@ -348,6 +371,17 @@ mod tests {
             assert_eq!(goes_on(&open, &wanted, Place::InPrompt), in_prompt, "{wanted:?}");
             assert_eq!(goes_on(&open, &wanted, Place::Beside), beside, "{wanted:?}");
         }
-        assert!(!goes_on(&open, &record("b", ["rules", "role", "served", "native"]), Place::InPrompt));
+        let wanted = record("b", ["rules", "role", "served", "native"]);
+        assert!(!goes_on(&open, &wanted, Place::InPrompt));
+        // Another key, and a process whose login was refused.
+        let started = |fingerprint: Option<&str>| ConversationRecord {
+            start_fingerprint: fingerprint.map(str::to_owned),
+            ..open.clone()
+        };
+        for (before, now, expected) in
+            [(Some("a"), Some("a"), true), (Some("a"), Some("b"), false), (None, Some("a"), false), (None, None, false)]
+        {
+            assert_eq!(goes_on(&started(before), &started(now), Place::Beside), expected, "{before:?} {now:?}");
+        }
     }
 }

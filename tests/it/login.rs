@@ -1,0 +1,66 @@
+//! A key or setting that was replaced reaches the agent, although a process with the old one is still open.
+
+use crate::env::TestEnv;
+use crate::script::fail;
+
+/// Puts into the answer when the agent's process was started.
+const STARTED: &str = "@report cut -d' ' -f22 /proc/$PPID/stat";
+
+/// Puts a key of the environment into the answer.
+const KEY: &str = "@env MY_OWN_API_KEY";
+
+#[test]
+fn a_replaced_key_arrives_with_a_prompt_that_hands_over_the_environment() {
+    let mut env = TestEnv::new();
+    env.set("MY_OWN_API_KEY", "first");
+    let id = env.create_ready(KEY);
+    assert!(env.last_answer(&id).contains("first"), "{}", env.last_answer(&id));
+
+    env.set("MY_OWN_API_KEY", "second");
+    env.send_ready(&id, &[], KEY);
+    assert!(env.last_answer(&id).contains("first"), "only `--env` hands it over: {}", env.last_answer(&id));
+    env.send_ready(&id, &["--env"], KEY);
+    assert!(env.last_answer(&id).contains("second"), "{}", env.last_answer(&id));
+    assert_eq!(env.deliveries(&id), ["bootstrap_full", "delta_only", "delta_only"]);
+}
+
+#[test]
+fn resume_hands_over_the_present_environment() {
+    let mut env = TestEnv::new();
+    env.set("MY_OWN_API_KEY", "first");
+    let id = env.create(&format!("@wait go\n{KEY}"));
+    env.wait_for_event(&id, "turn_started", 0);
+    env.coppice(&["stop", &id]).succeeds();
+    env.wait_for(&id, "interrupted");
+    std::fs::write(env.worktree(&id).join("go"), "").unwrap();
+    env.set("MY_OWN_API_KEY", "second");
+    env.coppice(&["resume", &id]).succeeds();
+    env.wait_for(&id, "ready");
+    assert!(env.last_answer(&id).contains("second"), "{}", env.last_answer(&id));
+}
+
+#[test]
+fn changed_settings_of_a_backend_reach_an_open_session() {
+    let env = TestEnv::new();
+    let id = env.create_with(&["--model", "forgetful"], KEY);
+    env.wait_for(&id, "ready");
+    env.configure("[backends.forgetful.env]\nMY_OWN_API_KEY = \"configured\"\n");
+    env.send_ready(&id, &[], KEY);
+    assert!(env.last_answer(&id).contains("configured"), "{}", env.last_answer(&id));
+}
+
+#[test]
+fn a_process_whose_login_was_refused_gets_no_other_turn() {
+    let env = TestEnv::new();
+    let id = env.create_ready(STARTED);
+    let first = env.last_answer(&id);
+    env.send_ready(&id, &[], STARTED);
+    assert_eq!(env.last_answer(&id), first, "an open process takes the next turn");
+
+    for (failure, is_same) in [("500 out of order", true), ("401 key refused", false)] {
+        env.coppice(&["send", &id, &fail(failure)]).succeeds();
+        env.wait_for(&id, "failed");
+        env.send_ready(&id, &[], STARTED);
+        assert_eq!(env.last_answer(&id) == first, is_same, "after `{failure}`");
+    }
+}
