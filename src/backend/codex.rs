@@ -29,10 +29,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use crate::backend::codex::conversation::SharedProcesses;
 use crate::backend::codex::environment::Home;
+use crate::backend::codex::hub::Member;
 use crate::backend::codex::pool::Key;
 pub(crate) use crate::backend::codex::pool::Pool;
 use crate::backend::codex::profile::{Places, Profile, TreeAccess};
+use crate::backend::codex::server::Note;
 use crate::backend::codex::settings::Wishes;
 use crate::backend::event::{Command, Event};
 use crate::backend::failure::Failure;
@@ -113,16 +116,31 @@ pub(crate) async fn run(pool: Pool, launch: Launch, commands: mpsc::Receiver<Com
             return;
         }
     };
-    let join = || {
+    conversation::run(wishes, Processes { pool, key, launch }, commands, events).await;
+}
+
+/// The shared processes that fit one launch.
+struct Processes {
+    pool: Pool,
+    key: Key,
+    launch: Launch,
+}
+
+impl SharedProcesses for Processes {
+    fn join(&self) -> (Member, mpsc::Sender<Note>) {
+        let Self { pool, key, launch } = self;
         let request = || SpawnRequest {
             argv: key.argv.clone(),
             env: key.env.clone(),
             cwd: launch.neutral_dir.clone(),
             needs: Needs::default(),
         };
-        pool.join(&key, &launch.spawn, request, launch.spec.stop)
-    };
-    conversation::run(wishes, join, commands, events).await;
+        pool.join(key, &launch.spawn, request, launch.spec.stop)
+    }
+
+    fn unlist(&self, server: &mpsc::Sender<Note>) {
+        self.pool.unlist(&self.key, server);
+    }
 }
 
 /// Looks at the places that Codex takes unseen, and sorts out what belongs to the process and what to the thread.
@@ -155,7 +173,8 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     let mut divided = environment::divide(env, &named);
     // What it says before a crash is shown to a person.
     divided.process.push(("NO_COLOR".to_owned(), "1".to_owned()));
-    let key = Key { argv: argv(&launch.argv), env: divided.process };
+    let login = crate::backend::login::fingerprint_login(&launch.spec, launch.env.iter().cloned());
+    let key = Key { argv: argv(&launch.argv), env: divided.process, login };
     let temp = launch.confines.temp.as_ref().map(|path| (TEMP.to_owned(), path.to_string_lossy().into_owned()));
     // What `git status` writes on the side is out of reach inside.
     divided.commands.extend(temp.into_iter().chain([("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned())]));

@@ -21,17 +21,25 @@ const INBOX: usize = 1024;
 /// With more events than this unread, messages are left to wait; commands go on.
 const UNREAD_EVENTS: usize = 128;
 
-/// Runs a conversation to its end. `join` gives a way to the shared process; a process that ends in that moment takes
-/// nobody in, so it may be asked again.
+/// The shared processes, as one conversation sees them.
+pub(super) trait SharedProcesses {
+    /// A way to the shared process. One that ends in that moment takes nobody in, so it may be asked again.
+    fn join(&self) -> (Member, mpsc::Sender<Note>);
+
+    /// Hides a process from conversations that begin from here on.
+    fn unlist(&self, server: &mpsc::Sender<Note>);
+}
+
+/// Runs a conversation to its end.
 pub(super) async fn run(
     wishes: Wishes,
-    join: impl Fn() -> (Member, mpsc::Sender<Note>),
+    processes: impl SharedProcesses,
     mut commands: mpsc::Receiver<Command>,
     events: mpsc::Sender<Event>,
 ) {
     let litter = Litter::of(&wishes);
     let mut machine = Thread::new(wishes);
-    let mut hands = Hands::new(&join);
+    let mut hands = Hands::new(&processes);
     let mut has_owner = true;
     while !hands.is_finished {
         // `None` when the process takes nobody in any more.
@@ -80,9 +88,9 @@ pub(super) async fn run(
                 if effects.iter().any(is_end) {
                     litter.clear();
                 }
-                hands.perform(effects, &join);
+                hands.perform(effects, &processes);
             }
-            None => hands.join(&join),
+            None => hands.join(&processes),
         }
     }
     // Notes before the last one still matter: a thread is let go by them.
@@ -111,8 +119,8 @@ struct Hands {
 }
 
 impl Hands {
-    fn new(join: &impl Fn() -> (Member, mpsc::Sender<Note>)) -> Self {
-        let (member, server) = join();
+    fn new(processes: &impl SharedProcesses) -> Self {
+        let (member, server) = processes.join();
         let (sender, inbox) = mpsc::channel(INBOX);
         let notes = VecDeque::from([(server.clone(), Note::Join { member, inbox: sender })]);
         let (outbox, deadline) = (VecDeque::new(), None);
@@ -120,8 +128,8 @@ impl Hands {
     }
 
     /// Looks for another process; what is still to be said to the one before is said.
-    fn join(&mut self, join: &impl Fn() -> (Member, mpsc::Sender<Note>)) {
-        let mut next = Self::new(join);
+    fn join(&mut self, processes: &impl SharedProcesses) {
+        let mut next = Self::new(processes);
         std::mem::swap(&mut next.outbox, &mut self.outbox);
         std::mem::swap(&mut next.notes, &mut self.notes);
         next.notes.append(&mut self.notes);
@@ -133,7 +141,7 @@ impl Hands {
     }
 
     /// Queues; never waits.
-    fn perform(&mut self, effects: Vec<Effect>, join: &impl Fn() -> (Member, mpsc::Sender<Note>)) {
+    fn perform(&mut self, effects: Vec<Effect>, processes: &impl SharedProcesses) {
         for effect in effects {
             match effect {
                 Effect::Ask { tag, method, params, limit } => {
@@ -145,11 +153,16 @@ impl Hands {
                 Effect::Arm(after) => self.deadline = Some(Instant::now() + after),
                 Effect::Disarm => self.deadline = None,
                 Effect::Suspect => self.say(Note::Suspect),
+                Effect::Outdated => {
+                    // At once: whoever hears of the failure may begin again before the process reads its notes.
+                    processes.unlist(&self.server);
+                    self.say(Note::Outdated);
+                }
                 Effect::Part => {
                     self.say(Note::Leave(self.member));
                     self.is_apart = true;
                 }
-                Effect::Join => self.join(join),
+                Effect::Join => self.join(processes),
                 Effect::Finish => {
                     self.say(Note::Leave(self.member));
                     self.is_finished = true;

@@ -39,6 +39,8 @@ pub(super) enum Input {
     },
     /// A conversation waits in vain for something that is not a reply.
     Suspect,
+    /// The login of the process was refused; another process may find a better one.
+    Outdated,
     /// What the process weighs, in bytes.
     Weight(u64),
     Line(String),
@@ -170,6 +172,7 @@ impl Hub {
                 Err(text) => vec![Effect::Send(jsonrpc::error(&id, METHOD_NOT_FOUND, &text, Value::Null))],
             },
             Input::Suspect => self.probe(now),
+            Input::Outdated => self.retire(now),
             Input::Weight(bytes) => self.on_weight(bytes, now),
             Input::Line(line) => self.on_line(&line, now),
             Input::OutputClosed => self.on_output_closed(now),

@@ -1,4 +1,4 @@
-//! Which shared process serves which conversation: one for each program and environment, started by the first.
+//! Which shared process serves which conversation: one for each program, environment and login, started by the first.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,6 +18,8 @@ const NOTES: usize = 128;
 pub(super) struct Key {
     pub(super) argv: Vec<String>,
     pub(super) env: Vec<(String, String)>,
+    /// A process keeps the login and the configuration that it found at its start.
+    pub(super) login: String,
 }
 
 /// The processes of one daemon.
@@ -63,6 +65,14 @@ impl Pool {
         let listing = Listing { listed: Arc::clone(&self.listed), key: key.clone(), number };
         tokio::spawn(server::run(Arc::clone(spawner), request(), stop, receiver, listing));
         (member, notes)
+    }
+
+    /// Hides a process from conversations that begin from here on; whoever has a way to it keeps that.
+    pub(super) fn unlist(&self, key: &Key, server: &mpsc::Sender<Note>) {
+        let mut listed = lock(&self.listed);
+        if listed.servers.get(key).is_some_and(|(_, notes)| notes.same_channel(server)) {
+            listed.servers.remove(key);
+        }
     }
 }
 

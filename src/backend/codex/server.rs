@@ -33,6 +33,8 @@ pub(super) enum Note {
     Ask(Ask),
     Answer { id: Value, outcome: Result<Value, String> },
     Suspect,
+    /// The login of the process was refused.
+    Outdated,
 }
 
 /// Runs the shared process from its start to its end.
@@ -107,6 +109,7 @@ async fn serve(child: Child, stop: StopLadder, mut notes: mpsc::Receiver<Note>, 
                 Note::Ask(ask) => Input::Ask(ask),
                 Note::Answer { id, outcome } => Input::Answer { id, outcome },
                 Note::Suspect => Input::Suspect,
+                Note::Outdated => Input::Outdated,
             },
             is_read = room(slow), if is_blocked => match is_read {
                 Ok(()) => {

@@ -17,7 +17,7 @@ use crate::backend::codex::fault::{self, Refusal};
 use crate::backend::codex::settings::{Opening, Wishes};
 use crate::backend::codex::turn::Turn;
 use crate::backend::event::{AgentInfo, Block, Command, Decision, Event};
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, FailureKind};
 
 /// How long a request may stay unanswered.
 const REPLY_LIMIT: Duration = Duration::from_secs(30);
@@ -79,6 +79,8 @@ pub(super) enum Effect {
     Disarm,
     /// The shared process looks hung from here.
     Suspect,
+    /// The login of the shared process was refused: nobody else may find that process.
+    Outdated,
     /// Nothing holds on to the shared process any more; what it still says is not heard.
     Part,
     /// Looks for a shared process again.
@@ -202,6 +204,14 @@ impl Thread {
 
     /// Takes one input; effects are performed in their order.
     pub(super) fn step(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = self.handle(input);
+        if effects.iter().any(is_refused_login) {
+            effects.insert(0, Effect::Outdated);
+        }
+        effects
+    }
+
+    fn handle(&mut self, input: Input) -> Vec<Effect> {
         match input {
             Input::Ready { exec_at_ms, info } => self.on_ready(exec_at_ms, info),
             Input::Command(Command::Prompt { blocks }) => self.on_prompt(Prompt::Blocks(blocks)),
@@ -330,6 +340,10 @@ fn ask(tag: Tag, method: &'static str, params: Value, limit: Duration) -> Effect
 
 fn answered((id, result): (Value, Value)) -> Effect {
     Effect::Answer { id, outcome: Ok(result) }
+}
+
+fn is_refused_login(effect: &Effect) -> bool {
+    matches!(effect, Effect::Emit(Event::Failed(Failure { kind: FailureKind::Auth, .. })))
 }
 
 fn failed(failure: Failure) -> Effect {

@@ -88,14 +88,21 @@ impl Hub {
         Vec::new()
     }
 
-    /// A process that grew too large takes nobody in; it ends when the last conversation has left it, which each does
-    /// when its turn is over.
+    /// A process that grew too large is replaced.
     pub(super) fn on_weight(&mut self, bytes: u64, now: Instant) -> Vec<Effect> {
         if bytes <= WEIGHT_LIMIT || self.is_retired {
             return Vec::new();
         }
         info!(bytes, members = self.members.len(), "codex grew too large and is replaced");
-        self.is_retired = true;
+        self.retire(now)
+    }
+
+    /// A retired process takes nobody in; it ends when the last conversation has left it, which each does when its turn
+    /// is over.
+    pub(super) fn retire(&mut self, now: Instant) -> Vec<Effect> {
+        if std::mem::replace(&mut self.is_retired, true) {
+            return Vec::new();
+        }
         let mut effects = vec![Effect::Unlist];
         effects.extend(self.members.iter().map(|member| Effect::Deliver(*member, thread::Input::Retiring)));
         effects.extend(self.on_left(now));

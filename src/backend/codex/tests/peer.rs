@@ -221,6 +221,63 @@ async fn conversations_share_one_process_and_the_last_one_ends_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_process_whose_login_was_refused_is_found_by_nobody_and_ends_when_it_is_left() {
+    let mut world = World::new();
+    let mut one = world.start();
+    let mut peer = world.peer().await;
+    let serve = tokio::spawn(async move {
+        let request = peer.serve_until("turn/start").await;
+        peer.write(json!({"id": request["id"], "result": {"turn": {"id": "u-t1"}}})).await;
+        let error = json!({"message": "unexpected status 401", "codexErrorInfo": "unauthorized"});
+        let turn = json!({"id": "u-t1", "status": "failed", "error": error, "items": []});
+        peer.write(json!({"method": "turn/completed", "params": {"threadId": "t1", "turn": turn}})).await;
+        peer.serve_until("thread/unsubscribe").await;
+        peer
+    });
+    assert_eq!(next(&mut one).await, STARTED);
+    prompt(&one).await;
+    assert_eq!(next(&mut one).await, "failed auth \"unexpected status 401\"");
+    let mut two = world.start();
+    let mut fresh = world.peer().await;
+    let served = tokio::spawn(async move { fresh.serve_until("turn/start").await });
+    assert_eq!(next(&mut two).await, STARTED);
+    prompt(&two).await;
+    assert_eq!(served.await.unwrap()["method"], "turn/start");
+
+    let mut old = serve.await.unwrap();
+    old.write(json!({"method": "thread/closed", "params": {"threadId": "t1"}})).await;
+    while let Some(line) = old.stdin.next_line().await.unwrap() {
+        let request: Value = serde_json::from_str(&line).unwrap();
+        old.write(json!({"id": request["id"], "result": {}})).await;
+    }
+    assert!(world.peers.try_recv().is_err(), "two processes were enough");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_login_or_configuration_has_a_process_of_its_own() {
+    let mut world = World::new();
+    let home = world.dir.path().join(".codex");
+    std::fs::create_dir(&home).unwrap();
+    let mut open = Vec::new();
+    for (file, text, is_new) in [
+        ("auth.json", r#"{"OPENAI_API_KEY": "a"}"#, true),
+        ("auth.json", r#"{"OPENAI_API_KEY": "a", "last_refresh": "now"}"#, false),
+        ("auth.json", r#"{"OPENAI_API_KEY": "b"}"#, true),
+        ("config.toml", "model = \"a\"\n", true),
+    ] {
+        std::fs::write(home.join(file), text).unwrap();
+        let mut conversation = world.start();
+        if is_new {
+            let mut peer = world.peer().await;
+            tokio::spawn(async move { peer.serve_until("never").await });
+        }
+        assert_eq!(next(&mut conversation).await, STARTED, "{text}");
+        assert!(world.peers.try_recv().is_err(), "{text}");
+        open.push(conversation);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_crash_interrupts_everybody_and_the_next_start_has_another_process() {
     let mut world = World::new();
     let (mut busy, mut idle) = (world.start(), world.start());

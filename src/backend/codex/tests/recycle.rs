@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::{Talk, message, opened, prompt, ready, render, wishes};
-use crate::backend::codex::conversation;
-use crate::backend::codex::hub::Ask;
+use crate::backend::codex::conversation::{self, SharedProcesses};
+use crate::backend::codex::hub::{Ask, Member};
 use crate::backend::codex::server::Note;
 use crate::backend::codex::thread::{Effect, Input, Tag};
 use crate::backend::event::{Block, Command, Event};
@@ -119,18 +119,29 @@ impl Server {
     }
 }
 
+/// Starts a process for everybody who joins.
+struct Servers {
+    started: mpsc::Sender<Server>,
+    members: Cell<Member>,
+}
+
+impl SharedProcesses for Servers {
+    fn join(&self) -> (Member, mpsc::Sender<Note>) {
+        let (sender, notes) = mpsc::channel(8);
+        self.started.try_send(Server { notes, inbox: None }).ok().unwrap();
+        self.members.set(self.members.get() + 1);
+        (self.members.get(), sender)
+    }
+
+    fn unlist(&self, _: &mpsc::Sender<Note>) {}
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_old_process_hears_that_it_was_left_and_the_new_one_takes_the_prompt() {
     let (commands, command_receiver) = mpsc::channel(8);
     let (event_sender, mut events) = mpsc::channel::<Event>(8);
     let (server_sender, mut servers) = mpsc::channel(8);
-    let members = Cell::new(0);
-    let join = move || {
-        let (sender, notes) = mpsc::channel(8);
-        server_sender.try_send(Server { notes, inbox: None }).ok().unwrap();
-        members.set(members.get() + 1);
-        (members.get(), sender)
-    };
+    let processes = Servers { started: server_sender, members: Cell::new(0) };
     let say = async |text: &str| {
         commands.send(Command::Prompt { blocks: vec![Block::Text(text.to_owned())] }).await.unwrap();
     };
@@ -160,7 +171,7 @@ async fn the_old_process_hears_that_it_was_left_and_the_new_one_takes_the_prompt
         heard.push(render(&events.recv().await.unwrap()));
         heard
     };
-    let (heard, ()) = tokio::join!(play, conversation::run(wishes(), join, command_receiver, event_sender));
+    let (heard, ()) = tokio::join!(play, conversation::run(wishes(), processes, command_receiver, event_sender));
     assert_eq!(
         heard,
         [

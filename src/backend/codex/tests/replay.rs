@@ -84,7 +84,7 @@ impl Play {
                 thread::Effect::Answer { id, outcome } => self.step(hub::Input::Answer { id, outcome }),
                 thread::Effect::Emit(event) if is_one => writeln!(self.events, "{}", render(&event)).unwrap(),
                 thread::Effect::Emit(event) => writeln!(self.events, "{member}: {}", render(&event)).unwrap(),
-                thread::Effect::Arm(_) | thread::Effect::Disarm => {}
+                thread::Effect::Arm(_) | thread::Effect::Disarm | thread::Effect::Outdated => {}
                 other @ (thread::Effect::Part | thread::Effect::Join) => panic!("{other:?}"),
                 other @ (thread::Effect::Suspect | thread::Effect::Finish) => panic!("{other:?}"),
             }
