@@ -11,6 +11,7 @@ use crate::paths::PathsError;
 pub mod attach;
 mod calls;
 pub mod connection;
+pub mod environment;
 pub mod events;
 pub mod handshake;
 mod sse;

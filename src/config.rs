@@ -3,6 +3,7 @@
 //! The caller reads the files and says where they lie; nothing here opens one. Which keys exist, what they take and
 //! who may set them is the table in `key`; a setting is added there and nowhere else.
 
+pub mod agent_variables;
 pub mod chord;
 pub mod confine;
 pub mod edit;

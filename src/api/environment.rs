@@ -1,5 +1,5 @@
 //! Which variables of an environment the daemon gets: a list of names that a backend may see, never the whole
-//! environment, and what the daemon needs for itself.
+//! environment, what the user's configuration of an agent names besides, and what the daemon needs for itself.
 //!
 //! What an agent's own program sets for its children is not among them: when coppice is started from inside an agent,
 //! it would make the backend believe that it is that agent.
@@ -144,16 +144,18 @@ const ALLOWED: &[&str] = &[
 /// What goes along for the daemon itself. It takes these out before a backend's environment is made of the rest.
 pub const FOR_DAEMON: &[&str] = &["GITHUB_TOKEN"];
 
-/// Keeps what the daemon and a backend may see; names and values that are not UTF-8 cannot be handed over and are left out.
-pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Environment {
+/// Keeps what the daemon and a backend may see, and what is `named`; names and values that are not UTF-8 cannot be handed
+/// over and are left out.
+pub fn capture(variables: impl IntoIterator<Item = (OsString, OsString)>, named: &[String]) -> Environment {
     variables
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| is_allowed(name))
+        .filter(|(name, _)| is_listed(name) || named.contains(name))
         .collect()
 }
 
-fn is_allowed(name: &str) -> bool {
+/// Whether every backend may see a variable; keys among these are sorted out for each.
+pub fn is_listed(name: &str) -> bool {
     // A provider that a user adds to an agent's own configuration has a key with a name of the user's choice.
     name.ends_with("_API_KEY")
         || FOR_DAEMON.contains(&name)
@@ -188,7 +190,7 @@ mod tests {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "GITHUB_TOKEN",
         ] {
-            assert!(is_allowed(name), "{name}");
+            assert!(is_listed(name), "{name}");
         }
         for name in [
             "CLAUDECODE",
@@ -215,7 +217,7 @@ mod tests {
             "PATHEXT",
             "",
         ] {
-            assert!(!is_allowed(name), "{name}");
+            assert!(!is_listed(name), "{name}");
         }
     }
 
@@ -223,7 +225,16 @@ mod tests {
     fn what_cannot_be_said_in_utf8_is_left_out() {
         use std::os::unix::ffi::OsStringExt;
         let bad = OsString::from_vec(vec![0xff]);
-        let captured = capture([("HOME".into(), "/home/x".into()), ("LANG".into(), bad.clone()), (bad, "x".into())]);
+        let captured =
+            capture([("HOME".into(), "/home/x".into()), ("LANG".into(), bad.clone()), (bad, "x".into())], &[]);
         assert_eq!(captured, Environment::from([("HOME".to_owned(), "/home/x".to_owned())]));
+    }
+
+    #[test]
+    fn a_name_of_the_users_choice_is_handed_over() {
+        let variables = || [("MY_SECRET".into(), "s".into()), ("GH_TOKEN".into(), "t".into())];
+        let captured = capture(variables(), &["MY_SECRET".to_owned()]);
+        assert_eq!(captured, Environment::from([("MY_SECRET".to_owned(), "s".to_owned())]));
+        assert_eq!(capture(variables(), &[]), Environment::new());
     }
 }

@@ -45,6 +45,7 @@ use crate::backend::spec::{
 };
 use crate::backend::transport::spawn::{Needs, SpawnRequest};
 use crate::backend::{Launch, Limits, Purpose};
+use crate::config::agent_variables::parse_named_variables;
 use crate::permission::Posture;
 use crate::protocol::SchemaDialect;
 
@@ -55,14 +56,26 @@ const OFF: &[&str] = &["unbounded_connection_retries", "plugins", "apps"];
 /// A thread that nobody listens to is given up at once, so that another process can go on with it.
 const UNLOAD: &str = "thread_unload_delay_secs=0";
 
+/// The user's configuration, in Codex's home.
+const CONFIG: &str = "config.toml";
+
 /// The variable that says where temporary files go.
 const TEMP: &str = "TMPDIR";
 
 /// The user's login and configuration, as far as a process keeps them; reads files.
 pub(crate) fn describe_login(env: &[(String, String)]) -> String {
-    let home = environment::home(env);
-    let read = |name: &str| home.path().and_then(|home| std::fs::read_to_string(home.join(name)).ok()).unwrap_or_default();
-    login::describe(&read("auth.json"), &read("config.toml"))
+    login::describe(&read_in_home(env, "auth.json"), &read_in_home(env, CONFIG))
+}
+
+/// The variables that the user's configuration takes keys from; reads a file.
+pub(crate) fn named_variables(env: &[(String, String)]) -> Vec<String> {
+    parse_named_variables(&read_in_home(env, CONFIG))
+}
+
+/// A file of Codex's home; one that is missing is empty.
+fn read_in_home(env: &[(String, String)], name: &str) -> String {
+    let path = environment::home(env).path().map(|home| home.join(name));
+    path.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
 }
 
 /// The row of the registry.
@@ -167,13 +180,13 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
     let mut named: Vec<String> = launch.spec.env.iter().map(|(name, _)| name.clone()).collect();
     if let Some(path) = home.path() {
         // A configuration that cannot be read names nothing; Codex itself says what is wrong with it.
-        let config = tokio::fs::read_to_string(path.join("config.toml")).await.unwrap_or_default();
-        named.extend(environment::named_keys(&config));
+        let config = tokio::fs::read_to_string(path.join(CONFIG)).await.unwrap_or_default();
+        named.extend(parse_named_variables(&config));
     }
     let mut divided = environment::divide(env, &named);
     // What it says before a crash is shown to a person.
     divided.process.push(("NO_COLOR".to_owned(), "1".to_owned()));
-    let login = crate::backend::login::fingerprint_login(&launch.spec, launch.env.iter().cloned());
+    let login = crate::backend::login::fingerprint_login(&launch.spec, &launch.env);
     let key = Key { argv: argv(&launch.argv), env: divided.process, login };
     let temp = launch.confines.temp.as_ref().map(|path| (TEMP.to_owned(), path.to_string_lossy().into_owned()));
     // What `git status` writes on the side is out of reach inside.
@@ -193,6 +206,7 @@ async fn prepare(launch: &Launch) -> Result<(Wishes, Key), Failure> {
         posture: launch.posture,
         profile: None,
         env: divided.commands,
+        config_file: home.path().map(|home| home.join(CONFIG)),
         patience: launch.spec.stop.cancel,
     };
     wishes.profile = profile(launch, &wishes, home.path().map(PathBuf::as_path), &key);

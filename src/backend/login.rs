@@ -8,10 +8,8 @@ use crate::backend::{claude, codex, gemini};
 
 /// Hashes the login and the settings that a program with this environment would find; reads files. The hash is made from
 /// keys, so it stays in memory.
-pub(crate) fn fingerprint_login(spec: &Spec, env: impl IntoIterator<Item = (impl ToString, impl ToString)>) -> String {
-    let is_set = |name: &String| spec.env.iter().any(|(known, _)| known == name);
-    let session = env.into_iter().map(|(name, value)| (name.to_string(), value.to_string()));
-    let env: Vec<(String, String)> = session.filter(|(name, _)| !is_set(name)).chain(spec.env.iter().cloned()).collect();
+pub(crate) fn fingerprint_login(spec: &Spec, env: &[(String, String)]) -> String {
+    let env = with_own(spec, env);
     let found = match spec.transport {
         Transport::Claude => claude::describe_login(&env),
         Transport::Codex => codex::describe_login(&env),
@@ -20,4 +18,18 @@ pub(crate) fn fingerprint_login(spec: &Spec, env: impl IntoIterator<Item = (impl
         Transport::Acp => String::new(),
     };
     Sha256::digest(found).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The variables that the user's own configuration of a program names, and that it has to see; reads files.
+pub(crate) fn named_variables(spec: &Spec, env: &[(String, String)]) -> Vec<String> {
+    match spec.transport {
+        Transport::Codex => codex::named_variables(&with_own(spec, env)),
+        Transport::Claude | Transport::Gemini | Transport::Acp => Vec::new(),
+    }
+}
+
+/// The environment with what the backend's row sets, which is stronger.
+fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
+    let is_set = |name: &String| spec.env.iter().any(|(known, _)| known == name);
+    env.iter().filter(|(name, _)| !is_set(name)).chain(&spec.env).cloned().collect()
 }

@@ -9,11 +9,11 @@ use tokio::time::timeout;
 use super::line::Line;
 use super::output::Output;
 use super::report::Failure;
-use crate::api::environment;
 use crate::api::project::{BackendQuery, ConfigQuery};
 use crate::api::request::{Environment, EventQuery};
 use crate::client::ClientError;
 use crate::client::connection::Connection;
+use crate::client::environment::capture_environment;
 use crate::client::events::Events;
 use crate::client::start::Daemon;
 use crate::paths::Paths;
@@ -92,7 +92,7 @@ impl Context {
 
     /// What a backend may see of this process's environment.
     pub(super) fn environment(&self) -> Environment {
-        environment::capture(env::vars_os())
+        capture_environment()
     }
 
     /// The time in milliseconds, for ages only: what is stored gets its time from the daemon.

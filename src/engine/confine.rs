@@ -14,6 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::api::environment::is_listed;
 use crate::api::request::Environment;
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{Carrier, ConfinedBy, Spec};
@@ -140,17 +141,20 @@ pub(super) async fn backend_environment(
     Ok(env)
 }
 
-/// The environment with the keys of one backend alone, and with what the user's own settings of its program set.
+/// The environment with the keys of one backend alone, and with what the user's own settings of its program name or set.
 pub(super) fn own_keys(mut env: Environment, spec: &Spec) -> Environment {
     let given: Vec<_> = env.clone().into_iter().collect();
-    let set = UserLogin::read(spec, &given).env;
+    let (named, set) = (backend::login::named_variables(spec, &given), UserLogin::read(spec, &given).env);
     // They may switch on the cloud whose keys are needed.
     env.extend(set.clone());
-    let mut own = match spec.keys.is_empty() {
+    let is_named = |name: &String| named.contains(name);
+    let (mut own, mut env): (Environment, Environment) = env.into_iter().partition(|(name, _)| is_named(name));
+    env.retain(|name, _| is_listed(name));
+    own.extend(match spec.keys.is_empty() {
         // An agent of no vendor may work with the models of any.
         true => env,
         false => variables::without_secrets(env, &spec.keys),
-    };
+    });
     own.extend(set);
     own
 }
@@ -533,5 +537,26 @@ mod tests {
             let reach = ReachRecord { level: level.to_owned(), ..ReachRecord::default() };
             assert_eq!(tree_reuse(&support, &reach), expected, "{namespaces:?} {level}");
         }
+    }
+
+    #[test]
+    fn a_variable_that_one_agents_configuration_names_is_for_that_agent_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let config = "[model_providers.x]\nenv_key = \"X_TOKEN\"\nenv_http_headers = { a = \"X_TEAM\" }\n";
+        std::fs::create_dir(home.path().join(".codex")).unwrap();
+        std::fs::write(home.path().join(".codex/config.toml"), config).unwrap();
+        let home = home.path().to_str().unwrap();
+        let env: Environment = [("HOME", home), ("X_TOKEN", "t"), ("X_TEAM", "m"), ("Y_API_KEY", "y"), ("LANG", "C")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        let registry = backend::registry::Registry::new(Path::new("/bin/coppice"), Vec::new());
+        let names = |backend: &str| {
+            let env = own_keys(env.clone(), registry.get(backend).unwrap());
+            env.into_keys().collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(names("codex"), "HOME LANG X_TEAM X_TOKEN");
+        assert_eq!(names("claude"), "HOME LANG");
+        assert_eq!(names("gemini"), "HOME LANG");
+        assert_eq!(names("demo"), "HOME LANG Y_API_KEY");
     }
 }

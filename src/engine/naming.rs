@@ -108,7 +108,7 @@ impl Aside {
         let name = &record.body.backend;
         let spec = registry.get(name).cloned().ok_or_else(|| Unnamed::NoBackend { name: name.clone() })?;
         let model = spec.models.small.clone().or_else(|| record.body.model.clone());
-        let env = prepare::environment(shared, record);
+        let env = prepare::captured_environment(shared, record);
         let repairs = config.repair;
         let question = Utility { spec, config, model, env, task, repairs };
         Ok(utility::ask(shared, question).await?.answer)

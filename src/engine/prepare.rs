@@ -13,6 +13,7 @@ use std::sync::Arc;
 use tokio::sync::OwnedMutexGuard;
 use tokio_util::sync::CancellationToken;
 
+use crate::api::environment::is_listed;
 use crate::api::event::{AgentUse, Live, Payload};
 use crate::api::request::Environment;
 use crate::backend::Conversation;
@@ -377,8 +378,15 @@ pub(super) async fn undo_integration(shared: &Shared, record: &Record) -> Result
     note(shared, record, Payload::Warning { message }).await
 }
 
-/// What the session's processes see: the client's environment, or the daemon's own after a restart.
+/// What the session's processes see, whatever they are: the client's environment, or the daemon's own after a restart.
 pub(super) fn environment(shared: &Shared, record: &Record) -> Environment {
+    let mut env = captured_environment(shared, record);
+    env.retain(|name, _| is_listed(name));
+    env
+}
+
+/// The same with the variables that the configuration of one agent names: only that agent may see them.
+pub(super) fn captured_environment(shared: &Shared, record: &Record) -> Environment {
     shared.environment(record.id).unwrap_or_else(|| shared.own_environment.clone())
 }
 

@@ -24,6 +24,8 @@ use super::routes::{About, App, router};
 use super::socket::{self, SocketError};
 use crate::api::daemon::{DETACHED, HINT, READY, StopHow};
 use crate::api::environment;
+use crate::api::request::Environment;
+use crate::config::agent_variables::find_named_variables;
 use crate::config::{self, LayerKind, Origin, Trust};
 use crate::engine::{Engine, Options, StartError};
 use crate::listener::{AcceptedConnection, GuardedListener, Overflow};
@@ -149,13 +151,19 @@ fn run(presence: Presence) -> Result<(), DaemonError> {
     result
 }
 
+/// What a session sees of the daemon's own environment, if no client handed over another.
+pub(super) fn own_environment() -> Environment {
+    let named = find_named_variables(|name| std::env::var_os(name), |path| std::fs::read_to_string(path).ok());
+    environment::capture(std::env::vars_os(), &named)
+}
+
 async fn serve(paths: &Paths, presence: Presence) -> Result<(), DaemonError> {
     let signals = Signals::install()?;
     let executable = supervisor::executable()?;
     let options = Options {
         data: paths.data.clone(),
         config: paths.config.clone(),
-        environment: environment::capture(std::env::vars_os()),
+        environment: own_environment(),
         support: support().with_namespaces(&executable),
         executable,
     };

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::api::environment;
 use crate::api::error::{Error, ErrorKind};
 use crate::api::project::{Check, DoctorQuery};
 use crate::api::store::{RebuildRequest, StoreBackup, StoreRebuild, StoreVerification};
@@ -12,7 +11,7 @@ use crate::paths::{self, Paths, PathsError};
 use crate::sandbox::supervisor;
 use crate::sandbox::support::support;
 
-use super::daemon::now_ms;
+use super::daemon::{now_ms, own_environment};
 use super::lock::{self, Holder, LockError};
 
 /// The checks of `coppice doctor`.
@@ -56,7 +55,7 @@ fn options(paths: &Paths) -> Result<Options, Error> {
     Ok(Options {
         data: paths.data.clone(),
         config: paths.config.clone(),
-        environment: environment::capture(std::env::vars_os()),
+        environment: own_environment(),
         support: support().with_namespaces(&executable),
         executable,
     })

@@ -16,8 +16,8 @@ use super::msg::{Msg, Reply, Request};
 use super::update::update;
 use super::world::Link;
 use super::{composer, decide, notice, settings};
-use crate::api::environment;
 use crate::api::error::{Error, ErrorKind};
+use crate::client::environment::capture_environment;
 use crate::client::start::Daemon;
 
 mod daemon;
@@ -66,7 +66,7 @@ pub enum TuiError {
 pub async fn run(daemon: Daemon, cwd: String) -> Result<(), TuiError> {
     let (sender, inbox) = mpsc::channel(WAITING);
     let path = std::env::var_os("PATH").and_then(|path| path.into_string().ok());
-    let env = environment::capture(std::env::vars_os());
+    let env = capture_environment();
     let desk = Desk::new(daemon.clone(), cwd.clone(), env, path, sender.clone());
     let mut model = Model { now: now(), patience: PATIENCE, ..Model::default() };
     model.transcripts.set_zone(TimeZone::system());

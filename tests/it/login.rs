@@ -64,3 +64,16 @@ fn a_process_whose_login_was_refused_gets_no_other_turn() {
         assert_eq!(env.last_answer(&id) == first, is_same, "after `{failure}`");
     }
 }
+
+#[test]
+fn a_variable_that_the_configuration_of_one_agent_names_reaches_no_other() {
+    let mut env = TestEnv::new();
+    let directory = env.path("home/.codex");
+    std::fs::create_dir_all(&directory).unwrap();
+    let config = "[model_providers.own]\nenv_key = \"OWN_PROVIDER_SECRET\"\n";
+    std::fs::write(directory.join("config.toml"), config).unwrap();
+    env.set("OWN_PROVIDER_SECRET", "hush");
+    let id = env.create_ready("@env OWN_PROVIDER_SECRET\n@report env");
+    let answer = env.last_answer(&id);
+    assert!(answer.contains("OWN_PROVIDER_SECRET is not set") && !answer.contains("hush"), "{answer}");
+}

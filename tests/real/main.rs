@@ -28,6 +28,7 @@ mod fault;
 mod gate;
 mod home;
 mod hostile;
+mod key;
 mod kill;
 mod login;
 mod model;

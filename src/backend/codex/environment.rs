@@ -5,7 +5,6 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use toml_edit::DocumentMut;
 
 /// What the process itself acts on. Where temporary files go decides what its sandbox lets commands write.
 const PROCESS: &[&str] = &["HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"];
@@ -103,22 +102,6 @@ pub(super) fn unfit(home: &Path, env: &[(String, String)]) -> Option<PathBuf> {
     home.starts_with(&temporary).then_some(temporary)
 }
 
-/// The variables from which the user's model providers take their keys.
-pub(super) fn named_keys(config: &str) -> Vec<String> {
-    let Ok(document) = config.parse::<DocumentMut>() else { return Vec::new() };
-    let Some(providers) = document.get("model_providers").and_then(|item| item.as_table_like()) else {
-        return Vec::new();
-    };
-    let mut names = Vec::new();
-    for (_, provider) in providers.iter() {
-        names.extend(provider.get("env_key").and_then(|key| key.as_str()).map(str::to_owned));
-        let headers = provider.get("env_http_headers").and_then(|headers| headers.as_table_like());
-        let variables = headers.into_iter().flat_map(|headers| headers.iter()).filter_map(|(_, name)| name.as_str());
-        names.extend(variables.map(str::to_owned));
-    }
-    names
-}
-
 /// Drops what commands never get, and what the user's own policy keeps away from them: what is set per thread would
 /// undo it.
 pub(super) fn permitted(commands: &[(String, String)], policy: &Value) -> Vec<(String, String)> {
@@ -164,15 +147,6 @@ mod tests {
     fn the_order_of_variables_makes_no_other_key() {
         let one = divide(pairs(&["PATH", "HOME"]), &[]);
         assert_eq!(one, divide(pairs(&["HOME", "PATH"]), &[]));
-    }
-
-    #[test]
-    fn keys_of_other_providers_are_found_in_the_configuration() {
-        let config = "model_provider = \"x\"\n[model_providers.x]\nenv_key = \"X_KEY\"\n\
-                      env_http_headers = { \"A\" = \"X_ORG\" }\n[model_providers.y]\nname = \"Y\"\n";
-        assert_eq!(named_keys(config), ["X_KEY", "X_ORG"]);
-        assert_eq!(named_keys("= broken"), Vec::<String>::new());
-        assert_eq!(named_keys("model_providers = 3"), Vec::<String>::new());
     }
 
     #[test]

@@ -14,6 +14,12 @@ use crate::backend::transport::jsonrpc::RpcError;
 pub(super) const LOGIN: &str = "run `codex login`, or `codex login --with-api-key` with a key on stdin (one in the \
                                 environment is not used), then `coppice resume`";
 
+/// What a person does about a configuration that Codex refuses.
+const CORRECT: &str = "correct the configuration of codex, then run `coppice resume`";
+
+/// How Codex says that the variable with the key of a model provider is not there.
+const UNSET: &str = "Missing environment variable";
+
 /// Why a request has no result.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Refusal {
@@ -54,7 +60,7 @@ pub(super) fn refused(what: &str, refusal: &Refusal) -> Failure {
         }
         // The text of a broken configuration names file, line and column.
         Refusal::Error(error) if error.message.contains("failed to load configuration") => {
-            Failure::new(FailureKind::Setup, said(&error.message)).with_hint("fix the configuration of codex")
+            Failure::new(FailureKind::Setup, said(&error.message)).with_hint(CORRECT)
         }
         Refusal::Error(error) => {
             Failure::new(FailureKind::Protocol, format!("codex refuses {what}: {}", said(&error.message)))
@@ -72,10 +78,7 @@ fn classify_text(message: &str) -> Failure {
     }
     let says = |words: &str| message.contains(words);
     let kind = match () {
-        () if says("Missing environment variable") => {
-            let hint = "name it in `[backends.codex.env]` of the configuration, or call it `…_API_KEY` and set it, then run `coppice resume`";
-            return Failure::new(FailureKind::Auth, inner).with_hint(hint);
-        }
+        () if says(UNSET) => FailureKind::Setup,
         () if says("stream disconnected") || says("idle timeout") => FailureKind::Transport,
         () if says("max_output_tokens") => FailureKind::Context,
         () if says("content_filter") => FailureKind::Model,
@@ -83,6 +86,24 @@ fn classify_text(message: &str) -> Failure {
         () => FailureKind::Protocol,
     };
     Failure::new(kind, inner)
+}
+
+/// The same failure, for a model provider of the user's own: with the variable that its key is in, and who says so.
+pub(super) fn name_key(failure: Failure, user: &Value, config_file: Option<&Path>) -> Failure {
+    let provider = user["model_provider"].as_str().unwrap_or_default();
+    let Some(variable) = user["model_providers"][provider]["env_key"].as_str() else { return failure };
+    let file = config_file.map_or_else(|| "config.toml".to_owned(), |path| path.display().to_string());
+    let source = format!("`{file}` takes the key of the model provider `{provider}` from the variable `{variable}`");
+    if failure.message.contains(UNSET) {
+        return Failure { message: format!("{source}, which is not set"), ..failure }
+            .with_hint(format!("run `export {variable}=…`, then `coppice resume`"));
+    }
+    match failure.kind == FailureKind::Auth {
+        true => {
+            failure.with_hint(format!("{source}: run `export {variable}=…` with a valid key, then `coppice resume`"))
+        }
+        false => failure,
+    }
 }
 
 /// The name and the HTTP status of a `codexErrorInfo`: a string, or an object with one key.
@@ -214,9 +235,29 @@ mod tests {
         let incomplete = "Incomplete response returned, reason: max_output_tokens";
         check(json!("other"), incomplete, "context", incomplete);
         let unset = "Missing environment variable: `FAKE_API_KEY`.";
-        check(json!("other"), unset, "auth", unset);
+        check(json!("other"), unset, "setup", unset);
         check(json!({"fromTheFuture": {}}), "", "protocol", "codex gave no reason");
         check(Value::Null, "it broke", "protocol", "it broke");
+    }
+
+    #[test]
+    fn a_key_of_the_users_own_provider_is_named_with_the_file_that_asks_for_it() {
+        let user = json!({"model_provider": "x", "model_providers": {"x": {"env_key": "X_KEY"}}});
+        let file = Some(Path::new("/c/config.toml"));
+        let named = |message: &str, info: Value, user: &Value| {
+            let failure = name_key(classify(&json!({"message": message, "codexErrorInfo": info})), user, file);
+            (failure.kind.as_str(), failure.message, failure.hint)
+        };
+        let source = "`/c/config.toml` takes the key of the model provider `x` from the variable `X_KEY`";
+        let unset = named("Missing environment variable: `X_KEY`.", json!("other"), &user);
+        let hint = "run `export X_KEY=…`, then `coppice resume`".to_owned();
+        assert_eq!(unset, ("setup", format!("{source}, which is not set"), hint));
+        let refused = named("no", json!("unauthorized"), &user);
+        let hint = format!("{source}: run `export X_KEY=…` with a valid key, then `coppice resume`");
+        assert_eq!(refused, ("auth", "no".to_owned(), hint));
+        let account = named("no", json!("unauthorized"), &json!({"model_provider": null}));
+        assert_eq!(account, ("auth", "no".to_owned(), LOGIN.to_owned()));
+        assert_eq!(named("busy", json!("serverOverloaded"), &user).2, FailureKind::Transport.hint());
     }
 
     #[test]

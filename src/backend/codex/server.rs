@@ -28,10 +28,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What a conversation says to the task.
 #[derive(Debug)]
 pub(super) enum Note {
-    Join { member: Member, inbox: mpsc::Sender<thread::Input> },
+    Join {
+        member: Member,
+        inbox: mpsc::Sender<thread::Input>,
+    },
     Leave(Member),
     Ask(Ask),
-    Answer { id: Value, outcome: Result<Value, String> },
+    Answer {
+        id: Value,
+        outcome: Result<Value, String>,
+    },
     Suspect,
     /// The login of the process was refused.
     Outdated,

@@ -34,6 +34,8 @@ pub(super) struct Wishes {
     pub(super) profile: Option<Profile>,
     /// Variables for the commands of the agent.
     pub(super) env: Vec<(String, String)>,
+    /// The user's configuration, for what a person is told about it.
+    pub(super) config_file: Option<PathBuf>,
     /// How long an interrupted turn may take to end.
     pub(super) patience: Duration,
 }

@@ -237,7 +237,7 @@ async fn make(
             return Err(fault);
         }
     };
-    shared.set_environment(child.id, prepare::environment(shared, parent));
+    shared.set_environment(child.id, prepare::captured_environment(shared, parent));
     // Whatever happens to it shows in its handoff.
     tell(shared, child.id, Command::Start).await.ok();
     Ok(made(&child))

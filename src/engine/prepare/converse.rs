@@ -21,7 +21,7 @@ use super::super::settings::{self, Settings};
 use super::super::shared::Shared;
 use super::super::{choice, clock, image, plan_mode};
 use super::launch::{Start, access, launch};
-use super::{Company, Plan, Prepared, Told, environment, failure, unconfigured};
+use super::{Company, Plan, Prepared, Told, captured_environment, environment, failure, unconfigured};
 
 /// How much of the past is told to a backend that lost it, in bytes.
 const REPLAY_LIMIT: usize = 64 * 1024;
@@ -127,7 +127,12 @@ pub(super) async fn converse(
 }
 
 /// What a conversation for this turn would have been told and given; which one it is stays open.
-fn wanted(role: &Role, engine: &EngineRecord, confined: String, start_fingerprint: Option<String>) -> ConversationRecord {
+fn wanted(
+    role: &Role,
+    engine: &EngineRecord,
+    confined: String,
+    start_fingerprint: Option<String>,
+) -> ConversationRecord {
     let words = role.told();
     let definition = [&role.id, role.persona.as_deref().unwrap_or_default(), &role.sha256].join("\n");
     let served: Vec<_> = role.served.iter().map(|tool| format!("{tool:?}")).collect();
@@ -147,11 +152,11 @@ fn wanted(role: &Role, engine: &EngineRecord, confined: String, start_fingerprin
 /// Hashes what a process of the session's backend would be started with now: the variables it gets, its command, and
 /// whose login and which settings it finds. A key that was replaced needs another process.
 async fn fingerprint_start(shared: &Shared, record: &Record, spec: &Spec) -> Option<String> {
-    let (env, spec) = (environment(shared, record), spec.clone());
+    let (env, spec) = (captured_environment(shared, record), spec.clone());
     let hash_start = move || {
-        let env = confine::own_keys(env, &spec);
+        let mut env: Vec<_> = confine::own_keys(env, &spec).into_iter().collect();
         let login = backend::login::fingerprint_login(&spec, &env);
-        let env: Vec<_> = env.iter().filter(|(name, _)| !TERMINAL.contains(&name.as_str())).collect();
+        env.retain(|(name, _)| !TERMINAL.contains(&name.as_str()));
         settings::hash(&format!("{env:?} {:?} {:?} {login}", spec.env, spec.command))
     };
     tokio::task::spawn_blocking(hash_start).await.ok()

@@ -24,7 +24,7 @@ use super::super::record::{EngineRecord, Record};
 use super::super::settings::Settings;
 use super::super::shared::Shared;
 use super::super::spawn::Supervised;
-use super::{environment, failure};
+use super::{captured_environment, failure};
 
 /// How much of an instruction file is handed over, in bytes.
 const INSTRUCTIONS_LIMIT: u64 = 32 * 1024;
@@ -75,10 +75,7 @@ pub(in super::super) async fn furnished(
     resume: Option<String>,
 ) -> Result<(Launch, Arc<Supervised>), Failure> {
     let Start { record, engine, role, settings, tree, servers } = start;
-    let mut env = environment(shared, record);
-    if let Some(note) = role.note() {
-        env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
-    }
+    let env = captured_environment(shared, record);
     let (access, plan) = (access(role, record), plan_file(shared, record, role)?);
     let subject = Subject {
         record,
@@ -90,7 +87,10 @@ pub(in super::super) async fn furnished(
         plan: plan.as_deref(),
         servers,
     };
-    let Confined { confines, env, spawn } = confine::compose(shared, &subject, env).await?;
+    let Confined { confines, mut env, spawn } = confine::compose(shared, &subject, env).await?;
+    if let Some(note) = role.note() {
+        env.insert(NOTE_VARIABLE.to_owned(), note.to_owned());
+    }
     let path = env.get("PATH").map(std::ffi::OsString::from);
     let state_dir = shared.state_dir(record.id, &spec.name);
     let neutral_dir = shared.neutral_dir();

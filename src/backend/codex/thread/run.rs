@@ -71,7 +71,9 @@ impl Thread {
             Stop::Wanted | Stop::Asked => Err(fault::interrupted()),
         };
         let was_stopped = outcome.is_err() && (ended["status"] == "interrupted" || self.is_stopping());
-        let outcome = outcome.unwrap_or_else(Event::Failed);
+        let config_file = self.wishes.config_file.as_deref();
+        let outcome =
+            outcome.unwrap_or_else(|failure| Event::Failed(fault::name_key(failure, &self.user, config_file)));
         // A command that goes on without its turn would write to a work tree that counts as done.
         if was_stopped || !running.is_empty() {
             effects.extend(self.clean(running, outcome));

@@ -1,0 +1,132 @@
+//! Keys, logins and settings that a user replaces while a session is open: the next turn works with the new ones.
+
+use std::fs;
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::agent::{Agent, for_each_agent};
+use crate::model::script::{Step, answer, shell};
+use crate::stage::Stage;
+
+for_each_agent!(a_refused_key_is_replaced_by_resume, a_key_is_replaced_by_send_with_the_environment);
+
+/// The key after the one that a stage begins with.
+const NEW_KEY: &str = "key-of-the-present-shell";
+
+fn a_refused_key_is_replaced_by_resume(agent: Agent) {
+    let mut stage = Stage::new();
+    stage.model(agent).always(Step::Status(401));
+    let id = stage.begin(agent, "greet");
+    stage.rests(&id, "failed");
+    stage.model(agent).clear().plays([answer("hello")]);
+    stage.set(agent.key().0, NEW_KEY);
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "hello");
+    assert_eq!(keys(&stage, agent).last(), Some(&true));
+}
+
+fn a_key_is_replaced_by_send_with_the_environment(agent: Agent) {
+    let mut stage = Stage::new();
+    stage.model(agent).plays([answer("one"), answer("two"), answer("three")]);
+    let id = stage.begin(agent, "greet");
+    stage.rests(&id, "ready");
+    stage.set(agent.key().0, NEW_KEY);
+    stage.send(&id, "again", "ready");
+    stage.coppice(&["send", &id, "--env", "and again"]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(stage.last_answer(&id), "three");
+    assert_eq!(keys(&stage, agent), [false, false, true]);
+    assert_eq!(stage.deliveries(&id), ["bootstrap_full", "delta_only", "delta_only"]);
+}
+
+#[test]
+fn a_login_of_codex_reaches_open_and_new_sessions() {
+    let mut stage = Stage::new();
+    let config = codex_config(&stage, "requires_openai_auth = true");
+    stage.settle(".codex/config.toml", &config);
+    let model = Agent::Codex;
+    let id = stage.begin(model, "greet");
+    assert_eq!(failure(&stage, &id)["kind"], "auth");
+
+    log_in(&stage, NEW_KEY);
+    stage.model(model).plays([answer("one"), answer("two"), answer("three")]);
+    let other = stage.begin(model, "greet too");
+    stage.rests(&other, "ready");
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    assert_eq!(keys(&stage, model), [true, true]);
+    // Another account, while a process with the first one is open.
+    log_in(&stage, "key-of-another-account");
+    stage.send(&id, "again", "ready");
+    assert!(stage.model(model).calls()[2].request.mentions("key-of-another-account"));
+}
+
+#[test]
+fn a_key_of_a_provider_of_ones_own_reaches_codex_and_none_of_its_commands() {
+    let mut stage = Stage::new();
+    let config =
+        codex_config(&stage, "env_key = \"OWN_PROVIDER_SECRET\"\nenv_http_headers = { \"x-team\" = \"OWN_TEAM\" }");
+    stage.settle(".codex/config.toml", &config);
+    stage.set("OWN_TEAM", "the-team-4714");
+    let id = stage.begin(Agent::Codex, "greet");
+    let error = failure(&stage, &id);
+    let file = stage.path("home/.codex/config.toml");
+    let expected = format!(
+        "`{}` takes the key of the model provider `scripted` from the variable `OWN_PROVIDER_SECRET`, which is not set",
+        file.display()
+    );
+    assert_eq!((&error["kind"], &error["message"]), (&"setup".into(), &expected.into()), "{error:#}");
+    let hint = format!("run `export OWN_PROVIDER_SECRET=…`, then `coppice resume {id}`");
+    assert_eq!(error["hint"], hint, "{error:#}");
+
+    // What the hint says.
+    stage.set("OWN_PROVIDER_SECRET", NEW_KEY);
+    stage.model(Agent::Codex).plays([shell("env"), answer("hello")]);
+    stage.coppice(&["posture", &id, "unattended"]).succeeds();
+    stage.coppice(&["resume", &id]).succeeds();
+    stage.rests(&id, "ready");
+    let calls = stage.model(Agent::Codex).calls();
+    assert_eq!(keys(&stage, Agent::Codex), [true, true]);
+    assert!(calls.iter().all(|call| call.request.headers.contains(&("x-team".to_owned(), "the-team-4714".to_owned()))));
+    let said = calls[1].request.body.to_string();
+    assert!(said.contains("COPPICE") || said.contains("PATH="), "the command ran: {said}");
+    assert!(!said.contains(NEW_KEY) && !said.contains("the-team-4714"), "{said}");
+}
+
+/// Whether each call of the model came with the new key.
+fn keys(stage: &Stage, agent: Agent) -> Vec<bool> {
+    let has_key = |value: &str| value.contains(NEW_KEY);
+    let calls = stage.model(agent).calls();
+    calls.iter().map(|call| call.request.headers.iter().any(|(_, value)| has_key(value))).collect()
+}
+
+/// Waits for the failure of the session's turn and gives it.
+#[track_caller]
+fn failure(stage: &Stage, id: &str) -> Value {
+    stage.rests(id, "failed");
+    stage.session(id)["last_error"].clone()
+}
+
+/// A configuration of Codex with one model provider.
+fn codex_config(stage: &Stage, key: &str) -> String {
+    let url = stage.model(Agent::Codex).url();
+    format!(
+        "model = \"gpt-5.5\"\nmodel_provider = \"scripted\"\n[model_providers.scripted]\nname = \"Scripted\"\n\
+         base_url = \"{url}/v1\"\nwire_api = \"responses\"\nrequest_max_retries = 0\nstream_max_retries = 1\n{key}\n"
+    )
+}
+
+/// Logs the user in to Codex with a key, by its own command.
+#[track_caller]
+fn log_in(stage: &Stage, key: &str) {
+    let mut command = stage.program(&Agent::Codex.program());
+    command.args(["login", "--with-api-key"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(key.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(fs::read_to_string(stage.path("home/.codex/auth.json")).unwrap().contains(key));
+}
