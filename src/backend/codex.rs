@@ -72,6 +72,12 @@ pub(crate) fn named_variables(env: &[(String, String)]) -> Vec<String> {
     parse_named_variables(&read_in_home(env, CONFIG))
 }
 
+/// Why the user's configuration cannot be read, with its place; reads a file.
+pub(crate) fn find_config_error(env: &[(String, String)]) -> Option<String> {
+    let path = environment::home(env).path()?.join(CONFIG);
+    login::find_syntax_error(&read_in_home(env, CONFIG)).map(|error| format!("{}:{error}", path.display()))
+}
+
 /// A file of Codex's home; one that is missing is empty.
 fn read_in_home(env: &[(String, String)], name: &str) -> String {
     let path = environment::home(env).path().map(|home| home.join(name));

@@ -28,6 +28,14 @@ pub(crate) fn named_variables(spec: &Spec, env: &[(String, String)]) -> Vec<Stri
     }
 }
 
+/// Why a program could not read the user's configuration, with its place; reads files.
+pub(crate) fn find_config_error(spec: &Spec, env: &[(String, String)]) -> Option<String> {
+    match spec.transport {
+        Transport::Codex => codex::find_config_error(&with_own(spec, env)),
+        Transport::Claude | Transport::Gemini | Transport::Acp => None,
+    }
+}
+
 /// The environment with what the backend's row sets, which is stronger.
 fn with_own(spec: &Spec, env: &[(String, String)]) -> Vec<(String, String)> {
     let is_set = |name: &String| spec.env.iter().any(|(known, _)| known == name);

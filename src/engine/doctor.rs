@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use crate::api::daemon::{CRASH_FILE, CrashKind, CrashReport};
 use crate::api::error::Error;
 use crate::api::project::{Check, CheckState, ConfigQuery, DoctorQuery};
+use crate::backend;
 use crate::backend::discovery::{Found, Verdict};
 use crate::backend::spec::Spec;
 use crate::config::Config;
@@ -100,7 +101,11 @@ impl Engine {
         let found = join_all(looks).await;
         let is_named = |spec: &Spec| config.backends.get(&spec.name).is_some_and(|backend| backend.command.is_some());
         let need = |spec: &Spec| if is_named(spec) { Need::Configured } else { Need::Optional };
-        let mut checks: Vec<_> = found.iter().map(|(spec, found)| check(spec, found, need(spec))).collect();
+        let check_found = |(spec, found): &(&Spec, Found)| {
+            let broken = backend::login::find_config_error(spec, &env).filter(|_| found.verdict.is_usable());
+            broken.map_or_else(|| check(spec, found, need(spec)), |error| broken_config(spec, error))
+        };
+        let mut checks: Vec<_> = found.iter().map(check_found).collect();
         if !found.iter().any(|(_, found)| found.verdict.is_usable()) {
             checks.push(bad("backends", Fault::NoBackend(choice::no_backend(&registry))));
         }
@@ -165,6 +170,12 @@ fn check(spec: &Spec, found: &Found, need: Need) -> Check {
         }
     };
     Check { name: format!("backend {}", spec.name), state, detail, hint }
+}
+
+/// A program whose own configuration it cannot read.
+fn broken_config(spec: &Spec, error: String) -> Check {
+    let hint = Some("correct the file; no session works with this backend before".to_owned());
+    Check { name: format!("backend {}", spec.name), state: CheckState::Bad, detail: error, hint }
 }
 
 /// What the kernel gives, and what is missing.

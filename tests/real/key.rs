@@ -96,6 +96,36 @@ fn a_key_of_a_provider_of_ones_own_reaches_codex_and_none_of_its_commands() {
     assert!(!said.contains(NEW_KEY) && !said.contains("the-team-4714"), "{said}");
 }
 
+#[test]
+fn a_configuration_that_codex_refuses_is_told_with_its_line() {
+    let mut stage = Stage::new();
+    let sound = codex_config(&stage, "env_key = \"OPENAI_API_KEY\"");
+    let mut ids = Vec::new();
+    for (broken, place) in [
+        (format!("model = \"gpt-5.5\"\n[broken\n{sound}"), "config.toml:2:"),
+        (format!("# mine\napproval_policy = \"bogus\"\n{sound}"), "config.toml:2:"),
+    ] {
+        stage.settle(".codex/config.toml", &broken);
+        let id = stage.begin(Agent::Codex, "greet");
+        let error = failure(&stage, &id);
+        assert_eq!(error["kind"], "setup", "{error:#}");
+        assert!(error["message"].as_str().unwrap().contains(place), "{error:#}");
+        let hint = format!("correct the configuration of codex, then run `coppice resume {id}`");
+        assert_eq!(error["hint"], hint, "{error:#}");
+        ids.push(id);
+    }
+    stage.settle(".codex/config.toml", "[broken\n");
+    let doctor = stage.coppice(&["doctor"]).transcript();
+    assert!(doctor.contains("config.toml:1:"), "{doctor}");
+
+    stage.settle(".codex/config.toml", &sound);
+    stage.model(Agent::Codex).plays([answer("one"), answer("two")]);
+    for id in &ids {
+        stage.coppice(&["resume", id]).succeeds();
+        stage.rests(id, "ready");
+    }
+}
+
 /// Whether each call of the model came with the new key.
 fn keys(stage: &Stage, agent: Agent) -> Vec<bool> {
     let has_key = |value: &str| value.contains(NEW_KEY);

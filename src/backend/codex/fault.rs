@@ -106,6 +106,14 @@ pub(super) fn name_key(failure: Failure, user: &Value, config_file: Option<&Path
     }
 }
 
+/// The configuration is refused, in the words of a request that does not name its place.
+pub(super) fn refused_config(refusal: &Refusal) -> Failure {
+    match refusal {
+        Refusal::Silence => refused("to tell its configuration", refusal),
+        Refusal::Error(error) => Failure::new(FailureKind::Setup, said(&error.message)).with_hint(CORRECT),
+    }
+}
+
 /// The name and the HTTP status of a `codexErrorInfo`: a string, or an object with one key.
 fn read_info(info: &Value) -> (&str, Option<u64>) {
     match info {

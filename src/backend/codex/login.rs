@@ -16,6 +16,15 @@ pub(super) fn describe(auth: &str, config: &str) -> String {
     format!("{} {}", describe_auth(auth), describe_config(config))
 }
 
+/// Where a configuration breaks the grammar, as `LINE:COLUMN: why`.
+pub(super) fn find_syntax_error(config: &str) -> Option<String> {
+    let error = config.parse::<DocumentMut>().err()?;
+    let before = config.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    Some(format!("{line}:{column}: {}", error.message()))
+}
+
 fn describe_auth(auth: &str) -> Value {
     let Ok(Value::Object(mut auth)) = serde_json::from_str(auth) else { return json!(auth) };
     auth.remove("last_refresh");
@@ -65,9 +74,19 @@ mod tests {
     #[test]
     fn what_a_person_clicks_away_is_no_other_configuration() {
         let plain = "model = \"a\"\n";
-        assert_eq!(describe("", plain), describe("", &format!("{plain}[projects.\"/x\"]\ntrust_level = \"trusted\"\n")));
+        assert_eq!(
+            describe("", plain),
+            describe("", &format!("{plain}[projects.\"/x\"]\ntrust_level = \"trusted\"\n"))
+        );
         for other in ["model = \"b\"\n", "model = \"a\n", ""] {
             assert_ne!(describe("", plain), describe("", other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_broken_configuration_is_found_with_its_place() {
+        assert_eq!(find_syntax_error("model = \"a\"\n"), None);
+        let error = find_syntax_error("model = \"a\"\n[model_providers.x\nname = 1\n").unwrap();
+        assert!(error.starts_with("2:"), "{error}");
     }
 }

@@ -117,6 +117,9 @@ pub(super) struct Thread {
     exec_at_ms: i64,
     /// The user's configuration, for what has to be switched off by name.
     user: Value,
+    /// Why the conversation does not open, unless the configuration is to blame: with a broken one, Codex falls back to
+    /// its defaults and looks logged out.
+    suspected: Option<Failure>,
     queue: VecDeque<Prompt>,
     turns: u64,
     tries: u32,
@@ -190,6 +193,7 @@ impl Thread {
             info: AgentInfo::default(),
             exec_at_ms: 0,
             user: Value::Null,
+            suspected: None,
             queue: VecDeque::new(),
             turns: 0,
             tries: 0,

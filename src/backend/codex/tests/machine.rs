@@ -28,10 +28,31 @@ fn lost() -> Input {
 fn nobody_logged_in_is_told_before_anything_is_sent() {
     let mut talk = Talk::new(wishes());
     talk.input(prompt("go")).input(ready()).reply(json!({"account": null, "requiresOpenaiAuth": true}));
+    talk.reply(json!({"config": {}}));
     talk.expect_events(&["failed auth \"codex is not logged in\"", "exited None \"\""]);
-    assert_eq!(talk.methods(), ["account/read"]);
+    assert_eq!(talk.methods(), ["account/read", "config/read"]);
     // Another provider needs no account.
     assert!(Talk::open(wishes()).events.starts_with(STARTED));
+}
+
+#[test]
+fn a_refused_configuration_is_told_although_codex_looks_logged_out() {
+    let said = "failed to load configuration: /h/config.toml:3:19: unknown variant";
+    for (account, reply, expected) in [
+        (json!({"account": null, "requiresOpenaiAuth": true}), Some(said), said),
+        (json!({}), Some(said), said),
+        (json!({}), Some("no rollout found"), "invalid configuration"),
+        (json!({}), None, "invalid configuration"),
+    ] {
+        let mut talk = Talk::new(wishes());
+        talk.input(prompt("go")).input(ready()).reply(account).refuse("invalid configuration");
+        match reply {
+            Some(message) => talk.refuse(message),
+            // It was corrected in between; nothing was switched off in that thread.
+            None => talk.reply(opened("t")).reply(json!({"status": "notLoaded"})),
+        };
+        talk.expect_events(&[&format!("failed setup {expected:?}"), "exited None \"\""]);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::backend::codex::fault::{self, Refusal};
 use crate::backend::codex::settings::{Opening, read_models};
 use crate::backend::codex::thread::{Effect, OPEN_LIMIT, Phase, Plan, REPLY_LIMIT, Tag, Thread, ask};
 use crate::backend::event::{AgentInfo, Event, Started};
-use crate::backend::failure::Failure;
+use crate::backend::failure::{Failure, FailureKind};
 
 /// How long to wait for a process that is on its way out to let go of the thread, and how often.
 const HELD_PAUSE: Duration = Duration::from_millis(500);
@@ -34,12 +34,26 @@ impl Thread {
 
     /// The reply to the request of the opening that is under way.
     pub(super) fn on_opened(&mut self, tag: Tag, outcome: Result<Value, Refusal>) -> Vec<Effect> {
+        if matches!(tag, Tag::Open(_))
+            && let Some(failure) = self.suspected.take()
+        {
+            return self.on_config_refused(failure, outcome);
+        }
         match (tag, outcome) {
             (Tag::Account, Ok(account)) if account["account"].is_null() && account["requiresOpenaiAuth"] == true => {
-                self.fail_start(fault::not_logged_in("codex is not logged in"))
+                self.suspected = Some(fault::not_logged_in("codex is not logged in"));
+                self.opening(Tag::Config, "config/read", json!({"includeLayers": false}))
             }
             (Tag::Account, Ok(_)) => self.opening(Tag::Config, "config/read", json!({"includeLayers": false})),
+            // Only the start of a thread tells which line is wrong; with this configuration none starts.
+            (Tag::Config, Err(refusal @ Refusal::Error(_))) => {
+                self.suspected = Some(fault::refused_config(&refusal));
+                self.open_thread()
+            }
             (Tag::Config, Ok(result)) => {
+                if let Some(failure) = self.suspected.take() {
+                    return self.fail_start(failure);
+                }
                 self.user = result["config"].clone();
                 if self.wishes.profile.is_none() {
                     return self.open_thread();
@@ -65,6 +79,20 @@ impl Thread {
             (tag, Err(refusal)) => self.fail_start(fault::refused(described(tag), &refusal)),
             (Tag::Turn(_) | Tag::Steer | Tag::Interrupt | Tag::Clean | Tag::Unsubscribe, Ok(_)) => Vec::new(),
         }
+    }
+
+    /// The configuration was refused before: the conversation ends, whatever became of the thread.
+    fn on_config_refused(&mut self, failure: Failure, outcome: Result<Value, Refusal>) -> Vec<Effect> {
+        let failure = match outcome {
+            Ok(result) => {
+                self.id = result["thread"]["id"].as_str().unwrap_or_default().to_owned();
+                failure
+            }
+            Err(refusal) => Some(fault::refused("to open the conversation", &refusal))
+                .filter(|told| told.kind == FailureKind::Setup)
+                .unwrap_or(failure),
+        };
+        self.fail_start(failure)
     }
 
     fn on_thread(&mut self, opening: Opening, result: &Value) -> Vec<Effect> {
