@@ -59,7 +59,9 @@ pub(crate) fn program_place(program: &Path, home: Option<&Path>) -> PathBuf {
     let is_packages = |dir: &&Path| dir.file_name().is_some_and(|name| PACKAGES.iter().any(|known| name == *known));
     // The outermost one holds the others.
     let packages = program.ancestors().filter(is_packages).last();
-    let dir = packages.or_else(|| program.parent()).unwrap_or(program);
+    // A virtual environment of Python: the packages are beside the directory of programs.
+    let environment = program.ancestors().nth(2).filter(|dir| dir.join("pyvenv.cfg").is_file());
+    let dir = packages.or(environment).or_else(|| program.parent()).unwrap_or(program);
     if is_too_wide(dir, home) { program.to_owned() } else { dir.to_owned() }
 }
 
@@ -171,6 +173,17 @@ mod tests {
         home.check(&[&nested], &["x/node_modules"]);
         let pnpm = home.file("p/.pnpm/a@1/node_modules/a/cli", "ELF");
         home.check(&[&pnpm], &["p/.pnpm"]);
+    }
+
+    #[test]
+    fn a_program_in_a_virtual_environment_needs_all_of_it() {
+        let home = Home::new();
+        home.file("pipx/venvs/agent/pyvenv.cfg", "");
+        let python = home.file("python/bin/python3", "ELF");
+        let link = home.link("pipx/venvs/agent/bin/python", &python);
+        let first = format!("#!{}\n", link.display());
+        let script = home.file("pipx/venvs/agent/bin/agent", &first);
+        home.check(&[&home.link("bin/agent", &script)], &["pipx/venvs/agent", "python/bin"]);
     }
 
     #[test]
