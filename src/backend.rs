@@ -24,6 +24,7 @@ mod output;
 mod posture;
 #[cfg(test)]
 mod promise;
+pub mod refusal;
 pub mod registry;
 pub mod spec;
 pub mod transport;

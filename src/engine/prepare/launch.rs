@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use crate::backend::event::{Event as BackendEvent, Started};
 use crate::backend::failure::{Failure, FailureKind};
-use crate::backend::spec::{self, Instructions, Reader, Reasoning, Rules, Spec};
-use crate::backend::{Access, Conversation, Launch, Purpose};
+use crate::backend::refusal::{Sandbox, explain_refusal};
+use crate::backend::spec::{self, ConfinedBy, Instructions, Reader, Reasoning, Rules, Spec};
+use crate::backend::{Access, Confines, Conversation, Launch, Purpose};
+use crate::config::Config;
 use crate::git::Worktree;
 use crate::permission::Posture;
 use crate::protocol;
@@ -50,20 +52,60 @@ pub(super) async fn launch(
     spec: Spec,
     resume: Option<String>,
 ) -> Result<(Conversation, Started), Failure> {
+    let config = &start.settings.config;
     let (launch, _) = furnished(shared, start, spec, resume).await?;
+    let surroundings = Surroundings::new(&launch, config);
     let mut conversation = shared.backends.start(launch);
     loop {
         match conversation.events.recv().await {
             Some(BackendEvent::Started(started)) => return Ok((conversation, started)),
-            Some(BackendEvent::Failed(failure)) => return Err(failure),
+            Some(BackendEvent::Failed(failure)) => return Err(surroundings.explain(failure)),
             Some(BackendEvent::Exited { stderr_tail, .. }) => {
                 let message = format!("the backend ended before it was ready: {}", stderr_tail.trim_end());
-                return Err(Failure::new(FailureKind::Crashed, message));
+                return Err(surroundings.explain(Failure::new(FailureKind::Crashed, message)));
             }
             // Nothing else means anything before the start.
             Some(_) => {}
             None => return Err(Failure::new(FailureKind::Crashed, "the backend ended before it was ready")),
         }
+    }
+}
+
+/// What is known about the sandbox of a program when its start fails.
+pub(in super::super) struct Surroundings {
+    backend: String,
+    confines: Confines,
+    worktree: PathBuf,
+    home: PathBuf,
+    paths: Vec<String>,
+    read: Vec<String>,
+}
+
+impl Surroundings {
+    pub(in super::super) fn new(launch: &Launch, config: &Config) -> Self {
+        let home = launch.env.iter().find(|(name, _)| name == "HOME").map(|(_, home)| PathBuf::from(home));
+        let configured = config.backends.get(&launch.spec.name);
+        Self {
+            backend: launch.spec.name.clone(),
+            // A program that confines its own commands is not confined itself.
+            confines: match launch.spec.confined_by {
+                ConfinedBy::Coppice => launch.confines.clone(),
+                ConfinedBy::Agent => Confines::default(),
+            },
+            worktree: launch.cwd.clone(),
+            home: home.unwrap_or_default(),
+            paths: configured.map(|own| own.paths.clone()).unwrap_or_default(),
+            read: config.sandbox.read.clone(),
+        }
+    }
+
+    /// The failure of a start, or what the sandbox refused behind it.
+    pub(in super::super) fn explain(&self, failure: Failure) -> Failure {
+        let can_be_refusal = matches!(failure.kind, FailureKind::Crashed | FailureKind::Protocol);
+        let Some(limits) = self.confines.limits.as_ref().filter(|_| can_be_refusal) else { return failure };
+        let Self { backend, worktree, home, paths, read, .. } = self;
+        let sandbox = Sandbox { backend, limits, worktree, home, paths, read };
+        explain_refusal(&failure.message, sandbox, &|path| path.exists()).unwrap_or(failure)
     }
 }
 
