@@ -22,11 +22,13 @@ pub mod key_helper;
 pub(crate) mod login;
 mod output;
 mod posture;
+pub mod preset;
 #[cfg(test)]
 mod promise;
 pub mod refusal;
 pub mod registry;
 pub mod spec;
+mod state;
 pub mod transport;
 pub mod user_login;
 
@@ -276,8 +278,7 @@ impl Launch {
 
     /// The whole environment of the process: the session's, overridden by what the backend needs.
     fn environment(&self) -> Vec<(String, String)> {
-        let state =
-            self.spec.state_env.iter().map(|name| (name.clone(), self.state_dir.to_string_lossy().into_owned()));
+        let state = self.spec.state_variables(&self.state_dir).into_iter();
         let own: Vec<(String, String)> = state.chain(self.spec.env.iter().cloned()).collect();
         let is_overridden = |name: &String| own.iter().any(|(known, _)| known == name);
         let session = self.env.iter().filter(|(name, _)| !is_overridden(name)).cloned();

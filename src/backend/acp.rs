@@ -26,7 +26,7 @@ use crate::backend::event::{Command, Event};
 use crate::backend::spec::NativeTools;
 use crate::backend::transport::drive;
 use crate::backend::transport::spawn::SpawnRequest;
-use crate::backend::{Launch, Purpose, install, posture};
+use crate::backend::{Launch, Purpose, install, posture, state};
 
 /// Runs a conversation with any agent, from its process's start to its end.
 pub(crate) async fn run(
@@ -41,7 +41,17 @@ pub(crate) async fn run(
     if launch.spec.native_tools == NativeTools::Removable {
         native::tell(&mut env, &posture::left(&launch));
     }
-    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd, needs: install::needs(&launch) };
+    let mut needs = install::needs(&launch);
+    match state::prepare(&launch) {
+        Ok(linked) => needs.read.extend(linked),
+        Err(failure) => {
+            // Nobody may listen any more.
+            events.send(Event::Failed(failure)).await.ok();
+            events.send(Event::Exited { status: None, stderr_tail: String::new() }).await.ok();
+            return;
+        }
+    }
+    let request = SpawnRequest { argv: launch.argv.clone(), env, cwd, needs };
     let policy = Policy {
         stop: launch.spec.stop,
         images: launch.spec.images,

@@ -111,6 +111,8 @@ pub(crate) fn spec() -> Spec {
         todos: Todos::Native,
         stop: STOP,
         state_env: None,
+        state_directories: Vec::new(),
+        paths: Vec::new(),
         // Versions that keep a login apart from the rest of their state are what makes a home of our own safe; the
         // tested one is the oldest that is known to.
         versions: Some(Versions { minimum: Version(2, 1, 197), tested: Version(2, 1, 197) }),

@@ -116,6 +116,8 @@ pub(crate) fn spec() -> Spec {
         todos: Todos::Native,
         stop: StopLadder { cancel: Duration::from_secs(10), terminate: Duration::from_secs(2) },
         state_env: None,
+        state_directories: Vec::new(),
+        paths: Vec::new(),
         // Older ones have other names for what a safe start needs, and nobody ran them.
         versions: Some(Versions { minimum: Version(0, 160, 0), tested: Version(0, 166, 0) }),
         install: Some("npm install -g @openai/codex".to_owned()),

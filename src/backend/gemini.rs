@@ -82,6 +82,8 @@ pub(crate) fn spec() -> Spec {
         // A cancel is answered within half a second, `TERM` within a tenth.
         stop: StopLadder { cancel: Duration::from_secs(5), terminate: Duration::from_secs(2) },
         state_env: None,
+        state_directories: Vec::new(),
+        paths: Vec::new(),
         // The first version that can be told not to trust a folder whatever its settings say.
         versions: Some(Versions { minimum: Version(0, 58, 0), tested: Version(0, 61, 0) }),
         install: Some("npm install -g @google/gemini-cli".to_owned()),

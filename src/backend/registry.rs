@@ -7,7 +7,7 @@ use crate::backend::spec::{
     Carrier, ConfinedBy, Images, Instructions, KnownModel, Models, NativeTools, Reader, Resume, Rules, Spec,
     StopLadder, Todos, ToolList, Transport,
 };
-use crate::backend::{claude, codex, gemini};
+use crate::backend::{claude, codex, gemini, preset};
 
 /// The hidden argument that turns our own program into the demo agent.
 pub const DEMO_ENTRY: &str = "demo-agent";
@@ -38,16 +38,22 @@ pub struct Configured {
 }
 
 impl Registry {
-    /// The built-in backends as the configuration changes them, then those that it adds, then the scripted one.
+    /// The built-in backends as the configuration changes them, then those that it adds, then the scripted one. Of the
+    /// presets, those that the configuration names.
     pub fn new(executable: &Path, configured: Vec<Configured>) -> Self {
-        Self::merge(built_in(), configured, demo(executable))
+        Self::merge(built_in(), &preset::specs(), configured, demo(executable))
     }
 
-    fn merge(built_in: Vec<Spec>, configured: Vec<Configured>, scripted: Spec) -> Self {
+    fn merge(built_in: Vec<Spec>, presets: &[Spec], configured: Vec<Configured>, scripted: Spec) -> Self {
         let of = |name: &str| configured.iter().find(|configured| configured.name == name);
         let is_built_in = |name: &str| built_in.iter().any(|row| row.name == name);
         let rows = built_in.iter().map(|row| of(&row.name).map_or_else(|| row.clone(), |over| over.over(row)));
-        let added = configured.iter().filter(|other| !is_built_in(&other.name)).filter_map(Configured::agent);
+        let preset = |name: &str| presets.iter().find(|row| row.name == name);
+        let added = configured.iter().filter(|other| !is_built_in(&other.name));
+        let added = added.filter_map(|other| match preset(&other.name) {
+            Some(row) => Some(other.over(row)),
+            None => other.agent(),
+        });
         let mut specs: Vec<_> = rows.chain(added).collect();
         if specs.iter().all(|known| known.name != scripted.name) {
             specs.push(scripted);
@@ -167,6 +173,8 @@ pub fn from_config(name: &str, command: Vec<String>, env: Vec<(String, String)>,
         todos: Todos::Served,
         stop: STOP,
         state_env: None,
+        state_directories: Vec::new(),
+        paths: Vec::new(),
         versions: None,
         install: None,
         login: None,
@@ -195,6 +203,7 @@ mod tests {
     fn the_scripted_agent_is_known_but_not_offered() {
         let registry = Registry::merge(
             Vec::new(),
+            &[],
             vec![configured("opencode", &["opencode", "acp"])],
             demo(Path::new("/bin/coppice")),
         );
@@ -207,7 +216,7 @@ mod tests {
 
     #[test]
     fn an_agent_of_the_same_name_replaces_the_scripted_one() {
-        let registry = Registry::merge(Vec::new(), vec![configured("demo", &["mine"])], demo("/coppice".as_ref()));
+        let registry = Registry::merge(Vec::new(), &[], vec![configured("demo", &["mine"])], demo("/coppice".as_ref()));
         assert_eq!(registry.all().map(|spec| spec.command.clone()).collect::<Vec<_>>(), [["mine"]]);
     }
 
@@ -230,7 +239,7 @@ mod tests {
         };
         let merged = |over: Configured| {
             let other = configured("aaa", &["aaa"]);
-            let registry = Registry::merge(vec![row.clone()], vec![other, over], demo("/coppice".as_ref()));
+            let registry = Registry::merge(vec![row.clone()], &[], vec![other, over], demo("/coppice".as_ref()));
             assert_eq!(registry.all().map(|spec| spec.name.as_str()).collect::<Vec<_>>(), ["agent", "aaa", "demo"]);
             registry.get("agent").unwrap().clone()
         };

@@ -48,6 +48,10 @@ pub struct Spec {
     pub stop: StopLadder,
     /// The variable that tells the agent where to keep its own state, if it has one.
     pub state_env: Option<String>,
+    /// Directories of the user's that the agent would keep its state in, and that a variable moves into the session.
+    pub state_directories: Vec<StateDirectory>,
+    /// Directories of the user's that the agent may write; `~/` is the home directory.
+    pub paths: Vec<String>,
     /// Which versions work; `None` for programs that nobody tested.
     pub versions: Option<Versions>,
     /// How a person gets the program.
@@ -56,6 +60,19 @@ pub struct Spec {
     pub login: Option<String>,
     /// A scripted agent thinks nothing: it is never offered among the real ones.
     pub scripted: bool,
+}
+
+/// A directory of an agent's own, moved into the state of the session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateDirectory {
+    /// The variable that tells the agent where it is. Below the session's state it has the same name.
+    pub variable: String,
+    /// Where it is unless the user's environment sets the variable; `~/` is the home directory.
+    pub user: String,
+    /// Files with the login and the settings, copied from there before each start if they changed.
+    pub copied: Vec<String>,
+    /// What is read where it is, through links.
+    pub linked: Vec<String>,
 }
 
 /// The language a backend speaks.
@@ -231,6 +248,17 @@ pub fn resolve(spec: &Spec, path_env: Option<&OsStr>, cwd: &Path) -> Result<Path
     let command = spec.command.first().ok_or_else(|| ResolveError::NoCommand { name: spec.name.clone() })?;
     which::which_in(command, path_env, cwd)
         .map_err(|_| ResolveError::NotFound { name: spec.name.clone(), command: command.clone() })
+}
+
+impl Spec {
+    /// The variables that lead the agent to its state.
+    pub fn state_variables(&self, state_dir: &Path) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let whole = self.state_env.iter().map(|name| (name.clone(), text(state_dir)));
+        let parts = self.state_directories.iter();
+        let parts = parts.map(|part| (part.variable.clone(), text(&state_dir.join(&part.variable))));
+        whole.chain(parts).collect()
+    }
 }
 
 impl Models {

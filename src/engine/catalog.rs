@@ -61,7 +61,7 @@ impl Catalog {
     pub(super) async fn look(&self, shared: &Shared, spec: &Spec, env: &[(String, String)]) -> Found {
         let mut env = env.to_vec();
         let state = shared.survey_dir(&spec.name);
-        env.extend(spec.state_env.iter().map(|name| (name.clone(), state.to_string_lossy().into_owned())));
+        env.extend(spec.state_variables(&state));
         env.extend(spec.env.iter().cloned());
         let neutral = shared.neutral_dir();
         // Without its directory the program does not start, and what it then says is told.

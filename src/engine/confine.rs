@@ -10,7 +10,7 @@ mod variables;
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -96,6 +96,7 @@ pub(super) async fn compose(shared: &Shared, subject: &Subject<'_>, env: Environ
         tokio::task::spawn_blocking(move || create_caches(&caches, crates.as_ref())).await.ok();
     }
     let own = Own::make(shared, subject).map_err(failure)?;
+    create_backend_paths(&subject.settings.config, subject.spec, &env)?;
     let hosts = hosts(sandbox, subject.spec, subject.role, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),
@@ -296,9 +297,21 @@ pub(super) fn listed(sandbox: &Sandbox, env: &Environment) -> Vec<PathBuf> {
     named(&sandbox.read, env)
 }
 
-/// What the user lets one backend write, such as the directory of its login.
+/// What one backend may write besides: what its row and the user say, such as the directory of its login.
 fn backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Vec<PathBuf> {
-    config.backends.get(&spec.name).map(|own| named(&own.paths, env)).unwrap_or_default()
+    let configured = config.backends.get(&spec.name).map(|own| named(&own.paths, env)).unwrap_or_default();
+    named(&spec.paths, env).into_iter().chain(configured).collect()
+}
+
+/// Makes the directories that a backend may write: what is missing cannot be opened, and its program cannot make it in a
+/// directory that is closed. A name with an extension is a file, which only the program can make.
+fn create_backend_paths(config: &Config, spec: &Spec, env: &Environment) -> Result<(), Failure> {
+    let missing = backend_paths(config, spec, env).into_iter();
+    for path in missing.filter(|path| path.extension().is_none() && path.symlink_metadata().is_err()) {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        made.map_err(|source| failure(Fault::File { act: "create", path, source }))?;
+    }
+    Ok(())
 }
 
 /// Paths of a configuration. A relative one would be one of the agent's own.

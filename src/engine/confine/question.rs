@@ -22,7 +22,7 @@ use super::super::prepare::failure;
 use super::super::shared::Shared;
 use super::super::spawn::{Kept, Supervised};
 use super::variables::{self, Private};
-use super::{backend_environment, backend_paths, hosts, listed, no_proxy, places};
+use super::{backend_environment, backend_paths, create_backend_paths, hosts, listed, no_proxy, places};
 
 /// Everything that the start of a question's program needs to be confined.
 pub(in super::super) struct ConfinedQuestion {
@@ -53,6 +53,7 @@ pub(in super::super) async fn compose_question(
         fs::create_dir_all(path)
             .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
     }
+    create_backend_paths(config, spec, &env)?;
     let hosts = hosts(&config.sandbox, spec, Access::ReadOnly, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),
