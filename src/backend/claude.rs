@@ -69,7 +69,8 @@ const KEYS: &[&str] = &[
 
 /// The user's login, as far as only another login changes it.
 pub(crate) fn describe_login(env: &[(String, String)]) -> String {
-    format!("{:?} {}", login::is_logged_in(env), home::describe_account(env))
+    let settings = UserSettings::read(env);
+    format!("{:?} {} {settings:?}", login::is_logged_in(env), home::describe_account(env))
 }
 
 /// The registry row.
