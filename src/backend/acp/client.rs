@@ -295,6 +295,7 @@ impl Client {
                 vec![Effect::Arm(REPLAY_LIMIT)]
             }
             Phase::Turn { turn, .. } if params["sessionId"].as_str() == Some(self.session.id.as_str()) => {
+                turn.describe(&params["update"]);
                 let update = match (self.session.cost.rise(update), self.policy.retells) {
                     (Update::Tool(tool), Some(retell)) => Update::Tool(retell(tool)),
                     (update, _) => update,

@@ -37,19 +37,39 @@ pub(crate) fn read(id: Value, params: &Value, cwd: &str, policy: &Policy) -> Pen
     });
     let shown = known.note.clone().or_else(|| tool.output.clone()).unwrap_or_default();
     let preview = preview(call, shown, &known.reach, cwd);
-    Pending { approval: approval(&id, tool, known, preview), options: options.collect(), id, refusals: policy.refusals }
+    Pending {
+        approval: approval(&id, tool, known, preview, cwd),
+        options: options.collect(),
+        id,
+        refusals: policy.refusals,
+    }
 }
 
-fn approval(id: &Value, tool: ToolUpdate, known: Known, preview: String) -> ApprovalRequest {
+fn approval(id: &Value, tool: ToolUpdate, known: Known, preview: String, cwd: &Path) -> ApprovalRequest {
     ApprovalRequest {
         request: id.to_string(),
+        title: title(tool.title, &tool.call, &known, cwd),
         tool: known.tool,
-        title: tool.title.unwrap_or_else(|| tool.call.clone()),
         call: tool.call,
         kind: tool.kind.unwrap_or(ToolKind::Other),
         input: tool.input,
         preview,
         reach: known.reach,
+    }
+}
+
+/// What a person is asked about: the agent's own title, unless it leaves out the command, or there is none.
+fn title(given: Option<String>, call: &str, known: &Known, cwd: &Path) -> String {
+    let given = given.unwrap_or_default();
+    match &known.reach {
+        Reach::Command { text, .. } if !given.contains(text.trim()) => text.clone(),
+        _ if !given.is_empty() => given,
+        Reach::Command { text, .. } | Reach::Url(text) => text.clone(),
+        Reach::Paths(paths) => {
+            let named = paths.iter().map(|path| path.strip_prefix(cwd).unwrap_or(path).display().to_string());
+            std::iter::once(known.tool.clone()).chain(named).collect::<Vec<_>>().join(" ")
+        }
+        Reach::Mcp { .. } | Reach::Elsewhere => call.to_owned(),
     }
 }
 
@@ -191,6 +211,23 @@ mod tests {
         check(json!({"kind": "fetch", "rawInput": {"url": "https://a.example"}}), page);
         check(json!({"kind": "fetch", "rawInput": {"query": "https://a.example"}}), Reach::Elsewhere);
         check(json!({}), Reach::Elsewhere);
+    }
+
+    #[test]
+    fn a_title_names_what_a_person_decides_about() {
+        let check = |call: Value, expected: &str| {
+            let pending = read(json!(0), &json!({"toolCall": call}), "/repo", &policy(Refusals::Beside));
+            assert_eq!(pending.approval.title, expected, "{call}");
+        };
+        check(json!({"toolCallId": "c", "kind": "execute", "title": "bash", "rawInput": {"command": "make"}}), "make");
+        check(json!({"kind": "execute", "title": "`make` in sub", "rawInput": {"command": "make"}}), "`make` in sub");
+        check(json!({"kind": "edit", "title": "Write a", "locations": [{"path": "a"}]}), "Write a");
+        check(json!({"toolCallId": "c", "kind": "edit", "locations": [{"path": "a"}]}), "edit a");
+        check(
+            json!({"toolCallId": "c", "kind": "fetch", "rawInput": {"url": "https://a.example"}}),
+            "https://a.example",
+        );
+        check(json!({"toolCallId": "c"}), "c");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! ACP has no message ids, so a message ends where a tool call or a permission request begins.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::backend::acp::permission::Pending;
 use crate::backend::acp::update::{ToolUpdate, Update, read_usage};
@@ -14,6 +14,9 @@ use crate::protocol;
 /// A response is text for people; beyond this it is a mistake, and memory is not.
 const MESSAGE_LIMIT: usize = 16 * 1024 * 1024;
 
+/// The members of an update that say what a call would do.
+const DESCRIBING: &[&str] = &["title", "kind", "rawInput", "locations", "content"];
+
 /// The state of the running turn.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
@@ -24,6 +27,8 @@ pub(crate) struct Turn {
     is_oversized: bool,
     calls: Vec<Call>,
     pending: Vec<Pending>,
+    /// What the agent has said about calls that are not finished, by their ids.
+    described: Vec<(String, Map<String, Value>)>,
     /// Calls that were refused, and why.
     refused: Vec<(String, String)>,
 }
@@ -55,6 +60,36 @@ impl Turn {
             Update::Usage(usage) => vec![Event::Usage(usage)],
             Update::Commands | Update::Ignored => Vec::new(),
         }
+    }
+
+    /// Keeps what an update says about a call, for a permission request that says less.
+    pub(crate) fn describe(&mut self, update: &Value) {
+        let Some(call) = update["toolCallId"].as_str() else { return };
+        let place = self.described.iter().position(|(known, _)| known == call);
+        if matches!(update["status"].as_str(), Some("completed" | "failed")) {
+            place.into_iter().for_each(|place| drop(self.described.swap_remove(place)));
+            return;
+        }
+        let place = place.unwrap_or_else(|| {
+            self.described.push((call.to_owned(), Map::new()));
+            self.described.len() - 1
+        });
+        let told = DESCRIBING.iter().filter(|member| is_told(&update[**member]));
+        let told = told.map(|member| ((*member).to_owned(), update[*member].clone()));
+        self.described[place].1.extend(told);
+    }
+
+    /// A permission request with what earlier updates say about its call where it is silent itself.
+    pub(crate) fn complete(&self, params: &Value) -> Value {
+        let mut params = params.clone();
+        let call = params["toolCall"]["toolCallId"].as_str();
+        let described = self.described.iter().find(|(known, _)| Some(known.as_str()) == call).map(|(_, said)| said);
+        for (member, value) in described.into_iter().flatten() {
+            if !is_told(&params["toolCall"][member]) {
+                params["toolCall"][member] = value.clone();
+            }
+        }
+        params
     }
 
     /// A permission request arrives.
@@ -196,6 +231,17 @@ impl Call {
             return Some(fresh);
         }
         Some(format!("{}\n[further output left out]\n", &fresh[..fresh.floor_char_boundary(room)]))
+    }
+}
+
+/// Whether a member says anything: agents send some of them empty.
+fn is_told(member: &Value) -> bool {
+    match member {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
     }
 }
 

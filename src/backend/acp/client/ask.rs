@@ -19,7 +19,7 @@ impl Client {
         }
         match &mut self.phase {
             Phase::Turn { turn, stop: TurnStop::NotAsked, .. } => {
-                let pending = permission::read(id, params, &self.session.cwd, &self.policy);
+                let pending = permission::read(id, &turn.complete(params), &self.session.cwd, &self.policy);
                 match self.policy.asks {
                     Asks::Owner => turn.ask(pending).into_iter().map(Effect::Emit).collect(),
                     Asks::Nobody => {
