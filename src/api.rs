@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod attach;
+pub mod backend;
 pub mod daemon;
 pub mod environment;
 pub mod error;

@@ -27,6 +27,7 @@ mod agents;
 mod answer;
 mod ask;
 mod attach;
+mod backends;
 mod card;
 mod child;
 mod comment;
@@ -169,6 +170,7 @@ enum SessionCommand {
     Restore(act::Args),
     Agents(agents::Args),
     Tools(tools::Args),
+    Backends(backends::Args),
     Models(models::Args),
     Permissions(permissions::Args),
     Plan(plan::Args),
@@ -310,6 +312,7 @@ async fn perform(command: SessionCommand, context: &mut Context, local: LocalEnt
         SessionCommand::Restore(args) => act::restore(args, context).await,
         SessionCommand::Agents(args) => agents::run(args, context).await,
         SessionCommand::Tools(args) => tools::run(args, context).await,
+        SessionCommand::Backends(args) => backends::run(args, context).await,
         SessionCommand::Models(args) => models::run(args, context).await,
         SessionCommand::Permissions(args) => permissions::run(args, context).await,
         SessionCommand::Plan(args) => plan::run(args, context).await,

@@ -6,6 +6,7 @@
 mod actor;
 mod agents;
 mod attach;
+mod backend_check;
 mod backends;
 mod blocks;
 mod catalog;

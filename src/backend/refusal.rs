@@ -5,8 +5,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::backend::Limits;
 use crate::backend::failure::{Failure, FailureKind};
+use crate::backend::{Hosts, Limits};
 
 /// The sandbox around a program.
 #[derive(Debug, Clone, Copy)]
@@ -65,14 +65,24 @@ const CALLS: &[(&[&str], &str, &str)] = &[
     ),
 ];
 
+/// What programs say that may not listen on a port of their own, which they may where the network is open.
+const LISTENS: &[&str] = &["listen eacces", "listen eperm", "serveerror", "failed to start server", "failed to listen"];
+
 /// What a failed program says about the sandbox as a failure of its own; `None` if the sandbox has nothing to do with it.
 /// `exists` tells whether a path is there outside of the sandbox.
 pub fn explain_refusal(said: &str, sandbox: Sandbox<'_>, exists: &dyn Fn(&Path) -> bool) -> Option<Failure> {
-    said.lines().find_map(|line| refused_call(line).or_else(|| refused_path(line, sandbox, exists)))
+    said.lines().find_map(|line| refused_call(line, sandbox.limits).or_else(|| refused_path(line, sandbox, exists)))
 }
 
-fn refused_call(line: &str) -> Option<Failure> {
+fn refused_call(line: &str, limits: &Limits) -> Option<Failure> {
     let lower = line.to_lowercase();
+    let is_restricted = limits.hosts != Hosts::Any;
+    if is_restricted && LISTENS.iter().any(|word| lower.contains(word)) {
+        let message = format!("the sandbox refuses the agent a port to listen on: {}", line.trim());
+        let hint =
+            "its network is restricted: set `sandbox.level = \"workspace\"`, and let an agent that may write run on it";
+        return Some(Failure::new(FailureKind::Sandbox, message).with_hint(hint));
+    }
     let (_, what, hint) = CALLS.iter().find(|(words, ..)| words.iter().any(|word| lower.contains(word)))?;
     let message = format!("the sandbox refuses the agent {what}: {}", line.trim());
     Some(Failure::new(FailureKind::Sandbox, message).with_hint(*hint))
@@ -243,6 +253,12 @@ mod tests {
             let (message, _) = explain(said).unwrap();
             assert!(message.starts_with(&format!("the sandbox refuses the agent {what}")), "{said}: {message}");
         }
+    }
+
+    #[test]
+    fn a_port_is_refused_where_the_network_is_restricted() {
+        let refused = |hosts| refused_call("ServeError", &Limits { hosts, ..Limits::default() }).is_some();
+        assert!(refused(Hosts::Only { hosts: Vec::new(), proxy: 1 }) && !refused(Hosts::Any));
     }
 
     #[test]

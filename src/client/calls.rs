@@ -9,6 +9,7 @@ use crate::api::agent::{
     Agent, AgentDiagnostic, AgentFiles, AgentPlace, AgentQuery, AgentRoles, CheckAgents, SeedAgents, SeededAgents,
     ShowAgent,
 };
+use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::daemon::{DaemonStatus, StopDaemon};
 use crate::api::event::{Engine, RawEvent};
 use crate::api::handoff::Handoff;
@@ -236,6 +237,14 @@ impl Connection {
 
     pub async fn set_config(&self, set: &SetConfig) -> Result<ConfigValue, ClientError> {
         self.send(Method::PUT, "/v1/config", set).await
+    }
+
+    pub async fn backends(&self, query: &BackendQuery) -> Result<Page<BackendEntry>, ClientError> {
+        self.get("/v1/backends", query).await
+    }
+
+    pub async fn check_backend(&self, request: &CheckBackend) -> Result<BackendCheck, ClientError> {
+        self.send(Method::POST, "/v1/backends/check", request).await
     }
 
     pub async fn models(&self, query: &BackendQuery) -> Result<Page<Backend>, ClientError> {

@@ -4,7 +4,7 @@
 
 mod converse;
 mod furnish;
-mod launch;
+pub(super) mod launch;
 mod repository;
 
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ use crate::api::request::Environment;
 use crate::backend::event::{Block, Command, Decision, Event};
 use crate::backend::failure::{Failure, FailureKind};
 use crate::backend::spec::{self, Reasoning, Rules, Spec};
-use crate::backend::{Conversation, Launch, Purpose};
+use crate::backend::{Access, Conversation, Launch, Purpose};
 use crate::config::Config;
 use crate::protocol;
 use crate::protocol::prompt::{self, Delivery, Place, Request};
@@ -21,6 +21,7 @@ use crate::protocol::prompt::{self, Delivery, Place, Request};
 use super::confine::{self, ConfinedQuestion};
 use super::fault::Fault;
 use super::prepare::failure;
+use super::prepare::launch::Surroundings;
 use super::shared::Shared;
 
 /// How many questions are asked at once.
@@ -52,7 +53,7 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
         () = shared.stop.cancelled() => return Err(cancelled()),
         place = shared.asides.acquire() => place.map_err(|_| cancelled())?,
     };
-    let scratch = scratch(&shared.data)?;
+    let scratch = make_scratch(&shared.data)?;
     let Utility { spec, config, model, env, task, repairs } = question;
     let profile = Request::UtilityPrompt.profile();
     let (rules, place) = match spec.rules {
@@ -60,8 +61,9 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
         Rules::InPrompt => (None, Place::InPrompt),
     };
     let text = prompt::render(profile, place, Delivery::BootstrapFull, &[], &task);
-    let confined = confine::compose_question(shared, &spec, &config, scratch.path(), env).await?;
-    let launch = launch(shared, spec, model, confined, rules, scratch.path().join(STATE))?;
+    let confined = confine::compose_question(shared, &spec, &config, scratch.path(), Access::ReadOnly, env).await?;
+    let launch = launch_question(shared, spec, model, confined, rules, scratch.path())?;
+    let surroundings = Surroundings::new(&launch, &config);
     let mut conversation = shared.backends.start(launch);
     let answer = tokio::select! {
         () = shared.stop.cancelled() => Err(cancelled()),
@@ -69,7 +71,7 @@ pub(super) async fn ask(shared: &Shared, question: Utility) -> Result<protocol::
     };
     close(conversation).await;
     drop(scratch);
-    answer
+    answer.map_err(|failure| surroundings.explain(failure))
 }
 
 /// Removes what questions of a daemon that was killed left behind.
@@ -83,20 +85,22 @@ fn place(data: &Path) -> PathBuf {
 }
 
 /// A directory for everything that the agent writes; it ends with the question.
-fn scratch(data: &Path) -> Result<TempDir, Failure> {
+pub(super) fn make_scratch(data: &Path) -> Result<TempDir, Failure> {
     let path = place(data);
     let made = std::fs::create_dir_all(&path).and_then(|()| tempfile::Builder::new().prefix("q").tempdir_in(&path));
     made.map_err(|source| failure(Fault::File { act: "create a directory in", path, source }))
 }
 
-fn launch(
+/// What a question's program is started with; it keeps its state below `scratch`.
+pub(super) fn launch_question(
     shared: &Shared,
     spec: Spec,
     model: Option<String>,
     confined: ConfinedQuestion,
     rules: Option<String>,
-    state_dir: PathBuf,
+    scratch: &Path,
 ) -> Result<Launch, Failure> {
+    let state_dir = scratch.join(STATE);
     let ConfinedQuestion { confines, env, spawn } = confined;
     let neutral_dir = shared.neutral_dir();
     for path in [&neutral_dir, &state_dir] {
@@ -204,12 +208,12 @@ async fn converse(
     Err(Failure::new(FailureKind::Crashed, "the backend went away"))
 }
 
-fn say(text: String) -> Command {
+pub(super) fn say(text: String) -> Command {
     Command::Prompt { blocks: vec![Block::Text(text)] }
 }
 
 /// Ends the conversation; the stop ladder of its backend bounds the wait.
-async fn close(conversation: Conversation) {
+pub(super) async fn close(conversation: Conversation) {
     let Conversation { commands, mut events } = conversation;
     drop(commands);
     while events.recv().await.is_some() {}

@@ -82,6 +82,8 @@ fn reply<T>(result: Result<T, Error>) -> Reply<T> {
         family::workflow,
         permission::explain,
         permission::plans,
+        project::backends,
+        project::check_backend,
         project::config,
         project::doctor,
         project::files,
@@ -190,6 +192,8 @@ pub(super) fn router(app: App) -> Router {
         .route("/v1/trust", get(project::trust).post(project::grant_trust))
         .route("/v1/config", get(project::config).put(project::set_config))
         // They start the programs that the caller's PATH names.
+        .route("/v1/backends", get(project::backends))
+        .route("/v1/backends/check", post(project::check_backend))
         .route("/v1/models", get(project::models))
         .route("/v1/doctor", get(project::doctor))
         .route_layer(middleware::from_fn(person::only));

@@ -12,6 +12,7 @@
 mod agents;
 mod approval;
 mod attach;
+mod backends;
 mod caches;
 mod cli;
 mod code;

@@ -31,12 +31,14 @@ pub(in super::super) struct ConfinedQuestion {
     pub(in super::super) spawn: Arc<dyn Spawner>,
 }
 
-/// Composes what a question is started with; `scratch` is its own directory, which ends with it.
+/// Composes what a question is started with; `scratch` is its own directory, which ends with it. With the `role` of an
+/// agent that only reads, it reaches the hosts of its model alone.
 pub(in super::super) async fn compose_question(
     shared: &Shared,
     spec: &Spec,
     config: &Config,
     scratch: &Path,
+    role: Access,
     env: Environment,
 ) -> Result<ConfinedQuestion, Failure> {
     let env = backend_environment(shared, env, spec).await?;
@@ -54,7 +56,7 @@ pub(in super::super) async fn compose_question(
             .map_err(|source| failure(Fault::File { act: "create", path: path.clone(), source }))?;
     }
     create_backend_paths(config, spec, &env)?;
-    let hosts = hosts(&config.sandbox, spec, Access::ReadOnly, &env);
+    let hosts = hosts(&config.sandbox, spec, role, &env);
     let proxy = match &hosts {
         Some(hosts) => Some(proxy::start(hosts.clone()).await.map_err(no_proxy)?),
         None => None,

@@ -4,6 +4,7 @@ use axum::extract::State;
 
 use super::{App, Reply, reply};
 use crate::api::Page;
+use crate::api::backend::{BackendCheck, BackendEntry, CheckBackend};
 use crate::api::error::ErrorBody;
 use crate::api::project::{
     Backend, BackendQuery, Check, ConfigQuery, ConfigValue, DoctorQuery, Files, FilesQuery, GrantTrust, MovedProject,
@@ -90,6 +91,24 @@ pub(super) async fn set_config(State(app): State<App>, Body(set): Body<SetConfig
 )]
 pub(super) async fn models(State(app): State<App>, Asked(query): Asked<BackendQuery>) -> Reply<Page<Backend>> {
     reply(app.engine.backends(query).await.map(Page::whole))
+}
+
+/// Lists every backend that has a name: built in, configured, or a preset that can be added.
+#[utoipa::path(
+    get, path = "/v1/backends", params(BackendQuery),
+    responses((status = 200, body = Page<BackendEntry>), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn backends(State(app): State<App>, Asked(query): Asked<BackendQuery>) -> Reply<Page<BackendEntry>> {
+    reply(app.engine.known_backends(query).await.map(Page::whole))
+}
+
+/// Starts a backend in the sandbox, has it open a session, and says what was refused.
+#[utoipa::path(
+    post, path = "/v1/backends/check", request_body = CheckBackend,
+    responses((status = 200, body = BackendCheck), (status = "default", body = ErrorBody))
+)]
+pub(super) async fn check_backend(State(app): State<App>, Body(check): Body<CheckBackend>) -> Reply<BackendCheck> {
+    reply(app.engine.check_backend(check).await)
 }
 
 /// Tries each thing that must work.
