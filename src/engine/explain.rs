@@ -54,7 +54,6 @@ impl Engine {
         let offered = offered(&reach, &settings);
         let surface = role::surface(found.definition, &settings.config, &offered);
         let plan = plan_mode::is_on(&record).then(|| links::real(&plan_mode::file(&self.shared, &record)));
-        let judge = Judge::new(&self.shared, &record, &repo, Arc::clone(&settings), plan)?;
         let home = self.shared.own_environment.get("HOME").cloned().unwrap_or_default();
         let permission = found.definition.permission.clone().map(|map| map.at_home(&home));
         let grants: Vec<Rule> = record.body.grants.iter().filter_map(|rule| rule.parse().ok()).collect();
@@ -73,10 +72,16 @@ impl Engine {
             audience: Audience::Person,
             grants: &grants,
         };
-        let call = run_blocking(|| judge.call(&name, &reach, permission.as_ref()));
-        let verdict = judge.decide(&call, &caller);
-        let mut warnings = judge::warnings(&call);
-        warnings.extend(describe_opaque_command(&call));
+        let judge = || {
+            let judge = Judge::new(&self.shared, &record, &repo, Arc::clone(&settings), plan)?;
+            let call = judge.call(&name, &reach, permission.as_ref());
+            let verdict = judge.decide(&call, &caller);
+            let mut warnings = judge::warnings(&call);
+            warnings.extend(describe_opaque_command(&call));
+            let saves = judge.saves(&call).iter().map(Rule::to_string).collect();
+            Ok::<_, Fault>((verdict, warnings, saves, judge.listed()?))
+        };
+        let (verdict, warnings, saves, files) = run_blocking(judge)?;
         let PostureRecord { word, yolo, .. } = record.body.posture;
         Ok(Explanation {
             tool: tool::canonical(&name).into_owned(),
@@ -94,10 +99,10 @@ impl Engine {
             posture: word,
             yolo,
             agent: Some(found.definition.id.clone()),
-            saves: judge.saves(&call).iter().map(Rule::to_string).collect(),
+            saves,
             warnings,
             enforced: record.body.reach.enforced,
-            files: judge.listed()?,
+            files,
         })
     }
 

@@ -98,9 +98,11 @@ fn input_words(read: &ShellText) -> Vec<&str> {
 /// The place that must stay among those that `find` lists for a command which removes them.
 fn listed_place<'a>(read: &'a ShellText, command: &SimpleCommand, base: Option<&str>) -> Option<&'a str> {
     let is_called = |names: &[&str], command: &SimpleCommand| names.contains(&command.program());
-    let removes = command.is_fed && is_called(&["rm", "shred", "unlink"], command);
+    if !command.is_fed || !is_called(&["rm", "shred", "unlink"], command) {
+        return None;
+    }
     let is_piped = || read.commands.iter().any(|command| is_called(&["parallel", "xargs"], command));
-    let mut finds = read.commands.iter().filter(|command| removes && is_called(&["find"], command) && is_piped());
+    let mut finds = read.commands.iter().filter(|command| is_called(&["find"], command) && is_piped());
     finds.find_map(|find| lost_start(&find.texts()[1..], base))
 }
 

@@ -3,6 +3,7 @@
 //! Nothing opens an opaque text but what opens every text. What forbids is matched against every command that it may
 //! run, by its words alone, and against what wrappers such as `env` or `xargs` run.
 
+mod budget;
 mod lexer;
 mod mention;
 mod pattern;
@@ -15,6 +16,7 @@ mod wrapper;
 
 use std::fmt;
 
+use budget::{LONGEST_OPAQUE, WorkBudget};
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_name};
 use value::Values;
@@ -152,13 +154,20 @@ impl fmt::Display for OpaqueConstruct {
 
 impl ShellText {
     pub(super) fn read(text: &str) -> Self {
-        Self::read_at(text, 0)
+        let budget = WorkBudget::new();
+        let mut read = Self::read_at(text, 0, &budget);
+        let is_long = read.opaque.is_some() && text.len() > LONGEST_OPAQUE;
+        if (is_long || budget.is_spent()) && !read.opaque.as_ref().is_some_and(OpaqueConstruct::is_malformed) {
+            read.opaque = Some(OpaqueConstruct::TooDeep);
+        }
+        read
     }
 
     /// Reads a text that stands in `depth` others.
-    fn read_at(text: &str, depth: usize) -> Self {
+    fn read_at(text: &str, depth: usize, budget: &WorkBudget) -> Self {
         let mut read = Self::default();
-        let lexed = if depth > DEEPEST { Err(OpaqueConstruct::TooDeep) } else { lexer::lex(text) };
+        let is_readable = budget.spend_text(text) && depth <= DEEPEST;
+        let lexed = if is_readable { lexer::lex(text) } else { Err(OpaqueConstruct::TooDeep) };
         let (written, construct) = match lexed {
             Ok(written) => (written, None),
             Err(_) if raw::is_spelled_out(text) => (Vec::new(), Some(OpaqueConstruct::Spelling)),
@@ -167,23 +176,23 @@ impl ShellText {
         read.opaque = construct;
         let mut possible_input = false;
         for command in written {
-            let mut runs = wrapper::resolve(&command);
-            if runs.possible_input {
+            let mut runs = wrapper::resolve(&command, budget);
+            if runs.possible_input && !budget.is_spent() {
                 runs.possible_scripts.push(printed_words(&read.commands).join(" "));
             }
             // What another command prints may be what runs.
             read.opaque = read.opaque.or(runs.unclear).or(runs.input.then_some(OpaqueConstruct::Input));
             possible_input |= runs.possible_input;
             for script in &runs.scripts {
-                let inner = Self::read_at(script, depth + 1);
+                let inner = Self::read_at(script, depth + 1, budget);
                 read.opaque = read.opaque.or(inner.opaque);
                 read.token_bags.extend(inner.token_bags);
                 read.possible_commands.extend(inner.possible_commands);
                 let inner = inner.commands.into_iter();
                 read.commands.extend(inner.map(|inner| SimpleCommand { origin: inner.origin.inside(), ..inner }));
             }
-            for script in &runs.possible_scripts {
-                let inner = Self::read_at(script, depth + 1);
+            for script in runs.possible_scripts.iter().take_while(|_| !budget.is_spent()) {
+                let inner = Self::read_at(script, depth + 1, budget);
                 read.token_bags.extend(inner.token_bags);
                 // It may be code of any language.
                 read.token_bags.push(TokenBag::of_text(script));
@@ -192,21 +201,21 @@ impl ShellText {
             }
             read.possible_commands.extend(runs.possible_commands);
             read.commands.extend(runs.commands);
+            budget.spend_command(&command);
             read.commands.push(command);
         }
         let printed = printed_words(&read.commands);
         let is_open = |command: &&SimpleCommand| ArgumentUse::of(&command.texts()) != ArgumentUse::Text;
         let fed = read.commands.iter().filter(|command| command.is_fed).filter(is_open);
+        // Each of them is held against all that others print.
+        let fed = fed.take_while(|_| budget.spend(printed.len() + read.commands.len()));
         let fed = fed.map(|command| TokenBag::of_words(command.texts().iter().chain(&printed)));
         read.token_bags.extend(fed.collect::<Vec<_>>());
         if read.opaque.is_some() || possible_input {
             read.token_bags.push(TokenBag::of_text(text));
         }
-        if let Some(construct) = &read.opaque {
-            let (suspects, values) = raw::suspect_commands(text);
-            if suspects.len() >= raw::MOST_COMMANDS && !construct.is_malformed() {
-                read.opaque = Some(OpaqueConstruct::TooDeep);
-            }
+        if read.opaque.is_some() {
+            let (suspects, values) = raw::suspect_commands(&text[..text.floor_char_boundary(LONGEST_OPAQUE)], budget);
             read.commands.extend(suspects);
             read.values = values;
         }

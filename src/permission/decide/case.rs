@@ -21,7 +21,10 @@ use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
 /// How many directories a text may go to.
-const MOST_MOVES: usize = 8;
+const MOST_MOVES: usize = 6;
+
+/// How many bytes of a command a reason repeats.
+const MOST_SHOWN: usize = 400;
 
 /// What every step starts from.
 pub(super) struct Case<'a> {
@@ -183,7 +186,10 @@ impl fmt::Display for Item {
             | Self::Possible(PossibleRuns { text, .. })
             | Self::Server(text)
             | Self::Address { url: text, .. }
-            | Self::Text(text) => f.write_str(text),
+            | Self::Text(text) => {
+                let end = text.floor_char_boundary(MOST_SHOWN);
+                write!(f, "{}{}", &text[..end], if end < text.len() { "…" } else { "" })
+            }
         }
     }
 }

@@ -67,7 +67,8 @@ impl Lexer<'_> {
     fn skip_blanks(&mut self) {
         while self.take(" ") || self.take("\t") || self.take("\\\n") {}
         let is_start = self.text[..self.at].chars().next_back().is_none_or(char::is_whitespace);
-        let comment = self.text[self.at..].split('\n').next().filter(|text| text.starts_with('#') && is_start);
+        let comment = Some(&self.text[self.at..]).filter(|text| is_start && text.starts_with('#'));
+        let comment = comment.and_then(|text| text.split('\n').next());
         let is_plain = |c: char| c.is_alphanumeric() || " #_-./:,+@%=".contains(c);
         self.at += comment.filter(|comment| comment.chars().all(is_plain)).map_or(0, str::len);
     }

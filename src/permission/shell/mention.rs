@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::super::compact::glob;
+use super::budget::LONGEST_OPAQUE;
 use super::raw;
 
 /// The words of a text, in lower case, without quotes and cut at every other sign.
@@ -12,7 +13,10 @@ pub(in super::super) struct TokenBag(BTreeSet<String>);
 
 impl TokenBag {
     pub(super) fn of_text(text: &str) -> Self {
-        Self::of_words(raw::words(text))
+        match text.len() > LONGEST_OPAQUE {
+            true => Self::of_words([text, &text.replace(['\'', '"', '\\'], "")]),
+            false => Self::of_words(raw::words(text)),
+        }
     }
 
     pub(super) fn of_words(words: impl IntoIterator<Item = impl AsRef<str>>) -> Self {

@@ -1,6 +1,7 @@
 //! The commands that an opaque text may run, by its words: too many rather than too few. It takes quotes off, cuts at
 //! everything that may begin a command, and puts in what the text itself says that braces and whole words stand for.
 
+use super::budget::WorkBudget;
 use super::source::{Source, closing_brace, expand_braces};
 use super::value::Values;
 use super::wrapper::{MOST_WORDS, SHELLS, is_assignment, resolve};
@@ -9,9 +10,6 @@ use super::{Origin, Redirect, SimpleCommand, Word, base_name};
 /// Words that a program may follow.
 const BEFORE: &[&str] =
     &["!", "coproc", "do", "elif", "else", "if", "then", "time", "until", "while", "{", "}", "-p", "--"];
-
-/// How many commands are worked out.
-pub(super) const MOST_COMMANDS: usize = 32_768;
 
 /// How a text is cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,16 +24,16 @@ enum Cut {
     AtSigns,
 }
 
-/// Every command that a text may run, or so many that there may be more, and what its variables stand for.
-pub(super) fn suspect_commands(text: &str) -> (Vec<SimpleCommand>, Values) {
+/// Every command that a text may run, as far as the budget reaches, and what its variables stand for.
+pub(super) fn suspect_commands(text: &str, budget: &WorkBudget) -> (Vec<SimpleCommand>, Values) {
     let source = Source::read(text);
     let grouped = parts(&source.text, Cut::Grouped);
     let values = Values::read(&source, &grouped);
     let commands_of = |cuts: &[Cut]| {
-        let parts = cuts.iter().flat_map(|cut| parts(&source.text, *cut));
-        parts.flat_map(|part| commands(&part, &values)).take(MOST_COMMANDS).collect::<Vec<_>>()
+        let parts = cuts.iter().filter(|_| !budget.is_spent()).flat_map(|cut| parts(&source.text, *cut));
+        parts.flat_map(|part| commands(&part, &values, budget)).collect::<Vec<_>>()
     };
-    let mut found: Vec<_> = grouped.iter().flat_map(|part| commands(part, &values)).take(MOST_COMMANDS).collect();
+    let mut found: Vec<_> = grouped.iter().flat_map(|part| commands(part, &values, budget)).collect();
     found.extend(commands_of(&[Cut::Unquoted, Cut::AtSigns]));
     let is_shell = |word: &Word| SHELLS.contains(&base_name(&word.text));
     let is_runner = |program: &str| program.starts_with('$') || matches!(program, "." | "source" | "parallel");
@@ -45,7 +43,7 @@ pub(super) fn suspect_commands(text: &str) -> (Vec<SimpleCommand>, Values) {
     if found.iter().any(runs_texts) {
         found.extend(commands_of(&[Cut::AtQuotes]));
         let printing = found.iter().filter(|command| matches!(command.program(), "echo" | "printf"));
-        let printed: Vec<_> = printing.flat_map(suffixes).collect();
+        let printed: Vec<_> = printing.flat_map(|command| suffixes(command, budget)).collect();
         found.extend(printed);
     }
     (found, values)
@@ -66,12 +64,12 @@ pub(super) fn is_spelled_out(text: &str) -> bool {
 }
 
 /// The commands that a part of a text may run.
-fn commands(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
+fn commands(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Vec<SimpleCommand> {
     let mut found = Vec::new();
-    for command in programs(part, values) {
-        let mut runs = resolve(&command);
+    for command in programs(part, values, budget) {
+        let mut runs = resolve(&command, budget);
         if SHELLS.contains(&command.program()) {
-            runs.commands.extend(suffixes(&command));
+            runs.commands.extend(suffixes(&command, budget));
         }
         let scripts = runs.scripts.iter().chain(&runs.possible_scripts);
         let scripts = scripts.map(|script| script.split_whitespace().map(Word::literal).collect());
@@ -85,13 +83,14 @@ fn commands(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
 }
 
 /// The commands that begin with a later word of a command.
-fn suffixes(command: &SimpleCommand) -> Vec<SimpleCommand> {
-    let suffixes = (1..command.words.len().min(MOST_WORDS)).map(|at| command.words[at..].to_vec());
+fn suffixes(command: &SimpleCommand, budget: &WorkBudget) -> Vec<SimpleCommand> {
+    let suffixes = (1..command.words.len().min(MOST_WORDS)).map(|at| &command.words[at..]);
+    let suffixes = suffixes.take_while(|words| budget.spend_words(words.len())).map(<[Word]>::to_vec);
     suffixes.map(|words| SimpleCommand::of_words(words, command.origin)).collect()
 }
 
 /// The commands of one part: from its first word on, and from the first on that cannot turn out to be none.
-fn programs(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
+fn programs(part: &SimpleCommand, values: &Values, budget: &WorkBudget) -> Vec<SimpleCommand> {
     // What stands in quotes may as well be several words.
     let words: Vec<_> = part.texts().iter().flat_map(|text| text.split_whitespace()).map(Word::literal).collect();
     let behind = |words: Vec<Word>| SimpleCommand { words, ..part.clone() };
@@ -105,9 +104,10 @@ fn programs(part: &SimpleCommand, values: &Values) -> Vec<SimpleCommand> {
                 let program: Vec<_> = program.split_whitespace().map(Word::literal).collect();
                 behind([&program, &words[at + 1..]].concat())
             };
-            let mut named = values.of_word(text).map(|value| from(&value)).peekable();
-            let unnamed = named.peek().is_none().then(|| from(text));
-            found.extend(named.chain(unnamed));
+            let mut named = values.of_word(text).peekable();
+            let unnamed = named.peek().is_none().then(|| text.to_owned());
+            let programs = named.chain(unnamed).take_while(|_| budget.spend_command(part));
+            found.extend(programs.map(|program| from(&program)));
         }
         if !is_before && !may_vanish {
             return found;

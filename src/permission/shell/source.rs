@@ -47,10 +47,10 @@ impl Source {
             let name_end = behind.find(|c| !is_of_name(c)).unwrap_or(behind.len());
             rest = behind;
             if let Some(inside) = inside {
-                let end = if is_backtick { inside.find('`') } else { closing_parenthesis(inside) };
-                let end = end.filter(|_| !is_open);
-                is_open |= end.is_none();
-                match end.filter(|end| !is_uncertain(&inside[..*end]) && *most > 0) {
+                let find_end = || if is_backtick { inside.find('`') } else { closing_parenthesis(inside) };
+                let end = if is_open || *most == 0 { None } else { find_end() };
+                is_open |= end.is_none() && *most > 0;
+                match end.filter(|end| !is_uncertain(&inside[..*end])) {
                     Some(end) => {
                         *most -= 1;
                         let (name, body) = (format!("^{most}"), &inside[..end]);

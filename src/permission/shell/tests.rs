@@ -295,3 +295,39 @@ proptest! {
         segments(&text);
     }
 }
+
+/// Texts that stand for many commands, or take long to read.
+fn laborious_texts() -> Vec<String> {
+    let values: String = (0..1_000).map(|at| format!("x={at};")).collect();
+    let moves: String = (0..8).map(|at| format!("cd {at};")).collect();
+    vec![
+        "x=rm; $x ".repeat(1_000),
+        "a=b;$a ".repeat(1_500),
+        format!("{values}{}", "$x ".repeat(1_000)),
+        "$(".repeat(40_000),
+        format!("{}{}", "$(".repeat(5_000), ")".repeat(5_000)),
+        "${".repeat(40_000),
+        "`".repeat(10_000),
+        "bash -c '".repeat(1_000),
+        "env ".repeat(20_000),
+        "find -exec ".repeat(8_000),
+        "a ".repeat(50_000),
+        format!("{};", "a ".repeat(127)).repeat(350),
+        format!("{}$x", "a 'b c'\n".repeat(10_000)),
+        format!("echo {}; {}", "a ".repeat(10_000), "xargs rm -r; ".repeat(2_000)),
+        format!("{moves}{}", "echo >a;".repeat(8_000)),
+    ]
+}
+
+#[test]
+fn no_text_stands_for_more_commands_than_can_be_judged() {
+    for text in laborious_texts() {
+        let read = ShellText::read(&text);
+        let commands = read.commands.iter().chain(&read.possible_commands);
+        let words: usize = commands.map(|command| command.words.len() + 1).sum();
+        assert!(words < 40_000 + text.len() / 2, "{words} words: {}", &text[..40]);
+        assert!(read.opaque.is_some_and(|construct| construct.is_malformed()), "{}", &text[..40]);
+    }
+    let script = format!("cat > a <<'EOF'\n{}EOF", "let value = compute(first, second) + 1;\n".repeat(100));
+    assert_eq!(ShellText::read(&script).opaque, Some(OpaqueConstruct::HereDocument));
+}

@@ -1,17 +1,19 @@
 //! What variables of an opaque text stand for, as far as the text itself tells.
 
+use std::collections::BTreeSet;
+
 use super::SimpleCommand;
 use super::source::{Source, UNKNOWN};
 use super::wrapper::is_assignment;
 
 /// Values behind the names of their variables.
 #[derive(Debug, Default, Clone)]
-pub(in super::super) struct Values(pub(in super::super) Vec<(String, String)>);
+pub(in super::super) struct Values(pub(in super::super) BTreeSet<(String, String)>);
 
 impl Values {
     /// The values that a text gives to its variables; `parts` are its commands, with quoted words whole.
     pub(super) fn read(source: &Source, parts: &[SimpleCommand]) -> Self {
-        let mut values = Self(source.values.clone());
+        let mut values = Self(source.values.iter().cloned().collect());
         parts.iter().for_each(|part| values.add_assigned(part));
         let words = parts.iter().flat_map(|part| {
             let texts = part.texts();
@@ -19,8 +21,8 @@ impl Values {
             texts.into_iter().enumerate().filter(move |(at, _)| Some(*at) != loops).map(|(_, text)| text)
         });
         // Who names it without a sign may change it, as `read x` does.
-        let changed: Vec<_> =
-            words.filter(|word| values.0.iter().any(|(known, _)| known == word)).map(str::to_owned).collect();
+        let changed: BTreeSet<_> =
+            words.filter(|word| values.of_variable(word).next().is_some()).map(str::to_owned).collect();
         changed.iter().for_each(|name| values.add_unknown(name));
         values
     }
@@ -28,7 +30,12 @@ impl Values {
     /// What a word that begins with a variable may become; `${x}/a` begins with one.
     pub(in super::super) fn of_word<'a>(&'a self, word: &'a str) -> impl Iterator<Item = String> + 'a {
         let (name, rest) = word.strip_prefix("${").and_then(|name| name.split_once('}')).unwrap_or_default();
-        self.0.iter().filter(move |(known, _)| known == name).map(move |(_, value)| format!("{value}{rest}"))
+        self.of_variable(name).map(move |value| format!("{value}{rest}"))
+    }
+
+    fn of_variable<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> + 'a {
+        let known = self.0.range((name.to_owned(), String::new())..).take_while(move |(known, _)| known == name);
+        known.map(|(_, value)| value.as_str())
     }
 
     /// Adds what a command assigns, and what a loop goes through.
@@ -37,7 +44,7 @@ impl Values {
         let head = texts.iter().take_while(|text| is_assignment(text)).count();
         for (at, text) in texts.iter().enumerate().filter(|(_, text)| is_assignment(text)) {
             let Some((name, value)) = text.split_once('=') else { continue };
-            self.0.push((name.trim_end_matches('+').to_owned(), value.to_owned()));
+            self.0.insert((name.trim_end_matches('+').to_owned(), value.to_owned()));
             // `declare -n x=y` makes it another name for a variable.
             if at > head || name.ends_with('+') {
                 self.add_unknown(name.trim_end_matches('+'));
@@ -50,7 +57,7 @@ impl Values {
     }
 
     fn add_unknown(&mut self, name: &str) {
-        self.0.push((name.to_owned(), format!("${{{UNKNOWN}}}")));
+        self.0.insert((name.to_owned(), format!("${{{UNKNOWN}}}")));
     }
 }
 

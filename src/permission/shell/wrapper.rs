@@ -4,6 +4,7 @@
 
 use super::super::reader::READS;
 use super::super::verb::GIT_READS;
+use super::budget::WorkBudget;
 use super::{OpaqueConstruct, Origin, SimpleCommand, Word, base_name, is_one_of};
 
 /// A program that runs the command behind its own options, numbers and assignments.
@@ -83,8 +84,9 @@ pub(super) const MOST_WORDS: usize = 128;
 const MOST_VALUES: usize = 4;
 
 /// What a command runs besides itself.
-#[derive(Debug, Default)]
-pub(super) struct Runs {
+#[derive(Debug)]
+pub(super) struct Runs<'a> {
+    budget: &'a WorkBudget,
     pub commands: Vec<SimpleCommand>,
     pub scripts: Vec<String>,
     /// What it runs if its program runs its arguments, which nobody knows.
@@ -151,13 +153,22 @@ pub(in super::super) fn git_arguments<'a, 'w>(words: &'a [&'w str]) -> &'a [&'w 
 }
 
 /// The programs and scripts that a command runs by way of wrappers.
-pub(super) fn resolve(command: &SimpleCommand) -> Runs {
-    let mut runs = Runs::default();
+pub(super) fn resolve<'a>(command: &SimpleCommand, budget: &'a WorkBudget) -> Runs<'a> {
+    let mut runs = Runs {
+        budget,
+        commands: Vec::new(),
+        scripts: Vec::new(),
+        possible_commands: Vec::new(),
+        possible_scripts: Vec::new(),
+        input: false,
+        possible_input: false,
+        unclear: None,
+    };
     runs.resolve(&command.words, 0);
     runs
 }
 
-impl Runs {
+impl Runs<'_> {
     fn resolve(&mut self, words: &[Word], depth: usize) {
         let [program, arguments @ ..] = words else { return };
         if depth > MOST_WRAPPERS {
@@ -231,6 +242,9 @@ impl Runs {
                     self.possible_scripts.push(program.to_owned());
                 }
                 self.possible_input |= SHELLS.contains(&base_name(program));
+                if !self.budget.spend_words(behind.len()) {
+                    return;
+                }
                 let words = std::iter::once(Word::literal(program)).chain(behind.iter().cloned()).collect();
                 self.possible_commands.push(SimpleCommand::of_words(words, Origin::Possible));
             }
@@ -246,7 +260,7 @@ impl Runs {
 
     /// Adds a command that a wrapper starts, and what that starts.
     fn start(&mut self, words: &[Word], behind: Behind, depth: usize) {
-        let Some(program) = words.first() else { return };
+        let Some(program) = words.first().filter(|_| self.budget.spend_words(words.len())) else { return };
         if program.is_glob {
             self.unclear = Some(OpaqueConstruct::Glob);
         }
@@ -295,7 +309,7 @@ impl Runs {
             let glued = text.split_once('=').filter(|(option, _)| runs(option)).map(|(_, program)| program);
             let glued = glued.or_else(|| text.strip_prefix("-x").or_else(|| text.strip_prefix("-X")));
             let program = glued.filter(|program| !program.is_empty()).map(Word::literal);
-            if program.is_none() && !runs(text) {
+            if self.budget.is_spent() || program.is_none() && !runs(text) {
                 continue;
             }
             let behind = &words[at + 1..];

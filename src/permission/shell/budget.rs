@@ -1,0 +1,49 @@
+//! How much work one text may make: each command that it may run is held against every rule, so a short text that stands
+//! for many commands must not hold up a verdict.
+
+use std::cell::Cell;
+
+use super::SimpleCommand;
+
+/// How many words all commands of a text may have together, those that it only may run included.
+const MOST_WORK: usize = 12_000;
+
+/// How much of a text that is not understood is searched for commands, in bytes.
+pub(super) const LONGEST_OPAQUE: usize = 16_384;
+
+/// How many bytes of a text count as one word, and how many words a redirection counts as.
+const BYTES_PER_WORD: usize = 16;
+const WORDS_PER_REDIRECT: usize = 8;
+
+/// What is left of the work that a text may make.
+#[derive(Debug)]
+pub(super) struct WorkBudget(Cell<usize>);
+
+impl WorkBudget {
+    pub(super) fn new() -> Self {
+        Self(Cell::new(MOST_WORK))
+    }
+
+    /// Takes some of it; `false` when too little is left, and from then on.
+    pub(super) fn spend(&self, work: usize) -> bool {
+        let left = self.0.get().checked_sub(work);
+        self.0.set(left.unwrap_or_default());
+        left.is_some()
+    }
+
+    pub(super) fn spend_text(&self, text: &str) -> bool {
+        self.spend(text.len() / BYTES_PER_WORD + 1)
+    }
+
+    pub(super) fn spend_words(&self, words: usize) -> bool {
+        self.spend(words + 1)
+    }
+
+    pub(super) fn spend_command(&self, command: &SimpleCommand) -> bool {
+        self.spend(command.words.len() + WORDS_PER_REDIRECT * command.redirects.len() + 1)
+    }
+
+    pub(super) fn is_spent(&self) -> bool {
+        self.0.get() == 0
+    }
+}
