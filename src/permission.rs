@@ -55,7 +55,7 @@ pub enum Reach {
 }
 
 /// A place that a command names; whoever knows the disk looks where it leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
     File(String),
     /// Whatever a pattern means in a directory: a path of which the first part is a pattern. `**` means all that is below.

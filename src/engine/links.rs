@@ -15,6 +15,9 @@ const MOST_MOVES: usize = 64;
 /// How many files are looked at for links that a command may reach by its patterns.
 const MOST_FILES: usize = 10_000;
 
+/// How many names are followed, each from every directory that the command may be in.
+const MOST_PLACES: usize = 10_000;
+
 /// How many files are looked at for what may not be read. The search itself reads each of them.
 const MOST_SEARCHED: usize = 100_000;
 
@@ -74,21 +77,31 @@ fn is_in_other_repository(directory: &Path, tree: &Path) -> bool {
 struct Walk<'a> {
     tree: &'a Path,
     keeper: &'a Keeper,
-    /// How many files may yet be looked at for links, and how many for what may not be read.
+    /// How many files may yet be looked at for links, and how many for what may not be read; how many names followed.
     links_left: usize,
     files_left: usize,
+    places_left: usize,
     /// Whether something was found that may not be read.
     has_kept: bool,
 }
 
 impl<'a> Walk<'a> {
     fn new(tree: &'a Path, keeper: &'a Keeper) -> Self {
-        Self { tree, keeper, links_left: MOST_FILES, files_left: MOST_SEARCHED, has_kept: false }
+        Self {
+            tree,
+            keeper,
+            links_left: MOST_FILES,
+            files_left: MOST_SEARCHED,
+            places_left: MOST_PLACES,
+            has_kept: false,
+        }
     }
 
     /// Whether all that a command names is in the tree and may be read.
     fn leads_inside(&mut self, text: &str, cwd: &Path) -> bool {
-        let Some(places) = permission::places_below(text, cwd, self.tree) else { return false };
+        let Some(mut places) = permission::places_below(text, cwd, self.tree) else { return false };
+        let mut seen = HashSet::new();
+        places.retain(|place| seen.insert(place.clone()));
         // Quotes in the text may hide the name of a program, and are not in its commands.
         let runs_git = permission::segments(text).is_none_or(|lines| lines.iter().any(|line| line.contains("git")));
         let mut bases = vec![cwd.to_owned()];
@@ -117,6 +130,8 @@ impl<'a> Walk<'a> {
     }
 
     fn leads_place_inside(&mut self, place: &Place, base: &Path) -> bool {
+        let Some(places_left) = self.places_left.checked_sub(1) else { return false };
+        self.places_left = places_left;
         match place {
             Place::File(name) | Place::Move(name) | Place::Program(name) => self.is_free(place, &base.join(name)),
             Place::Searched(directory) => {
@@ -265,6 +280,25 @@ mod tests {
     }
 
     #[test]
+    fn names_are_followed_once_and_not_without_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let tree = dir.path().canonicalize().unwrap();
+        let moves: String = (0..20).map(|at| format!("cd d{at}; ")).collect();
+        (0..20).for_each(|at| fs::create_dir(tree.join(format!("d{at}"))).unwrap());
+        let files: String = (0..2_000).map(|at| format!(" f{at}")).collect();
+        for (text, expected) in [
+            (format!("{moves}cat{}", " a".repeat(2_000)), true),
+            (format!("cat{files}"), true),
+            (format!("{moves}cat{files}"), false),
+        ] {
+            let keeper = Kept::default().keeper(&tree);
+            let mut walk = Walk::new(&tree, &keeper);
+            assert_eq!(walk.leads_inside(&text, &tree), expected, "{}", &text[..20]);
+            assert_eq!(walk.places_left == 0, !expected, "{}", &text[..20]);
+        }
+    }
+
+    #[test]
     fn a_command_is_judged_by_where_its_links_lead() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -303,6 +337,9 @@ mod tests {
             ("cat 'sub/links/docs/x'", false),
             ("cat --file=sub/links/docs/x", false),
             ("cat -fsub/links/docs/x", false),
+            ("grep -nfcat src/a", false),
+            ("grep -nHifnotes/a.txt src/a", false),
+            ("grep -nHinot src/a", true),
             ("cat sub/links/docs/*", false),
             ("cat sub/links/*", false),
             ("cat sub/links/d*/x", false),

@@ -36,6 +36,9 @@ const FOLLOWING: &[(&str, &str, &str)] = &[
     ("tree", "l", "-l"),
 ];
 
+/// How many letters of a bundle of options may have a value.
+const MOST_LETTERS: usize = 32;
+
 /// Places outside of the tree that every command may name.
 const DEVICES: &str = "/dev/null /dev/stdout /dev/stderr /dev/stdin";
 
@@ -113,13 +116,22 @@ fn places(command: &SimpleCommand, programs: &[&str]) -> Vec<Place> {
         }
         let whole = Some(text).filter(|text| !text.is_empty() && pieces(text).next() != Some(text));
         for piece in whole.into_iter().chain(pieces(text)).filter(|piece| !is_one_of(DEVICES, piece)) {
-            let glued = piece.strip_prefix('-').and_then(|option| option.get(1..)).filter(|value| !value.is_empty());
-            places.extend(glued.map(|value| place(value, piece.starts_with("-C"))));
+            places.extend(glued_values(piece).map(|value| place(value, piece.starts_with("-C"))));
             places.push(place(piece, is_move));
             is_move = is_one_of(MOVES, piece);
         }
     }
     places
+}
+
+/// The values that may stand behind letters of a bundle such as `-nfa`: any of the letters may take the rest. A bundle with
+/// too many of them leads out.
+fn glued_values(piece: &str) -> impl Iterator<Item = &str> {
+    let bundle = piece.strip_prefix('-').unwrap_or_default();
+    let letters = bundle.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(bundle.len());
+    let values =
+        (1..=letters.clamp(1, MOST_LETTERS)).filter_map(|at| bundle.get(at..)).filter(|value| !value.is_empty());
+    values.chain((letters > MOST_LETTERS).then_some(".."))
 }
 
 /// The words of a command that may be or hold paths: all but the script by which `sed` or `awk` prints lines.

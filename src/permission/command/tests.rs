@@ -203,7 +203,7 @@ fn places_are_cut_where_only_the_disk_knows_more() {
         ("/usr/bin/cat a 2>/dev/null", vec![Place::Program("/usr/bin/cat".into()), file("a")]),
         ("cd sub && cat l/x", vec![Place::Move("sub".into()), file("l/x")]),
         ("bash -c 'cat l'", vec![file("l"), file("-c"), file("cat l"), file("cat"), file("l")]),
-        ("cc -Idocs", vec![file("docs"), file("-Idocs")]),
+        ("cc -Idocs", vec![file("docs"), file("ocs"), file("cs"), file("s"), file("-Idocs")]),
         ("make -C sub", vec![file("-C"), Place::Move("sub".into())]),
     ] {
         assert_eq!(places_below(text, Path::new(TREE)), Some(expected), "{text}");
