@@ -110,9 +110,15 @@ fn runs_program(key: &str, value: &str, global: GlobalConfig) -> bool {
         }
         // A patch of a merge is then made by merging again, with the merge drivers.
         ("log", None, "diffmerges") => matches!(value, "remerge" | "r"),
-        ("log", None, "showsignature") => matches!(value, "" | "1" | "true" | "yes" | "on"),
+        ("log", None, "showsignature") => !["0", "false", "no", "off"].contains(&value.to_ascii_lowercase().as_str()),
+        ("format", None, "pretty") | ("pretty", ..) => checks_signatures(value),
         _ => false,
     }
+}
+
+/// Whether a format has a field about signatures, which a program checks. Signs may stand before its letter.
+fn checks_signatures(format: &str) -> bool {
+    format.split('%').skip(1).any(|field| field.trim_start_matches(['+', '-', ' ']).starts_with('G'))
 }
 
 #[cfg(test)]
@@ -141,6 +147,12 @@ mod tests {
             ("core.hookspath", ".husky", Private, false),
             ("core.hookspath", "/home/me/hooks", User, false),
             ("log.showsignature", "true", User, true),
+            ("log.showsignature", "True", User, true),
+            ("log.showsignature", "2", User, true),
+            ("log.showsignature", "Off", User, false),
+            ("format.pretty", "format:%h %G?", User, true),
+            ("format.pretty", "%h %s", User, false),
+            ("pretty.mine.short", "%+GG", User, true),
             ("log.diffmerges", "remerge", User, true),
             ("log.diffmerges", "first-parent", User, false),
             ("user.name", "x", User, false),

@@ -134,6 +134,9 @@ fn a_repository_on_this_disk_may_run_programs() {
     ] {
         assert!(!may_run(text), "{text}");
     }
+    for text in ["git log --format=%G?", "git log --pretty='%h %GG'", "git log --format '%+G?'"] {
+        assert!(may_run(text), "{text}");
+    }
 }
 
 #[test]

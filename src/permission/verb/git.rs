@@ -64,9 +64,9 @@ pub(in super::super) fn reads(command: &SimpleCommand) -> bool {
         && words.iter().all(|word| is_harmless(verb, word) && !is_text(verb, word))
         // Git compares any files, once one of them is in no repository.
         && !(*verb == "diff" && words.iter().any(|word| word.starts_with('/') || word.split('/').any(|part| part == "..")))
-        && !words.iter().any(|word| checks_signatures(word))
-        // The value of such an option may be a pattern, or a word that says nothing by itself.
-        && !(words.iter().any(is_separate) && (has_glob || words.iter().any(|word| word.contains("signature"))))
+        && !runs_signature_check(words)
+        // The value of such an option may be a pattern.
+        && !(has_glob && words.iter().any(is_separate))
         && (is_one_of(READS, verb) || !has_glob && looks(verb, words))
 }
 
@@ -102,6 +102,14 @@ fn is_text(verb: &str, word: &str) -> bool {
 /// Whether all options of a subcommand that looks are listed, with those that show everything as text.
 pub(in super::super) fn lists(verb: &str, words: &[&str]) -> bool {
     words.iter().all(|word| is_harmless(verb, word) || is_one_of("--binary --check --text", word))
+        && !runs_signature_check(words)
+}
+
+/// Whether a format or an order among the words makes git check signatures; its value may be the next word.
+fn runs_signature_check(words: &[&str]) -> bool {
+    let is_separate = |word: &&str| is_one_of(FORMATTED, word);
+    words.iter().any(|word| checks_signatures(word))
+        || words.iter().any(is_separate) && words.iter().any(|word| word.contains("signature"))
 }
 
 /// Whether a word is a format, or an order, for which git runs a program that checks signatures.
