@@ -118,7 +118,8 @@ mod tests {
             let path = self.path(base).join("a/login.json");
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
-            let time = SystemTime::now() + Duration::from_secs(minutes * 60);
+            // Later than any copy that the test makes.
+            let time = SystemTime::UNIX_EPOCH + Duration::from_secs(4_000_000_000 + minutes * 60);
             File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
         }
 
