@@ -128,9 +128,8 @@ pub(super) fn write(repo: &Repository, session: SessionId, mut overlay: Overlay)
         let parents: Vec<_> = last.iter().collect();
         repo.commit(None, &author, &author, &message, &tree, &parents).map(|commit| Some(Oid::from(commit)))
     };
-    match make().map_err(GitError::library("keep the files of submodules"))? {
-        Some(commit) => history::set_ref(repo, &name, commit, "submodules")?,
-        None => {}
+    if let Some(commit) = make().map_err(GitError::library("keep the files of submodules"))? {
+        history::set_ref(repo, &name, commit, "submodules")?;
     }
     Ok(refused)
 }
