@@ -16,7 +16,7 @@ mod wrapper;
 
 use std::fmt;
 
-use budget::{LONGEST_OPAQUE, WorkBudget};
+use budget::{LONGEST_OPAQUE, MOST_VALUES, WorkBudget};
 pub(super) use mention::TokenBag;
 pub(super) use pattern::{CommandPattern, may_name};
 use value::Values;
@@ -217,7 +217,10 @@ impl ShellText {
         if read.opaque.is_some() {
             let (suspects, values) = raw::suspect_commands(&text[..text.floor_char_boundary(LONGEST_OPAQUE)], budget);
             read.commands.extend(suspects);
-            read.values = values;
+            match values.0.len() > MOST_VALUES {
+                true => budget.exhaust(),
+                false => read.values = values,
+            }
         }
         read
     }

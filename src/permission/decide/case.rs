@@ -21,7 +21,7 @@ use crate::permission::verb::{self, Drivers, ReadGround};
 use crate::permission::{Call, Effect, Hold, Leads, Overlay, Places, Posture, Scene, Subject, Target};
 
 /// How many directories a text may go to.
-const MOST_MOVES: usize = 6;
+const MOST_MOVES: usize = 8;
 
 /// How many bytes of a command a reason repeats.
 const MOST_SHOWN: usize = 400;

@@ -6,10 +6,13 @@ use std::cell::Cell;
 use super::SimpleCommand;
 
 /// How many words all commands of a text may have together, those that it only may run included.
-const MOST_WORK: usize = 12_000;
+const MOST_WORK: usize = 100_000;
 
 /// How much of a text that is not understood is searched for commands, in bytes.
-pub(super) const LONGEST_OPAQUE: usize = 16_384;
+pub(super) const LONGEST_OPAQUE: usize = 65_536;
+
+/// How many values all variables of a text may have together: each word with a variable is held against all of its values.
+pub(super) const MOST_VALUES: usize = 64;
 
 /// How many bytes of a text count as one word, and how many words a redirection counts as.
 const BYTES_PER_WORD: usize = 16;
@@ -41,6 +44,11 @@ impl WorkBudget {
 
     pub(super) fn spend_command(&self, command: &SimpleCommand) -> bool {
         self.spend(command.words.len() + WORDS_PER_REDIRECT * command.redirects.len() + 1)
+    }
+
+    /// Nothing is left from here on.
+    pub(super) fn exhaust(&self) {
+        self.0.set(0);
     }
 
     pub(super) fn is_spent(&self) -> bool {
