@@ -92,7 +92,7 @@ fn gemini_takes_the_model_of_the_users_settings() {
     stage.model(Agent::Gemini).plays([answer("hello")]);
     let id = stage.create_with(&["--model", "gemini"], "greet");
     stage.rests(&id, "ready");
-    let models: Vec<_> = stage.model(Agent::Gemini).calls().iter().map(|call| call.model().to_owned()).collect();
+    let models: Vec<_> = stage.model(Agent::Gemini).calls().iter().map(|call| call.model()).collect();
     assert_eq!(models, ["gemini-2.5-flash"]);
 }
 
