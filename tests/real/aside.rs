@@ -9,8 +9,12 @@ for_each_agent!(an_installed_program_tells_its_models, names_by_a_model_stay_out
 
 fn an_installed_program_tells_its_models(agent: Agent) {
     let stage = Stage::new();
-    let models = stage.json(&["models"]).to_string();
-    assert!(models.contains(agent.model()), "{models}");
+    let backends = stage.json(&["models"]);
+    let backend = backends.as_array().unwrap().iter().find(|backend| backend["name"] == agent.name()).unwrap();
+    assert_eq!(backend["listed_by"], "agent", "{backends}");
+    let default: Vec<_> =
+        backend["models"].as_array().unwrap().iter().filter(|model| model["default"] == true).collect();
+    assert!(matches!(default[..], [model] if model["id"] == user::model(agent)), "{backends}");
     let doctor = stage.coppice(&["doctor"]);
     let said = format!("{}{}", doctor.stdout, doctor.stderr);
     assert!(said.contains(agent.name()), "{said}");

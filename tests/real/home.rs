@@ -103,6 +103,6 @@ fn a_model_that_only_codex_lists_is_found_by_its_name() {
     let id = stage.create_with(&["--model", "gpt-5.5"], "greet");
     stage.rests(&id, "ready");
     assert_eq!(stage.session(&id)["backend"], "codex");
-    let unknown = stage.coppice(&["new", "--model", "nosuch-1", "greet"]).exits(1);
+    let unknown = stage.coppice(&["new", "--model", "nosuch-1", "greet"]).exits(2);
     assert!(unknown.transcript().contains("nosuch-1"), "{}", unknown.transcript());
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::agent::Agent;
+
 /// The user's configuration of Coppice: Claude tries a failing model call once more instead of three minutes long.
 pub(crate) const COPPICE: &str = r#"
 [backends.claude.env]
@@ -60,6 +62,15 @@ const FILES: &[(&str, &str)] = &[
     (".gemini/GEMINI.md", "User of Gemini: be brief.\n"),
     (".gemini/trustedFolders.json", "{}\n"),
 ];
+
+/// The model that the settings name.
+pub(crate) fn model(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => "claude-haiku-4-5-20251001",
+        Agent::Codex => "gpt-5.5",
+        Agent::Gemini => "gemini-2.5-flash",
+    }
+}
 
 /// Names of what would lie in the home if something of the user's own had run.
 pub(crate) const TRACES: &[&str] =

@@ -58,10 +58,11 @@ fn a_refused_configuration_is_told_although_codex_looks_logged_out() {
 #[test]
 fn a_survey_lists_what_is_not_hidden_and_opens_no_thread() {
     let mut talk = Talk::new(Wishes { purpose: Purpose::Survey, ..wishes() });
-    talk.input(ready()).reply(json!({"data": [{"id": "a"}, {"id": "b", "hidden": true}, {"model": "c"}]}));
-    talk.expect_events(&["started 0.166.0 None restored=false models=a,c"]);
+    talk.input(ready()).reply(json!({"config": {"model": "c"}}));
+    talk.reply(json!({"data": [{"id": "a"}, {"id": "b", "hidden": true}, {"model": "c"}]}));
+    talk.expect_events(&["started 0.166.0 Some(\"c\") restored=false models=a,c"]);
     talk.input(Input::Command(Command::Close));
-    assert_eq!(talk.methods(), ["model/list"]);
+    assert_eq!(talk.methods(), ["config/read", "model/list"]);
     assert_eq!(talk.other, [Effect::Finish]);
 }
 

@@ -24,7 +24,7 @@ impl Thread {
         self.exec_at_ms = exec_at_ms;
         self.info = info;
         match self.wishes.purpose {
-            Purpose::Survey => self.opening(Tag::Models, "model/list", json!({"limit": 200})),
+            Purpose::Survey => self.opening(Tag::Config, "config/read", json!({"includeLayers": false})),
             // Nothing refuses a turn when nobody is logged in: it would fail late, or hang.
             Purpose::Session | Purpose::Utility => {
                 self.opening(Tag::Account, "account/read", json!({"refreshToken": false}))
@@ -55,6 +55,9 @@ impl Thread {
                     return self.fail_start(failure);
                 }
                 self.user = result["config"].clone();
+                if self.wishes.purpose == Purpose::Survey {
+                    return self.opening(Tag::Models, "model/list", json!({"limit": 200}));
+                }
                 if self.wishes.profile.is_none() {
                     return self.open_thread();
                 }
@@ -69,7 +72,8 @@ impl Thread {
             (Tag::Probe, Err(Refusal::Error(error))) => self.fail_start(fault::no_sandbox(&error.message)),
             (Tag::Probe, Ok(_)) => self.open_thread(),
             (Tag::Models, Ok(result)) => {
-                let started = Started { models: read_models(&result), ..self.started(None) };
+                let own = self.user["model"].as_str().map(str::to_owned);
+                let started = Started { models: read_models(&result), ..self.started(own) };
                 let mut effects = vec![Effect::Emit(Event::Started(started))];
                 effects.extend(self.rest());
                 effects
